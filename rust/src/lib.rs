@@ -1,5 +1,4 @@
-//! The native core of nginxopt. This file is the border to Python and holds no logic of its own:
-//! it converts arguments, releases the GIL and converts results.
+//! The native core of nginxopt: a crate that stands by itself, with a thin border to Python in `border`.
 //!
 //! The modules, in the order of the data: bytes are read by [`lexer`].
 

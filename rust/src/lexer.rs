@@ -1,0 +1,547 @@
+//! nginx's tokens: `ngx_conf_read_token` (src/core/ngx_conf_file.c) over a whole file in one pass.
+//!
+//! [`Lexer`] reads bytes and yields [`Event`]s, statement by statement, with the byte span of every word. It accepts and
+//! refuses what nginx accepts and refuses while *reading* a file; which directives exist, and where, is not its business.
+//!
+//! Rules that are easy to miss, each seen on nginx 1.22.1:
+//!
+//! * A quote opens a quoted word only as the first byte of a word, and after the closing quote only a blank, `;`, `{` or
+//!   `)` may follow; `)` begins a new word.
+//! * `\` hides the next byte from the lexer everywhere. `\" \' \\ \t \r \n` are replaced in the value, quoted or not; any
+//!   other backslash stays.
+//! * In an unquoted word `}` and `#` are plain bytes, and `{` is one directly after `$`.
+//! * A word, a closing quote included, must end within nginx's buffer of 4,096 bytes; so must a comment.
+//! * A UTF-8 byte order mark is not skipped: it is the beginning of the first word, and even of a comment there, which is
+//!   then no comment (`unknown directive "\u{feff}#"`).
+//!
+//! Deliberate differences: `*_by_lua_block { ... }` is read as OpenResty reads it (stock nginx knows no such directive),
+//! the body being one opaque word; and an unclosed quote is told apart from other unexpected ends of a file.
+
+mod error;
+mod lua;
+
+pub use error::{LexError, LexErrorKind};
+
+use std::borrow::Cow;
+
+/// `NGX_CONF_BUFFER`: what nginx keeps in memory of a file. A word that does not end within it is refused.
+pub const CONF_BUFFER: usize = 4096;
+
+/// One word of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word<'a> {
+    /// Offset of the first byte as written, the opening quote included.
+    pub start: usize,
+    /// Offset just after the last byte as written, the closing quote included.
+    pub end: usize,
+    /// Line of the first byte, from 1.
+    pub line: u32,
+    /// Whether the word is written in quotes.
+    pub quoted: bool,
+    /// The value nginx works with: without quotes, unescaped. Borrowed unless an escape was replaced.
+    pub value: Cow<'a, [u8]>,
+}
+
+/// What stands in a file, in order. A comment between the words of a statement comes before that statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// `words ;`, or a whole `*_by_lua_block { ... }`, whose body is the last word.
+    Statement {
+        /// At least one word; the first is the directive's name.
+        words: Vec<Word<'a>>,
+        /// Offset just after the `;` (or the `}` of a Lua block).
+        end: usize,
+    },
+    /// `words {`
+    Open {
+        /// At least one word; the first is the directive's name.
+        words: Vec<Word<'a>>,
+        /// Offset just after the `{`.
+        end: usize,
+    },
+    /// `}`
+    Close {
+        /// Offset of the `}`.
+        start: usize,
+        /// Line of the `}`, from 1.
+        line: u32,
+    },
+    /// `# ...` up to, not including, the line feed.
+    Comment {
+        /// Offset of the `#`.
+        start: usize,
+        /// Offset of the line feed, or of the end of the file.
+        end: usize,
+        /// Line of the comment, from 1.
+        line: u32,
+    },
+}
+
+/// A place between two statements at which reading can go on later: see [`Lexer::checkpoint`].
+#[derive(Clone, Debug, Default)]
+pub struct Checkpoint {
+    pos: usize,
+    newlines: u32,
+    open: Vec<usize>,
+}
+
+/// An iterator over the [`Event`]s of one file; after the first error it ends.
+///
+/// Linear in the bytes read; it allocates one `Vec` a statement and a value only where an escape is replaced.
+///
+/// ```
+/// use nginxopt_native::lexer::{Event, Lexer};
+/// let mut lexer = Lexer::new(b"rewrite ^/a$ /b permanent;");
+/// let Some(Ok(Event::Statement { words, end })) = lexer.next() else { panic!() };
+/// assert_eq!((words[1].value.as_ref(), words[1].start, end), (&b"^/a$"[..], 8, 26));
+/// assert!(lexer.next().is_none());
+/// ```
+#[derive(Debug)]
+pub struct Lexer<'a> {
+    bytes: &'a [u8],
+    pos: usize,
+    line: u32,
+    /// Offsets of the `{` that are open, outermost first.
+    open: Vec<usize>,
+    /// The words read so far of the statement that is being read, or those of the one read last.
+    words: Vec<Word<'a>>,
+    /// Whether `words` belong to a finished statement.
+    finished: bool,
+    failed: bool,
+}
+
+/// An [`Event`] whose words stay in the lexer, so that a caller who drops them pays for no `Vec`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Statement { end: usize },
+    Open { end: usize },
+    Close { start: usize, line: u32 },
+    Comment { start: usize, end: usize, line: u32 },
+}
+
+/// What ended a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Terminator {
+    Blank,
+    Semicolon,
+    Brace,
+}
+
+impl<'a> Lexer<'a> {
+    /// A lexer at the first byte of a file.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self::resume(bytes, Checkpoint::default())
+    }
+
+    /// A lexer over the same bytes as that of the checkpoint, going on from there.
+    pub fn resume(bytes: &'a [u8], from: Checkpoint) -> Self {
+        Self {
+            bytes,
+            pos: from.pos,
+            line: from.newlines + 1,
+            open: from.open,
+            words: Vec::with_capacity(4),
+            finished: false,
+            failed: false,
+        }
+    }
+
+    /// The place reached. `None` inside a statement (only a comment between its words stops there) and after an error.
+    pub fn checkpoint(&self) -> Option<Checkpoint> {
+        let between = (self.finished || self.words.is_empty()) && !self.failed;
+        between.then(|| Checkpoint {
+            pos: self.pos,
+            newlines: self.line - 1,
+            open: self.open.clone(),
+        })
+    }
+
+    /// How many blocks are open at the place reached.
+    pub fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The words of the last [`Step::Statement`] or [`Step::Open`].
+    pub(crate) fn words(&self) -> &[Word<'a>] {
+        &self.words
+    }
+
+    /// Moves on to `pos`, in `line`: a place between two statements of the block that is being read.
+    pub(crate) fn skip_to(&mut self, pos: usize, line: u32) {
+        self.words.clear();
+        self.pos = pos;
+        self.line = line;
+    }
+
+    /// Offset and line of the place reached.
+    pub(crate) fn place(&self) -> (usize, u32) {
+        (self.pos, self.line)
+    }
+
+    /// Reads the next event, its words into `self.words`.
+    pub(crate) fn step(&mut self) -> Option<Result<Step, LexError>> {
+        if self.failed {
+            return None;
+        }
+        if self.finished {
+            self.words.clear();
+            self.finished = false;
+        }
+        let step = self.read().transpose();
+        self.failed = matches!(step, Some(Err(_)));
+        step
+    }
+
+    fn read(&mut self) -> Result<Option<Step>, LexError> {
+        loop {
+            self.skip_blanks();
+            let Some(&byte) = self.bytes.get(self.pos) else {
+                return self.end_of_file();
+            };
+            let terminator = match byte {
+                b'}' => return self.close().map(Some),
+                b'#' => return self.comment().map(Some),
+                b';' | b'{' if self.words.is_empty() => {
+                    return Err(self.error(self.pos, LexErrorKind::NoDirective(byte)));
+                }
+                b';' | b'{' => {
+                    self.pos += 1;
+                    if byte == b';' {
+                        Terminator::Semicolon
+                    } else {
+                        Terminator::Brace
+                    }
+                }
+                b'"' | b'\'' => self.quoted_word(byte)?,
+                _ => self.plain_word()?,
+            };
+            match terminator {
+                Terminator::Blank => {}
+                Terminator::Semicolon => {
+                    self.finished = true;
+                    return Ok(Some(Step::Statement { end: self.pos }));
+                }
+                Terminator::Brace => return self.open_block().map(Some),
+            }
+        }
+    }
+
+    fn skip_blanks(&mut self) {
+        while let Some(&byte) = self.bytes.get(self.pos) {
+            match byte {
+                b'\n' => self.line += 1,
+                b' ' | b'\t' | b'\r' => {}
+                _ => return,
+            }
+            self.pos += 1;
+        }
+    }
+
+    fn end_of_file(&self) -> Result<Option<Step>, LexError> {
+        if let Some(first) = self.words.first() {
+            return Err(self.error(
+                self.bytes.len(),
+                LexErrorKind::EndInStatement { start: first.start },
+            ));
+        }
+        match self.open.last() {
+            Some(&open) => Err(self.error(self.bytes.len(), LexErrorKind::UnclosedBlock { open })),
+            None => Ok(None),
+        }
+    }
+
+    fn close(&mut self) -> Result<Step, LexError> {
+        if let Some(first) = self.words.first() {
+            return Err(self.error(
+                self.pos,
+                LexErrorKind::CloseInStatement { start: first.start },
+            ));
+        }
+        if self.open.pop().is_none() {
+            return Err(self.error(self.pos, LexErrorKind::UnmatchedClose));
+        }
+        self.pos += 1;
+        Ok(Step::Close {
+            start: self.pos - 1,
+            line: self.line,
+        })
+    }
+
+    fn comment(&mut self) -> Result<Step, LexError> {
+        let start = self.pos;
+        let rest = &self.bytes[start..];
+        let end = start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        if end - start >= CONF_BUFFER && self.bytes.len() > start + CONF_BUFFER {
+            return Err(self.error(
+                start,
+                LexErrorKind::TooLong {
+                    head: self.head(start),
+                },
+            ));
+        }
+        self.pos = end;
+        Ok(Step::Comment {
+            start,
+            end,
+            line: self.line,
+        })
+    }
+
+    fn open_block(&mut self) -> Result<Step, LexError> {
+        self.finished = true;
+        let open = self.pos - 1;
+        if self.words[0].value.ends_with(b"_by_lua_block") {
+            return self.lua_body(open);
+        }
+        self.open.push(open);
+        Ok(Step::Open { end: self.pos })
+    }
+
+    /// Reads the body of a `*_by_lua_block` as one word, its braces standing for the quotes.
+    fn lua_body(&mut self, open: usize) -> Result<Step, LexError> {
+        let Some(close) = lua::closing_brace(self.bytes, open + 1) else {
+            self.line += count_newlines(&self.bytes[open..]);
+            return Err(self.error(self.bytes.len(), LexErrorKind::UnclosedBlock { open }));
+        };
+        let value = &self.bytes[open + 1..close];
+        self.words.push(Word {
+            start: open,
+            end: close + 1,
+            line: self.line,
+            quoted: true,
+            value: value.into(),
+        });
+        self.line += count_newlines(value);
+        self.pos = close + 1;
+        Ok(Step::Statement { end: self.pos })
+    }
+
+    /// Reads an unquoted word and what ends it.
+    fn plain_word(&mut self) -> Result<Terminator, LexError> {
+        let (start, line) = (self.pos, self.line);
+        let window = self.window(start);
+        let mut pos = start;
+        let mut replaced = false;
+        // The first byte is never looked at for an ending: the caller has handled those that end or open something.
+        while let Some(&byte) = window.get(pos) {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' if pos > start => {
+                    self.push(start, pos, line, None, replaced);
+                    return self.after_plain(start, line, pos);
+                }
+                b'\\' => {
+                    replaced |= self.escaped(pos);
+                    pos += 2;
+                }
+                b'$' => {
+                    pos += 1;
+                    while window.get(pos) == Some(&b'{') {
+                        pos += 1;
+                    }
+                }
+                _ => pos += 1,
+            }
+        }
+        Err(self.unended(start, line, None))
+    }
+
+    /// The word that began at `start` in `line` is read; the byte at `pos` has ended it.
+    fn after_plain(&mut self, start: usize, line: u32, pos: usize) -> Result<Terminator, LexError> {
+        let byte = self.bytes[pos];
+        self.pos = pos + 1;
+        match byte {
+            b';' => Ok(Terminator::Semicolon),
+            b'{' => Ok(Terminator::Brace),
+            _ => {
+                self.check_buffer(start, line)?;
+                self.line += u32::from(byte == b'\n');
+                Ok(Terminator::Blank)
+            }
+        }
+    }
+
+    /// Reads a word in quotes and what follows it directly.
+    fn quoted_word(&mut self, quote: u8) -> Result<Terminator, LexError> {
+        let (start, line) = (self.pos, self.line);
+        let window = self.window(start + 1);
+        let mut pos = start + 1;
+        let mut replaced = false;
+        while let Some(&byte) = window.get(pos) {
+            if byte == b'\\' {
+                replaced |= self.escaped(pos);
+                pos += 2;
+            } else if byte == quote {
+                self.push(start, pos + 1, line, Some(quote), replaced);
+                return self.after_quote(start, line, pos + 1);
+            } else {
+                self.line += u32::from(byte == b'\n');
+                pos += 1;
+            }
+        }
+        Err(self.unended(start, line, Some(quote)))
+    }
+
+    /// What may follow a closing quote: a blank, an ending, or `)`, which begins the next word.
+    fn after_quote(&mut self, start: usize, line: u32, pos: usize) -> Result<Terminator, LexError> {
+        self.pos = pos;
+        self.check_buffer(start + 1, line)?;
+        let Some(&byte) = self.bytes.get(pos) else {
+            return Ok(Terminator::Blank);
+        };
+        match byte {
+            b')' => return Ok(Terminator::Blank),
+            b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' => self.pos += 1,
+            _ => return Err(self.error(pos, LexErrorKind::AfterQuote { byte, start })),
+        }
+        match byte {
+            b';' => Ok(Terminator::Semicolon),
+            b'{' => Ok(Terminator::Brace),
+            _ => {
+                self.check_buffer(start + 1, line)?;
+                self.line += u32::from(byte == b'\n');
+                Ok(Terminator::Blank)
+            }
+        }
+    }
+
+    /// The file up to where nginx's buffer is full with a word whose content starts at `start`.
+    fn window(&self, start: usize) -> &'a [u8] {
+        &self.bytes[..self.bytes.len().min(start + CONF_BUFFER)]
+    }
+
+    /// Looks at the byte hidden by the `\` at `pos`: counts its line, and tells whether nginx replaces the two.
+    fn escaped(&mut self, pos: usize) -> bool {
+        match self.bytes.get(pos + 1) {
+            Some(b'\n') => {
+                self.line += 1;
+                false
+            }
+            Some(byte) => b"\"'\\trn".contains(byte),
+            None => false,
+        }
+    }
+
+    fn push(&mut self, start: usize, end: usize, line: u32, quote: Option<u8>, replaced: bool) {
+        let bytes = self.bytes;
+        let raw = if quote.is_some() {
+            &bytes[start + 1..end - 1]
+        } else {
+            &bytes[start..end]
+        };
+        let value = if replaced {
+            Cow::Owned(unescape(raw))
+        } else {
+            Cow::Borrowed(raw)
+        };
+        self.words.push(Word {
+            start,
+            end,
+            line,
+            quoted: quote.is_some(),
+            value,
+        });
+    }
+
+    /// nginx refuses to read on when its buffer is full and still begins with the word at `start`, even one that has ended.
+    fn check_buffer(&self, start: usize, line: u32) -> Result<(), LexError> {
+        if self.pos == start + CONF_BUFFER && self.pos < self.bytes.len() {
+            let kind = LexErrorKind::TooLong {
+                head: self.head(start),
+            };
+            return Err(LexError {
+                offset: start,
+                line,
+                kind,
+            });
+        }
+        Ok(())
+    }
+
+    /// The error of a word, begun at `start` in `line`, that does not end: in nginx's buffer, or in the file.
+    fn unended(&self, start: usize, line: u32, quote: Option<u8>) -> LexError {
+        let content = start + usize::from(quote.is_some());
+        if self.bytes.len() > content + CONF_BUFFER {
+            let kind = match quote {
+                Some(quote) => LexErrorKind::TooLongQuote { quote },
+                None => LexErrorKind::TooLong {
+                    head: self.head(content),
+                },
+            };
+            return LexError {
+                offset: start,
+                line,
+                kind,
+            };
+        }
+        let kind = match quote {
+            Some(quote) => LexErrorKind::UnclosedQuote { quote, start },
+            None => LexErrorKind::EndInStatement {
+                start: self.words.first().map_or(start, |word| word.start),
+            },
+        };
+        self.error(self.bytes.len(), kind)
+    }
+
+    /// The first ten bytes of a word, which nginx prints of one that is too long.
+    fn head(&self, start: usize) -> Vec<u8> {
+        self.bytes[start..].iter().copied().take(10).collect()
+    }
+
+    fn error(&self, offset: usize, kind: LexErrorKind) -> LexError {
+        LexError {
+            offset,
+            line: self.line,
+            kind,
+        }
+    }
+}
+
+impl<'a> Iterator for Lexer<'a> {
+    type Item = Result<Event<'a>, LexError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let step = match self.step()? {
+            Ok(step) => step,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut take_words = || std::mem::replace(&mut self.words, Vec::with_capacity(4));
+        Some(Ok(match step {
+            Step::Statement { end } => Event::Statement {
+                words: take_words(),
+                end,
+            },
+            Step::Open { end } => Event::Open {
+                words: take_words(),
+                end,
+            },
+            Step::Close { start, line } => Event::Close { start, line },
+            Step::Comment { start, end, line } => Event::Comment { start, end, line },
+        }))
+    }
+}
+
+/// The value of a word with the escapes nginx replaces.
+fn unescape(raw: &[u8]) -> Vec<u8> {
+    let mut value = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let [byte, tail @ ..] = rest {
+        let replacement = match (byte, tail.first()) {
+            (b'\\', Some(&escaped @ (b'"' | b'\'' | b'\\'))) => Some(escaped),
+            (b'\\', Some(b't')) => Some(b'\t'),
+            (b'\\', Some(b'r')) => Some(b'\r'),
+            (b'\\', Some(b'n')) => Some(b'\n'),
+            _ => None,
+        };
+        value.push(replacement.unwrap_or(*byte));
+        rest = if replacement.is_some() {
+            &tail[1..]
+        } else {
+            tail
+        };
+    }
+    value
+}
+
+fn count_newlines(bytes: &[u8]) -> u32 {
+    memchr::memchr_iter(b'\n', bytes).count() as u32
+}

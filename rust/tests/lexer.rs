@@ -1,0 +1,299 @@
+//! The lexer's laws and nginx's token rules by example. The same rules are held against the nginx binary in
+//! `tests/nginx/test_lexer_nginx.py`.
+
+use nginxopt_native::lexer::{CONF_BUFFER, Event, LexErrorKind, Lexer};
+use proptest::prelude::*;
+
+/// The values of the words of the only statement in `text`.
+fn words(text: &str) -> Vec<String> {
+    let mut lexer = Lexer::new(text.as_bytes());
+    let Some(Ok(Event::Statement { words, .. })) = lexer.next() else {
+        panic!("no statement in {text:?}");
+    };
+    assert!(
+        lexer.next().is_none(),
+        "more than one statement in {text:?}"
+    );
+    words
+        .iter()
+        .map(|word| String::from_utf8(word.value.to_vec()).expect("a text"))
+        .collect()
+}
+
+/// Kind and line of the error in `bytes`.
+fn refusal(bytes: &[u8]) -> (LexErrorKind, u32) {
+    let error = Lexer::new(bytes).find_map(Result::err).expect("an error");
+    (error.kind, error.line)
+}
+
+/// Quotes are removed, and only the six escapes are replaced.
+#[test]
+fn values() {
+    assert_eq!(
+        words(r#"a "b c" 'd"' "" e"f;"#),
+        ["a", "b c", "d\"", "", "e\"f"]
+    );
+    assert_eq!(
+        words(r#"a\t\r\n\\\"\' "\.\x\;";"#),
+        ["a\t\r\n\\\"'", r"\.\x\;"]
+    );
+    assert_eq!(words(r"a\ b c\;d e\{f;"), [r"a\ b", r"c\;d", r"e\{f"]);
+}
+
+/// A `{` belongs to the word after `$` only, and `}` and `#` belong to a word that has begun.
+#[test]
+fn braces_in_words() {
+    assert_eq!(
+        words("a ${b}c d$e${{f g}h i#j;"),
+        ["a", "${b}c", "d$e${{f", "g}h", "i#j"]
+    );
+    let events: Vec<_> = Lexer::new(b"a$x{b;}")
+        .map(|event| event.expect("no error"))
+        .collect();
+    assert!(
+        matches!(&events[0], Event::Open { words, end: 4 } if words[0].value.as_ref() == b"a$x")
+    );
+    assert!(matches!(events[2], Event::Close { start: 6, line: 1 }));
+}
+
+/// A `)` directly after a closing quote begins a word; anything else there is refused.
+#[test]
+fn after_a_quote() {
+    assert_eq!(words(r#"if ($a = "b");"#), ["if", "($a", "=", "b", ")"]);
+    assert_eq!(
+        refusal(b"a \"b\"c;"),
+        (
+            LexErrorKind::AfterQuote {
+                byte: b'c',
+                start: 2
+            },
+            1
+        )
+    );
+}
+
+/// Spans hold the word as written, quotes included, and lines count every line feed.
+#[test]
+fn spans_and_lines() {
+    let text = b"\r\nname \"a\nb\" c\\\nd # why\n e;";
+    let events: Vec<_> = Lexer::new(text)
+        .map(|event| event.expect("no error"))
+        .collect();
+    assert_eq!(
+        events[0],
+        Event::Comment {
+            start: 18,
+            end: 23,
+            line: 4
+        }
+    );
+    let Event::Statement { words, end } = &events[1] else {
+        panic!()
+    };
+    let read: Vec<_> = words
+        .iter()
+        .map(|w| (&text[w.start..w.end], w.line, w.quoted))
+        .collect();
+    let expected: [(&[u8], u32, bool); 4] = [
+        (b"name", 2, false),
+        (b"\"a\nb\"", 2, true),
+        (b"c\\\nd", 3, false),
+        (b"e", 5, false),
+    ];
+    assert_eq!(read, expected);
+    assert_eq!(*end, text.len());
+}
+
+/// Each refusal has nginx's words and the place of what is unfinished.
+#[test]
+fn refusals() {
+    let cases: [(&[u8], &str, usize, Option<usize>, u32); 12] = [
+        (b";", "unexpected \";\"", 0, None, 1),
+        (b"a; {", "unexpected \"{\"", 3, None, 1),
+        (b"\n}", "unexpected \"}\"", 1, None, 2),
+        (b"a { b }", "unexpected \"}\"", 6, Some(4), 1),
+        (b"a 'b'\xff;", "unexpected \"\u{fffd}\"", 5, Some(2), 1),
+        (
+            b"a\n",
+            "unexpected end of file, expecting \";\" or \"}\"",
+            2,
+            Some(0),
+            2,
+        ),
+        (
+            b"a b",
+            "unexpected end of file, expecting \";\" or \"}\"",
+            3,
+            Some(0),
+            1,
+        ),
+        (
+            b"a b\\",
+            "unexpected end of file, expecting \";\" or \"}\"",
+            4,
+            Some(0),
+            1,
+        ),
+        (
+            b"a 'b\nc",
+            "unexpected end of file, expecting \";\" or \"}\"",
+            6,
+            Some(2),
+            2,
+        ),
+        (
+            b"a 'b\\",
+            "unexpected end of file, expecting \";\" or \"}\"",
+            5,
+            Some(2),
+            1,
+        ),
+        (
+            b"a { b { c; }\n",
+            "unexpected end of file, expecting \"}\"",
+            13,
+            Some(2),
+            2,
+        ),
+        (
+            b"a_by_lua_block {\n \"}\"",
+            "unexpected end of file, expecting \"}\"",
+            21,
+            Some(15),
+            2,
+        ),
+    ];
+    for (text, message, offset, opened_at, line) in cases {
+        let mut lexer = Lexer::new(text);
+        let error = lexer.find_map(Result::err).expect("an error");
+        let read = (
+            error.to_string(),
+            error.offset,
+            error.kind.opened_at(),
+            error.line,
+        );
+        assert_eq!(
+            read,
+            (message.to_owned(), offset, opened_at, line),
+            "{}",
+            text.escape_ascii()
+        );
+        assert!(lexer.next().is_none(), "the lexer goes on after an error");
+    }
+}
+
+/// A word and what ends it fit into nginx's buffer or are refused, by the byte; so does a comment.
+#[test]
+fn buffer() {
+    let accepted = |prefix: &str, length: usize, suffix: &str| {
+        let text = format!("\n a\n {prefix}{}{suffix}", "w".repeat(length));
+        match Lexer::new(text.as_bytes()).find_map(Result::err) {
+            None => true,
+            Some(error) => {
+                assert!(
+                    error.to_string().starts_with("too long parameter"),
+                    "{error}"
+                );
+                assert_eq!(error.line, 3);
+                false
+            }
+        }
+    };
+    let longest = |prefix: &str, suffix: &str| {
+        let length =
+            (CONF_BUFFER - 8..CONF_BUFFER + 8).rfind(|&length| accepted(prefix, length, suffix));
+        length.expect("some length is accepted")
+    };
+    assert_eq!(longest("", ";"), 4095);
+    assert_eq!(longest("", " ;"), 4094);
+    assert_eq!(longest("\"", "\";"), 4094);
+    assert_eq!(longest("\"", "\" ;"), 4093);
+    assert_eq!(longest("#", "\n;"), 4094);
+    assert_eq!(longest("\\", ";"), 4094);
+}
+
+/// A byte order mark is part of the first word, as nginx has it.
+#[test]
+fn byte_order_mark() {
+    assert_eq!(words("\u{feff}# user;"), ["\u{feff}#", "user"]);
+}
+
+/// The body of a Lua block is one word that ends at the brace that balances, not at those in strings and comments.
+#[test]
+fn lua_blocks() {
+    let body = " if a then b{ c = '}' } end -- }\n --[[ } ]] d = [=[ }]] ]=] e = t[u[1]] it's \n";
+    let text = format!("content_by_lua_block {{{body}}} set_by_lua_block $x {{}} a;");
+    let events: Vec<_> = Lexer::new(text.as_bytes())
+        .map(|event| event.expect("no error"))
+        .collect();
+    assert_eq!(events.len(), 3);
+    let Event::Statement { words, end } = &events[0] else {
+        panic!()
+    };
+    assert_eq!(
+        (words.len(), words[1].value.as_ref(), words[1].quoted),
+        (2, body.as_bytes(), true)
+    );
+    assert_eq!(
+        (text.as_bytes()[words[1].start], words[1].end),
+        (b'{', *end)
+    );
+    assert!(matches!(&events[2], Event::Statement { words, .. } if words[0].line == 3));
+}
+
+/// A value is borrowed from the file unless an escape was replaced in it.
+#[test]
+fn values_are_borrowed() {
+    let Some(Ok(Event::Statement { words, .. })) = Lexer::new(br"a '\.b' c\\d;").next() else {
+        panic!()
+    };
+    let owned: Vec<_> = words
+        .iter()
+        .map(|word| matches!(word.value, std::borrow::Cow::Owned(_)))
+        .collect();
+    assert_eq!(owned, [false, false, true]);
+}
+
+proptest! {
+    /// Any bytes are read to their end or refused, with spans in order and inside the file.
+    #[test]
+    fn any_bytes(bytes in proptest::collection::vec(proptest::sample::select(b"ab \n\t;{}\"'\\$#)\r\xff\0".to_vec()), 0..60)) {
+        let mut last = 0;
+        for event in Lexer::new(&bytes) {
+            let Ok(event) = event else { break };
+            if let Event::Statement { words, end } | Event::Open { words, end } = event {
+                prop_assert!(!words.is_empty());
+                for word in &words {
+                    prop_assert!(last <= word.start && word.start < word.end && word.end <= end);
+                    last = word.end;
+                }
+                prop_assert!(end <= bytes.len());
+            }
+        }
+    }
+
+    /// What is written in double quotes with the six escapes is read back.
+    #[test]
+    fn quoting_round_trip(values in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..20), 1..5)) {
+        let mut text = Vec::new();
+        for value in &values {
+            text.push(b'"');
+            for &byte in value {
+                match byte {
+                    b'"' | b'\\' => text.extend([b'\\', byte]),
+                    b'\n' => text.extend(b"\\n"),
+                    b'\r' => text.extend(b"\\r"),
+                    b'\t' => text.extend(b"\\t"),
+                    _ => text.push(byte),
+                }
+            }
+            text.extend(b"\" ");
+        }
+        text.push(b';');
+        let Some(Ok(Event::Statement { words, .. })) = Lexer::new(&text).next() else {
+            return Err(TestCaseError::fail("refused"));
+        };
+        let read: Vec<_> = words.iter().map(|word| word.value.to_vec()).collect();
+        prop_assert_eq!(read, values);
+    }
+}
