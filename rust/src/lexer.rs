@@ -17,6 +17,7 @@
 //! Deliberate differences: `*_by_lua_block { ... }` is read as OpenResty reads it (stock nginx knows no such directive),
 //! the body being one opaque word; and an unclosed quote is told apart from other unexpected ends of a file.
 
+pub mod bulk;
 mod error;
 mod lua;
 
@@ -83,6 +84,17 @@ pub struct Checkpoint {
     pos: usize,
     newlines: u32,
     open: Vec<usize>,
+}
+
+impl Checkpoint {
+    /// The start, at offset `pos` in `line`, of a statement in a block whose own end is not to be read.
+    pub fn at(pos: usize, line: u32) -> Self {
+        Self {
+            pos,
+            newlines: line.saturating_sub(1),
+            open: Vec::new(),
+        }
+    }
 }
 
 /// An iterator over the [`Event`]s of one file; after the first error it ends.

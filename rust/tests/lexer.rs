@@ -1,7 +1,8 @@
 //! The lexer's laws and nginx's token rules by example. The same rules are held against the nginx binary in
 //! `tests/nginx/test_lexer_nginx.py`.
 
-use nginxopt_native::lexer::{CONF_BUFFER, Event, LexErrorKind, Lexer};
+use nginxopt_native::lexer::bulk::{Bulk, Folding, Item};
+use nginxopt_native::lexer::{CONF_BUFFER, Checkpoint, Event, LexErrorKind, Lexer};
 use proptest::prelude::*;
 
 /// The values of the words of the only statement in `text`.
@@ -104,82 +105,42 @@ fn spans_and_lines() {
     assert_eq!(*end, text.len());
 }
 
+/// Message, offset, place of what is unfinished, and line of the error in `text`.
+fn refused(text: &[u8]) -> (String, usize, Option<usize>, u32) {
+    let mut lexer = Lexer::new(text);
+    let error = lexer.find_map(Result::err).expect("an error");
+    assert!(lexer.next().is_none(), "the lexer goes on after an error");
+    (
+        error.to_string(),
+        error.offset,
+        error.kind.opened_at(),
+        error.line,
+    )
+}
+
 /// Each refusal has nginx's words and the place of what is unfinished.
 #[test]
 fn refusals() {
-    let cases: [(&[u8], &str, usize, Option<usize>, u32); 12] = [
-        (b";", "unexpected \";\"", 0, None, 1),
-        (b"a; {", "unexpected \"{\"", 3, None, 1),
-        (b"\n}", "unexpected \"}\"", 1, None, 2),
-        (b"a { b }", "unexpected \"}\"", 6, Some(4), 1),
-        (b"a 'b'\xff;", "unexpected \"\u{fffd}\"", 5, Some(2), 1),
-        (
-            b"a\n",
-            "unexpected end of file, expecting \";\" or \"}\"",
-            2,
-            Some(0),
-            2,
-        ),
-        (
-            b"a b",
-            "unexpected end of file, expecting \";\" or \"}\"",
-            3,
-            Some(0),
-            1,
-        ),
-        (
-            b"a b\\",
-            "unexpected end of file, expecting \";\" or \"}\"",
-            4,
-            Some(0),
-            1,
-        ),
-        (
-            b"a 'b\nc",
-            "unexpected end of file, expecting \";\" or \"}\"",
-            6,
-            Some(2),
-            2,
-        ),
-        (
-            b"a 'b\\",
-            "unexpected end of file, expecting \";\" or \"}\"",
-            5,
-            Some(2),
-            1,
-        ),
-        (
-            b"a { b { c; }\n",
-            "unexpected end of file, expecting \"}\"",
-            13,
-            Some(2),
-            2,
-        ),
-        (
-            b"a_by_lua_block {\n \"}\"",
-            "unexpected end of file, expecting \"}\"",
-            21,
-            Some(15),
-            2,
-        ),
-    ];
-    for (text, message, offset, opened_at, line) in cases {
-        let mut lexer = Lexer::new(text);
-        let error = lexer.find_map(Result::err).expect("an error");
-        let read = (
-            error.to_string(),
-            error.offset,
-            error.kind.opened_at(),
-            error.line,
-        );
-        assert_eq!(
-            read,
-            (message.to_owned(), offset, opened_at, line),
-            "{}",
-            text.escape_ascii()
-        );
-        assert!(lexer.next().is_none(), "the lexer goes on after an error");
-    }
+    let check = |text: &[u8], message: &str, offset, opened_at, line| {
+        let expected = (message.to_owned(), offset, opened_at, line);
+        assert_eq!(refused(text), expected, "{}", text.escape_ascii());
+    };
+    check(b";", r#"unexpected ";""#, 0, None, 1);
+    check(b"a; {", r#"unexpected "{""#, 3, None, 1);
+    check(b"\n}", r#"unexpected "}""#, 1, None, 2);
+    check(b"a { b }", r#"unexpected "}""#, 6, Some(4), 1);
+    check(b"a 'b'\xff;", "unexpected \"\u{fffd}\"", 5, Some(2), 1);
+
+    let in_statement = r#"unexpected end of file, expecting ";" or "}""#;
+    check(b"a\n", in_statement, 2, Some(0), 2);
+    check(b"a b", in_statement, 3, Some(0), 1);
+    check(b"a b\\", in_statement, 4, Some(0), 1);
+    check(b"a 'b\nc", in_statement, 6, Some(2), 2);
+    check(b"a 'b\\", in_statement, 5, Some(2), 1);
+
+    let in_block = r#"unexpected end of file, expecting "}""#;
+    check(b"a { b { c; }\n", in_block, 13, Some(2), 2);
+    check(b"a_by_lua_block {\n \"}\"", in_block, 21, Some(15), 2);
 }
 
 /// A word and what ends it fit into nginx's buffer or are refused, by the byte; so does a comment.
@@ -295,5 +256,71 @@ proptest! {
         };
         let read: Vec<_> = words.iter().map(|word| word.value.to_vec()).collect();
         prop_assert_eq!(read, values);
+    }
+}
+
+/// A run is folded from `least` rewrites on; comments belong to it only where rewrites follow, and reading goes on.
+#[test]
+fn long_runs_are_folded() {
+    let text = b"location / {\n # a\n rewrite a b;\n # c\n rewrite c # d\n e;\n # f\n set $a b; }\nrewrite g h;";
+    let read = |least| {
+        let items = Folding::new(text, least, Checkpoint::default());
+        items
+            .map(|item| item.expect("no error"))
+            .collect::<Vec<_>>()
+    };
+    let folded = read(2);
+    assert_eq!(folded.len(), 7);
+    assert_eq!(
+        folded[2],
+        Item::Bulk(Bulk {
+            start: 19,
+            end: 55,
+            line: 3,
+            count: 2
+        })
+    );
+    assert!(matches!(
+        folded[3],
+        Item::Event(Event::Comment {
+            start: 57,
+            line: 7,
+            ..
+        })
+    ));
+    let events: Vec<_> = Lexer::new(text)
+        .map(|event| Item::Event(event.expect("no error")))
+        .collect();
+    assert_eq!(read(3), events);
+    assert_eq!(read(0), events);
+}
+
+proptest! {
+    /// Folding loses nothing: unfolded again, the items are the events, and an error stays where it is.
+    #[test]
+    fn folding_is_reversible(
+        parts in proptest::collection::vec(proptest::sample::select(
+            vec!["rewrite a b;", "rewrite \"c\" # d\n e;", "\n# f\n", "set g h;", "if (i) {", "}", " ", "rewrite {", ";"]
+        ), 0..24),
+        least in 1_usize..4,
+    ) {
+        let text = parts.concat();
+        let bytes = text.as_bytes();
+        let mut unfolded = Vec::new();
+        for item in Folding::new(bytes, least, Checkpoint::default()) {
+            match item {
+                Ok(Item::Event(event)) => unfolded.push(Ok(event)),
+                Ok(Item::Bulk(bulk)) => {
+                    let events = Lexer::resume(&bytes[..bulk.end], Checkpoint::at(bulk.start, bulk.line));
+                    let before = unfolded.len();
+                    unfolded.extend(events);
+                    let statements = unfolded[before..].iter().filter(|e| matches!(e, Ok(Event::Statement { .. })));
+                    prop_assert_eq!(statements.count(), bulk.count);
+                    prop_assert!(bulk.count >= least);
+                }
+                Err(error) => unfolded.push(Err(error)),
+            }
+        }
+        prop_assert_eq!(unfolded, Lexer::new(bytes).collect::<Vec<_>>());
     }
 }

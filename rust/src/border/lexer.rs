@@ -1,0 +1,177 @@
+//! [`crate::lexer`] for Python: events in batches, as tuples.
+
+use std::borrow::Cow;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyString;
+
+use crate::lexer::bulk::{Folding, Item};
+use crate::lexer::{self, Checkpoint, Event, Word};
+
+/// How many events a batch has, at least, unless the file ends.
+const BATCH: usize = 512;
+
+pyo3::create_exception!(
+    nginxopt._native,
+    LexError,
+    pyo3::exceptions::PyException,
+    "A file cannot be read: (kind, nginx's message, offset, line, offset of what is unfinished or None)."
+);
+
+impl From<lexer::LexError> for PyErr {
+    fn from(error: lexer::LexError) -> Self {
+        let (kind, message) = (error.kind.name(), error.to_string());
+        LexError::new_err((
+            kind,
+            message,
+            error.offset,
+            error.line,
+            error.kind.opened_at(),
+        ))
+    }
+}
+
+/// Text, start, end, line, whether quoted.
+type PyWord<'py> = (Bound<'py, PyString>, usize, usize, u32, bool);
+/// Kind, start, end, line, count of rewrites in a run, words.
+type PyEvent<'py> = (&'static str, usize, usize, u32, usize, Vec<PyWord<'py>>);
+
+/// An iterator over batches of events; the bytes are held, not copied.
+#[pyclass(module = "nginxopt._native")]
+pub struct Events {
+    bytes: PyBackedBytes,
+    end: usize,
+    fold: usize,
+    /// Where the next batch starts; `None` at the end.
+    next: Option<Checkpoint>,
+    /// The error that follows the batch given last.
+    error: Option<lexer::LexError>,
+}
+
+#[pymethods]
+impl Events {
+    #[new]
+    #[pyo3(signature = (bytes, *, fold = 0, start = 0, end = None, line = 1))]
+    fn new(bytes: PyBackedBytes, fold: usize, start: usize, end: Option<usize>, line: u32) -> Self {
+        let end = end.unwrap_or(bytes.len()).min(bytes.len());
+        let next = (start <= end).then(|| Checkpoint::at(start, line));
+        Self {
+            bytes,
+            end,
+            fold,
+            next,
+            error: None,
+        }
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Vec<PyEvent<'py>>>> {
+        if let Some(error) = self.error.take() {
+            return Err(error.into());
+        }
+        let Some(from) = self.next.take() else {
+            return Ok(None);
+        };
+        let bytes = &self.bytes[..self.end];
+        let (items, next, error) = py.detach(|| read_batch(bytes, self.fold, from));
+        self.next = next;
+        self.error = error;
+        let batch: Vec<_> = items
+            .into_iter()
+            .map(|item| event_to_py(py, bytes, item))
+            .collect::<PyResult<_>>()?;
+        match (batch.is_empty(), self.error.take()) {
+            (true, Some(error)) => Err(error.into()),
+            (true, None) => Ok(None),
+            (false, error) => {
+                self.error = error;
+                Ok(Some(batch))
+            }
+        }
+    }
+}
+
+type Batch<'a> = (Vec<Item<'a>>, Option<Checkpoint>, Option<lexer::LexError>);
+
+/// The items from a checkpoint on, the next checkpoint unless the file ends, and the error that ends it.
+fn read_batch(bytes: &[u8], fold: usize, from: Checkpoint) -> Batch<'_> {
+    let mut folding = Folding::new(bytes, fold, from);
+    let mut items = Vec::with_capacity(BATCH);
+    while let Some(item) = folding.next() {
+        match item {
+            Ok(item) => items.push(item),
+            Err(error) => return (items, None, Some(error)),
+        }
+        if items.len() >= BATCH
+            && let Some(next) = folding.checkpoint()
+        {
+            return (items, Some(next), None);
+        }
+    }
+    (items, None, None)
+}
+
+fn event_to_py<'py>(py: Python<'py>, bytes: &[u8], item: Item<'_>) -> PyResult<PyEvent<'py>> {
+    let words_to_py = |words: Vec<Word<'_>>| {
+        words
+            .into_iter()
+            .map(|word| word_to_py(py, word))
+            .collect::<PyResult<_>>()
+    };
+    Ok(match item {
+        Item::Event(Event::Statement { words, end }) => (
+            ";",
+            words[0].start,
+            end,
+            words[0].line,
+            0,
+            words_to_py(words)?,
+        ),
+        Item::Event(Event::Open { words, end }) => (
+            "{",
+            words[0].start,
+            end,
+            words[0].line,
+            0,
+            words_to_py(words)?,
+        ),
+        Item::Event(Event::Close { start, line }) => ("}", start, start + 1, line, 0, Vec::new()),
+        Item::Event(Event::Comment { start, end, line }) => {
+            let value = Cow::Borrowed(&bytes[start..end]);
+            let word = Word {
+                start,
+                end,
+                line,
+                quoted: false,
+                value,
+            };
+            ("#", start, end, line, 0, vec![word_to_py(py, word)?])
+        }
+        Item::Bulk(bulk) => ("*", bulk.start, bulk.end, bulk.line, bulk.count, Vec::new()),
+    })
+}
+
+fn word_to_py<'py>(py: Python<'py>, word: Word<'_>) -> PyResult<PyWord<'py>> {
+    Ok((
+        text_to_py(py, &word.value)?,
+        word.start,
+        word.end,
+        word.line,
+        word.quoted,
+    ))
+}
+
+/// UTF-8 with `surrogateescape`, so that any bytes survive.
+pub(super) fn text_to_py<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(PyString::new(py, text)),
+        Err(_) => {
+            let bytes = pyo3::types::PyBytes::new(py, bytes);
+            PyString::from_encoded_object(&bytes, Some(c"utf-8"), Some(c"surrogateescape"))
+        }
+    }
+}

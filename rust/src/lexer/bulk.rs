@@ -1,0 +1,105 @@
+//! Long runs of `rewrite` folded into one item, so that a file of a million rules is not a million objects.
+
+use super::{Checkpoint, Event, LexError, Lexer, Step};
+
+/// A run of `rewrite` statements with nothing but blanks and comments between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bulk {
+    /// Offset of the first statement.
+    pub start: usize,
+    /// Offset just after the last statement's `;`.
+    pub end: usize,
+    /// Line of the first statement, from 1.
+    pub line: u32,
+    /// How many statements there are.
+    pub count: usize,
+}
+
+/// What [`Folding`] yields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// An event that is not part of a long run.
+    Event(Event<'a>),
+    /// A long run.
+    Bulk(Bulk),
+}
+
+/// The events of a file, with runs of at least `least` rewrites folded.
+///
+/// Linear: each statement is read once, and at most once more where a run turns out to be too short.
+#[derive(Debug)]
+pub struct Folding<'a> {
+    bytes: &'a [u8],
+    lexer: Lexer<'a>,
+    least: usize,
+    /// Up to here the runs are known to be too short.
+    too_short: usize,
+}
+
+impl<'a> Folding<'a> {
+    /// The events of `bytes` from a checkpoint on; `least` = 0 folds nothing.
+    pub fn new(bytes: &'a [u8], least: usize, from: Checkpoint) -> Self {
+        Self {
+            bytes,
+            lexer: Lexer::resume(bytes, from),
+            least,
+            too_short: 0,
+        }
+    }
+
+    /// The place reached, if it is between two statements: see [`Lexer::checkpoint`].
+    pub fn checkpoint(&self) -> Option<Checkpoint> {
+        self.lexer.checkpoint()
+    }
+
+    /// Reads the run at the place reached and goes on after it, or goes nowhere if it is too short.
+    fn bulk(&mut self) -> Option<Bulk> {
+        let from = self
+            .lexer
+            .checkpoint()
+            .filter(|from| from.pos >= self.too_short)?;
+        let rest = self.bytes.get(from.pos..)?;
+        if self.least == 0 || !rest.trim_ascii_start().starts_with(b"rewrite") {
+            return None;
+        }
+        let mut bulk = Bulk {
+            start: 0,
+            end: 0,
+            line: 0,
+            count: 0,
+        };
+        let mut after = self.lexer.place();
+        while let Some(Ok(step)) = self.lexer.step() {
+            match (step, self.lexer.words()) {
+                (Step::Statement { end }, [name, ..]) if name.value.as_ref() == b"rewrite" => {
+                    if bulk.count == 0 {
+                        (bulk.start, bulk.line) = (name.start, name.line);
+                    }
+                    bulk.count += 1;
+                    bulk.end = end;
+                    after = self.lexer.place();
+                }
+                (Step::Comment { .. }, _) => {}
+                _ => break,
+            }
+        }
+        self.lexer = Lexer::resume(self.bytes, from);
+        if bulk.count < self.least {
+            self.too_short = after.0;
+            return None;
+        }
+        self.lexer.skip_to(after.0, after.1);
+        Some(bulk)
+    }
+}
+
+impl<'a> Iterator for Folding<'a> {
+    type Item = Result<Item<'a>, LexError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(bulk) = self.bulk() {
+            return Some(Ok(Item::Bulk(bulk)));
+        }
+        self.lexer.next().map(|event| event.map(Item::Event))
+    }
+}
