@@ -1,0 +1,223 @@
+//! The two texts side by side: what is not a rule has to be the same, in the same order, and each run of rules has to
+//! be answered by a compiled form of it.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::lexer::{Event, Lexer, Word};
+use crate::prove::maps::Maps;
+use crate::prove::run::{self, Compiled};
+use crate::prove::script::End;
+use crate::prove::{Checked, Facts, Proof, Refutation};
+
+/// One statement.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Node<'t> {
+    words: Box<[Cow<'t, [u8]>]>,
+    pub block: Option<Vec<Node<'t>>>,
+}
+
+impl<'t> Node<'t> {
+    fn new(words: Vec<Word<'t>>) -> Node<'t> {
+        Node { words: words.into_iter().map(|word| word.value).collect(), block: None }
+    }
+
+    pub fn words(&self) -> Vec<&[u8]> {
+        self.words.iter().map(|word| &**word).collect()
+    }
+
+    pub fn word(&self, at: usize) -> &[u8] {
+        self.words.get(at).map_or(&[], |word| word)
+    }
+
+    pub fn flag(&self) -> Option<&[u8]> {
+        self.words.get(3).map(|word| &**word)
+    }
+
+    /// Whether this is a rule that ends the script when it matches.
+    pub fn is_rule(&self) -> bool {
+        self.block.is_none()
+            && self.word(0) == b"rewrite"
+            && matches!(self.words.len(), 3 | 4)
+            && End::of(self.word(2), self.flag()).is_some()
+    }
+}
+
+/// Reads a text into statements.
+pub fn parse<'t>(text: &'t [u8], what: &str) -> Proof<Vec<Node<'t>>> {
+    let mut open: Vec<(Node, Vec<Node>)> = Vec::new();
+    let mut current = Vec::new();
+    for event in Lexer::new(text) {
+        match event.map_err(|error| Refutation::new(format!("{what} does not parse: {error}")))? {
+            Event::Comment { .. } => {}
+            Event::Statement { words, .. } => current.push(Node::new(words)),
+            Event::Open { words, .. } => open.push((Node::new(words), std::mem::take(&mut current))),
+            Event::Close { .. } => {
+                let Some((mut node, outer)) = open.pop() else { continue };
+                node.block = Some(std::mem::replace(&mut current, outer));
+                current.push(node);
+            }
+        }
+    }
+    Ok(current)
+}
+
+/// Compares two files.
+pub fn file<'t>(before: &'t [Node<'t>], after: &'t [Node<'t>], maps: &'t Maps<'t>, facts: &Facts) -> Proof<Checked> {
+    let mut variables = HashSet::new();
+    before.iter().for_each(|node| mentioned(node, &mut variables));
+    if let Some(name) = maps.names().find(|name| variables.contains(*name)) {
+        return Err(Refutation::new(format!("${} is used in the original", name.escape_ascii())));
+    }
+    let mut sides = Sides { maps, facts, added: facts.added.as_deref() };
+    let checked = sides.scope(before, after, facts.in_location, None)?;
+    match sides.added {
+        Some(_) => Err(Refutation::new("the include of the maps is missing")),
+        None => Ok(checked),
+    }
+}
+
+/// The names after each `$` of a statement and its block.
+fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>) {
+    for word in &node.words {
+        let mut rest = &**word;
+        while let Some(at) = memchr::memchr(b'$', rest) {
+            rest = &rest[at + 1..];
+            let name = rest.strip_prefix(b"{").unwrap_or(rest);
+            let end = name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(name.len());
+            names.insert(&name[..end]);
+        }
+    }
+    node.block.iter().flatten().for_each(|node| mentioned(node, names));
+}
+
+struct Sides<'t, 'f> {
+    maps: &'t Maps<'t>,
+    facts: &'f Facts,
+    /// The statement that is still to be found in the http block.
+    added: Option<&'f [Vec<u8>]>,
+}
+
+impl<'t> Sides<'t, '_> {
+    fn scope(
+        &mut self,
+        before: &'t [Node<'t>],
+        after: &'t [Node<'t>],
+        in_location: bool,
+        block: Option<&[u8]>,
+    ) -> Proof<Checked> {
+        let is_transparent = |node: &&Node| self.facts.transparent.contains(node.word(0));
+        let (before_others, before_script): (Vec<_>, Vec<_>) = before.iter().partition(is_transparent);
+        let (after_others, after_script): (Vec<_>, Vec<_>) = after.iter().partition(is_transparent);
+        let mut checked = self.script(&before_script, &after_script, in_location, block)?;
+        if before_others.len() != after_others.len() {
+            return Err(changed(None));
+        }
+        for (one, other) in before_others.into_iter().zip(after_others) {
+            checked += self.other(one, other, in_location)?;
+        }
+        Ok(checked)
+    }
+
+    /// A statement that is no rule and no part of the script: the same words, and a block that is again compared.
+    fn other(&mut self, before: &'t Node<'t>, after: &'t Node<'t>, in_location: bool) -> Proof<Checked> {
+        if before.words != after.words && !raised(before, after) {
+            return Err(changed(Some(before)));
+        }
+        match (&before.block, &after.block) {
+            (None, None) => Ok(Checked::default()),
+            (Some(one), Some(other)) => {
+                let in_location = match before.word(0) {
+                    b"server" => false,
+                    b"location" => true,
+                    _ => in_location,
+                };
+                self.scope(one, other, in_location, Some(before.word(0)))
+            }
+            _ => Err(changed(Some(before))),
+        }
+    }
+
+    fn script(
+        &mut self,
+        before: &[&'t Node<'t>],
+        after: &[&'t Node<'t>],
+        in_location: bool,
+        block: Option<&[u8]>,
+    ) -> Proof<Checked> {
+        let mut checked = Checked::default();
+        let ours = Ours::find(after, self.maps);
+        let (mut at, mut emitted_at) = (0, 0);
+        while at < before.len() || emitted_at < after.len() {
+            if block == Some(b"http") && after.get(emitted_at).is_some_and(|node| self.is_added(node)) {
+                self.added = None;
+                emitted_at += 1;
+                continue;
+            }
+            if before.get(at).is_some_and(|node| node.is_rule()) {
+                let rules = &before[at..at + count(&before[at..], |node| node.is_rule())];
+                let (compiled, length) = Compiled::split(&after[emitted_at..], |node| ours.is_emitted(node));
+                let level = if in_location { run::Level::Location } else { run::Level::Server };
+                checked += run::check(rules, &compiled, self.maps, level, self.facts)?;
+                at += rules.len();
+                emitted_at += length;
+                continue;
+            }
+            match (before.get(at), after.get(emitted_at)) {
+                (Some(one), Some(other)) if one == other => {}
+                (one, other) => return Err(changed(one.or(other).copied())),
+            }
+            (at, emitted_at) = (at + 1, emitted_at + 1);
+        }
+        Ok(checked)
+    }
+
+    fn is_added(&self, node: &Node) -> bool {
+        self.added.is_some_and(|added| node.words().iter().eq(added.iter())) && node.block.is_none()
+    }
+}
+
+fn changed(node: Option<&Node>) -> Refutation {
+    let name = node.map_or_else(String::new, |node| format!(" ({})", node.word(0).escape_ascii()));
+    Refutation::new(format!("a statement that is no compiled rule is not as it was{name}"))
+}
+
+/// A size of the map tables may grow: it changes no look-up's result.
+fn raised(before: &Node, after: &Node) -> bool {
+    let number = |node: &Node| std::str::from_utf8(node.word(1)).ok()?.parse::<usize>().ok();
+    matches!(before.word(0), b"map_hash_max_size" | b"map_hash_bucket_size")
+        && before.word(0) == after.word(0)
+        && before.words.len() == 2
+        && after.words.len() == 2
+        && matches!((number(before), number(after)), (Some(one), Some(other)) if one <= other)
+}
+
+fn count<T>(items: &[T], test: impl Fn(&T) -> bool) -> usize {
+    items.iter().take_while(|item| test(item)).count()
+}
+
+/// What makes a statement one of the emitted ones: it reads a map of ours, or the variable that holds the class.
+struct Ours<'t> {
+    maps: &'t Maps<'t>,
+    classes: HashSet<&'t [u8]>,
+}
+
+impl<'t> Ours<'t> {
+    fn find(after: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Ours<'t> {
+        let sets = after.iter().flat_map(|node| node.block.iter().flatten());
+        let class = |node: &'t Node<'t>| match node.words().as_slice() {
+            [b"set", [b'$', name @ ..], [b'$', value @ ..]] if maps.get(value).is_some() => Some(*name),
+            _ => None,
+        };
+        Ours { maps, classes: sets.filter_map(class).collect() }
+    }
+
+    fn is_emitted(&self, node: &Node) -> bool {
+        let name = match (node.word(0), node.word(1)) {
+            (b"set", [b'$', name @ ..]) => return self.classes.contains(name),
+            (b"if", [b'(', b'$', name @ ..]) => name,
+            _ => return false,
+        };
+        self.maps.get(name).is_some() || self.classes.contains(name)
+    }
+}

@@ -1,0 +1,246 @@
+//! All strings a pattern can match, by running its tree forward over the subjects that it allows so far.
+//!
+//! This is not the planner's way (which joins the strings of subtrees of the HIR): two mistakes would have to agree.
+
+use crate::syntax::{Ast, ByteSet};
+
+/// The subjects a pattern allows.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Subjects {
+    /// All of them; a superset where the tree has nodes that are supersets.
+    All(Vec<Vec<u8>>),
+    /// More than the limit, or infinitely many.
+    TooMany,
+}
+
+/// How much of the end of the subject is settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Tail {
+    Open,
+    /// The subject ends here.
+    Ended,
+    /// One newline is left, and then the subject ends: what `$` also stands for.
+    Newline,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct State {
+    text: Vec<u8>,
+    /// Whether the text is known to start where the subject starts.
+    started: bool,
+    tail: Tail,
+}
+
+/// No key of a map is longer, as nginx reads no longer token.
+const LONGEST: usize = 4096;
+
+/// Which bytes stand for others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Letters {
+    Exact,
+    /// Capital letters are left out: their small ones stand for them.
+    SmallOnly,
+}
+
+/// Runs `ast`; gives up above `limit` subjects at any point.
+pub fn subjects(ast: &Ast, letters: Letters, limit: usize) -> Subjects {
+    let start = State { text: Vec::new(), started: false, tail: Tail::Open };
+    let Some(states) = (Runner { letters, limit }).run(ast, vec![start]) else {
+        return Subjects::TooMany;
+    };
+    if states.iter().any(|state| !state.started || state.tail == Tail::Open) {
+        return Subjects::TooMany;
+    }
+    let mut all: Vec<Vec<u8>> = states.into_iter().map(State::subject).collect();
+    all.sort_unstable();
+    all.dedup();
+    Subjects::All(all)
+}
+
+/// Whether the pattern tells no letter's case from the other, and has a letter at all.
+pub fn ignores_case(ast: &Ast) -> bool {
+    fn walk(ast: &Ast, letter: &mut bool) -> bool {
+        match ast {
+            Ast::Byte(byte) => !byte.is_ascii_alphabetic(),
+            Ast::Class(set) => (b'a'..=b'z').all(|small| {
+                *letter |= set.contains(small);
+                set.contains(small) == set.contains(small.to_ascii_uppercase())
+            }),
+            Ast::Concat(parts) | Ast::Alternation(parts) => parts.iter().all(|part| walk(part, letter)),
+            Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } => walk(sub, letter),
+            Ast::Superset { .. } => false,
+            Ast::Empty | Ast::Start | Ast::Dollar | Ast::End | Ast::WordBoundary | Ast::NotWordBoundary => true,
+        }
+    }
+    let mut letter = false;
+    walk(ast, &mut letter) && letter
+}
+
+impl State {
+    fn subject(mut self) -> Vec<u8> {
+        if self.tail == Tail::Newline {
+            self.text.push(b'\n');
+        }
+        self.text
+    }
+
+    /// The subject with one byte more, if one is allowed here.
+    fn push(&self, byte: u8) -> Option<State> {
+        let tail = match self.tail {
+            Tail::Open => Tail::Open,
+            Tail::Newline if byte == b'\n' => Tail::Ended,
+            Tail::Newline | Tail::Ended => return None,
+        };
+        let mut text = Vec::with_capacity(self.text.len() + 24);
+        text.extend_from_slice(&self.text);
+        text.push(byte);
+        Some(State { text, started: self.started, tail })
+    }
+
+    /// `^`: only where nothing was read.
+    fn start(self) -> Option<State> {
+        self.text.is_empty().then_some(State { started: true, ..self })
+    }
+
+    /// `\z`, and one half of `$`.
+    fn end(self) -> Option<State> {
+        (self.tail != Tail::Newline).then_some(State { tail: Tail::Ended, ..self })
+    }
+
+    /// The other half of `$`.
+    fn before_newline(self) -> Option<State> {
+        (self.tail != Tail::Ended).then_some(State { tail: Tail::Newline, ..self })
+    }
+}
+
+struct Runner {
+    letters: Letters,
+    limit: usize,
+}
+
+impl Runner {
+    fn run(&self, ast: &Ast, states: Vec<State>) -> Option<Vec<State>> {
+        let next = match ast {
+            Ast::Empty | Ast::WordBoundary | Ast::NotWordBoundary => states,
+            Ast::Byte(byte) => match <[State; 1]>::try_from(states) {
+                Ok([state]) if state.tail == Tail::Open => return Some(vec![extend(state, *byte)]),
+                Ok(one) => one.iter().filter_map(|state| state.push(*byte)).collect(),
+                Err(states) => states.iter().filter_map(|state| state.push(*byte)).collect(),
+            },
+            Ast::Class(set) => self.class(set, &states)?,
+            Ast::Concat(parts) => parts.iter().try_fold(states, |states, part| self.run(part, states))?,
+            Ast::Alternation(parts) => self.alternation(parts, &states)?,
+            Ast::Repeat { min, max, sub, .. } => self.repeat(*min, *max, sub, states)?,
+            Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => self.run(sub, states)?,
+            Ast::Start => states.into_iter().filter_map(State::start).collect(),
+            Ast::End => states.into_iter().filter_map(State::end).collect(),
+            Ast::Dollar => {
+                let halves = |state: State| [state.clone().end(), state.before_newline()];
+                states.into_iter().flat_map(halves).flatten().collect()
+            }
+        };
+        self.bounded(next)
+    }
+
+    fn class(&self, set: &ByteSet, states: &[State]) -> Option<Vec<State>> {
+        let mut next = Vec::new();
+        for byte in 0..=255u8 {
+            let left_out = self.letters == Letters::SmallOnly && byte.is_ascii_uppercase();
+            if set.contains(byte) && !left_out {
+                next.extend(states.iter().filter_map(|state| state.push(byte)));
+                if next.len() > self.limit {
+                    return None;
+                }
+            }
+        }
+        Some(next)
+    }
+
+    fn alternation(&self, parts: &[Ast], states: &[State]) -> Option<Vec<State>> {
+        let mut next = Vec::new();
+        for part in parts {
+            next.extend(self.run(part, states.to_vec())?);
+        }
+        Some(next)
+    }
+
+    fn repeat(&self, min: u32, max: Option<u32>, sub: &Ast, states: Vec<State>) -> Option<Vec<State>> {
+        let mut current = states;
+        let mut all = if min == 0 { current.clone() } else { Vec::new() };
+        for count in 1..=max.unwrap_or(u32::MAX) {
+            let next = self.run(sub, current.clone())?;
+            // Once a round changes nothing no later one does; a round that always adds a byte runs into the limit.
+            let settled = next == current || next.is_empty();
+            current = next;
+            if count >= min || settled {
+                all.extend(current.iter().cloned());
+                all = self.bounded(all)?;
+            }
+            if settled {
+                break;
+            }
+        }
+        Some(all)
+    }
+
+    fn bounded(&self, mut states: Vec<State>) -> Option<Vec<State>> {
+        if states.len() > 1 {
+            states.sort_unstable();
+            states.dedup();
+        }
+        let listed = states.len() <= self.limit && states.iter().all(|state| state.text.len() <= LONGEST);
+        listed.then_some(states)
+    }
+}
+
+/// The one state of a literal: no copy.
+fn extend(mut state: State, byte: u8) -> State {
+    state.text.push(byte);
+    state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax;
+
+    fn all(pattern: &str) -> Subjects {
+        subjects(&syntax::parse(pattern.as_bytes()).unwrap().ast, Letters::Exact, 64)
+    }
+
+    fn strings(list: &[&str]) -> Subjects {
+        Subjects::All(list.iter().map(|string| string.as_bytes().to_vec()).collect())
+    }
+
+    /// `$` also stands before a final newline, which may even be read after it; `\z` does not.
+    #[test]
+    fn ends() {
+        assert_eq!(all("^/a$"), strings(&["/a", "/a\n"]));
+        assert_eq!(all(r"^/a\z"), strings(&["/a"]));
+        assert_eq!(all(r"^/a$\n"), strings(&["/a\n"]));
+        assert_eq!(all("^/a$$"), strings(&["/a", "/a\n"]));
+        assert_eq!(all(r"^/a$\z"), strings(&["/a"]));
+        assert_eq!(all("^/a$b"), strings(&[]));
+        assert_eq!(all("/^a$"), strings(&[]));
+    }
+
+    /// Alternatives, optional parts and small classes are listed; what is open at either end is not.
+    #[test]
+    fn finite_and_not() {
+        assert_eq!(all(r"^/(a|b[01])/?\z"), strings(&["/a", "/a/", "/b0", "/b0/", "/b1", "/b1/"]));
+        assert_eq!(all(r"^/a{2,3}\z"), strings(&["/aa", "/aaa"]));
+        assert_eq!(all("^/a"), Subjects::TooMany);
+        assert_eq!(all("/a$"), Subjects::TooMany);
+        assert_eq!(all("^/a*$"), Subjects::TooMany);
+        assert_eq!(all("^/.$"), Subjects::TooMany);
+    }
+
+    /// Only a pattern in which every letter stands in both cases ignores case.
+    #[test]
+    fn case() {
+        let ignores = |pattern: &str| ignores_case(&syntax::parse(pattern.as_bytes()).unwrap().ast);
+        assert!(ignores("(?i)^/about$"));
+        assert!(!ignores("^/a(?i)bout$"));
+        assert!(!ignores("^/[0-9]$"));
+    }
+}

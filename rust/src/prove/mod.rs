@@ -1,0 +1,97 @@
+//! The proof that an emitted configuration answers every request as the original does.
+//!
+//! It reads both texts again, from nothing, with code that shares the lexer, the PCRE translator and the model of
+//! nginx's hash with the planner, and nothing else.
+//!
+//! # Theorem
+//!
+//! A run is a sequence of rules r1..rn that each end the script. L(i) are the strings rule i matches; P(u) is the
+//! first i with u in L(i). The compiled form fires M(u) where it is defined, and is followed by some of the rules, in
+//! their order; P'(u) is what it does. Let D be the rules that are gone. If every L(i), i in D, is finite, and
+//! P(s) = P'(s) for each s in S, the union of these L(i) and the domain of M, then P(u) = P'(u) for **every** u: no
+//! rule of D matches a u outside S, so all rules that match are still there, in the same order, and M is not defined.
+//!
+//! So the languages of the kept rules are never reasoned about. What has to hold besides, and is checked on the text:
+//!
+//! - the compiled form does nothing outside the domain of M ([`script`] admits only guards that are exact);
+//! - maps are judged anew for each URI (`volatile`), and nginx builds them without a warning ([`maps`]);
+//! - all else in the files is as it was ([`align`]).
+//!
+//! Rules that match every spelling of a string stand for more strings than can be listed: they are run on one URI
+//! that stands for all spellings not in S ([`script::Uri::any_case`]).
+
+pub mod align;
+pub mod enumerate;
+pub mod maps;
+pub mod residual;
+pub mod run;
+pub mod script;
+pub mod strings;
+
+use std::collections::HashSet;
+
+use crate::syntax::Readings;
+
+/// What is known of the place of the files.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Whether the top level of the file may be inside a location, where `break` from an `if` differs.
+    pub in_location: bool,
+    /// Whether `$1` to `$9` may be read after the rules.
+    pub captures_matter: bool,
+    /// The differences that were asked for.
+    pub readings: Readings,
+    /// The directives that add nothing to the script of the rewrite module; rules on both sides of one are one run.
+    pub transparent: HashSet<Vec<u8>>,
+    /// The statement that may be added to the http block, as its words.
+    pub added: Option<Vec<Vec<u8>>>,
+}
+
+/// What was checked, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    pub rules: usize,
+    pub gone: usize,
+    /// Strings on which both texts were run.
+    pub strings: usize,
+    /// Strings that stand for all spellings of their letters.
+    pub any_case: usize,
+}
+
+impl std::ops::AddAssign for Checked {
+    fn add_assign(&mut self, other: Checked) {
+        self.rules += other.rules;
+        self.gone += other.gone;
+        self.strings += other.strings;
+        self.any_case += other.any_case;
+    }
+}
+
+/// An obligation that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refutation {
+    /// What does not hold, as a sentence without a full stop.
+    pub what: String,
+    /// A URI on which the two texts differ, where one was found.
+    pub counterexample: Option<Vec<u8>>,
+}
+
+impl Refutation {
+    pub fn new(what: impl Into<String>) -> Refutation {
+        Refutation { what: what.into(), counterexample: None }
+    }
+
+    pub fn on(what: impl Into<String>, uri: &[u8]) -> Refutation {
+        Refutation { what: what.into(), counterexample: Some(uri.to_vec()) }
+    }
+}
+
+pub type Proof<T> = Result<T, Refutation>;
+
+/// Decides whether `after`, with `maps` in the http block, does what `before` does.
+pub fn prove(before: &[u8], after: &[u8], maps: &[u8], facts: &Facts) -> Proof<Checked> {
+    let maps = maps::read(maps)?;
+    let before = align::parse(before, "the original")?;
+    let after = align::parse(after, "the emitted text")?;
+    align::file(&before, &after, &maps, facts)
+}

@@ -1,0 +1,259 @@
+//! One run of rules against its compiled form: the theorem of [`super`], put to the strings it names.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::pcre::{Outcome, Regex};
+use crate::prove::align::Node;
+use crate::prove::enumerate::{self, Letters, Subjects};
+use crate::prove::maps::Maps;
+use crate::prove::residual::Residual;
+use crate::prove::script::{End, Result as Ran, Rewrite, Script, Uri};
+use crate::prove::strings::{NOBODY, Owners};
+use crate::prove::{Checked, Facts, Proof, Refutation};
+use crate::syntax::{self, Ast};
+
+/// Where a run stands, as far as it makes a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    Server,
+    Location,
+}
+
+/// The statements that stand in place of a run.
+pub struct Compiled<'t> {
+    emitted: Vec<&'t Node<'t>>,
+    /// A rule that never matches, and so leaves `$1` to `$9` empty as any failing rule does.
+    clears_captures: bool,
+    kept: Vec<&'t Node<'t>>,
+}
+
+/// A pattern that matches nothing.
+const NEVER: &[u8] = b"^(?!)";
+/// More strings than this are not listed for one rule.
+const LIMIT: usize = 4096;
+/// So many letters have few enough spellings to ask for each.
+const FEW_LETTERS: u32 = 8;
+
+impl<'t> Compiled<'t> {
+    /// Takes the statements that belong to one run, and tells how many there are.
+    pub fn split(nodes: &[&'t Node<'t>], is_emitted: impl Fn(&Node) -> bool) -> (Compiled<'t>, usize) {
+        let emitted: Vec<_> = nodes.iter().copied().take_while(|node| is_emitted(node)).collect();
+        let mut rest = &nodes[emitted.len()..];
+        let clears_captures = !emitted.is_empty() && rest.first().is_some_and(|node| is_clear(node));
+        if clears_captures {
+            rest = &rest[1..];
+        }
+        let kept: Vec<_> = rest.iter().copied().take_while(|node| node.is_rule()).collect();
+        let length = emitted.len() + usize::from(clears_captures) + kept.len();
+        (Compiled { emitted, clears_captures, kept }, length)
+    }
+}
+
+fn is_clear(node: &Node) -> bool {
+    node.block.is_none() && matches!(node.words().as_slice(), [b"rewrite", pattern, b"/"] if *pattern == NEVER)
+}
+
+/// Decides whether `compiled` does what `rules` do.
+pub fn check<'t>(
+    rules: &[&'t Node<'t>],
+    compiled: &Compiled<'t>,
+    maps: &'t Maps<'t>,
+    level: Level,
+    facts: &Facts,
+) -> Proof<Checked> {
+    let kept = places(rules, &compiled.kept)?;
+    let script = Script::read(&compiled.emitted, maps)?;
+    let residual = Residual::new(kept.iter().map(|place| (*place, rules[*place].word(1))));
+    let mut sides = Sides { rules, script, residual, maps, facts, gone: HashMap::new() };
+    if kept.len() == rules.len() && compiled.emitted.is_empty() {
+        return Ok(Checked { rules: rules.len(), ..Checked::default() });
+    }
+    if facts.captures_matter && sides.residual.is_empty() && !compiled.clears_captures {
+        return Err(Refutation::new("a URI that no rule matches keeps $1 to $9, which the rules would have emptied"));
+    }
+    let strings = sides.strings(&kept, level)?;
+    sides.check_exact(&strings)?;
+    let any_case = sides.check_any_case(&strings)?;
+    Ok(Checked { rules: rules.len(), gone: rules.len() - kept.len(), strings: strings.exact.len(), any_case })
+}
+
+/// The places of the kept rules among all: they have to be there as they were, in the same order.
+fn places(rules: &[&Node], kept: &[&Node]) -> Proof<Vec<usize>> {
+    let mut places = Vec::with_capacity(kept.len());
+    let mut all = rules.iter().enumerate();
+    for rule in kept {
+        let Some((place, _)) = all.find(|(_, original)| *original == rule) else {
+            let pattern = rule.word(1).escape_ascii();
+            return Err(Refutation::new(format!("the kept rule {pattern} is not the original's, or not in its order")));
+        };
+        places.push(place);
+    }
+    Ok(places)
+}
+
+/// The strings of the rules that are gone, each with its first rule, and the keys of the maps.
+#[derive(Default)]
+struct Strings {
+    exact: Owners,
+    /// Strings in small letters, each for all its spellings.
+    any_case: Owners,
+}
+
+struct Sides<'t, 'r> {
+    rules: &'r [&'t Node<'t>],
+    script: Script<'t>,
+    residual: Residual<'t>,
+    maps: &'t Maps<'t>,
+    facts: &'r Facts,
+    /// The rules that are gone and whose captures or exact language take more than their text.
+    gone: HashMap<usize, Vec<u8>>,
+}
+
+impl<'t> Sides<'t, '_> {
+    /// Lists the strings of every rule that is gone, and of the maps.
+    fn strings(&mut self, kept: &[usize], level: Level) -> Proof<Strings> {
+        let mut strings = Strings::default();
+        let mut kept = kept.iter().peekable();
+        for place in 0..self.rules.len() {
+            if kept.next_if_eq(&&place).is_none() {
+                self.list(place, level, &mut strings)?;
+            }
+        }
+        for (key, any_case) in self.script.keys() {
+            strings.exact.add(key, NOBODY);
+            if any_case {
+                strings.any_case.add(&key.to_ascii_lowercase(), NOBODY);
+            }
+        }
+        Ok(strings)
+    }
+
+    fn list(&mut self, place: usize, level: Level, strings: &mut Strings) -> Proof<()> {
+        let node = self.rules[place];
+        let refute = |why: &str| Refutation::new(format!("the rule {} is gone, but {why}", node.word(1).escape_ascii()));
+        if level == Level::Location && End::of(node.word(2), node.flag()) == Some(End::Break) {
+            return Err(refute("`break` in a location is not the same from within an `if`"));
+        }
+        let read_as = syntax::read_as(node.word(1), &self.facts.readings).map_err(|_| refute("it cannot be read"))?;
+        let text = read_as.as_deref().unwrap_or(node.word(1));
+        let pattern = syntax::parse(text).map_err(|_| refute("it cannot be read"))?;
+        if pattern.named {
+            return Err(refute("it sets a variable by name"));
+        }
+        let ignores_case = enumerate::ignores_case(&pattern.ast);
+        let letters = if ignores_case { Letters::SmallOnly } else { Letters::Exact };
+        let Subjects::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
+            return Err(refute("it matches more strings than can be listed"));
+        };
+        let doubt = if is_exact(&pattern.ast) { None } else { Some(Regex::new(text)) };
+        for subject in subjects.iter().filter(|subject| !subject.contains(&0)) {
+            let matches = match &doubt {
+                None => true,
+                Some(regex) => regex.as_ref().is_ok_and(|regex| regex.is_match(subject) == Outcome::Yes),
+            };
+            if !matches {
+                continue;
+            }
+            let owner = place as u32;
+            if ignores_case {
+                strings.any_case.add(subject, owner);
+                let earlier = strings.exact.get(subject).is_some();
+                if !earlier {
+                    strings.exact.add(subject, owner);
+                }
+            } else {
+                let owner = strings.any_case.get(&subject.to_ascii_lowercase()).unwrap_or(owner);
+                strings.exact.add(subject, owner);
+            }
+        }
+        if let Some(text) = read_as {
+            self.gone.insert(place, text);
+        }
+        Ok(())
+    }
+
+    /// P(s) = P'(s) for each string that is listed.
+    fn check_exact(&self, strings: &Strings) -> Proof<()> {
+        for (string, owner) in strings.exact.iter() {
+            let owner = match (owner, strings.any_case.get(&string.to_ascii_lowercase())) {
+                (NOBODY, Some(owner)) | (owner, None | Some(NOBODY)) => owner,
+                (owner, Some(any_case)) => owner.min(any_case),
+            };
+            let uri = Uri { text: string, any_case: false };
+            let limit = if owner == NOBODY { usize::MAX } else { owner as usize };
+            let kept_first = owner == NOBODY || self.residual.takes(string, limit);
+            self.compare(uri, (!kept_first).then_some(owner as usize))?;
+        }
+        Ok(())
+    }
+
+    /// The same for the spellings that are not listed: each group on one URI that stands for all of it.
+    fn check_any_case(&self, strings: &Strings) -> Proof<usize> {
+        let mut checked = 0;
+        for (string, owner) in strings.any_case.iter() {
+            if all_spellings_listed(string, &strings.exact) {
+                continue;
+            }
+            checked += 1;
+            if owner != NOBODY && self.residual.may_take_some_case(string, owner as usize) {
+                return Err(Refutation::on("an earlier kept rule may match some spelling of it", string));
+            }
+            self.compare(Uri { text: string, any_case: true }, (owner != NOBODY).then_some(owner as usize))?;
+        }
+        Ok(checked)
+    }
+
+    /// Runs both texts: `rule` is the rule that fires in the original, if it is one of those that are gone.
+    fn compare(&self, uri: Uri, rule: Option<usize>) -> Proof<()> {
+        let own_pattern = rule.map(|rule| self.pattern(rule));
+        let own = |pattern: &[u8]| own_pattern == Some(pattern);
+        let ran = self.script.run(uri, self.maps, self.facts.captures_matter, &own);
+        let expected = match rule {
+            None => Some(Ran::Falls),
+            Some(rule) => self.effect(rule, uri),
+        };
+        match (expected, ran) {
+            (Some(expected), ran) if expected == ran && ran != Ran::Unknown => Ok(()),
+            (Some(Ran::Fires(_)), Ran::Falls) => Err(Refutation::on("a rule that fired does not fire any more", uri.text)),
+            (Some(Ran::Falls), Ran::Fires(_)) => Err(Refutation::on("a rule fires that did not fire before", uri.text)),
+            (Some(_), Ran::Fires(_)) => Err(Refutation::on("the rule that fires does something else", uri.text)),
+            _ => Err(Refutation::on("what the rules do cannot be told", uri.text)),
+        }
+    }
+
+    fn pattern(&self, rule: usize) -> &[u8] {
+        self.gone.get(&rule).map_or(self.rules[rule].word(1), Vec::as_slice)
+    }
+
+    fn effect(&self, rule: usize, uri: Uri) -> Option<Ran> {
+        let node = self.rules[rule];
+        let rewrite = Rewrite::read(Cow::Borrowed(self.pattern(rule)), node.word(2), node.flag())?;
+        rewrite.effect(uri, None, self.facts.captures_matter).map(Ran::Fires)
+    }
+}
+
+/// Whether the tree says exactly what the pattern matches.
+fn is_exact(ast: &Ast) -> bool {
+    match ast {
+        Ast::Superset { .. } | Ast::WordBoundary | Ast::NotWordBoundary => false,
+        Ast::Concat(parts) | Ast::Alternation(parts) => parts.iter().all(is_exact),
+        Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } => is_exact(sub),
+        Ast::Empty | Ast::Byte(_) | Ast::Class(_) | Ast::Start | Ast::Dollar | Ast::End => true,
+    }
+}
+
+/// Whether every spelling of `string` is one of `exact`.
+fn all_spellings_listed(string: &[u8], exact: &Owners) -> bool {
+    let letters: Vec<usize> = (0..string.len()).filter(|at| string[*at].is_ascii_alphabetic()).collect();
+    letters.len() <= FEW_LETTERS as usize
+        && (0u32..1 << letters.len()).all(|capitals| {
+            let mut spelling = string.to_vec();
+            for (bit, at) in letters.iter().enumerate() {
+                if capitals >> bit & 1 == 1 {
+                    spelling[*at].make_ascii_uppercase();
+                }
+            }
+            exact.get(&spelling).is_some()
+        })
+}

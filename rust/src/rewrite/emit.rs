@@ -1,0 +1,312 @@
+//! The maps of a plan as text: one line a key, and the constant parts that go into the directives.
+//!
+//! For each tier of a run there is up to one map of each kind, all keyed by `$uri`:
+//!
+//! - *key* gives the key back, so that `if ($key = $uri)` is exact where nginx folds the case of map keys;
+//! - *class* says which directive fires, where a tier has several;
+//! - *to* is what the target has beyond the constant text in the directive;
+//! - *args* are the arguments of the rule's own.
+//!
+//! The text around them (names, directives, comments) is the templates' work.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::hash::Element;
+use crate::rewrite::plan::{Entry, Plan};
+use crate::rewrite::program::Run;
+use crate::rewrite::target::{self, Action};
+
+/// What a directive settles by itself, when nginx reads the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Class {
+    pub action: Action,
+    pub own_args: bool,
+    pub drop_args: bool,
+    /// The rules' own patterns are run on a hit, so that `$1` to `$9` are what they were.
+    pub sets_captures: bool,
+}
+
+/// One `if` block: the rules of a class in a tier.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub class: Class,
+    /// The constant start of the target.
+    pub head: Vec<u8>,
+    /// Whether the *to* map holds the rest.
+    pub has_rest: bool,
+    pub args: Args,
+    /// The patterns to run where the class sets captures; `^` does for the others.
+    pub patterns: Vec<Vec<u8>>,
+}
+
+/// The own arguments of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Args {
+    None,
+    /// The same for every rule.
+    Constant(Vec<u8>),
+    /// In the *args* map.
+    Mapped,
+}
+
+/// A map: its lines, and its keys as nginx will hash them.
+#[derive(Clone, Debug, Default)]
+pub struct Map {
+    pub lines: Vec<u8>,
+    pub elements: Vec<Element>,
+}
+
+/// The maps and blocks of a tier. A map without a line is not there.
+#[derive(Clone, Debug)]
+pub struct Tier {
+    pub key: Map,
+    pub class: Option<Map>,
+    /// The block of the keys that have no line in *class*.
+    pub default: usize,
+    pub to: Option<Map>,
+    pub args: Option<Map>,
+    pub blocks: Vec<Block>,
+}
+
+/// Writes the maps of a plan, a tier after the other. Linear in the text written.
+pub fn tiers(run: &Run, plan: &Plan) -> Vec<Tier> {
+    let count = plan.entries.iter().map(|entry| entry.tier + 1).max().unwrap_or(0);
+    (0..count).map(|tier| Writer::new(run, plan, tier).write()).collect()
+}
+
+/// The target of a key, its captures written out.
+struct Text<'a> {
+    path: Cow<'a, [u8]>,
+    args: Option<Cow<'a, [u8]>>,
+}
+
+/// What is common to the targets of a block, gathered one by one.
+struct Gathered<'a> {
+    class: Class,
+    keys: usize,
+    path: Cow<'a, [u8]>,
+    /// How many bytes all paths share, and whether that is all of them.
+    shared: usize,
+    same_path: bool,
+    args: Option<Cow<'a, [u8]>>,
+    same_args: bool,
+    patterns: Vec<Vec<u8>>,
+    last_rule: u32,
+}
+
+/// One tier while it is written.
+struct Writer<'a> {
+    run: &'a Run<'a>,
+    plan: &'a Plan,
+    /// The tier's keys, each with its block.
+    rows: Vec<(&'a Entry, u16)>,
+    gathered: Vec<Gathered<'a>>,
+    width: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn new(run: &'a Run<'a>, plan: &'a Plan, tier: u8) -> Writer<'a> {
+        let mut writer = Writer { run, plan, rows: Vec::new(), gathered: Vec::new(), width: 0 };
+        let mut block_of = HashMap::new();
+        for entry in plan.entries.iter().filter(|entry| entry.tier == tier) {
+            let text = writer.text(entry);
+            let class = writer.class(entry, &text);
+            let block = *block_of.entry(class).or_insert(writer.gathered.len());
+            writer.gather(block, class, entry, text);
+            writer.rows.push((entry, block as u16));
+        }
+        writer.width = column(writer.rows.iter().map(|(entry, _)| quoted_length(plan.key(entry))));
+        writer
+    }
+
+    fn text(&self, entry: &Entry) -> Text<'a> {
+        let rule = entry.rule as usize;
+        let folded = self.plan.moved[rule].as_ref().and_then(|moved| moved.folded.as_deref());
+        if let Some((path, args)) = folded.and_then(|folded| folded.get(self.plan.key(entry))) {
+            return Text { path: Cow::Borrowed(path), args: args.as_deref().map(Cow::Borrowed) };
+        }
+        let target = target::parse(&self.run.rules[rule].replacement).expect("a moved rule has a readable target");
+        Text { path: target::text(&target.path), args: target.args.map(|args| target::text(&args)) }
+    }
+
+    fn class(&self, entry: &Entry, text: &Text) -> Class {
+        let rule = &self.run.rules[entry.rule as usize];
+        let moved = self.plan.moved[entry.rule as usize].as_ref();
+        Class {
+            action: rule.action,
+            own_args: text.args.is_some(),
+            drop_args: rule.replacement.ends_with(b"?"),
+            sets_captures: moved.is_some_and(|moved| moved.sets_captures),
+        }
+    }
+
+    fn gather(&mut self, block: usize, class: Class, entry: &Entry, text: Text<'a>) {
+        if block == self.gathered.len() {
+            self.gathered.push(Gathered {
+                class,
+                keys: 0,
+                shared: text.path.len(),
+                same_path: true,
+                path: text.path.clone(),
+                same_args: true,
+                args: text.args.clone(),
+                patterns: Vec::new(),
+                last_rule: u32::MAX,
+            });
+        }
+        let gathered = &mut self.gathered[block];
+        gathered.keys += 1;
+        gathered.same_path &= gathered.path == text.path;
+        gathered.same_args &= gathered.args == text.args;
+        let shared = gathered.path.iter().zip(text.path.iter()).take_while(|(one, other)| one == other).count();
+        gathered.shared = gathered.shared.min(shared);
+        if class.sets_captures && gathered.last_rule != entry.rule {
+            gathered.last_rule = entry.rule;
+            gathered.patterns.push(self.pattern(entry.rule as usize).to_vec());
+        }
+    }
+
+    fn pattern(&self, rule: usize) -> &'a [u8] {
+        let read_as = self.plan.moved[rule].as_ref().and_then(|moved| moved.read_as.as_deref());
+        read_as.unwrap_or(&self.run.rules[rule].pattern)
+    }
+
+    fn write(self) -> Tier {
+        let blocks: Vec<Block> = self.gathered.iter().map(Gathered::block).collect();
+        let most = self.gathered.iter().map(|block| block.keys).max();
+        let default = self.gathered.iter().position(|block| Some(block.keys) == most).unwrap_or(0);
+        Tier {
+            key: self.map(|entry, _, line| {
+                if entry.any_case { line.extend_from_slice(b"$uri") } else { quote(self.plan.key(entry), line) }
+                true
+            }),
+            class: self.optional(|_, block, line| {
+                line.extend_from_slice((block + 1).to_string().as_bytes());
+                block != default
+            }),
+            default,
+            to: self.optional(|entry, block, line| {
+                let rest = &self.text(entry).path[blocks[block].head.len()..];
+                quote(rest, line);
+                !rest.is_empty()
+            }),
+            args: self.optional(|entry, block, line| {
+                if let (Args::Mapped, Some(args)) = (&blocks[block].args, self.text(entry).args) {
+                    quote(&args, line);
+                    return true;
+                }
+                false
+            }),
+            blocks,
+        }
+    }
+
+    fn optional(&self, value: impl Fn(&Entry, usize, &mut Vec<u8>) -> bool) -> Option<Map> {
+        Some(self.map(value)).filter(|map| !map.elements.is_empty())
+    }
+
+    /// The lines of a map: `value` writes what a key stands for and says whether it has a line at all. Keys stand in
+    /// the order of their rules, and those that end in a newline behind all others.
+    fn map(&self, value: impl Fn(&Entry, usize, &mut Vec<u8>) -> bool) -> Map {
+        let mut map = Map::default();
+        let mut text = Vec::new();
+        for twins in [false, true] {
+            let mut first = twins;
+            for (entry, block) in &self.rows {
+                let key = self.plan.key(entry);
+                text.clear();
+                if key.ends_with(b"\n") != twins || !value(entry, usize::from(*block), &mut text) {
+                    continue;
+                }
+                if std::mem::take(&mut first) {
+                    map.lines.extend_from_slice(TWINS);
+                }
+                let start = map.lines.len();
+                map.lines.extend_from_slice(b"    ");
+                quote_key(key, &mut map.lines);
+                let written = map.lines.len() - start - 4;
+                map.lines.extend(std::iter::repeat_n(b' ', self.width.saturating_sub(written) + 1));
+                map.lines.extend_from_slice(&text);
+                map.lines.extend_from_slice(b";\n");
+                map.elements.push(Element::new(key));
+            }
+        }
+        map
+    }
+}
+
+const TWINS: &[u8] = b"\n    # The same before a final newline: `$` in a pattern matches there, too.\n";
+
+impl Gathered<'_> {
+    fn block(&self) -> Block {
+        Block {
+            class: self.class,
+            head: self.path[..self.head()].to_vec(),
+            has_rest: !self.same_path,
+            args: match &self.args {
+                None => Args::None,
+                Some(args) if self.same_args => Args::Constant(args.to_vec()),
+                Some(_) => Args::Mapped,
+            },
+            patterns: self.patterns.clone(),
+        }
+    }
+
+    /// How much of the paths goes into the directive: all of them where they are one, else scheme, host and variables
+    /// up to a `/`, so that the map holds whole paths of static text, which take the least memory and read best.
+    fn head(&self) -> usize {
+        if self.same_path {
+            return self.path.len();
+        }
+        let shared = &self.path[..self.shared];
+        let authority = memchr::memmem::find(shared, b"://").map_or(0, |at| at + 3);
+        let variable = memchr::memrchr(b'$', shared).map_or(0, |at| at + 1);
+        match authority.max(variable) {
+            0 => 0,
+            from => memchr::memchr(b'/', &shared[from..]).map_or(0, |at| from + at),
+        }
+    }
+}
+
+/// The width of the column of keys: all but very long ones line up.
+fn column(lengths: impl Iterator<Item = usize>) -> usize {
+    const WIDEST: usize = 64;
+    lengths.filter(|length| *length <= WIDEST).max().unwrap_or(0)
+}
+
+/// Writes a token between double quotes, as `ngx_conf_read_token` reads it back.
+pub fn quote(token: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    escape(token, out);
+    out.push(b'"');
+}
+
+/// Writes the inside of a double-quoted token.
+pub fn escape(token: &[u8], out: &mut Vec<u8>) {
+    for byte in token {
+        match byte {
+            b'\\' | b'"' => out.extend_from_slice(&[b'\\', *byte]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            byte => out.push(*byte),
+        }
+    }
+}
+
+/// Writes a map key: what nginx would read as a parameter or a regex gets the backslash that `ngx_http_map` takes off.
+fn quote_key(key: &[u8], out: &mut Vec<u8>) {
+    let special = matches!(key, b"default" | b"hostnames" | b"include" | b"volatile");
+    if special || matches!(key.first(), Some(b'~' | b'\\')) {
+        quote(&[b"\\", key].concat(), out);
+    } else {
+        quote(key, out);
+    }
+}
+
+/// How long a token is between quotes, with room for a key's backslash.
+pub fn quoted_length(token: &[u8]) -> usize {
+    let escaped = token.iter().filter(|byte| matches!(byte, b'\\' | b'"' | b'\n' | b'\r' | b'\t')).count();
+    token.len() + escaped + 2
+}

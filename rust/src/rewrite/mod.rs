@@ -1,0 +1,8 @@
+//! The rewrite compiler: rules are read ([`program`]), divided into those that a map can answer and those that stay
+//! ([`plan`]), and written down as the bodies of maps ([`emit`]). The proof in [`crate::prove`] uses none of it.
+
+pub mod emit;
+pub mod plan;
+pub mod program;
+pub mod reason;
+pub mod target;

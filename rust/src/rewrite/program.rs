@@ -1,0 +1,88 @@
+//! From the bytes of a configuration to runs: maximal sequences of rules that each end the script when they match.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::lexer::{Event, LexError, Lexer, Word};
+use crate::rewrite::reason::Reason;
+use crate::rewrite::target::{self, Action, NotTerminal};
+
+/// One `rewrite` as written.
+#[derive(Clone, Debug)]
+pub struct Rule<'a> {
+    /// Where the statement stands in the file, `;` included.
+    pub span: Range<usize>,
+    pub pattern: Cow<'a, [u8]>,
+    pub replacement: Cow<'a, [u8]>,
+    pub action: Action,
+}
+
+/// A sequence of terminal rules with nothing of the rewrite module between them.
+#[derive(Clone, Debug, Default)]
+pub struct Run<'a> {
+    pub rules: Vec<Rule<'a>>,
+}
+
+/// A rule that ends no script, and so ends a run.
+#[derive(Clone, Debug)]
+pub struct Barrier {
+    pub span: Range<usize>,
+    pub reason: Reason,
+}
+
+/// What the rewrites of one section are.
+#[derive(Clone, Debug, Default)]
+pub struct Program<'a> {
+    pub runs: Vec<Run<'a>>,
+    pub barriers: Vec<Barrier>,
+}
+
+/// Reads the `rewrite` statements in `sections`; each section is a list of byte ranges of `bytes` with nothing of the
+/// rewrite module between them, and each range holds whole statements. Linear in their length.
+pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Program<'a>, LexError> {
+    let mut program = Program::default();
+    for section in sections {
+        let mut run = Run::default();
+        for range in section {
+            for event in Lexer::new(&bytes[range.clone()]) {
+                let Event::Statement { words, end } = event? else {
+                    continue;
+                };
+                let span = range.start + words[0].start..range.start + end;
+                match rule(words, span.clone()) {
+                    Ok(rule) => run.rules.push(rule),
+                    Err(reason) => {
+                        program.barriers.push(Barrier { span, reason });
+                        program.close(&mut run);
+                    }
+                }
+            }
+        }
+        program.close(&mut run);
+    }
+    Ok(program)
+}
+
+impl<'a> Program<'a> {
+    fn close(&mut self, run: &mut Run<'a>) {
+        if !run.rules.is_empty() {
+            self.runs.push(std::mem::take(run));
+        }
+    }
+}
+
+fn rule(words: Vec<Word<'_>>, span: Range<usize>) -> Result<Rule<'_>, Reason> {
+    let mut words = words.into_iter().map(|word| word.value);
+    let name = words.next();
+    let (Some(pattern), Some(replacement), flag, None) = (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(Reason::Refused);
+    };
+    debug_assert_eq!(name.as_deref(), Some(&b"rewrite"[..]));
+    let action = target::action(&replacement, flag.as_deref()).map_err(|why| match why {
+        NotTerminal::NoFlag => Reason::NoFlag,
+        NotTerminal::BreakRedirect => Reason::BreakRedirect,
+        NotTerminal::Refused => Reason::Refused,
+    })?;
+    Ok(Rule { span, pattern, replacement, action })
+}

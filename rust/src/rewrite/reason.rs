@@ -1,0 +1,108 @@
+//! Why a rule stays as it is.
+
+/// A reason with a code for reports and a sentence for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    NoFlag,
+    BreakRedirect,
+    Refused,
+    Unanchored,
+    Prefix,
+    Wildcard,
+    Dot,
+    TooMany,
+    Pattern,
+    NamedCapture,
+    BreakInLocation,
+    EmptyTarget,
+    CaptureEscaping,
+    CaptureCase,
+    CaseOverlap,
+    CaseTiers,
+    KeyTooLong,
+    MatchLimit,
+}
+
+impl Reason {
+    /// Every reason, in the order of the documentation.
+    pub const ALL: [Reason; 18] = [
+        Reason::NoFlag,
+        Reason::BreakRedirect,
+        Reason::Refused,
+        Reason::Unanchored,
+        Reason::Prefix,
+        Reason::Wildcard,
+        Reason::Dot,
+        Reason::TooMany,
+        Reason::Pattern,
+        Reason::NamedCapture,
+        Reason::BreakInLocation,
+        Reason::EmptyTarget,
+        Reason::CaptureEscaping,
+        Reason::CaptureCase,
+        Reason::CaseOverlap,
+        Reason::CaseTiers,
+        Reason::KeyTooLong,
+        Reason::MatchLimit,
+    ];
+
+    /// The code in reports.
+    pub fn code(self) -> &'static str {
+        match self {
+            Reason::NoFlag => "no-flag",
+            Reason::BreakRedirect => "break-redirect",
+            Reason::Refused => "refused-by-nginx",
+            Reason::Unanchored => "unanchored",
+            Reason::Prefix => "prefix",
+            Reason::Wildcard => "wildcard",
+            Reason::Dot => "unescaped-dot",
+            Reason::TooMany => "too-many-strings",
+            Reason::Pattern => "pattern-not-understood",
+            Reason::NamedCapture => "named-capture",
+            Reason::BreakInLocation => "break-in-location",
+            Reason::EmptyTarget => "empty-target",
+            Reason::CaptureEscaping => "capture-escaping",
+            Reason::CaptureCase => "capture-case",
+            Reason::CaseOverlap => "case-overlap",
+            Reason::CaseTiers => "case-tiers",
+            Reason::KeyTooLong => "key-too-long",
+            Reason::MatchLimit => "match-limit",
+        }
+    }
+
+    /// What it means, for people.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Reason::NoFlag => "without a flag the rules after it see the new URI",
+            Reason::BreakRedirect => "`break` on a redirect does both at once, which no compiled form does",
+            Reason::Refused => "nginx refuses this directive",
+            Reason::Unanchored => "without `^` the pattern matches anywhere in the URI",
+            Reason::Prefix => "without `$` the pattern matches every URI that starts like it",
+            Reason::Wildcard => "the pattern matches infinitely many URIs",
+            Reason::Dot => "an unescaped `.` matches any character; --literal-dots reads it as a dot",
+            Reason::TooMany => "the pattern matches more URIs than are worth listing",
+            Reason::Pattern => "the pattern uses a construct whose exact meaning is not modelled",
+            Reason::NamedCapture => "a named group sets a variable that others may read",
+            Reason::BreakInLocation => "`break` from within an `if` changes how a location goes on",
+            Reason::EmptyTarget => "the new URI may be empty, which nginx answers with 500",
+            Reason::CaptureEscaping => "nginx escapes what this rule captures in some requests and not in others",
+            Reason::CaptureCase => "the target repeats the client's spelling of letters in any case",
+            Reason::CaseOverlap => "an earlier rule that stays may match some spelling of it",
+            Reason::CaseTiers => "too many rules differ by the case of letters alone",
+            Reason::KeyTooLong => "nginx reads no parameter longer than 4,095 bytes",
+            Reason::MatchLimit => "an earlier rule exceeds the match limit of PCRE on its URI",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Codes are unique, as reports are read by them.
+    #[test]
+    fn codes_are_unique() {
+        let codes: std::collections::HashSet<_> = Reason::ALL.iter().map(|reason| reason.code()).collect();
+        assert_eq!(codes.len(), Reason::ALL.len());
+    }
+}

@@ -1,0 +1,216 @@
+//! The replacement and flag of one `rewrite`, read as `ngx_http_rewrite` and `ngx_http_script_compile` read them.
+
+use std::borrow::Cow;
+
+/// What a terminal rule does with the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Action {
+    /// `permanent`: a 301.
+    Permanent,
+    /// `redirect`, or a replacement that starts with `http://`, `https://` or `$scheme`: a 302.
+    Redirect,
+    /// `last`: look for a location again.
+    Last,
+    /// `break`: stay in this location.
+    Break,
+}
+
+impl Action {
+    /// The flag to write for it.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Action::Permanent => "permanent",
+            Action::Redirect => "redirect",
+            Action::Last => "last",
+            Action::Break => "break",
+        }
+    }
+
+    /// Whether the client is sent elsewhere, so that the target is escaped and unescaped as a redirect.
+    pub fn is_redirect(self) -> bool {
+        matches!(self, Action::Permanent | Action::Redirect)
+    }
+}
+
+/// A piece of a replacement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Bytes that stand for themselves.
+    Text(&'a [u8]),
+    /// `$name` or `${name}`.
+    Variable(&'a [u8]),
+    /// `$1` to `$9`.
+    Capture(u8),
+}
+
+/// A replacement, split as nginx splits it when it reads the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target<'a> {
+    /// What comes before the first `?`.
+    pub path: Vec<Part<'a>>,
+    /// What comes after it, where there is one.
+    pub args: Option<Vec<Part<'a>>>,
+    /// A trailing `?`: the client's arguments are not appended.
+    pub drop_args: bool,
+}
+
+/// Why a rule ends nothing or cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotTerminal {
+    /// No flag and no redirect: the next rule sees the new URI.
+    NoFlag,
+    /// `break` on a replacement that is a redirect by itself: a combination of its own.
+    BreakRedirect,
+    /// nginx refuses the directive.
+    Refused,
+}
+
+/// What a rule with this replacement and flag does, where it ends the script.
+pub fn action(replacement: &[u8], flag: Option<&[u8]>) -> Result<Action, NotTerminal> {
+    let implicit = [&b"http://"[..], b"https://", b"$scheme"]
+        .iter()
+        .any(|start| replacement.starts_with(start));
+    match (flag, implicit) {
+        (Some(b"permanent"), _) => Ok(Action::Permanent),
+        (Some(b"redirect"), _) | (None | Some(b"last"), true) => Ok(Action::Redirect),
+        (Some(b"last"), false) => Ok(Action::Last),
+        (Some(b"break"), false) => Ok(Action::Break),
+        (Some(b"break"), true) => Err(NotTerminal::BreakRedirect),
+        (None, false) => Err(NotTerminal::NoFlag),
+        (Some(_), _) => Err(NotTerminal::Refused),
+    }
+}
+
+/// Splits a replacement; `None` where nginx would refuse it (`$` without a name).
+pub fn parse(replacement: &[u8]) -> Option<Target<'_>> {
+    let (text, drop_args) = match replacement.split_last() {
+        Some((b'?', rest)) => (rest, true),
+        _ => (replacement, false),
+    };
+    let (path, args) = match memchr::memchr(b'?', text) {
+        Some(at) => (&text[..at], Some(parts(&text[at + 1..])?)),
+        None => (text, None),
+    };
+    Some(Target {
+        path: parts(path)?,
+        args,
+        drop_args,
+    })
+}
+
+fn parts(text: &[u8]) -> Option<Vec<Part<'_>>> {
+    let mut out = Vec::with_capacity(1);
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'$', rest) {
+        if at > 0 {
+            out.push(Part::Text(&rest[..at]));
+        }
+        let (part, length) = variable(&rest[at + 1..])?;
+        out.push(part);
+        rest = &rest[at + 1 + length..];
+    }
+    if !rest.is_empty() {
+        out.push(Part::Text(rest));
+    }
+    Some(out)
+}
+
+/// The variable at the start of `rest` (behind its `$`), and how many bytes it takes.
+fn variable(rest: &[u8]) -> Option<(Part<'_>, usize)> {
+    match rest.first()? {
+        digit @ b'1'..=b'9' => Some((Part::Capture(digit - b'0'), 1)),
+        b'{' => {
+            let length = name_length(&rest[1..]);
+            (length > 0 && rest.get(1 + length) == Some(&b'}'))
+                .then(|| (Part::Variable(&rest[1..1 + length]), length + 2))
+        }
+        _ => {
+            let length = name_length(rest);
+            (length > 0).then(|| (Part::Variable(&rest[..length]), length))
+        }
+    }
+}
+
+fn name_length(rest: &[u8]) -> usize {
+    let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    rest.iter().take_while(|byte| in_name(byte)).count()
+}
+
+/// The text of `parts` as it would be written again, `${name}` where a plain `$name` would run into what follows.
+pub fn text<'a>(parts: &[Part<'a>]) -> Cow<'a, [u8]> {
+    if let [Part::Text(text)] = parts {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        match part {
+            Part::Text(text) => out.extend_from_slice(text),
+            Part::Capture(digit) => out.extend_from_slice(&[b'$', b'0' + digit]),
+            Part::Variable(name) => {
+                let runs_on = matches!(parts.get(at + 1), Some(Part::Text(next)) if name_length(next) > 0);
+                if runs_on {
+                    out.extend_from_slice(b"${");
+                    out.extend_from_slice(name);
+                    out.push(b'}');
+                } else {
+                    out.push(b'$');
+                    out.extend_from_slice(name);
+                }
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether `parts` can give the empty string: nothing in it is certain to be there.
+pub fn may_be_empty(parts: &[Part]) -> bool {
+    !parts.iter().any(|part| matches!(part, Part::Text(_)))
+}
+
+/// Whether a captured byte is copied as it is, whether or not nginx escapes the capture.
+///
+/// `ngx_http_script_copy_capture_code` escapes with `NGX_ESCAPE_ARGS` when the request had `%XX` or `+`; the bytes
+/// listed here are outside that table in every version.
+pub fn is_never_escaped(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.~/,:=@!*()'".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The implicit redirect is textual and beats `last`; `${scheme}` and `HTTP://` are none.
+    #[test]
+    fn actions() {
+        assert_eq!(action(b"http://a/", None), Ok(Action::Redirect));
+        assert_eq!(action(b"$scheme_x/h", Some(b"last")), Ok(Action::Redirect));
+        assert_eq!(action(b"https://a/", Some(b"permanent")), Ok(Action::Permanent));
+        assert_eq!(action(b"${scheme}://a/", None), Err(NotTerminal::NoFlag));
+        assert_eq!(action(b"HTTP://a/", None), Err(NotTerminal::NoFlag));
+        assert_eq!(action(b"https://a/", Some(b"break")), Err(NotTerminal::BreakRedirect));
+        assert_eq!(action(b"/a", Some(b"Permanent")), Err(NotTerminal::Refused));
+    }
+
+    /// Only the first `?` splits, one last `?` drops the client's arguments, `$10` is `$1` and a `0`.
+    #[test]
+    fn split() {
+        let target = parse(b"/a$1?b=$10&c=${d}e??").unwrap();
+        assert_eq!(target.path, [Part::Text(b"/a"), Part::Capture(1)]);
+        let args = target.args.unwrap();
+        assert_eq!(
+            args,
+            [
+                Part::Text(b"b="),
+                Part::Capture(1),
+                Part::Text(b"0&c="),
+                Part::Variable(b"d"),
+                Part::Text(b"e?")
+            ]
+        );
+        assert!(target.drop_args);
+        assert_eq!(text(&args).as_ref(), b"b=$10&c=${d}e?");
+        assert_eq!(parse(b"/a$"), None);
+        assert_eq!(parse(b"/a$-"), None);
+        assert_eq!(parse(b"/a${b"), None);
+    }
+}
