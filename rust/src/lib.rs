@@ -3,4 +3,6 @@
 //!
 //! The modules, in the order of the data: patterns are read by [`syntax`].
 
+pub mod language;
+pub mod pcre;
 pub mod syntax;
