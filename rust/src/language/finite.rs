@@ -315,14 +315,16 @@ impl Lister {
             None if sub.list.iter().all(|round| round.bytes.is_empty()) => repetition.min.max(1),
             None => return Err(Stop::Infinite),
         };
-        let powers = self.powers(&sub, repetition.min, max)?;
-        let mut fragments = Fragments::default();
-        let mut add = |power: Vec<Fragment>| fragments.extend(power, self.bound);
+        let mut powers = match (repetition.min, max) {
+            // The common case, without the copies.
+            (0, 1) => vec![vec![Fragment::default()], sub.list],
+            (min, max) => self.powers(&sub, min, max)?,
+        };
         if repetition.greedy {
-            powers.into_iter().rev().try_for_each(&mut add)?;
-        } else {
-            powers.into_iter().try_for_each(&mut add)?;
+            powers.reverse();
         }
+        let mut fragments = Fragments::default();
+        fragments.extend(powers.into_iter().flatten(), self.bound)?;
         Ok(fragments)
     }
 

@@ -156,7 +156,13 @@ impl<'p> Parser<'p> {
     }
 
     fn concatenation(&mut self, flags: &mut Flags) -> Result<Ast, Refusal> {
-        let mut items = Vec::new();
+        // Most patterns are one concatenation of single bytes.
+        let expected = if self.depth == 1 {
+            self.rest().len().min(64)
+        } else {
+            0
+        };
+        let mut items = Vec::with_capacity(expected);
         // Whether the last item may take a quantifier.
         let mut quantifiable = false;
         while let Some(byte) = self.peek() {

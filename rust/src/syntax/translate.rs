@@ -107,32 +107,28 @@ impl Translator {
                 ));
                 tail = false;
                 rest = before;
+                continue;
+            }
+            if tail && *last == Ast::Dollar {
+                reversed.extend(line_end().into_iter().rev());
             } else {
                 reversed.push(self.hir(last, tail));
                 tail = tail && can_be_empty(last);
-                rest = before;
             }
+            rest = before;
         }
         reversed.reverse();
         Hir::concat(reversed)
     }
 
     /// `$` is `(?:\n?\z)` where nothing has to follow. Elsewhere it is left out, which is a superset.
-    ///
-    /// The newline is tried last, so that those who list the language list a string before its newline twin.
     fn dollar(&mut self, tail: bool) -> Hir {
-        if !tail {
+        if tail {
+            Hir::concat(line_end().into())
+        } else {
             self.inexact.push("a $ that more must follow");
-            return Hir::empty();
+            Hir::empty()
         }
-        let newline = Box::new(Hir::literal(*b"\n"));
-        let newline = Repetition {
-            min: 0,
-            max: Some(1),
-            greedy: false,
-            sub: newline,
-        };
-        Hir::concat(vec![Hir::repetition(newline), Hir::look(Look::End)])
     }
 
     fn byte(&self, byte: u8) -> Hir {
@@ -151,6 +147,18 @@ impl Translator {
             .map(|(low, high)| ClassBytesRange::new(low, high));
         Hir::class(Class::Bytes(ClassBytes::new(ranges)))
     }
+}
+
+/// `\n?` and `\z`. The newline is tried last, so that a list of the language has a string before its newline twin.
+fn line_end() -> [Hir; 2] {
+    let newline = Box::new(Hir::literal(*b"\n"));
+    let newline = Repetition {
+        min: 0,
+        max: Some(1),
+        greedy: false,
+        sub: newline,
+    };
+    [Hir::repetition(newline), Hir::look(Look::End)]
 }
 
 fn as_byte(ast: &Ast) -> Option<u8> {
