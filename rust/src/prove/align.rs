@@ -30,6 +30,12 @@ impl<'t> Node<'t> {
         self.words.get(at).map_or(&[], |word| word)
     }
 
+    /// The variable and the value of a `set`.
+    pub fn sets(&self) -> Option<(&[u8], &[u8])> {
+        let is_set = self.block.is_none() && self.words.len() == 3 && self.word(0) == b"set";
+        is_set.then(|| self.word(1).strip_prefix(b"$").map(|name| (name, self.word(2))))?
+    }
+
     pub fn flag(&self) -> Option<&[u8]> {
         self.words.get(3).map(|word| &**word)
     }
@@ -69,7 +75,7 @@ pub fn file<'t>(before: &'t [Node<'t>], after: &'t [Node<'t>], maps: &'t Maps<'t
     if let Some(name) = maps.names().find(|name| variables.contains(*name)) {
         return Err(Refutation::new(format!("${} is used in the original", name.escape_ascii())));
     }
-    let mut sides = Sides { maps, facts, added: facts.added.as_deref() };
+    let mut sides = Sides { maps, facts, variables, added: facts.added.as_deref() };
     let checked = sides.scope(before, after, facts.in_location, None)?;
     match sides.added {
         Some(_) => Err(Refutation::new("the include of the maps is missing")),
@@ -94,6 +100,8 @@ fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>) {
 struct Sides<'t, 'f> {
     maps: &'t Maps<'t>,
     facts: &'f Facts,
+    /// All variables of the original.
+    variables: HashSet<&'t [u8]>,
     /// The statement that is still to be found in the http block.
     added: Option<&'f [Vec<u8>]>,
 }
@@ -147,6 +155,9 @@ impl<'t> Sides<'t, '_> {
     ) -> Proof<Checked> {
         let mut checked = Checked::default();
         let ours = Ours::find(after, self.maps);
+        if ours.classes.iter().any(|name| self.variables.contains(name)) {
+            return Err(Refutation::new("the variable that holds the class is used in the original"));
+        }
         let (mut at, mut emitted_at) = (0, 0);
         while at < before.len() || emitted_at < after.len() {
             if block == Some(b"http") && after.get(emitted_at).is_some_and(|node| self.is_added(node)) {
@@ -205,9 +216,9 @@ struct Ours<'t> {
 impl<'t> Ours<'t> {
     fn find(after: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Ours<'t> {
         let sets = after.iter().flat_map(|node| node.block.iter().flatten());
-        let class = |node: &'t Node<'t>| match node.words().as_slice() {
-            [b"set", [b'$', name @ ..], [b'$', value @ ..]] if maps.get(value).is_some() => Some(*name),
-            _ => None,
+        let class = |node: &'t Node<'t>| {
+            let (name, value) = node.sets()?;
+            maps.get(value.strip_prefix(b"$")?).map(|_| name)
         };
         Ours { maps, classes: sets.filter_map(class).collect() }
     }

@@ -51,7 +51,7 @@ impl<'t> Compiled<'t> {
 }
 
 fn is_clear(node: &Node) -> bool {
-    node.block.is_none() && matches!(node.words().as_slice(), [b"rewrite", pattern, b"/"] if *pattern == NEVER)
+    node.block.is_none() && node.words() == [&b"rewrite"[..], NEVER, b"/"]
 }
 
 /// Decides whether `compiled` does what `rules` do.
@@ -146,25 +146,21 @@ impl<'t> Sides<'t, '_> {
         let Subjects::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
             return Err(refute("it matches more strings than can be listed"));
         };
-        let doubt = if is_exact(&pattern.ast) { None } else { Some(Regex::new(text)) };
+        // Where the tree only contains the language, PCRE2 says which of its strings are in it.
+        let judge = if is_exact(&pattern.ast) {
+            None
+        } else {
+            Some(Regex::new(text).map_err(|_| refute("PCRE2 does not compile it"))?)
+        };
         for subject in subjects.iter().filter(|subject| !subject.contains(&0)) {
-            let matches = match &doubt {
-                None => true,
-                Some(regex) => regex.as_ref().is_ok_and(|regex| regex.is_match(subject) == Outcome::Yes),
-            };
-            if !matches {
-                continue;
+            match judge.as_ref().map(|regex| regex.is_match(subject)) {
+                None | Some(Outcome::Yes) => {}
+                Some(Outcome::No) => continue,
+                Some(Outcome::Error(_)) => return Err(refute("PCRE2 gives up on it")),
             }
-            let owner = place as u32;
+            strings.exact.add(subject, place as u32);
             if ignores_case {
-                strings.any_case.add(subject, owner);
-                let earlier = strings.exact.get(subject).is_some();
-                if !earlier {
-                    strings.exact.add(subject, owner);
-                }
-            } else {
-                let owner = strings.any_case.get(&subject.to_ascii_lowercase()).unwrap_or(owner);
-                strings.exact.add(subject, owner);
+                strings.any_case.add(subject, place as u32);
             }
         }
         if let Some(text) = read_as {
@@ -176,14 +172,10 @@ impl<'t> Sides<'t, '_> {
     /// P(s) = P'(s) for each string that is listed.
     fn check_exact(&self, strings: &Strings) -> Proof<()> {
         for (string, owner) in strings.exact.iter() {
-            let owner = match (owner, strings.any_case.get(&string.to_ascii_lowercase())) {
-                (NOBODY, Some(owner)) | (owner, None | Some(NOBODY)) => owner,
-                (owner, Some(any_case)) => owner.min(any_case),
-            };
-            let uri = Uri { text: string, any_case: false };
-            let limit = if owner == NOBODY { usize::MAX } else { owner as usize };
-            let kept_first = owner == NOBODY || self.residual.takes(string, limit);
-            self.compare(uri, (!kept_first).then_some(owner as usize))?;
+            // `NOBODY` is the last of all places.
+            let owner = owner.min(any_case_owner(strings, string));
+            let kept_first = owner == NOBODY || self.residual.takes(string, owner as usize);
+            self.compare(Uri { text: string, any_case: false }, (!kept_first).then_some(owner as usize))?;
         }
         Ok(())
     }
@@ -231,6 +223,13 @@ impl<'t> Sides<'t, '_> {
         let rewrite = Rewrite::read(Cow::Borrowed(self.pattern(rule)), node.word(2), node.flag())?;
         rewrite.effect(uri, None, self.facts.captures_matter).map(Ran::Fires)
     }
+}
+
+fn any_case_owner(strings: &Strings, string: &[u8]) -> u32 {
+    if strings.any_case.is_empty() {
+        return NOBODY;
+    }
+    strings.any_case.get(&string.to_ascii_lowercase()).unwrap_or(NOBODY)
 }
 
 /// Whether the tree says exactly what the pattern matches.

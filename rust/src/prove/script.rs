@@ -101,7 +101,8 @@ impl<'t> Rewrite<'t> {
     /// Reads a replacement the way `ngx_http_script_compile` walks over it.
     pub fn read(pattern: Cow<'t, [u8]>, replacement: &'t [u8], flag: Option<&[u8]>) -> Option<Rewrite<'t>> {
         let end = End::of(replacement, flag)?;
-        let groups = syntax::parse(&pattern).ok()?.captures;
+        let has_groups = pattern.contains(&b'(');
+        let groups = if has_groups { syntax::parse(&pattern).ok()?.captures } else { 0 };
         let (text, appends_args) = match replacement {
             [text @ .., b'?'] => (text, false),
             text => (text, true),
@@ -313,14 +314,9 @@ impl<'t> Script<'t> {
         let mut hit: Option<&[u8]> = None;
         let mut steps = Vec::new();
         for node in nodes {
-            let words = node.words();
-            match (words.as_slice(), &node.block) {
-                ([b"set", [b'$', name @ ..], b""], None) if hit.is_none() && steps.is_empty() && !name.is_empty() => {
-                    hit = Some(name);
-                }
-                ([b"if", [b'(', b'$', left @ ..], b"=", [right @ .., b')']], Some(body)) => {
-                    steps.push(Step::read(left, right, body, hit, maps)?);
-                }
+            match (node.sets(), condition(node)) {
+                (Some((name, b"")), _) if hit.is_none() && steps.is_empty() => hit = Some(name),
+                (_, Some((left, right, body))) => steps.push(Step::read(left, right, body, hit, maps)?),
                 _ => return Err(Refutation::new("an emitted statement is neither a guard nor a class")),
             }
         }
@@ -379,10 +375,9 @@ impl<'t> Step<'t> {
         let Some(keys) = maps.get(left).filter(|map| right == b"$uri" && map.is_guard()) else {
             return Err(Refutation::new("a condition is not an exact guard"));
         };
-        if let [set] = body
-            && let [b"set", [b'$', name @ ..], [b'$', value @ ..]] = set.words().as_slice()
-        {
-            let class = maps.get(value).filter(|_| Some(*name) == hit);
+        if let Some((name, value)) = body.first().filter(|_| body.len() == 1).and_then(Node::sets) {
+            let class = value.strip_prefix(b"$").and_then(|value| maps.get(value));
+            let class = class.filter(|_| Some(name) == hit);
             let class = class.ok_or_else(|| Refutation::new("a guard sets a variable that no class reads"))?;
             return Ok(Step::Guard(keys, Then::SetClass(class)));
         }
@@ -390,10 +385,17 @@ impl<'t> Step<'t> {
     }
 }
 
+/// `if ($left = right) { body }`.
+fn condition<'t>(node: &'t Node<'t>) -> Option<(&'t [u8], &'t [u8], &'t [Node<'t>])> {
+    let is_equality = node.words().len() == 4 && node.word(0) == b"if" && node.word(2) == b"=";
+    let left = node.word(1).strip_prefix(b"($").filter(|_| is_equality)?;
+    Some((left, node.word(3).strip_suffix(b")")?, node.block.as_deref()?))
+}
+
 fn rewrites<'t>(body: &'t [Node<'t>]) -> Proof<Vec<Rewrite<'t>>> {
-    let read = |node: &'t Node<'t>| match node.words().as_slice() {
-        [b"rewrite", pattern, replacement, flag] => Rewrite::read(Cow::Borrowed(pattern), replacement, Some(flag)),
-        _ => None,
+    let read = |node: &'t Node<'t>| {
+        let flag = node.flag().filter(|_| node.is_rule())?;
+        Rewrite::read(Cow::Borrowed(node.word(1)), node.word(2), Some(flag))
     };
     let all: Option<Vec<_>> = body.iter().map(read).collect();
     all.filter(|all| !all.is_empty()).ok_or_else(|| Refutation::new("a guard does something else than to rewrite with a flag"))

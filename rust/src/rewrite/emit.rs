@@ -155,6 +155,7 @@ impl<'a> Writer<'a> {
                 last_rule: u32::MAX,
             });
         }
+        let pattern = self.pattern(entry.rule as usize);
         let gathered = &mut self.gathered[block];
         gathered.keys += 1;
         gathered.same_path &= gathered.path == text.path;
@@ -163,7 +164,7 @@ impl<'a> Writer<'a> {
         gathered.shared = gathered.shared.min(shared);
         if class.sets_captures && gathered.last_rule != entry.rule {
             gathered.last_rule = entry.rule;
-            gathered.patterns.push(self.pattern(entry.rule as usize).to_vec());
+            gathered.patterns.push(pattern.to_vec());
         }
     }
 

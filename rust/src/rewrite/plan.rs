@@ -173,7 +173,7 @@ fn candidate(rule: &Rule, options: &Options) -> Result<Result<Moved, Reason>, St
     }
     strings.retain(|string| !string.contains(&0)); // no URI holds a zero byte
     if !exact {
-        let regex = Regex::new(text)?;
+        let regex = compile(text)?;
         strings.retain(|string| regex.is_match(string) == Outcome::Yes);
     }
     let repeats = target.path.iter().chain(target.args.iter().flatten()).any(|part| matches!(part, Part::Capture(_)));
@@ -187,7 +187,7 @@ fn candidate(rule: &Rule, options: &Options) -> Result<Result<Moved, Reason>, St
         ..Moved::default()
     };
     if repeats {
-        match fold(rule.action, &Regex::new(text)?, &target, &moved.strings) {
+        match fold(rule.action, &compile(text)?, &target, &moved.strings) {
             Some(folded) => moved.folded = Some(Box::new(folded)),
             None => return Ok(Err(Reason::CaptureEscaping)),
         }
@@ -197,6 +197,10 @@ fn candidate(rule: &Rule, options: &Options) -> Result<Result<Moved, Reason>, St
     }
     moved.read_as = read_as;
     Ok(Ok(moved))
+}
+
+fn compile(pattern: &[u8]) -> Result<Regex, String> {
+    Regex::new(pattern).map_err(|error| error.to_string())
 }
 
 /// The target of a rule, where a map can take it over at this level.
@@ -241,7 +245,7 @@ fn why_too_many(pattern: &[u8]) -> Reason {
 fn fold(action: Action, regex: &Regex, target: &Target, strings: &[Vec<u8>]) -> Option<Folded> {
     let mut folded = Folded::new();
     for string in strings {
-        let captures = regex.captures(string)?;
+        let captures = regex.captures(string).ok()??;
         let group = |digit: u8| captures.get(usize::from(digit)).cloned().flatten().map_or(&[][..], |at| &string[at]);
         let write = |parts: &[Part], escapes: bool| -> Option<Vec<u8>> {
             let written = parts.iter().map(|part| match part {

@@ -1,0 +1,462 @@
+//! The strings of a finite language.
+//!
+//! `regex_syntax::hir::literal::Extractor` leaves anchors out of account, so the strings are derived here: a recursion
+//! over fragments, each some bytes with a mark at either end that is tied to the end of the subject.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
+
+/// The longest string that is listed, in bytes. A longer one does not fit a token of nginx, whose buffer has 4,096
+/// (`NGX_CONF_BUFFER`), so it can be no key of a map.
+pub const LONGEST_STRING: usize = 4_096;
+
+/// A language, if it is finite and small.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finite {
+    /// All its strings, each once, in the order of first derivation: branches from left to right, a greedy repetition
+    /// from most to least; a class, or an alternation of single bytes, in byte order; a string before its newline twin.
+    ///
+    /// `any_case`: each string is in lower case and stands for all its case variants (ASCII), which are all in the
+    /// language; at least one string has a letter.
+    Strings {
+        strings: Vec<Vec<u8>>,
+        any_case: bool,
+    },
+    /// No end, or not tied to both ends of the subject.
+    Infinite,
+    /// More strings than the bound, or a string of more than [`LONGEST_STRING`] bytes.
+    TooMany,
+}
+
+/// All strings of the language of `hir`, if at most `bound` (a string for all its case variants counts once).
+///
+/// Exact but for look-arounds other than [`Look::Start`] and [`Look::End`], which are left out: then a superset.
+/// Each part of the pattern is bounded like the whole: a part with more than `bound` strings is [`Finite::TooMany`] even
+/// where an anchor would leave few of them. O(length) for a literal, O(bound x length) for most others.
+///
+/// If the translation `hir` comes from is not exact, `any_case` speaks of the superset only: the pattern may tell case
+/// variants apart. Those who filter the strings with PCRE2 then need each variant: [`finite_spelled`].
+pub fn finite(hir: &Hir, bound: usize) -> Finite {
+    if !is_case_closed(hir) {
+        return finite_spelled(hir, bound);
+    }
+    let listed = Lister { bound, lower: true }.strings(hir);
+    let has_letter = |strings: &[Vec<u8>]| strings.iter().flatten().any(u8::is_ascii_alphabetic);
+    listed.map_or_else(Finite::from, |strings| Finite::Strings {
+        any_case: has_letter(&strings),
+        strings,
+    })
+}
+
+/// As [`finite`], with every case variant spelled out: `any_case` is false.
+pub fn finite_spelled(hir: &Hir, bound: usize) -> Finite {
+    let listed = Lister {
+        bound,
+        lower: false,
+    }
+    .strings(hir);
+    listed.map_or_else(Finite::from, |strings| Finite::Strings {
+        strings,
+        any_case: false,
+    })
+}
+
+/// Whether the language is closed under ASCII case because all its parts are: no literal has a letter, and each class
+/// has both cases of its letters.
+fn is_case_closed(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => true,
+        HirKind::Literal(literal) => !literal.0.iter().any(u8::is_ascii_alphabetic),
+        HirKind::Class(class) => {
+            let members = members(class);
+            members
+                .iter()
+                .all(|byte| !byte.is_ascii_alphabetic() || members.contains(&(byte ^ 32)))
+        }
+        HirKind::Repetition(Repetition { sub, .. }) => is_case_closed(sub),
+        HirKind::Capture(capture) => is_case_closed(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(is_case_closed),
+    }
+}
+
+/// The bytes of a class in order. The constructors of `Hir` turn a class of ASCII bytes into one of characters.
+fn members(class: &Class) -> Vec<u8> {
+    let bytes = match class {
+        Class::Bytes(bytes) => Some(bytes.clone()),
+        Class::Unicode(characters) => characters.to_byte_class(),
+    };
+    // A class beyond ASCII cannot come from a translation of bytes.
+    let bytes = bytes.expect("a class of bytes");
+    bytes
+        .ranges()
+        .iter()
+        .flat_map(|range| range.start()..=range.end())
+        .collect()
+}
+
+/// Why there is no list.
+enum Stop {
+    Infinite,
+    TooMany,
+}
+
+impl From<Stop> for Finite {
+    fn from(stop: Stop) -> Finite {
+        match stop {
+            Stop::Infinite => Finite::Infinite,
+            Stop::TooMany => Finite::TooMany,
+        }
+    }
+}
+
+/// Some bytes that a part of the pattern matches, and which ends of the subject they must touch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+struct Fragment {
+    at_start: bool,
+    bytes: Vec<u8>,
+    at_end: bool,
+}
+
+impl Fragment {
+    fn of(bytes: &[u8]) -> Fragment {
+        Fragment {
+            bytes: bytes.to_vec(),
+            ..Fragment::default()
+        }
+    }
+
+    /// This fragment and then `next`; `None` if an anchor between them cannot hold.
+    fn then(&self, next: &Fragment) -> Option<Fragment> {
+        if self.at_end && !next.bytes.is_empty() || next.at_start && !self.bytes.is_empty() {
+            return None;
+        }
+        Some(Fragment {
+            at_start: self.at_start || next.at_start,
+            bytes: [self.bytes.as_slice(), &next.bytes].concat(),
+            at_end: self.at_end || next.at_end,
+        })
+    }
+}
+
+/// Fragments, each once, in the order they came.
+#[derive(Default)]
+struct Fragments {
+    list: Vec<Fragment>,
+    /// Places in the list by hash; empty while the list is short enough to be looked through.
+    index: HashTable<usize>,
+    hasher: DefaultHashBuilder,
+}
+
+/// Up to this many fragments, comparing with each is faster than hashing.
+const SHORT_LIST: usize = 8;
+
+impl Fragments {
+    fn one(fragment: Fragment) -> Fragments {
+        Fragments::from(vec![fragment])
+    }
+
+    fn insert(&mut self, fragment: Fragment) {
+        if self.list.len() < SHORT_LIST {
+            if !self.list.contains(&fragment) {
+                self.list.push(fragment);
+            }
+            return;
+        }
+        let Fragments {
+            list,
+            index,
+            hasher,
+        } = self;
+        if index.is_empty() {
+            for (place, fragment) in list.iter().enumerate() {
+                let hash = hasher.hash_one(fragment);
+                index.insert_unique(hash, place, |&place| hasher.hash_one(&list[place]));
+            }
+        }
+        let hash = hasher.hash_one(&fragment);
+        if index.find(hash, |&place| list[place] == fragment).is_none() {
+            list.push(fragment);
+            index.insert_unique(hash, list.len() - 1, |&place| hasher.hash_one(&list[place]));
+        }
+    }
+
+    fn extend(
+        &mut self,
+        fragments: impl IntoIterator<Item = Fragment>,
+        bound: usize,
+    ) -> Result<(), Stop> {
+        for fragment in fragments {
+            if fragment.bytes.len() > LONGEST_STRING {
+                return Err(Stop::TooMany);
+            }
+            self.insert(fragment);
+            if self.list.len() > bound {
+                return Err(Stop::TooMany);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<Vec<Fragment>> for Fragments {
+    /// The fragments must differ.
+    fn from(list: Vec<Fragment>) -> Fragments {
+        Fragments {
+            list,
+            ..Fragments::default()
+        }
+    }
+}
+
+/// Derives the strings of one pattern.
+struct Lister {
+    bound: usize,
+    /// Whether the lower-case letters of a class stand for both cases.
+    lower: bool,
+}
+
+impl Lister {
+    fn strings(&self, hir: &Hir) -> Result<Vec<Vec<u8>>, Stop> {
+        let fragments = self.fragments(hir)?.list;
+        if fragments
+            .iter()
+            .all(|fragment| fragment.at_start && fragment.at_end)
+        {
+            Ok(fragments
+                .into_iter()
+                .map(|fragment| fragment.bytes)
+                .collect())
+        } else {
+            Err(Stop::Infinite)
+        }
+    }
+
+    fn fragments(&self, hir: &Hir) -> Result<Fragments, Stop> {
+        match hir.kind() {
+            HirKind::Literal(literal) => {
+                let mut fragments = Fragments::default();
+                fragments.extend([Fragment::of(&literal.0)], self.bound)?;
+                Ok(fragments)
+            }
+            HirKind::Class(class) => self.class(class),
+            HirKind::Look(Look::Start) => Ok(Fragments::one(Fragment {
+                at_start: true,
+                ..Fragment::default()
+            })),
+            HirKind::Look(Look::End) => Ok(Fragments::one(Fragment {
+                at_end: true,
+                ..Fragment::default()
+            })),
+            // Other look-arounds are left out: a superset.
+            HirKind::Empty | HirKind::Look(_) => Ok(Fragments::one(Fragment::default())),
+            HirKind::Capture(capture) => self.fragments(&capture.sub),
+            HirKind::Concat(parts) => self.concat(parts),
+            HirKind::Alternation(branches) => {
+                let mut fragments = Fragments::default();
+                for branch in branches {
+                    fragments.extend(self.fragments(branch)?.list, self.bound)?;
+                }
+                Ok(fragments)
+            }
+            HirKind::Repetition(repetition) => self.repetition(repetition),
+        }
+    }
+
+    fn class(&self, class: &Class) -> Result<Fragments, Stop> {
+        let mut fragments = Fragments::default();
+        let listed = members(class)
+            .into_iter()
+            .filter(|byte| !(self.lower && byte.is_ascii_uppercase()));
+        fragments.extend(listed.map(|byte| Fragment::of(&[byte])), self.bound)?;
+        Ok(fragments)
+    }
+
+    fn concat(&self, parts: &[Hir]) -> Result<Fragments, Stop> {
+        let mut product = Fragments::one(Fragment::default());
+        for part in parts {
+            product = self.product(product, &self.fragments(part)?)?;
+        }
+        Ok(product)
+    }
+
+    fn product(&self, mut left: Fragments, right: &Fragments) -> Result<Fragments, Stop> {
+        // The common case is one fragment after one: the bytes are appended in place.
+        if let ([first], [second]) = (left.list.as_mut_slice(), right.list.as_slice()) {
+            if !first.at_end
+                && !second.at_start
+                && first.bytes.len() + second.bytes.len() <= LONGEST_STRING
+            {
+                first.bytes.extend_from_slice(&second.bytes);
+                first.at_end = second.at_end;
+                return Ok(left);
+            }
+        }
+        let mut product = Fragments::default();
+        for first in &left.list {
+            product.extend(
+                right.list.iter().filter_map(|second| first.then(second)),
+                self.bound,
+            )?;
+        }
+        Ok(product)
+    }
+
+    fn repetition(&self, repetition: &Repetition) -> Result<Fragments, Stop> {
+        let sub = match self.fragments(&repetition.sub) {
+            // Too many strings without end are infinitely many.
+            Err(Stop::TooMany) if repetition.max.is_none() => return Err(Stop::Infinite),
+            sub => sub?,
+        };
+        let max = match repetition.max {
+            Some(max) => max,
+            // Rounds that add no byte add no string after the first.
+            None if sub.list.iter().all(|round| round.bytes.is_empty()) => repetition.min.max(1),
+            None => return Err(Stop::Infinite),
+        };
+        let mut powers = match (repetition.min, max) {
+            // The common case, without the copies.
+            (0, 1) => vec![vec![Fragment::default()], sub.list],
+            (min, max) => self.powers(&sub, min, max)?,
+        };
+        if repetition.greedy {
+            powers.reverse();
+        }
+        let mut fragments = Fragments::default();
+        fragments.extend(powers.into_iter().flatten(), self.bound)?;
+        Ok(fragments)
+    }
+
+    /// What `min`, `min + 1`, ... `max` rounds of `sub` match.
+    fn powers(&self, sub: &Fragments, min: u32, max: u32) -> Result<Vec<Vec<Fragment>>, Stop> {
+        let mut power = Fragments::one(Fragment::default());
+        let mut powers = Vec::new();
+        for rounds in 0..=max {
+            if rounds >= min {
+                powers.push(power.list.clone());
+                // Until the powers settle, each adds a string.
+                if powers.len() > self.bound + 1 {
+                    return Err(Stop::TooMany);
+                }
+            }
+            if rounds == max {
+                break;
+            }
+            let next = self.product(Fragments::from(power.list.clone()), sub)?;
+            let settled = next.list == power.list;
+            power = next;
+            if settled || power.list.is_empty() {
+                if rounds < min {
+                    powers.push(power.list);
+                }
+                break;
+            }
+        }
+        Ok(powers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Finite, finite, finite_spelled};
+    use crate::syntax::parse;
+
+    fn list(pattern: &str, bound: usize) -> Finite {
+        finite(
+            &parse(pattern.as_bytes())
+                .expect("a pattern that is read")
+                .translate()
+                .hir,
+            bound,
+        )
+    }
+
+    fn strings(pattern: &str) -> Vec<String> {
+        match list(pattern, 256) {
+            Finite::Strings {
+                strings,
+                any_case: false,
+            } => strings
+                .into_iter()
+                .map(|bytes| String::from_utf8(bytes).unwrap())
+                .collect(),
+            other => panic!("{pattern}: {other:?}"),
+        }
+    }
+
+    /// The finite forms that rules take, each with its newline twins, in the order of derivation.
+    #[test]
+    fn forms_of_rules() {
+        assert_eq!(strings("^/a$"), ["/a", "/a\n"]);
+        assert_eq!(strings(r"^/a\z"), ["/a"]);
+        assert_eq!(strings(r"^/a(b|c)/?\z"), ["/ab/", "/ab", "/ac/", "/ac"]);
+        assert_eq!(strings("^/a/?$"), ["/a/", "/a/\n", "/a", "/a\n"]);
+        assert_eq!(strings(r"^/(foo|b(ar|az))\z"), ["/foo", "/bar", "/baz"]);
+        assert_eq!(strings(r"^/[.x]\Qa.b\E\z"), ["/.a.b", "/xa.b"]);
+        assert_eq!(strings(r"^/a{1,2}?b??\z"), ["/a", "/ab", "/aa", "/aab"]);
+        assert_eq!(strings(r"^/a\n?$"), ["/a\n", "/a\n\n", "/a"]);
+        assert_eq!(strings(r"^(/a\z|/b$)"), ["/a", "/b", "/b\n"]);
+    }
+
+    /// A string that is derived in several ways is listed once.
+    #[test]
+    fn each_once() {
+        assert_eq!(strings(r"^/(a|b?a|a)(|())*\z"), ["/a", "/ba"]);
+        assert_eq!(strings(&format!("^/{}\\z", "(ab|ab)".repeat(40))).len(), 1);
+    }
+
+    /// Anchors that cannot hold leave nothing, and the empty language is finite.
+    #[test]
+    fn contradictions() {
+        assert!(strings("^/a^b$").is_empty());
+        assert_eq!(strings(r"^/a(\zb|c)\z"), ["/ac"]);
+        assert!(strings(r"^[^\x00-\xff]$").is_empty());
+    }
+
+    /// A pattern that is free at one end, or repeats without end, has infinitely many.
+    #[test]
+    fn infinite() {
+        for pattern in ["^/a", "/a$", "^/a*$", "^/(a|b+)$", "^/a$|b", "^/(.*)$", ""] {
+            assert_eq!(list(pattern, 256), Finite::Infinite, "{pattern}");
+        }
+    }
+
+    /// The bound is on the number of strings, twins included, and on their length.
+    #[test]
+    fn bounds() {
+        assert!(matches!(list("^/[ab]$", 4), Finite::Strings { .. }));
+        assert_eq!(list("^/[ab]$", 3), Finite::TooMany);
+        for pattern in [
+            "^/.$",
+            "^/((a{60000}){60000}){60000}$",
+            "^/a{0,65535}$",
+            r"^/\w{9}$",
+        ] {
+            assert_eq!(list(pattern, 128), Finite::TooMany, "{pattern}");
+        }
+    }
+
+    /// Without case, one string stands for its variants, and none if there is no letter.
+    #[test]
+    fn any_case() {
+        let folded = |pattern: &str| match list(pattern, 256) {
+            Finite::Strings { strings, any_case } => (strings, any_case),
+            other => panic!("{pattern}: {other:?}"),
+        };
+        assert_eq!(folded(r"(?i)^/Ab1\z"), (vec![b"/ab1".to_vec()], true));
+        assert_eq!(folded(r"^/[aA]\z"), (vec![b"/a".to_vec()], true));
+        assert_eq!(folded(r"^/1\z"), (vec![b"/1".to_vec()], false));
+        assert_eq!(
+            folded(r"^/[aA]b\z"),
+            (vec![b"/Ab".to_vec(), b"/ab".to_vec()], false)
+        );
+        let hir = parse(br"(?i)^/ab\z").unwrap().translate().hir;
+        let spelled = ["/AB", "/Ab", "/aB", "/ab"].map(|string| string.as_bytes().to_vec());
+        let expected = Finite::Strings {
+            strings: spelled.to_vec(),
+            any_case: false,
+        };
+        assert_eq!(finite_spelled(&hir, 4), expected);
+    }
+}

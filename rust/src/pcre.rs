@@ -1,0 +1,231 @@
+//! PCRE2 itself, used as nginx uses it.
+//!
+//! nginx compiles a pattern with `pcre2_compile()` and no options, in a default context, and matches with
+//! `pcre2_match()` at the default limits (`ngx_regex_compile`, `ngx_regex_exec`). The same calls are made here, on bytes:
+//! the crate `pcre2` takes patterns that are UTF-8 only and keeps a match block of some 20 kB for every pattern, so its
+//! bindings, `pcre2-sys`, are called. JIT is off, as `pcre_jit` is in nginx; under JIT the match limit counts otherwise.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ptr::{self, NonNull};
+
+use pcre2_sys as sys;
+
+/// The answer of PCRE2 for one subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The pattern matches.
+    Yes,
+    /// It does not.
+    No,
+    /// PCRE2 gave up with this code, which is negative: -47 is the match limit. nginx answers such a request with 500.
+    Error(i32),
+}
+
+/// PCRE2 does not take a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompileError {
+    /// The code of PCRE2, positive.
+    pub code: i32,
+    /// Where in the pattern, in bytes.
+    pub offset: usize,
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", message(self.code), self.offset)
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+/// What PCRE2 says for one of its codes, as in nginx's log.
+pub fn message(code: i32) -> String {
+    let mut buffer = [0u8; 256];
+    // SAFETY: the pointer and the length are those of the buffer.
+    let length = unsafe { sys::pcre2_get_error_message_8(code, buffer.as_mut_ptr(), buffer.len()) };
+    match usize::try_from(length) {
+        Ok(length) => String::from_utf8_lossy(&buffer[..length]).into_owned(),
+        Err(_) => format!("PCRE2 error {code}"),
+    }
+}
+
+/// A compiled pattern.
+pub struct Regex {
+    code: NonNull<sys::pcre2_code_8>,
+}
+
+// SAFETY: compiled code is not changed after `pcre2_compile`, and several threads may match with it at once
+// (pcre2api, "Multithreading"); the match block, which they may not share, belongs to the thread.
+unsafe impl Send for Regex {}
+unsafe impl Sync for Regex {}
+
+impl Regex {
+    /// Compiles a pattern, any bytes. Some microseconds.
+    pub fn new(pattern: &[u8]) -> Result<Regex, CompileError> {
+        let (mut code, mut offset) = (0, 0);
+        // SAFETY: the pattern is valid for its length and copied; a null context means the defaults.
+        let compiled = unsafe {
+            sys::pcre2_compile_8(
+                pattern.as_ptr(),
+                pattern.len(),
+                0,
+                &mut code,
+                &mut offset,
+                ptr::null_mut(),
+            )
+        };
+        NonNull::new(compiled)
+            .map(|code| Regex { code })
+            .ok_or(CompileError { code, offset })
+    }
+
+    /// Whether the pattern matches somewhere in the subject.
+    pub fn is_match(&self, subject: &[u8]) -> Outcome {
+        // Code 0 is a match with more groups than the block has room for.
+        MATCH_BLOCK
+            .with_borrow_mut(|block| self.execute(subject, block))
+            .map_or_else(
+                |code| {
+                    if code == sys::PCRE2_ERROR_NOMATCH {
+                        Outcome::No
+                    } else {
+                        Outcome::Error(code)
+                    }
+                },
+                |_| Outcome::Yes,
+            )
+    }
+
+    /// The byte ranges of the whole match (first) and of each group up to the last that took part; `None` for a group
+    /// that took no part. The inner `Option` is `None`, and the outer `Ok`, if the pattern does not match.
+    /// The error is PCRE2's negative code.
+    pub fn captures(&self, subject: &[u8]) -> Result<Option<Captures>, i32> {
+        // SAFETY: the code is valid; a null context means the default allocator.
+        let block = unsafe {
+            sys::pcre2_match_data_create_from_pattern_8(self.code.as_ptr(), ptr::null_mut())
+        };
+        let mut block = MatchBlock::own(block);
+        match self.execute(subject, &mut block) {
+            Ok(groups) => Ok(Some(block.captures(groups))),
+            Err(sys::PCRE2_ERROR_NOMATCH) => Ok(None),
+            Err(code) => Err(code),
+        }
+    }
+
+    /// The number of groups matched, plus one; 0 if the block has no room for all. The error is PCRE2's code.
+    fn execute(&self, subject: &[u8], block: &mut MatchBlock) -> Result<usize, i32> {
+        // SAFETY: code and block are valid, the subject is valid for its length; a null context means the defaults.
+        let code = unsafe {
+            sys::pcre2_match_8(
+                self.code.as_ptr(),
+                subject.as_ptr(),
+                subject.len(),
+                0,
+                0,
+                block.0.as_ptr(),
+                ptr::null_mut(),
+            )
+        };
+        usize::try_from(code).map_err(|_| code)
+    }
+}
+
+impl Drop for Regex {
+    fn drop(&mut self) {
+        // SAFETY: the code came from `pcre2_compile_8` and is freed once.
+        unsafe { sys::pcre2_code_free_8(self.code.as_ptr()) }
+    }
+}
+
+/// The byte ranges of a match: the whole first, then the groups.
+pub type Captures = Vec<Option<std::ops::Range<usize>>>;
+
+/// PCRE2's scratch memory, with its place for the groups.
+struct MatchBlock(NonNull<sys::pcre2_match_data_8>);
+
+thread_local! {
+    /// One block for all the yes-or-no questions of a thread; it has room for the whole match only.
+    static MATCH_BLOCK: RefCell<MatchBlock> = RefCell::new(MatchBlock::own(
+        // SAFETY: a null context means the default allocator.
+        unsafe { sys::pcre2_match_data_create_8(1, ptr::null_mut()) },
+    ));
+}
+
+impl MatchBlock {
+    /// Panics if PCRE2 had no memory for the block, as Rust's own allocations do.
+    fn own(block: *mut sys::pcre2_match_data_8) -> MatchBlock {
+        MatchBlock(NonNull::new(block).expect("memory for a PCRE2 match block"))
+    }
+
+    fn captures(&self, groups: usize) -> Captures {
+        // SAFETY: after a match, the block holds `groups` pairs of offsets.
+        let offsets = unsafe {
+            std::slice::from_raw_parts(
+                sys::pcre2_get_ovector_pointer_8(self.0.as_ptr()),
+                2 * groups,
+            )
+        };
+        let range = |pair: &[usize]| (pair[0] != usize::MAX).then(|| pair[0]..pair[1]);
+        offsets.chunks_exact(2).map(range).collect()
+    }
+}
+
+impl Drop for MatchBlock {
+    fn drop(&mut self) {
+        // SAFETY: the block came from PCRE2 and is freed once.
+        unsafe { sys::pcre2_match_data_free_8(self.0.as_ptr()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, Regex};
+
+    fn regex(pattern: &[u8]) -> Regex {
+        Regex::new(pattern).expect("a pattern that PCRE2 takes")
+    }
+
+    /// A search on bytes: UTF-8 has no part in it, and `$` matches before a final newline.
+    #[test]
+    fn bytes() {
+        assert_eq!(regex(b"^/\xe9.$").is_match(b"/\xe9\xff\n"), Outcome::Yes);
+        assert_eq!(regex(b"^/a$").is_match(b"/A"), Outcome::No);
+        assert_eq!(regex(b"").is_match(b""), Outcome::Yes);
+        assert_eq!(regex(b"(a)(b)(c)").is_match(b"/abc"), Outcome::Yes);
+    }
+
+    /// The match limit is an outcome, and the next question on the thread is answered as ever.
+    #[test]
+    fn match_limit() {
+        let regex = regex(b"^/(a+)+$");
+        let subject = [b"/".as_slice(), &[b'a'; 40], b"!"].concat();
+        assert_eq!(regex.is_match(&subject), Outcome::Error(-47));
+        assert_eq!(regex.captures(&subject), Err(-47));
+        assert_eq!(regex.is_match(b"/aaa"), Outcome::Yes);
+        assert_eq!(super::message(-47), "match limit exceeded");
+    }
+
+    /// Groups come with their ranges; one that took no part has none.
+    #[test]
+    fn captures() {
+        let regex = regex(b"/(a)|/(b)(c)?(d)?");
+        assert_eq!(
+            regex.captures(b"x/b"),
+            Ok(Some(vec![Some(1..3), None, Some(2..3)]))
+        );
+        assert_eq!(
+            regex.captures(b"/a"),
+            Ok(Some(vec![Some(0..2), Some(1..2)]))
+        );
+        assert_eq!(regex.captures(b"/c"), Ok(None));
+    }
+
+    /// A pattern that PCRE2 does not take says where and why.
+    #[test]
+    fn compile_error() {
+        let error = Regex::new(b"^/(a").err().expect("an error");
+        assert_eq!((error.code > 0, error.offset), (true, 4));
+        assert_eq!(error.to_string(), "missing closing parenthesis at byte 4");
+    }
+}

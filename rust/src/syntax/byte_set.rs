@@ -1,0 +1,104 @@
+//! A set of bytes, as a class of a pattern denotes it.
+
+/// A set of bytes: 256 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    /// No byte.
+    pub const EMPTY: ByteSet = ByteSet([0; 4]);
+    /// Every byte.
+    pub const ALL: ByteSet = ByteSet([u64::MAX; 4]);
+
+    /// The bytes for which `member` holds.
+    pub fn of(member: impl Fn(u8) -> bool) -> ByteSet {
+        let mut set = ByteSet::EMPTY;
+        (0..=u8::MAX)
+            .filter(|&byte| member(byte))
+            .for_each(|byte| set.insert(byte));
+        set
+    }
+
+    /// Adds one byte.
+    pub fn insert(&mut self, byte: u8) {
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+
+    /// Whether the byte is in the set.
+    pub fn contains(&self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+
+    /// The number of bytes in the set.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether the set has no byte.
+    pub fn is_empty(&self) -> bool {
+        *self == ByteSet::EMPTY
+    }
+
+    /// The bytes in either set.
+    pub fn union(&self, other: &ByteSet) -> ByteSet {
+        ByteSet(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
+    /// The bytes that are not in the set.
+    pub fn complement(&self) -> ByteSet {
+        ByteSet(self.0.map(|word| !word))
+    }
+
+    /// The set closed under ASCII case: with a letter, its other case is in it too.
+    pub fn fold(&self) -> ByteSet {
+        // 'A'..='Z' are the bits 1..=26 of the second word, 'a'..='z' the bits 33..=58.
+        const UPPER: u64 = 0x07ff_fffe;
+        let letters = self.0[1];
+        let mut folded = *self;
+        folded.0[1] |= (letters & UPPER) << 32 | (letters >> 32) & UPPER;
+        folded
+    }
+
+    /// The bytes in ascending order. O(256).
+    pub fn iter(&self) -> impl Iterator<Item = u8> + '_ {
+        (0..=u8::MAX).filter(|&byte| self.contains(byte))
+    }
+
+    /// The maximal runs of neighbouring bytes, both ends included, in ascending order.
+    pub fn ranges(&self) -> Vec<(u8, u8)> {
+        let mut ranges: Vec<(u8, u8)> = Vec::new();
+        for byte in self.iter() {
+            match ranges.last_mut() {
+                Some((_, last)) if *last == byte.wrapping_sub(1) => *last = byte,
+                _ => ranges.push((byte, byte)),
+            }
+        }
+        ranges
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ByteSet;
+
+    /// Folding adds the other case of each letter and nothing else.
+    #[test]
+    fn fold_is_ascii_case() {
+        for byte in 0..=u8::MAX {
+            let folded = ByteSet::of(|b| b == byte).fold();
+            let expected =
+                ByteSet::of(|b| b == byte.to_ascii_lowercase() || b == byte.to_ascii_uppercase());
+            assert_eq!(folded, expected, "{byte}");
+        }
+    }
+
+    /// The ranges list each member once, and the complement the rest.
+    #[test]
+    fn ranges_cover_the_set() {
+        let set = ByteSet::of(|b| b < 3 || b == 200 || b > 253);
+        assert_eq!(set.ranges(), [(0, 2), (200, 200), (254, 255)]);
+        assert_eq!(set.complement().ranges(), [(3, 199), (201, 253)]);
+        assert_eq!(set.len() + set.complement().len(), 256);
+        assert_eq!(ByteSet::ALL.ranges(), [(0, 255)]);
+    }
+}

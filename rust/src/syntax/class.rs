@@ -1,0 +1,199 @@
+//! What stands in brackets.
+
+use super::escape::Escaped;
+use super::parse::{Flags, Parser};
+use super::{Ast, ByteSet, Refusal};
+
+/// The sets that have a name in PCRE2, by its built-in tables (locale "C", no UTF, no UCP).
+pub(super) mod named {
+    use super::ByteSet;
+
+    /// `\d`
+    pub fn digit() -> ByteSet {
+        ByteSet::of(|byte| byte.is_ascii_digit())
+    }
+
+    /// `\w`
+    pub fn word() -> ByteSet {
+        ByteSet::of(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    }
+
+    /// `\s`; the vertical tab is one, since PCRE 8.34.
+    pub fn space() -> ByteSet {
+        ByteSet::of(|byte| matches!(byte, b'\t'..=b'\r' | b' '))
+    }
+
+    /// `\h`; 0xA0 is the no-break space of Latin-1.
+    pub fn horizontal_space() -> ByteSet {
+        ByteSet::of(|byte| matches!(byte, b'\t' | b' ' | 0xa0))
+    }
+
+    /// `\v`; 0x85 is NEL.
+    pub fn vertical_space() -> ByteSet {
+        ByteSet::of(|byte| matches!(byte, b'\n'..=b'\r' | 0x85))
+    }
+
+    /// `[:name:]`
+    pub fn posix(name: &[u8]) -> Option<ByteSet> {
+        Some(match name {
+            b"alnum" => ByteSet::of(|byte| byte.is_ascii_alphanumeric()),
+            b"alpha" => ByteSet::of(|byte| byte.is_ascii_alphabetic()),
+            b"ascii" => ByteSet::of(|byte| byte.is_ascii()),
+            b"blank" => ByteSet::of(|byte| matches!(byte, b'\t' | b' ')),
+            b"cntrl" => ByteSet::of(|byte| byte.is_ascii_control()),
+            b"digit" => digit(),
+            b"graph" => ByteSet::of(|byte| byte.is_ascii_graphic()),
+            b"lower" => ByteSet::of(|byte| byte.is_ascii_lowercase()),
+            b"print" => ByteSet::of(|byte| matches!(byte, b' '..=b'~')),
+            b"punct" => ByteSet::of(|byte| byte.is_ascii_punctuation()),
+            b"space" => space(),
+            b"upper" => ByteSet::of(|byte| byte.is_ascii_uppercase()),
+            b"word" => word(),
+            b"xdigit" => ByteSet::of(|byte| byte.is_ascii_hexdigit()),
+            _ => return None,
+        })
+    }
+}
+
+impl Parser<'_> {
+    /// A class. The `[` was read.
+    pub(super) fn class(&mut self, flags: Flags) -> Result<Ast, Refusal> {
+        let rest = self.rest();
+        if rest.starts_with(b"[:<:]]") || rest.starts_with(b"[:>:]]") {
+            return self.refuse("a word edge written as a class");
+        }
+        if self.opens_like_a_posix_name() {
+            return self.refuse("a class that opens like a POSIX name");
+        }
+        let negated = self.eat(b"^");
+        let set = self.class_items(flags)?;
+        let set = if flags.caseless { set.fold() } else { set };
+        Ok(Ast::Class(if negated { set.complement() } else { set }))
+    }
+
+    /// Whether PCRE2 may take the class for a POSIX name outside a class, which is an error: `[:alpha:]`, `[.a.]`.
+    /// `[.]` and `[.-]` are plain classes (`check_posix_syntax()`); one with a bracket or backslash is not looked into.
+    fn opens_like_a_posix_name(&self) -> bool {
+        let Some(mark @ (b':' | b'.' | b'=')) = self.peek() else {
+            return false;
+        };
+        let rest = &self.rest()[1..];
+        let Some(length) = rest
+            .iter()
+            .position(|byte| matches!(byte, b']' | b'[' | b'\\'))
+        else {
+            return true;
+        };
+        rest[length] != b']' || rest[..length].last() == Some(&mark)
+    }
+
+    /// The items up to the closing bracket, which is a plain byte if it comes first.
+    fn class_items(&mut self, flags: Flags) -> Result<ByteSet, Refusal> {
+        let mut set = ByteSet::EMPTY;
+        let mut first = true;
+        while first || self.peek() != Some(b']') {
+            first = false;
+            let item = self.class_item(flags)?;
+            match (item, self.range_follows()) {
+                (Escaped::Byte(low), true) => {
+                    self.at += 1;
+                    let high = self.range_end(low)?;
+                    (low..=high).for_each(|byte| set.insert(byte));
+                }
+                (Escaped::Set(_), true) => return self.refuse("a hyphen after a set"),
+                (Escaped::Byte(byte), false) => set.insert(byte),
+                (Escaped::Set(other), false) => set = set.union(&other),
+            }
+        }
+        self.at += 1;
+        Ok(set)
+    }
+
+    fn range_follows(&self) -> bool {
+        self.peek() == Some(b'-') && self.peek_second().is_some_and(|byte| byte != b']')
+    }
+
+    fn at_posix_name(&self) -> bool {
+        self.peek() == Some(b'[') && matches!(self.peek_second(), Some(b':' | b'.' | b'='))
+    }
+
+    fn class_item(&mut self, flags: Flags) -> Result<Escaped, Refusal> {
+        if self.at_posix_name() {
+            return self.posix_name(flags);
+        }
+        match self.peek() {
+            None => self.refuse("a class that does not end"),
+            Some(b'\\') => self.class_escape(),
+            Some(byte) => {
+                self.at += 1;
+                Ok(Escaped::Byte(byte))
+            }
+        }
+    }
+
+    /// The upper end of a range from `low`. The hyphen was read.
+    fn range_end(&mut self, low: u8) -> Result<u8, Refusal> {
+        if self.at_posix_name() {
+            return self.refuse("a range that ends in a set");
+        }
+        let end = match self.peek() {
+            Some(b'\\') => self.class_escape()?,
+            Some(byte) => {
+                self.at += 1;
+                Escaped::Byte(byte)
+            }
+            None => return self.refuse("a class that does not end"),
+        };
+        match end {
+            Escaped::Byte(high) if low <= high => Ok(high),
+            Escaped::Byte(_) => self.refuse("a range out of order"),
+            Escaped::Set(_) => self.refuse("a range that ends in a set"),
+        }
+    }
+
+    /// `[:name:]` or `[:^name:]`. Without case, `[:upper:]` and `[:lower:]` are both `[:alpha:]`.
+    fn posix_name(&mut self, flags: Flags) -> Result<Escaped, Refusal> {
+        let Some(text) = self.rest().strip_prefix(b"[:") else {
+            return self.refuse("a collating element");
+        };
+        let negated = text.starts_with(b"^");
+        let text = &text[usize::from(negated)..];
+        let length = text
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphabetic())
+            .count();
+        if !text[length..].starts_with(b":]") {
+            return self.refuse("a bracket that looks like a POSIX name and is none");
+        }
+        let Some(set) = named::posix(&text[..length]) else {
+            return self.refuse("an unknown POSIX name");
+        };
+        self.at += 2 + usize::from(negated) + length + 2;
+        let set = if flags.caseless { set.fold() } else { set };
+        Ok(Escaped::Set(if negated { set.complement() } else { set }))
+    }
+
+    /// An escape inside a class. The next byte is the backslash.
+    fn class_escape(&mut self) -> Result<Escaped, Refusal> {
+        self.at += 1;
+        match self.peek() {
+            None => self.refuse("a backslash at the end of the pattern"),
+            Some(b'b') => {
+                self.at += 1;
+                Ok(Escaped::Byte(8))
+            }
+            Some(b'1'..=b'7') => {
+                let (value, digits) = self.digits(self.at, 3, 8);
+                let Ok(byte) = u8::try_from(value) else {
+                    return self.refuse("an octal number that is no byte");
+                };
+                self.at += digits;
+                Ok(Escaped::Byte(byte))
+            }
+            Some(letter) => match self.common_escape(letter)? {
+                Some(escaped) => Ok(escaped),
+                None => self.refuse("an escape that is not on the list for classes"),
+            },
+        }
+    }
+}
