@@ -27,6 +27,13 @@ class NginxoptError(Exception):
         self.message = message
         self.hint = hint
 
+    def render(self) -> str:
+        """Return the error as it is shown: the message, and below it what helps."""
+        return "\n".join([self.message, *self._details()])
+
+    def _details(self) -> list[str]:
+        return [f"  hint: {self.hint}"] if self.hint else []
+
 
 class UsageError(NginxoptError):
     """The call cannot be understood or contradicts itself."""
@@ -37,7 +44,9 @@ class UsageError(NginxoptError):
 class InputError(NginxoptError):
     """A file that cannot be read or parsed.
 
-    With `source` and `span` the error has a place: it prints as `file:line:column: message`, with the line and a caret.
+    With `source` and `span` the error has a place: it is shown as `file:line:column: message`, with the line
+    and carets under the span. `expected` says what could stand there; `nginx` is what nginx says in the same
+    case.
     """
 
     exit_code = 3
@@ -49,12 +58,38 @@ class InputError(NginxoptError):
         path: str | None = None,
         source: Source | None = None,
         span: Span | None = None,
+        expected: str | None = None,
+        nginx: str | None = None,
         hint: str | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.source = source
         self.span = span
-        self.path = path if path is not None or source is None else str(source.path)
+        self.path = path if path is not None or source is None else source.path
+        self.expected = expected
+        self.nginx = nginx
+
+    def render(self) -> str:
+        """Return the error as it is shown: place and message, the source line with carets, and what helps."""
+        return "\n".join([f"{self._place()}{self.message}", *self._snippet(), *self._details()])
+
+    def _place(self) -> str:
+        if self.path is None:
+            return ""
+        if self.source is None or self.span is None:
+            return f"{self.path}: "
+        position = self.source.position(self.span.start)
+        return f"{self.path}:{position.line}:{position.column}: "
+
+    def _snippet(self) -> list[str]:
+        if self.source is None or self.span is None:
+            return []
+        return [f"    {line}" for line in self.source.snippet(self.span).split("\n")]
+
+    def _details(self) -> list[str]:
+        expected = [f"  expected {self.expected}"] if self.expected else []
+        nginx = [f"  nginx says: {self.nginx}"] if self.nginx else []
+        return [*expected, *nginx, *super()._details()]
 
 
 class MissingError(NginxoptError):

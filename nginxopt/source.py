@@ -1,0 +1,132 @@
+"""Source text and places in it. A place is a byte span; line and column are derived from it.
+
+Bytes are what nginx reads, so bytes are kept. Text made of them is UTF-8 with `surrogateescape`: any byte
+survives the way to `str` and back.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+
+_WIDTH = 100
+"""How many columns of a line a snippet shows."""
+
+
+def decode(data: bytes) -> str:
+    """Return `data` as text; `encode` gives the same bytes back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encode(text: str) -> bytes:
+    """Return the bytes that `decode` made `text` of."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """The bytes from `start` up to, not including, `end`; `ValueError` unless 0 <= start <= end."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise ValueError(f"not a span: {self.start}..{self.end}")
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    def __bool__(self) -> bool:
+        return True  # an empty span is a place too
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Line and column, both from 1. A column counts characters of the line, not bytes."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A text and the name it has in messages. Two sources are equal only if they are the same object."""
+
+    path: str
+    data: bytes = field(repr=False)
+
+    @cached_property
+    def _line_starts(self) -> array[int]:
+        return array("Q", [0, *(match.end() for match in re.finditer(b"\n", self.data))])
+
+    def text(self, span: Span) -> str:
+        """Return the text of `span`."""
+        return decode(self.data[span.start : span.end])
+
+    def line(self, number: int) -> str:
+        """Return line `number`, from 1, without its line end (LF or CRLF)."""
+        return decode(self._line(number))
+
+    def position(self, offset: int) -> Position:
+        """Return where the byte at `offset` stands; the end of the text has a position too.
+
+        Logarithmic in the number of lines, which are found once, at the first call.
+        """
+        if not 0 <= offset <= len(self.data):
+            raise ValueError(f"{self.path} has no offset {offset}")
+        number = bisect_right(self._line_starts, offset)
+        before = self.data[self._line_starts[number - 1] : offset]
+        return Position(number, len(decode(before)) + 1)
+
+    def snippet(self, span: Span) -> str:
+        """Return the first line of `span` and, below it, carets under what of the span is in that line.
+
+        Tabs stay, so that the carets stand right in any terminal. What cannot be printed is shown as U+FFFD,
+        and a long line is cut around the carets.
+        """
+        position = self.position(span.start)
+        line = "".join(map(_printable, self.line(position.line)))
+        start = min(position.column - 1, len(line))
+        marked = decode(self.data[span.start : min(span.end, self._line_end(position.line))])
+        line, start, length = _cut(line, start, max(1, len(marked)))
+        indent = "".join("\t" if char == "\t" else " " * _columns(char) for char in line[:start])
+        carets = max(1, sum(map(_columns, line[start : start + length])))
+        return f"{line}\n{indent}{'^' * carets}"
+
+    def _line_end(self, number: int) -> int:
+        """The offset of the line end of line `number`: of its CR if it ends in CRLF."""
+        starts = self._line_starts
+        if number == len(starts):
+            return len(self.data)
+        end = starts[number] - 1
+        return end - self.data.endswith(b"\r", starts[number - 1], end)
+
+    def _line(self, number: int) -> bytes:
+        return self.data[self._line_starts[number - 1] : self._line_end(number)]
+
+
+def _printable(char: str) -> str:
+    return char if char == "\t" or char.isprintable() else "\ufffd"
+
+
+def _columns(char: str) -> int:
+    """How many columns of a terminal `char` takes (Unicode Standard Annex 11)."""
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _cut(line: str, start: int, length: int) -> tuple[str, int, int]:
+    """Cut `line` to `_WIDTH` characters around those marked; return it with their new place and number."""
+    if len(line) <= _WIDTH:
+        return line, start, min(length, max(1, len(line) - start))
+    first = max(0, min(start - _WIDTH // 3, len(line) - _WIDTH))
+    last = first + _WIDTH
+    head = "…" if first else ""
+    tail = "…" if last < len(line) else ""
+    return f"{head}{line[first:last]}{tail}", len(head) + start - first, min(length, max(1, last - start))
