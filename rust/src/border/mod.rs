@@ -3,6 +3,8 @@
 //! `nginxopt/_native.pyi` documents what stands here for its callers.
 
 mod lexer;
+mod prove;
+mod rewrite;
 
 use pyo3::prelude::*;
 
@@ -11,4 +13,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::lexer::{Events, LexError};
+    #[pymodule_export]
+    use super::prove::{Refuted, prove_rewrites};
+    #[pymodule_export]
+    use super::rewrite::{PatternError, Program, Run, compile_rewrites, map_sizes, reasons};
 }

@@ -8,7 +8,7 @@ use crate::lexer::{Event, Lexer, Word};
 use crate::prove::maps::Maps;
 use crate::prove::run::{self, Compiled};
 use crate::prove::script::End;
-use crate::prove::{Checked, Facts, Proof, Refutation};
+use crate::prove::{Checked, Facts, Pair, Proof, Refutation};
 
 /// One statement.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,18 +68,31 @@ pub fn parse<'t>(text: &'t [u8], what: &str) -> Proof<Vec<Node<'t>>> {
     Ok(current)
 }
 
-/// Compares two files.
-pub fn file<'t>(before: &'t [Node<'t>], after: &'t [Node<'t>], maps: &'t Maps<'t>, facts: &Facts) -> Proof<Checked> {
-    let mut variables = HashSet::new();
-    before.iter().for_each(|node| mentioned(node, &mut variables));
-    if let Some(name) = maps.names().find(|name| variables.contains(*name)) {
-        return Err(Refutation::new(format!("${} is used in the original", name.escape_ascii())));
-    }
-    let mut sides = Sides { maps, facts, variables, added: facts.added.as_deref() };
-    let checked = sides.scope(before, after, facts.in_location, None)?;
+/// Compares a file with what became of it.
+pub fn file<'t>(
+    before: &'t [Node<'t>],
+    after: &'t [Node<'t>],
+    maps: &'t Maps<'t>,
+    pair: &Pair,
+    facts: &Facts,
+) -> Proof<Checked> {
+    let variables = unused(before, maps)?;
+    let mut sides = Sides { maps, facts, pair, variables, added: pair.added.as_deref() };
+    let block = pair.in_http.then_some(&b"http"[..]);
+    let checked = sides.scope(before, after, pair.in_location, block)?;
     match sides.added {
         Some(_) => Err(Refutation::new("the include of the maps is missing")),
         None => Ok(checked),
+    }
+}
+
+/// All variables of a file, none of which may be one of the maps'.
+pub fn unused<'n>(nodes: &'n [Node], maps: &Maps) -> Proof<HashSet<&'n [u8]>> {
+    let mut variables = HashSet::new();
+    nodes.iter().for_each(|node| mentioned(node, &mut variables));
+    match maps.names().find(|name| variables.contains(*name)) {
+        Some(name) => Err(Refutation::new(format!("${} is used in the original", name.escape_ascii()))),
+        None => Ok(variables),
     }
 }
 
@@ -100,6 +113,7 @@ fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>) {
 struct Sides<'t, 'f> {
     maps: &'t Maps<'t>,
     facts: &'f Facts,
+    pair: &'f Pair<'f>,
     /// All variables of the original.
     variables: HashSet<&'t [u8]>,
     /// The statement that is still to be found in the http block.
@@ -169,7 +183,7 @@ impl<'t> Sides<'t, '_> {
                 let rules = &before[at..at + count(&before[at..], |node| node.is_rule())];
                 let (compiled, length) = Compiled::split(&after[emitted_at..], |node| ours.is_emitted(node));
                 let level = if in_location { run::Level::Location } else { run::Level::Server };
-                checked += run::check(rules, &compiled, self.maps, level, self.facts)?;
+                checked += run::check(rules, &compiled, self.maps, &self.facts.readings, level, self.pair.captures_matter)?;
                 at += rules.len();
                 emitted_at += length;
                 continue;

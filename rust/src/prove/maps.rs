@@ -25,10 +25,11 @@ pub struct Map<'t> {
     hasher: DefaultHashBuilder,
 }
 
-/// Reads the http part, and checks that nginx builds each table without a warning.
-pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
+/// Reads the http part, and checks that nginx builds each table without a warning. `outside` are the sizes that the
+/// configuration sets elsewhere.
+pub fn read(text: &[u8], outside: (Option<usize>, Option<usize>)) -> Proof<Maps<'_>> {
     let mut by_name: HashMap<Cow<[u8]>, Map> = HashMap::new();
-    let (mut max, mut bucket) = (None, None);
+    let (mut max, mut bucket) = outside;
     let mut open: Option<(Cow<[u8]>, Map)> = None;
     for event in Lexer::new(text) {
         match event.map_err(|error| Refutation::new(format!("the maps do not parse: {error}")))? {

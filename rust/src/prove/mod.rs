@@ -32,18 +32,29 @@ use std::collections::HashSet;
 
 use crate::syntax::Readings;
 
-/// What is known of the place of the files.
+/// What is known of all files.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Whether the top level of the file may be inside a location, where `break` from an `if` differs.
-    pub in_location: bool,
-    /// Whether `$1` to `$9` may be read after the rules.
-    pub captures_matter: bool,
     /// The differences that were asked for.
     pub readings: Readings,
     /// The directives that add nothing to the script of the rewrite module; rules on both sides of one are one run.
     pub transparent: HashSet<Vec<u8>>,
-    /// The statement that may be added to the http block, as its words.
+    /// `map_hash_max_size` and `map_hash_bucket_size`, where the configuration sets them outside the maps.
+    pub outside: (Option<usize>, Option<usize>),
+}
+
+/// One file, before and after, and where it stands.
+#[derive(Clone, Debug, Default)]
+pub struct Pair<'t> {
+    pub before: &'t [u8],
+    pub after: &'t [u8],
+    /// Whether its top level may be inside a location, where `break` from an `if` differs.
+    pub in_location: bool,
+    /// Whether its top level is the http block's.
+    pub in_http: bool,
+    /// Whether `$1` to `$9` may be read after its rules.
+    pub captures_matter: bool,
+    /// The statement that is to be added to its http block, as its words.
     pub added: Option<Vec<Vec<u8>>>,
 }
 
@@ -88,10 +99,18 @@ impl Refutation {
 
 pub type Proof<T> = Result<T, Refutation>;
 
-/// Decides whether `after`, with `maps` in the http block, does what `before` does.
-pub fn prove(before: &[u8], after: &[u8], maps: &[u8], facts: &Facts) -> Proof<Checked> {
-    let maps = maps::read(maps)?;
-    let before = align::parse(before, "the original")?;
-    let after = align::parse(after, "the emitted text")?;
-    align::file(&before, &after, &maps, facts)
+/// Decides whether the files do afterwards, with `maps` in the http block, what they did before. `others` are the files
+/// of the configuration that are not changed.
+pub fn prove(pairs: &[Pair], others: &[&[u8]], maps: &[u8], facts: &Facts) -> Proof<Checked> {
+    let maps = maps::read(maps, facts.outside)?;
+    let mut checked = Checked::default();
+    for other in others {
+        align::unused(&align::parse(other, "an unchanged file")?, &maps)?;
+    }
+    for pair in pairs {
+        let before = align::parse(pair.before, "the original")?;
+        let after = align::parse(pair.after, "the emitted text")?;
+        checked += align::file(&before, &after, &maps, pair, facts)?;
+    }
+    Ok(checked)
 }

@@ -10,8 +10,8 @@ use crate::prove::maps::Maps;
 use crate::prove::residual::Residual;
 use crate::prove::script::{End, Result as Ran, Rewrite, Script, Uri};
 use crate::prove::strings::{NOBODY, Owners};
-use crate::prove::{Checked, Facts, Proof, Refutation};
-use crate::syntax::{self, Ast};
+use crate::prove::{Checked, Proof, Refutation};
+use crate::syntax::{self, Ast, Readings};
 
 /// Where a run stands, as far as it makes a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,17 +59,18 @@ pub fn check<'t>(
     rules: &[&'t Node<'t>],
     compiled: &Compiled<'t>,
     maps: &'t Maps<'t>,
+    readings: &Readings,
     level: Level,
-    facts: &Facts,
+    captures_matter: bool,
 ) -> Proof<Checked> {
     let kept = places(rules, &compiled.kept)?;
     let script = Script::read(&compiled.emitted, maps)?;
     let residual = Residual::new(kept.iter().map(|place| (*place, rules[*place].word(1))));
-    let mut sides = Sides { rules, script, residual, maps, facts, gone: HashMap::new() };
+    let mut sides = Sides { rules, script, residual, maps, readings, captures_matter, gone: HashMap::new() };
     if kept.len() == rules.len() && compiled.emitted.is_empty() {
         return Ok(Checked { rules: rules.len(), ..Checked::default() });
     }
-    if facts.captures_matter && sides.residual.is_empty() && !compiled.clears_captures {
+    if captures_matter && sides.residual.is_empty() && !compiled.clears_captures {
         return Err(Refutation::new("a URI that no rule matches keeps $1 to $9, which the rules would have emptied"));
     }
     let strings = sides.strings(&kept, level)?;
@@ -105,8 +106,9 @@ struct Sides<'t, 'r> {
     script: Script<'t>,
     residual: Residual<'t>,
     maps: &'t Maps<'t>,
-    facts: &'r Facts,
-    /// The rules that are gone and whose captures or exact language take more than their text.
+    readings: &'r Readings,
+    captures_matter: bool,
+    /// The patterns of rules that are gone, where a declared reading changes them.
     gone: HashMap<usize, Vec<u8>>,
 }
 
@@ -135,7 +137,7 @@ impl<'t> Sides<'t, '_> {
         if level == Level::Location && End::of(node.word(2), node.flag()) == Some(End::Break) {
             return Err(refute("`break` in a location is not the same from within an `if`"));
         }
-        let read_as = syntax::read_as(node.word(1), &self.facts.readings).map_err(|_| refute("it cannot be read"))?;
+        let read_as = syntax::read_as(node.word(1), self.readings).map_err(|_| refute("it cannot be read"))?;
         let text = read_as.as_deref().unwrap_or(node.word(1));
         let pattern = syntax::parse(text).map_err(|_| refute("it cannot be read"))?;
         if pattern.named {
@@ -200,7 +202,7 @@ impl<'t> Sides<'t, '_> {
     fn compare(&self, uri: Uri, rule: Option<usize>) -> Proof<()> {
         let own_pattern = rule.map(|rule| self.pattern(rule));
         let own = |pattern: &[u8]| own_pattern == Some(pattern);
-        let ran = self.script.run(uri, self.maps, self.facts.captures_matter, &own);
+        let ran = self.script.run(uri, self.maps, self.captures_matter, &own);
         let expected = match rule {
             None => Some(Ran::Falls),
             Some(rule) => self.effect(rule, uri),
@@ -221,7 +223,7 @@ impl<'t> Sides<'t, '_> {
     fn effect(&self, rule: usize, uri: Uri) -> Option<Ran> {
         let node = self.rules[rule];
         let rewrite = Rewrite::read(Cow::Borrowed(self.pattern(rule)), node.word(2), node.flag())?;
-        rewrite.effect(uri, None, self.facts.captures_matter).map(Ran::Fires)
+        rewrite.effect(uri, None, self.captures_matter).map(Ran::Fires)
     }
 }
 

@@ -86,3 +86,47 @@ fn rule(words: Vec<Word<'_>>, span: Range<usize>) -> Result<Rule<'_>, Reason> {
     })?;
     Ok(Rule { span, pattern, replacement, action })
 }
+
+/// The span of a statement with its line, line end included, where nothing else stands on the line.
+pub fn whole_line(bytes: &[u8], span: Range<usize>) -> (usize, usize) {
+    let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let start = span.start - bytes[..span.start].iter().rev().take_while(is_blank).count();
+    let mut end = span.end + bytes[span.end..].iter().take_while(is_blank).count();
+    let starts_line = start == 0 || bytes[start - 1] == b'\n';
+    let ends_line = end == bytes.len() || bytes[end] == b'\n';
+    if !starts_line || !ends_line {
+        return (span.start, span.end);
+    }
+    end += usize::from(end < bytes.len());
+    (start, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(text: &str) -> Vec<usize> {
+        let program = read(text.as_bytes(), &[vec![0..text.len()]]).unwrap();
+        program.runs.iter().map(|run| run.rules.len()).collect()
+    }
+
+    /// A rule that goes on with the new URI ends a run; a redirect by its replacement does not.
+    #[test]
+    fn barriers_end_runs() {
+        assert_eq!(runs("rewrite ^/a$ /b last; rewrite ^/c$ http://d/; rewrite ^/e$ /f; rewrite ^/g$ /h last;"), [2, 1]);
+        assert_eq!(runs("rewrite ^/a$ /b; # none\n"), []);
+    }
+
+    /// A line goes with its only statement, with whatever line end; a comment or another statement keeps it.
+    #[test]
+    fn lines() {
+        let line = |text: &str, span| {
+            let (start, end) = whole_line(text.as_bytes(), span);
+            text[start..end].to_string()
+        };
+        assert_eq!(line("a\n  b; \r\nc", 4..6), "  b; \r\n");
+        assert_eq!(line("  b;", 2..4), "  b;");
+        assert_eq!(line("  b; # c\n", 2..4), "b;");
+        assert_eq!(line("a; b;\n", 3..5), "b;");
+    }
+}

@@ -1,0 +1,78 @@
+"""What a compilation is asked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields
+
+from nginxopt.errors import UsageError
+from nginxopt.version import Version
+
+OLDEST = Version(1, 11, 7)
+"""The oldest nginx that can run what is emitted: `volatile` in a map came with it (CHANGES 1.11.7)."""
+
+BOUND = 64
+"""How many strings a rule may match to be moved, unless said otherwise."""
+
+# ngx_http_core_prefix_variables: these names are computed, whatever a map says.
+_COMPUTED = re.compile(r"(http|sent_http|sent_trailer|upstream_http|upstream_trailer|upstream_cookie|cookie|arg)(_|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """The differences that may be declared: each reads patterns as their authors may have meant them.
+
+    Attributes:
+        ignore_case: A pattern matches in any case of its letters.
+        literal_dots: An unescaped `.` in a literal is a dot.
+        literal_ends: A literal without `$` ends there.
+        drop_newline_twins: `$` does not match before a final newline.
+    """
+
+    ignore_case: bool = field(default=False, metadata={"says": "letters match in any case"})
+    literal_dots: bool = field(default=False, metadata={"says": "an unescaped `.` in a literal is a dot"})
+    literal_ends: bool = field(default=False, metadata={"says": "a literal without `$` matches nothing longer"})
+    drop_newline_twins: bool = field(
+        default=False, metadata={"says": "`$` does not match before a newline that ends the URI"}
+    )
+
+    @classmethod
+    def sentences(cls) -> dict[str, str]:
+        """Return what each reading makes different, by its name."""
+        return {reading.name: reading.metadata["says"] for reading in fields(cls)}
+
+    @classmethod
+    def flag(cls, name: str) -> str:
+        """Return the option of the command line for a reading."""
+        return f"--{name.replace('_', '-')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `plan` and `emit` are asked for; `UsageError` for what cannot be.
+
+    Attributes:
+        readings: The declared differences; by default none.
+        name: The start of the names of the emitted variables; by default made of the text of the rules.
+        bound: How many strings a rule may match to be moved.
+        target: The nginx that is to run the result, if known.
+    """
+
+    readings: Readings = Readings()
+    name: str | None = None
+    bound: int = BOUND
+    target: Version | None = None
+
+    def __post_init__(self) -> None:
+        if self.bound < 1:
+            raise UsageError("the bound on strings is at least 1")
+        if self.target is not None and self.target < OLDEST:
+            raise UsageError(
+                f"nginx {self.target} cannot run the result: it has no volatile maps",
+                hint=f"they came with nginx {OLDEST}; without them, answers after internal redirects change",
+            )
+        if self.name is not None and (not re.fullmatch(r"[a-z_][a-z0-9_]*", self.name) or _COMPUTED.match(self.name)):
+            raise UsageError(
+                f"{self.name!r} cannot start the names of variables",
+                hint="small letters, digits and _; not http, arg, cookie or another that nginx computes itself",
+            )

@@ -1,0 +1,222 @@
+"""Which rules a map can answer, and why the others stay: the native planner over the sections of a configuration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+
+from nginxopt import _native
+from nginxopt.config import Config, File
+from nginxopt.errors import InputError
+from nginxopt.rewrite import program
+from nginxopt.rewrite.options import Options, Readings
+from nginxopt.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A rule that stays, and the code of the reason (see `reasons`)."""
+
+    file: File
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """A rule that is never the first to match.
+
+    `by` is the rule that matches `witness`, a URI of both; they are None for a pattern that matches nothing.
+    `removed` tells whether the rule is gone from the result; one that is kept is only reported.
+    """
+
+    file: File
+    span: Span
+    by: Span | None
+    witness: bytes | None
+    removed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A rule that says what the rule at `of` says."""
+
+    file: File
+    span: Span
+    of: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of rules: where it begins, and what the native planner made of it."""
+
+    level: program.Level
+    native: _native.Run
+
+    @property
+    def first(self) -> Span:
+        """Where the first of its rules stands."""
+        return Span(*self.native.first())
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it has keys; else all of it is left as it is."""
+        return self.native.keys > 0
+
+    @property
+    def kept(self) -> int:
+        """The number of its rules that stay."""
+        return sum(count for _, count in self.native.reasons())
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What becomes of one file."""
+
+    program: program.Program
+    runs: tuple[Run, ...]
+    barriers: tuple[tuple[int, int, str], ...]
+
+    @property
+    def file(self) -> File:
+        """The file."""
+        return self.program.file
+
+    @property
+    def compiled(self) -> tuple[Run, ...]:
+        """The runs that change, in the order of the text."""
+        return tuple(run for run in self.runs if run.is_compiled)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The division of all rewrites of a configuration; sizes are numbers of rules unless said otherwise."""
+
+    config: Config
+    options: Options
+    parts: tuple[Part, ...]
+    _counts: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def rules(self) -> int:
+        """All rewrites."""
+        return sum(len(run.native) for run in self._runs()) + self._outside
+
+    @property
+    def moved(self) -> int:
+        """The rules that a map answers."""
+        return sum(run.native.moved for run in self._runs())
+
+    @property
+    def keys(self) -> int:
+        """The keys of the maps, those before a final newline included."""
+        return sum(run.native.keys for run in self._runs())
+
+    @property
+    def changed(self) -> dict[str, int]:
+        """For each declared difference, how many of the rules that are gone it changes."""
+        names = [reading.name for reading in fields(Readings)]
+        totals = [sum(counts) for counts in zip(*(run.native.changed for run in self._runs()), strict=True)]
+        asked = self.options.readings
+        return {
+            name: total for name, total in zip(names, totals or [0] * len(names), strict=True) if getattr(asked, name)
+        }
+
+    @property
+    def regexes(self) -> tuple[int, int]:
+        """How many patterns a request tries that matches none, before and after: in all scripts together."""
+        after = sum(run.kept if run.is_compiled else len(run.native) for run in self._runs())
+        return self.rules, after + self._outside
+
+    def reasons(self) -> Counter[str]:
+        """Return how many rules stay, by the code of the reason."""
+        counts: Counter[str] = Counter()
+        for part in self.parts:
+            counts.update(reason for _, _, reason in part.barriers)
+            counts["inside-if"] += len(part.program.inside_if)
+            counts["misplaced"] += len(part.program.misplaced)
+            for run in part.runs:
+                counts.update(dict(run.native.reasons()))
+        return +counts
+
+    def kept(self) -> Iterator[Kept]:
+        """Yield the rules that stay, file by file in the order of the text."""
+        for part in self.parts:
+            found = [*part.barriers]
+            found += [(span.start, span.end, "inside-if") for span in part.program.inside_if]
+            found += [(span.start, span.end, "misplaced") for span in part.program.misplaced]
+            for run in part.runs:
+                found += run.native.kept()
+            for start, end, reason in sorted(found):
+                yield Kept(part.file, Span(start, end), reason)
+
+    def dead(self) -> Iterator[Dead]:
+        """Yield the rules that never fire, in the order of the text."""
+        for part in self.parts:
+            for run in part.runs:
+                for start, end, by, witness in run.native.dead():
+                    yield Dead(part.file, Span(start, end), by and Span(*by), witness, run.is_compiled)
+
+    def duplicates(self) -> Iterator[Duplicate]:
+        """Yield the rules that repeat an earlier one, in the order of the text."""
+        for part in self.parts:
+            for run in part.runs:
+                for start, end, of in run.native.duplicates():
+                    yield Duplicate(part.file, Span(start, end), Span(*of))
+
+    def _runs(self) -> Iterator[Run]:
+        return (run for part in self.parts for run in part.runs)
+
+    @property
+    def _outside(self) -> int:
+        """The rewrites that belong to no run."""
+        programs = [(part.program, part.barriers) for part in self.parts]
+        return sum(len(p.inside_if) + len(p.misplaced) + len(barriers) for p, barriers in programs)
+
+
+def plan(config: Config, options: Options | None = None) -> Plan:
+    """Divide the rewrites of `config`; nothing is written.
+
+    Linear in the rules, but for PCRE2 on strings that a rule which stays may match. `InputError` at a pattern
+    that PCRE2 does not compile: nginx would not start with it.
+    """
+    options = options or Options()
+    return Plan(config, options, tuple(_part(found, options) for found in program.read(config)))
+
+
+def reasons() -> dict[str, str]:
+    """Return what each reason code means, as a sentence without a full stop."""
+    return {
+        **dict(_native.reasons()),
+        "inside-if": "it stands in an `if`, which cannot hold another",
+        "misplaced": "nginx allows no rewrite where it stands",
+    }
+
+
+def _part(found: program.Program, options: Options) -> Part:
+    runs: list[Run] = []
+    barriers: list[tuple[int, int, str]] = []
+    for scope in found.scopes:
+        compiled = _compile(found, scope, options)
+        runs += [Run(scope.level, run) for run in compiled.runs]
+        barriers += compiled.barriers
+    runs.sort(key=lambda run: run.first)
+    return Part(found, tuple(runs), tuple(sorted(barriers)))
+
+
+def _compile(found: program.Program, scope: program.Scope, options: Options) -> _native.Program:
+    source = found.file.source
+    sections = [[(span.start, span.end) for span in section] for section in scope.sections]
+    try:
+        return _native.compile_rewrites(
+            source.data,
+            sections,
+            level=scope.level,
+            captures_matter=found.captures_matter,
+            readings=options.readings,
+            bound=options.bound,
+        )
+    except _native.PatternError as error:
+        start, end, message = error.args
+        raise InputError(f"PCRE2 does not compile the pattern: {message}", source=source, span=Span(start, end)) from None

@@ -1,0 +1,194 @@
+"""Where the rewrites of a configuration stand: the sections whose rules nginx tries one after the other.
+
+The rewrite module keeps one ordered script for a server and one for a location (`ngx_http_rewrite_handler`).
+A *section* is a part of such a script, within one file, in which nothing but rewrites stands; what else the
+script holds (`set`, `if`, `return`, `break`, an `include`, a directive nobody knows) parts one section from the
+next. Directives of other modules are no part of the script, so that rules on both sides of them are together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from crossplane.analyzer import DIRECTIVES
+
+from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
+from nginxopt.source import Span
+
+Level = Literal["server", "location", "either"]
+
+_SCRIPT = {"rewrite", "if", "return", "set", "break", "include"}
+_CAPTURE = re.compile(r"\$[1-9]")
+
+
+@cache
+def transparent() -> frozenset[str]:
+    """Return the directives that add nothing to the script: all that nginx has but the rewrite module's.
+
+    A directive that is not nginx's own may add to it, as those of ngx_devel_kit do.
+    """
+    return frozenset(name for name in DIRECTIVES if name not in _SCRIPT and "_by_lua" not in name)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The sections of the servers, or of the locations, of a file."""
+
+    level: Level
+    sections: tuple[tuple[Span, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The rewrites of one file.
+
+    Attributes:
+        scopes: At most one for each level.
+        captures_matter: Whether `$1` to `$9` may be read after the rules.
+        inside_if: The rewrites that stand in an `if`.
+        misplaced: The rewrites that stand where nginx allows none.
+    """
+
+    file: File
+    scopes: tuple[Scope, ...]
+    captures_matter: bool
+    inside_if: tuple[Span, ...]
+    misplaced: tuple[Span, ...]
+
+
+def read(config: Config) -> tuple[Program, ...]:
+    """Return the programs of all files that hold a rewrite, in nginx's order of reading."""
+    captures_matter = not is_whole(config) or _reads_captures(config)
+    programs = (_program(config, file, captures_matter) for file in config.files)
+    return tuple(p for p in programs if p.scopes or p.inside_if or p.misplaced)
+
+
+def is_whole(config: Config) -> bool:
+    """Return whether `config` is a main configuration rather than a fragment of one."""
+    return http_block(config) is not None
+
+
+def http_block(config: Config) -> Directive | None:
+    """Return the `http` directive of a main configuration, in whatever file it stands."""
+    for directive, parents in config.walk():
+        if not parents and directive.name == "http" and directive.block:
+            return directive
+    return None
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is gathered of a file."""
+
+    sections: dict[Level, list[tuple[Span, ...]]]
+    inside_if: list[Span]
+    misplaced: list[Span]
+
+
+def _program(config: Config, file: File, captures_matter: bool) -> Program:
+    found = _Found({}, [], [])
+    kinds = {_kind(place.context) for place in config.contexts(file)}
+    _gather(file.block, kinds, found, main=file is config.main)
+    scopes = tuple(Scope(level, tuple(sections)) for level, sections in found.sections.items())
+    return Program(file, scopes, captures_matter, tuple(found.inside_if), tuple(found.misplaced))
+
+
+def _kind(context: Context) -> str:
+    """Return the name of the innermost block that decides what a rewrite in it is."""
+    return context[-1] if context else "main"
+
+
+def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False) -> None:
+    level = _level(kinds, main=main)
+    section: list[Span] = []
+    for node in block.nodes:
+        if isinstance(node, Comment):
+            continue
+        if node.name == "rewrite":
+            _put(node, level, kinds, section, found)
+            continue
+        if node.name not in transparent() and section:
+            found.sections.setdefault(level or "either", []).append(tuple(section))
+            section = []
+        if isinstance(node, Directive) and node.block:
+            _gather(node.block, {str(node.name)}, found)
+    if section:
+        found.sections.setdefault(level or "either", []).append(tuple(section))
+
+
+def _put(node: Directive | Bulk, level: Level | None, kinds: set[str], section: list[Span], found: _Found) -> None:
+    """Note a rewrite, or a run of them, where it belongs."""
+    if level is not None:
+        section.append(node.span)
+        return
+    spans = [directive.span for directive in node] if isinstance(node, Bulk) else [node.span]
+    (found.inside_if if "if" in kinds else found.misplaced).extend(spans)
+
+
+def _level(kinds: set[str], *, main: bool) -> Level | None:
+    """Return the level of a block that is any of `kinds`, or None where no rewrite can be moved.
+
+    The main file may be meant for several: for an `if` only if it cannot be meant for anything else.
+    """
+    allowed = kinds - {"if"} if main and kinds - {"if"} else kinds
+    if allowed == {"server"}:
+        return "server"
+    if allowed == {"location"}:
+        return "location"
+    return "either" if allowed == {"server", "location"} else None
+
+
+def _reads_captures(config: Config) -> bool:
+    """Return whether `$1` to `$9` are read where it is not certain that a match of that place has set them.
+
+    A rewrite, an `if` with a regex, a regex location and a regex in a map each set them first.
+    """
+    return any(_reads(directive, parents) for directive, parents in _plain(config))
+
+
+def _plain(config: Config) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
+    """Walk over all directives but rewrites, without unfolding any."""
+    stack: list[tuple[Block, tuple[Directive, ...]]] = [(file.block, ()) for file in config.files]
+    for file in config.files:
+        for place in config.contexts(file):
+            stack.append((file.block, place.parents))
+    while stack:
+        block, parents = stack.pop()
+        for node in block.nodes:
+            if not isinstance(node, Directive) or node.name == "rewrite":
+                continue
+            yield node, parents
+            if node.block:
+                stack.append((node.block, (*parents, node)))
+
+
+def _reads(directive: Directive, parents: tuple[Directive, ...]) -> bool:
+    if not any(_CAPTURE.search(arg) for arg in directive.args):
+        return False
+    if parents and parents[-1].name == "map" and directive.name.startswith("~"):
+        return False
+    return not any(_sets_captures(parent, directive) for parent in parents)
+
+
+def _sets_captures(block: Directive, directive: Directive) -> bool:
+    """Return whether `directive` can only read captures that the entry into `block` has set.
+
+    The conditions of a script are followed by their directives at once; a location's are read after its rules.
+    """
+    if block.name == "if":
+        return directive.name in _SCRIPT and any(arg in ("~", "~*") for arg in block.args)
+    is_regex = block.name == "location" and any(arg.startswith("~") for arg in block.args)
+    return is_regex and block.block is not None and not _has_rules(block.block)
+
+
+def _has_rules(block: Block) -> bool:
+    """Return whether a rewrite stands in a block or, as far as can be seen from it, may be included there."""
+    return any(
+        not isinstance(node, Comment)
+        and (node.name in ("rewrite", "include") or (isinstance(node, Directive) and node.block and _has_rules(node.block)))
+        for node in block.nodes
+    )

@@ -1,0 +1,30 @@
+"""Versions of nginx."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+from nginxopt.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Version:
+    """A release of nginx: `1.22.1`."""
+
+    major: int
+    minor: int
+    patch: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the version that `text` names, the patch being 0 if left out; `UsageError` if it names none."""
+        match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text.strip())
+        if match is None:
+            raise UsageError(f"{text!r} is no version of nginx", hint="such as 1.22.1")
+        major, minor, patch = match.groups(default="0")
+        return cls(int(major), int(minor), int(patch))
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"

@@ -1,0 +1,64 @@
+//! [`crate::prove`] for Python.
+
+use std::collections::HashSet;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+
+use crate::border::rewrite::PyReadings;
+use crate::prove::{self, Facts, Pair};
+
+pyo3::create_exception!(
+    nginxopt._native,
+    Refuted,
+    pyo3::exceptions::PyException,
+    "An obligation of the proof does not hold: (what, counterexample or None)."
+);
+
+/// One file, before and after.
+#[derive(FromPyObject)]
+pub struct PyPair {
+    before: PyBackedBytes,
+    after: PyBackedBytes,
+    in_location: bool,
+    in_http: bool,
+    captures_matter: bool,
+    added: Option<Vec<Vec<u8>>>,
+}
+
+impl PyPair {
+    fn borrow(&self) -> Pair<'_> {
+        Pair {
+            before: &self.before,
+            after: &self.after,
+            in_location: self.in_location,
+            in_http: self.in_http,
+            captures_matter: self.captures_matter,
+            added: self.added.clone(),
+        }
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (pairs, others, maps, *, readings, transparent, outside))]
+pub fn prove_rewrites(
+    py: Python<'_>,
+    pairs: Vec<PyPair>,
+    others: Vec<PyBackedBytes>,
+    maps: PyBackedBytes,
+    readings: PyReadings,
+    transparent: Vec<String>,
+    outside: (Option<usize>, Option<usize>),
+) -> PyResult<(usize, usize, usize, usize)> {
+    let transparent: HashSet<Vec<u8>> = transparent.into_iter().map(String::into_bytes).collect();
+    let facts = Facts { readings: readings.into(), transparent, outside };
+    let proof = py.detach(|| {
+        let pairs: Vec<Pair> = pairs.iter().map(PyPair::borrow).collect();
+        let others: Vec<&[u8]> = others.iter().map(|other| &**other).collect();
+        prove::prove(&pairs, &others, &maps, &facts)
+    });
+    match proof {
+        Ok(checked) => Ok((checked.rules, checked.gone, checked.strings, checked.any_case)),
+        Err(refutation) => Err(Refuted::new_err((refutation.what, refutation.counterexample))),
+    }
+}

@@ -1,0 +1,315 @@
+//! [`crate::rewrite`] for Python.
+
+use std::ops::Range;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::hash;
+use crate::lexer;
+use crate::rewrite::emit::{self, Args, Map};
+use crate::rewrite::plan::{self, BadPattern, Fate, Level, Plan};
+use crate::rewrite::program;
+use crate::rewrite::reason::Reason;
+use crate::syntax::{self, Readings};
+
+pyo3::create_exception!(
+    nginxopt._native,
+    PatternError,
+    pyo3::exceptions::PyException,
+    "PCRE2 does not compile a pattern: (start, end of the rule, message)."
+);
+
+/// How many keys are handed to Python, to ask a real nginx about.
+const SAMPLE: usize = 20_000;
+
+/// The declared readings, as Python gives them.
+#[derive(Clone, Copy, FromPyObject)]
+pub struct PyReadings {
+    ignore_case: bool,
+    literal_dots: bool,
+    literal_ends: bool,
+    drop_newline_twins: bool,
+}
+
+impl From<PyReadings> for Readings {
+    fn from(readings: PyReadings) -> Readings {
+        Readings {
+            ignore_case: readings.ignore_case,
+            literal_dots: readings.literal_dots,
+            literal_ends: readings.literal_ends,
+            drop_newline_twins: readings.drop_newline_twins,
+        }
+    }
+}
+
+/// What a file's sections compile to.
+#[pyclass(frozen, get_all, module = "nginxopt._native")]
+pub struct Program {
+    runs: Vec<Py<Run>>,
+    /// Start, end and reason of the rules that end no script.
+    barriers: Vec<(usize, usize, &'static str)>,
+}
+
+/// A run, planned and written.
+#[pyclass(module = "nginxopt._native")]
+pub struct Run {
+    spans: Vec<Range<usize>>,
+    fates: Vec<Fate>,
+    tiers: Vec<emit::Tier>,
+    #[pyo3(get)]
+    keys: usize,
+    /// Some of the keys, spread over all.
+    #[pyo3(get)]
+    sample: Vec<Vec<u8>>,
+    #[pyo3(get)]
+    moved: usize,
+    /// How many rules each declared reading changes: the four in the order of `Readings`.
+    #[pyo3(get)]
+    changed: [usize; 4],
+}
+
+#[pyfunction]
+#[pyo3(signature = (bytes, sections, *, level, captures_matter, readings, bound))]
+pub fn compile_rewrites(
+    py: Python<'_>,
+    bytes: &[u8],
+    sections: Vec<Vec<(usize, usize)>>,
+    level: &str,
+    captures_matter: bool,
+    readings: PyReadings,
+    bound: usize,
+) -> PyResult<Program> {
+    let options = plan::Options { level: read_level(level)?, captures_matter, readings: readings.into(), bound };
+    let sections: Vec<Vec<Range<usize>>> =
+        sections.into_iter().map(|section| section.into_iter().map(|(start, end)| start..end).collect()).collect();
+    let (runs, barriers) = py.detach(|| compile(bytes, &sections, &options))?;
+    let runs = runs.into_iter().map(|run| Py::new(py, run)).collect::<PyResult<_>>()?;
+    Ok(Program { runs, barriers })
+}
+
+fn read_level(level: &str) -> PyResult<Level> {
+    match level {
+        "server" => Ok(Level::Server),
+        "location" => Ok(Level::Location),
+        "either" => Ok(Level::Either),
+        _ => Err(PyValueError::new_err(format!("no level: {level}"))),
+    }
+}
+
+enum Failed {
+    Lexer(lexer::LexError),
+    Pattern(Range<usize>, String),
+}
+
+impl From<Failed> for PyErr {
+    fn from(failed: Failed) -> PyErr {
+        match failed {
+            Failed::Lexer(error) => error.into(),
+            Failed::Pattern(span, message) => PatternError::new_err((span.start, span.end, message)),
+        }
+    }
+}
+
+type Barriers = Vec<(usize, usize, &'static str)>;
+
+fn compile(bytes: &[u8], sections: &[Vec<Range<usize>>], options: &plan::Options) -> Result<(Vec<Run>, Barriers), Failed> {
+    let program = program::read(bytes, sections).map_err(Failed::Lexer)?;
+    let barriers =
+        program.barriers.iter().map(|barrier| (barrier.span.start, barrier.span.end, barrier.reason.code())).collect();
+    let mut runs = Vec::new();
+    for run in &program.runs {
+        let plan = plan::plan(run, options)
+            .map_err(|BadPattern { rule, message }| Failed::Pattern(run.rules[rule].span.clone(), message))?;
+        runs.push(Run::new(run, plan, &options.readings));
+    }
+    Ok((runs, barriers))
+}
+
+impl Run {
+    fn new(run: &program::Run, plan: Plan, readings: &Readings) -> Run {
+        let step = plan.entries.len().div_ceil(SAMPLE).max(1);
+        Run {
+            spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
+            tiers: emit::tiers(run, &plan),
+            keys: plan.entries.len(),
+            sample: plan.entries.iter().step_by(step).map(|entry| plan.key(entry).to_vec()).collect(),
+            moved: plan.fates.iter().filter(|fate| **fate == Fate::Moved).count(),
+            changed: changed(run, &plan, readings),
+            fates: plan.fates,
+        }
+    }
+
+    fn place(&self, rule: usize) -> (usize, usize) {
+        (self.spans[rule].start, self.spans[rule].end)
+    }
+}
+
+/// For each reading that is asked for, how many of the rules that are gone it changes.
+fn changed(run: &program::Run, plan: &Plan, readings: &Readings) -> [usize; 4] {
+    let without = [
+        Readings { ignore_case: false, ..*readings },
+        Readings { literal_dots: false, ..*readings },
+        Readings { literal_ends: false, ..*readings },
+        Readings { drop_newline_twins: false, ..*readings },
+    ];
+    without.map(|without| {
+        if without == *readings {
+            return 0;
+        }
+        let gone = run.rules.iter().zip(&plan.moved).filter(|(_, moved)| moved.is_some());
+        gone.filter(|(rule, _)| {
+            syntax::read_as(&rule.pattern, readings).ok() != syntax::read_as(&rule.pattern, &without).ok()
+        })
+        .count()
+    })
+}
+
+type Dead = (usize, usize, Option<(usize, usize)>, Option<Vec<u8>>);
+
+#[pymethods]
+impl Run {
+    fn __len__(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Start, end and reason of each rule that stays.
+    fn kept(&self) -> Vec<(usize, usize, &'static str)> {
+        let kept = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
+            Fate::Kept(reason) => Some((self.spans[rule].start, self.spans[rule].end, reason.code())),
+            _ => None,
+        });
+        kept.collect()
+    }
+
+    /// The number of rules that stay, by reason.
+    fn reasons(&self) -> Vec<(&'static str, usize)> {
+        let count = |reason| self.fates.iter().filter(|fate| **fate == Fate::Kept(reason)).count();
+        Reason::ALL.iter().map(|reason| (reason.code(), count(*reason))).filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Start and end of each rule that is never the first to match, of the rule that is, and the string they share.
+    fn dead(&self) -> Vec<Dead> {
+        let dead = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
+            Fate::Dead { by, witness } => {
+                let (start, end) = self.place(rule);
+                Some((start, end, by.map(|by| self.place(by)), witness.clone()))
+            }
+            _ => None,
+        });
+        dead.collect()
+    }
+
+    /// Start and end of each rule that repeats an earlier one, and of that one.
+    fn duplicates(&self) -> Vec<(usize, usize, (usize, usize))> {
+        let duplicates = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
+            Fate::Duplicate { of } => Some((self.spans[rule].start, self.spans[rule].end, self.place(*of))),
+            _ => None,
+        });
+        duplicates.collect()
+    }
+
+    /// Start and end of the first rule.
+    fn first(&self) -> (usize, usize) {
+        self.place(0)
+    }
+
+    /// The byte ranges to take out of `bytes`: rules that do not stay, with their lines where nothing else is on them.
+    fn removed(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
+        let mut removed: Vec<(usize, usize)> = Vec::new();
+        for (rule, fate) in self.fates.iter().enumerate() {
+            if matches!(fate, Fate::Kept(_)) {
+                continue;
+            }
+            let (start, end) = program::whole_line(bytes, self.spans[rule].clone());
+            match removed.last_mut() {
+                Some((_, last)) if *last == start => *last = end,
+                _ => removed.push((start, end)),
+            }
+        }
+        removed
+    }
+
+    /// The maps and blocks, tier by tier; their text is handed over, not copied, and is gone here afterwards.
+    fn tiers<'py>(&mut self, py: Python<'py>) -> Vec<PyTier<'py>> {
+        self.tiers.iter_mut().map(|tier| PyTier::new(py, tier)).collect()
+    }
+}
+
+/// The maps and blocks of a tier. A map is the text of its lines.
+#[derive(IntoPyObject)]
+pub struct PyTier<'py> {
+    key: Bound<'py, PyBytes>,
+    r#class: Option<Bound<'py, PyBytes>>,
+    default: usize,
+    to: Option<Bound<'py, PyBytes>>,
+    args: Option<Bound<'py, PyBytes>>,
+    blocks: Vec<PyBlock>,
+}
+
+#[derive(IntoPyObject)]
+pub struct PyBlock {
+    flag: &'static str,
+    /// The inside of a double-quoted token, without the rest that `to` holds and the arguments.
+    head: Vec<u8>,
+    has_rest: bool,
+    own_args: bool,
+    /// The arguments, where they are the same for all.
+    args: Option<Vec<u8>>,
+    drop_args: bool,
+    patterns: Vec<Vec<u8>>,
+}
+
+impl<'py> PyTier<'py> {
+    fn new(py: Python<'py>, tier: &mut emit::Tier) -> PyTier<'py> {
+        let mut text = |map: &mut Map| PyBytes::new(py, &std::mem::take(&mut map.lines));
+        PyTier {
+            key: text(&mut tier.key),
+            class: tier.class.as_mut().map(&mut text),
+            default: tier.default,
+            to: tier.to.as_mut().map(&mut text),
+            args: tier.args.as_mut().map(&mut text),
+            blocks: tier.blocks.iter().map(PyBlock::new).collect(),
+        }
+    }
+}
+
+impl PyBlock {
+    fn new(block: &emit::Block) -> PyBlock {
+        let escaped = |text: &[u8]| {
+            let mut out = Vec::new();
+            emit::escape(text, &mut out);
+            out
+        };
+        PyBlock {
+            flag: block.class.action.flag(),
+            head: escaped(&block.head),
+            has_rest: block.has_rest,
+            own_args: block.class.own_args,
+            args: if let Args::Constant(args) = &block.args { Some(escaped(args)) } else { None },
+            drop_args: block.class.drop_args,
+            patterns: block.patterns.iter().map(|pattern| escaped(pattern)).collect(),
+        }
+    }
+}
+
+/// `map_hash_max_size` and `map_hash_bucket_size` under which nginx builds the maps of all these runs without a
+/// warning, or `None` where there are none.
+#[pyfunction]
+pub fn map_sizes(py: Python<'_>, runs: Vec<Py<Run>>) -> Option<(usize, usize)> {
+    let mut tables = Vec::new();
+    for run in &runs {
+        for tier in &mut run.borrow_mut(py).tiers {
+            let maps = [Some(&mut tier.key), tier.class.as_mut(), tier.to.as_mut(), tier.args.as_mut()];
+            tables.extend(maps.into_iter().flatten().map(|map| std::mem::take(&mut map.elements)));
+        }
+    }
+    py.detach(|| hash::sizes(&tables)).map(|sizes| (sizes.max, sizes.bucket))
+}
+
+/// The codes of the reasons why a rule stays, each with its sentence.
+#[pyfunction]
+pub fn reasons() -> Vec<(&'static str, &'static str)> {
+    Reason::ALL.iter().map(|reason| (reason.code(), reason.sentence())).collect()
+}
