@@ -1,7 +1,7 @@
 """The native core, as Python sees it. Logic and reasons stand in the crate under `rust/`."""
 
-from collections.abc import Iterator
-from typing import Self, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Protocol, Self, TypeAlias, TypedDict
 
 # The value nginx works with (UTF-8 with surrogateescape), the byte span as written, the line from 1, whether
 # it is quoted.
@@ -33,3 +33,113 @@ class Events:
     ) -> Self: ...
     def __iter__(self) -> Iterator[list[Event]]: ...
     def __next__(self) -> list[Event]: ...
+
+class _Readings(Protocol):
+    @property
+    def ignore_case(self) -> bool: ...
+    @property
+    def literal_dots(self) -> bool: ...
+    @property
+    def literal_ends(self) -> bool: ...
+    @property
+    def drop_newline_twins(self) -> bool: ...
+
+class PatternError(Exception):
+    """PCRE2 does not compile a pattern; `args` are the start and the end of the rule, and PCRE2's message."""
+
+    args: tuple[int, int, str]
+
+class Block(TypedDict):
+    """One `if` block; texts are the inside of double-quoted tokens."""
+
+    flag: str
+    head: bytes
+    has_rest: bool
+    own_args: bool
+    args: bytes | None
+    drop_args: bool
+    patterns: list[bytes]
+
+# `class` is a keyword, so the form with a dict. Each map is the text of its lines; `default` is the index of the
+# block of keys without a line in `class`.
+Tier = TypedDict(
+    "Tier",
+    {
+        "key": bytes,
+        "class": bytes | None,
+        "default": int,
+        "to": bytes | None,
+        "args": bytes | None,
+        "blocks": list[Block],
+    },
+)
+
+class Run:
+    """A run of rules, planned and written; offsets are those of the bytes given to `compile_rewrites`."""
+
+    keys: int
+    moved: int
+    changed: list[int]
+    sample: list[bytes]
+    def __len__(self) -> int: ...
+    def kept(self) -> list[tuple[int, int, str]]: ...
+    def reasons(self) -> list[tuple[str, int]]: ...
+    def dead(self) -> list[tuple[int, int, tuple[int, int] | None, bytes | None]]: ...
+    def duplicates(self) -> list[tuple[int, int, tuple[int, int]]]: ...
+    def first(self) -> tuple[int, int]: ...
+    def removed(self, bytes: bytes) -> list[tuple[int, int]]: ...
+    def tiers(self) -> list[Tier]:
+        """Hand over the maps and blocks; their text is gone here afterwards."""
+
+class Program:
+    """What the sections of a file compile to; a barrier is a rule that ends no script (start, end, reason)."""
+
+    runs: list[Run]
+    barriers: list[tuple[int, int, str]]
+
+def compile_rewrites(
+    bytes: bytes,
+    sections: list[list[tuple[int, int]]],
+    *,
+    level: str,
+    captures_matter: bool,
+    readings: _Readings,
+    bound: int,
+) -> Program:
+    """Plan and write the rewrites of sections, each a list of byte ranges; `level` is server, location or either."""
+
+def map_sizes(runs: list[Run]) -> tuple[int, int] | None:
+    """Return map_hash_max_size and map_hash_bucket_size for the maps of all runs; once for each run."""
+
+def reasons() -> list[tuple[str, str]]:
+    """Return the codes of the reasons why a rule stays, each with its sentence."""
+
+class Refuted(Exception):
+    """An obligation of the proof does not hold; `args` are what it is, and a URI on which the texts differ."""
+
+    args: tuple[str, bytes | None]
+
+class _Pair(Protocol):
+    @property
+    def before(self) -> bytes: ...
+    @property
+    def after(self) -> bytes: ...
+    @property
+    def in_location(self) -> bool: ...
+    @property
+    def in_http(self) -> bool: ...
+    @property
+    def captures_matter(self) -> bool: ...
+    @property
+    def added(self) -> list[bytes] | None: ...
+
+def prove_rewrites(
+    pairs: Sequence[_Pair],
+    others: list[bytes],
+    maps: bytes,
+    *,
+    readings: _Readings,
+    transparent: list[str],
+    outside: tuple[int | None, int | None],
+) -> tuple[int, int, int, int]:
+    """Return rules, rules gone, strings and strings that stand for all their spellings; or raise `Refuted`."""

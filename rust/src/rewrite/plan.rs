@@ -156,6 +156,7 @@ fn candidate(rule: &Rule, options: &Options) -> Result<Result<Moved, Reason>, St
     };
     let text: &[u8] = read_as.as_deref().unwrap_or(&rule.pattern);
     let Ok(pattern) = syntax::parse(text) else {
+        compile(text)?; // what is not understood may not be a pattern at all
         return Ok(Err(Reason::Pattern));
     };
     if pattern.named {
@@ -299,7 +300,7 @@ impl Claims {
         let kept: Vec<usize> = (0..candidates.len()).filter(|rule| candidates[*rule].is_err()).collect();
         let patterns: Vec<&[u8]> = kept.iter().map(|rule| &*run.rules[*rule].pattern).collect();
         let first = FirstMatch::new(&patterns)
-            .map_err(|bad| BadPattern { rule: kept[bad.index], message: bad.message })?;
+            .map_err(|limit| BadPattern { rule: kept[0], message: limit.to_string() })?;
         let mut overlap = Overlap::new(&patterns);
         let mut claims = Claims {
             entries: Vec::new(),

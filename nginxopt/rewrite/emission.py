@@ -1,0 +1,220 @@
+"""A plan as text: the maps for the http block, and the files of the configuration with the rules gone.
+
+The lines of the maps come from the native core; all that stands around them from `nginxopt/templates`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from nginxopt import _native
+from nginxopt.config import Config, File
+from nginxopt.edit import Edit, apply
+from nginxopt.rewrite import mapfile
+from nginxopt.rewrite.options import OLDEST, Readings
+from nginxopt.rewrite.planning import Part, Plan, Run
+from nginxopt.source import Span, decode, encode
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of one file; `adds` are the words of a statement that is new in its http block."""
+
+    file: File
+    edits: tuple[Edit, ...]
+    after: bytes = field(repr=False)
+    adds: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """The text of a plan.
+
+    Attributes:
+        maps: The http part; empty if no rule moved.
+        maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
+        changes: The files that change, in nginx's order of reading.
+        outside: `map_hash_max_size` and `map_hash_bucket_size` as the configuration sets them afterwards itself.
+        hint: What is to be done with a fragment's maps.
+    """
+
+    plan: Plan
+    maps: bytes = field(repr=False)
+    maps_path: str | None
+    changes: tuple[Change, ...]
+    outside: tuple[int | None, int | None] = (None, None)
+
+    def after(self, file: File) -> bytes:
+        """Return the text of `file` afterwards."""
+        return next((change.after for change in self.changes if change.file is file), file.source.data)
+
+
+def emit(plan: Plan) -> Emission:
+    """Write down a plan; nothing is written to disk. Linear in the text."""
+    compiled = [(part, run) for part in plan.parts for run in part.compiled]
+    if not compiled:
+        return Emission(plan, b"", None, ())
+    sizes = _native.map_sizes([run.native for _, run in compiled])
+    if sizes is None:
+        raise AssertionError("no bucket holds the keys, though each fits a token")
+    place = mapfile.place(plan.config, _stem(plan), sizes)
+    texts: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
+    maps: list[dict[str, Any]] = []
+    for number, (part, run) in enumerate(compiled, 1):
+        names = _Names(_stem(plan) + (f"_{number}" if len(compiled) > 1 else ""))
+        tiers = [_tier(names, index, tier) for index, tier in enumerate(run.native.tiers(), 1)]
+        maps += [found for tier in tiers for found in tier["maps"]]
+        text = _run_text(plan, part, run, names, tiers, place.name)
+        texts.setdefault(part.file, []).extend(_replace(part.file, run, text))
+    changes = tuple(
+        Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file)) for file, edits in texts.items()
+    )
+    return Emission(plan, _maps_text(plan, maps, place), place.path, changes, place.outside)
+
+
+class _Names:
+    """The variables of a run."""
+
+    def __init__(self, stem: str) -> None:
+        self.stem = stem
+        self.hit = f"{stem}_hit"
+
+    def __call__(self, kind: str, tier: int) -> str:
+        return f"{self.stem}_{kind}" + (f"_{tier}" if tier > 1 else "")
+
+
+def _stem(plan: Plan) -> str:
+    """Return the start of all names: as asked for, or one that other rules will not get.
+
+    nginx accepts one variable of two maps in silence, and a fragment cannot know what is defined elsewhere.
+    """
+    if plan.options.name is not None:
+        stem = plan.options.name
+    else:
+        digest = hashlib.blake2s(digest_size=3)
+        for part in plan.parts:
+            if part.compiled:
+                digest.update(part.file.source.data)
+        stem = f"nxo_{digest.hexdigest()}"
+    return _unused(stem, plan.config)
+
+
+def _unused(stem: str, config: Config) -> str:
+    """Return `stem`, with a number if names of the configuration start like it."""
+    taken = re.compile(rb"\$\{?" + stem.encode() + rb"([0-9]*)_")
+    numbers = {int(match[1] or b"1") for file in config.files for match in taken.finditer(file.source.data)}
+    return stem if not numbers else f"{stem}{max(numbers) + 1}"
+
+
+_SAYS = {
+    "key": "Each key as it is spelled.",
+    "class": "Which of the directives in the server fires.",
+    "to": "Where to, after the constant part in the directive.",
+    "args": "The arguments of the rule's own.",
+}
+
+
+def _tier(names: _Names, index: int, tier: _native.Tier) -> dict[str, Any]:
+    """Return a tier for the templates: the names and lines of its maps, and its directives."""
+    lines = {"key": tier["key"], "class": tier["class"], "to": tier["to"], "args": tier["args"]}
+    present = {kind: text for kind, text in lines.items() if text is not None}
+    maps = [
+        {
+            "name": names(kind, index),
+            "says": _SAYS[kind],
+            "default": tier["default"] + 1 if kind == "class" else None,
+            "lines": decode(text),
+        }
+        for kind, text in present.items()
+    ]
+    blocks = [
+        {"number": number, "rewrites": list(_rewrites(names, index, block))}
+        for number, block in enumerate(tier["blocks"], 1)
+    ]
+    return {
+        "maps": maps,
+        "key": names("key", index),
+        "class": names("class", index) if "class" in present else None,
+        "blocks": blocks,
+    }
+
+
+def _rewrites(names: _Names, tier: int, block: _native.Block) -> Iterator[str]:
+    """Yield the directives of a block: one, or one for each pattern that has to set captures."""
+    target = decode(block["head"]) + (f"${names('to', tier)}" if block["has_rest"] else "")
+    if block["own_args"]:
+        target += "?" + (decode(block["args"]) if block["args"] is not None else f"${names('args', tier)}")
+    if block["drop_args"]:
+        target += "?"
+    patterns = [f'"{decode(pattern)}"' for pattern in block["patterns"]] or ["^"]
+    for pattern in patterns:
+        yield f'rewrite {pattern} "{target}" {block["flag"]};'
+
+
+def _run_text(
+    plan: Plan, part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], maps: str
+) -> str:
+    return _template("run.conf.j2").render(
+        moved=run.native.moved,
+        rules=len(run.native),
+        maps=maps,
+        hit=names.hit if any(tier["class"] for tier in tiers) else None,
+        tiers=tiers,
+        clears=part.program.captures_matter and run.kept == 0,
+    )
+
+
+def _maps_text(plan: Plan, maps: list[dict[str, Any]], place: mapfile.Place) -> bytes:
+    sentences = Readings.sentences()
+    pieces = _template("maps.conf.j2").generate(
+        moved=plan.moved,
+        origin=plan.config.main.path if plan.config.main.path != "-" else "standard input",
+        oldest=OLDEST,
+        differences=[sentences[name] for name in plan.changed],
+        max=place.max_size,
+        bucket=place.bucket_size,
+        maps=maps,
+    )
+    return b"".join(map(encode, pieces))
+
+
+def _replace(file: File, run: Run, text: str) -> Iterator[Edit]:
+    """Yield the edits that put `text` where the run begins, and take out what it replaces."""
+    data = file.source.data
+    first = run.first.start
+    line = data.rfind(b"\n", 0, first) + 1
+    before = data[line:first]
+    starts_line = not before.strip(b" \t")
+    indent = decode(before) if starts_line else ""
+    written = "".join(f"{indent}{line}" if line.strip() else line for line in text.splitlines(keepends=True))
+    if not starts_line:
+        written = "\n" + written
+    if b"\r\n" in data[: data.find(b"\n") + 1]:
+        written = written.replace("\n", "\r\n")
+    at = line if starts_line else first
+    yield Edit(Span(at, at), encode(written))
+    for start, end in run.native.removed(data):
+        yield Edit(Span(start, end), b"")
+
+
+@cache
+def _template(name: str) -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("nginxopt"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 - nginx text, not HTML
+    )
+    return environment.get_template(name)

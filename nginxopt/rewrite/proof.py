@@ -1,0 +1,85 @@
+"""The proof that an emission does what its configuration did.
+
+The native prover reads the emitted text again, from nothing; see `rust/src/prove` for the theorem and for what it
+shares with the planner (the lexer, the PCRE translator, the model of nginx's hash tables).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nginxopt import _native
+from nginxopt.rewrite import program
+from nginxopt.rewrite.emission import Change, Emission
+from nginxopt.rewrite.planning import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was decided.
+
+    Attributes:
+        holds: Whether every request is answered as before.
+        rules: The rules that were compared.
+        gone: Those of them that maps answer, or that never fired.
+        strings: The URIs on which both texts were run.
+        any_case: The URIs that each stood for all spellings of their letters.
+        refutation: The obligation that does not hold.
+        counterexample: A URI on which the two texts differ, where one was found.
+    """
+
+    holds: bool
+    rules: int = 0
+    gone: int = 0
+    strings: int = 0
+    any_case: int = 0
+    refutation: str | None = None
+    counterexample: bytes | None = None
+
+    @property
+    def checked(self) -> int:
+        """The URIs on which both texts were run."""
+        return self.strings + self.any_case
+
+
+def prove(plan: Plan, emission: Emission) -> Proof:
+    """Decide whether `emission` answers every request as the configuration of `plan` does. Linear in both texts."""
+    captures_matter = any(part.program.captures_matter for part in plan.parts)
+    changed = {change.file for change in emission.changes}
+    try:
+        checked = _native.prove_rewrites(
+            [_pair(plan, change, captures_matter) for change in emission.changes],
+            [file.source.data for file in plan.config.files if file not in changed],
+            emission.maps,
+            readings=plan.options.readings,
+            transparent=sorted(program.transparent()),
+            outside=emission.outside,
+        )
+    except _native.Refuted as refuted:
+        what, counterexample = refuted.args
+        return Proof(False, refutation=what, counterexample=counterexample and bytes(counterexample))
+    return Proof(True, *checked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A file for the native prover; see `prove::Pair`."""
+
+    before: bytes
+    after: bytes
+    in_location: bool
+    in_http: bool
+    captures_matter: bool
+    added: list[bytes] | None
+
+
+def _pair(plan: Plan, change: Change, captures_matter: bool) -> _Pair:
+    kinds = {place.context[-1:] for place in plan.config.contexts(change.file)}
+    return _Pair(
+        change.file.source.data,
+        change.after,
+        in_location=("location",) in kinds,
+        in_http=("http",) in kinds,
+        captures_matter=captures_matter,
+        added=[word.encode() for word in change.adds] if change.adds else None,
+    )

@@ -1,0 +1,159 @@
+//! How many ways PCRE2 may have to try before it says No.
+//!
+//! An index tells that a pattern does not match. For nginx that is not enough: a pattern that does not match may use up
+//! the match limit first, and the request is answered with 500. So a pattern is skipped only for subjects short enough
+//! that PCRE2 cannot reach the limit, by a bound on its backtracking. It is read off the syntax tree, since the `Hir` is
+//! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
+
+use crate::syntax::Ast;
+
+/// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or the
+/// start of an attempt, may be a few calls.
+const MOST_CALLS: f64 = 2_500_000.0;
+
+/// The subjects that bounds are tried for, in bytes; nginx takes no longer request line by default
+/// (`large_client_header_buffers 4 8k`).
+const LENGTHS: [usize; 9] = [8_192, 4_096, 2_048, 1_024, 512, 256, 128, 64, 32];
+
+/// The longest subject for which the whole pattern can be tried within the limit; 0 for none.
+pub(super) fn whole(ast: &Ast, anchored: bool) -> usize {
+    let fits = |length: &usize| {
+        let attempts = if anchored { 1.0 } else { *length as f64 + 1.0 };
+        attempts * effort(ast, *length as f64).calls <= MOST_CALLS
+    };
+    LENGTHS.into_iter().find(fits).unwrap_or(0)
+}
+
+/// The same for attempts that fail before a literal prefix of the pattern is matched. A prefix reaches into an unbounded
+/// repetition by its least number of rounds at most, so these attempts get no further.
+pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
+    let calls = effort(ast, 1.0).calls;
+    match anchored {
+        true if calls <= MOST_CALLS => usize::MAX,
+        true => 0,
+        false => (MOST_CALLS / calls) as usize,
+    }
+}
+
+/// A bound on the work for one node from one place of the subject. May be infinite.
+struct Effort {
+    /// The ways to match the node from there: what follows is tried after each.
+    ways: f64,
+    /// The calls to find them all.
+    calls: f64,
+}
+
+/// `rounds`: how many rounds an unbounded repetition can make beyond its least number.
+fn effort(ast: &Ast, rounds: f64) -> Effort {
+    match ast {
+        Ast::Concat(items) => items.iter().fold(
+            Effort {
+                ways: 1.0,
+                calls: 1.0,
+            },
+            |before, item| {
+                let item = effort(item, rounds);
+                Effort {
+                    ways: before.ways * item.ways,
+                    calls: before.calls + before.ways * item.calls,
+                }
+            },
+        ),
+        Ast::Alternation(branches) => branches.iter().fold(
+            Effort {
+                ways: 0.0,
+                calls: 1.0,
+            },
+            |before, branch| {
+                let branch = effort(branch, rounds);
+                Effort {
+                    ways: before.ways + branch.ways,
+                    calls: before.calls + branch.calls,
+                }
+            },
+        ),
+        Ast::Repeat { min, max, sub, .. } => {
+            let min = f64::from(*min);
+            let most = max.map_or(min + rounds, f64::from);
+            repeated(effort(sub, rounds), min, most)
+        }
+        Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => {
+            let sub = effort(sub, rounds);
+            Effort {
+                calls: sub.calls + 1.0,
+                ..sub
+            }
+        }
+        _ => Effort {
+            ways: 1.0,
+            calls: 1.0,
+        },
+    }
+}
+
+fn repeated(round: Effort, min: f64, max: f64) -> Effort {
+    if round.ways <= 1.0 {
+        return Effort {
+            ways: max - min + 1.0,
+            calls: (max + 1.0) * (round.calls + 1.0),
+        };
+    }
+    // Fewer than ways^0 + ... + ways^max.
+    let ways = round.ways.powf(max) * round.ways / (round.ways - 1.0);
+    Effort {
+        ways,
+        calls: ways * (round.calls + 1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LENGTHS, up_to_prefix, whole};
+    use crate::pcre::{Outcome, Regex};
+    use crate::syntax::parse;
+
+    fn longest(pattern: &str) -> usize {
+        whole(
+            &parse(pattern.as_bytes()).unwrap().ast,
+            pattern.starts_with('^'),
+        )
+    }
+
+    /// What can blow up is never skipped; a polynomial is up to some length.
+    #[test]
+    fn bounds() {
+        for pattern in ["^/(a+)+$", "^/(a|a)*$", "^/(a|ab?)*c", "^/((a?){9}b?){20}$"] {
+            assert_eq!(longest(pattern), 0, "{pattern}");
+        }
+        assert_eq!(longest("^/a/(.*)$"), LENGTHS[0]);
+        assert!(longest("^/(.*)/(.*)$") >= 512);
+        assert!((32..=256).contains(&longest("^/(.*)/(.*)/(.*)$")));
+    }
+
+    /// Within the length, PCRE2 does not give up on what makes it try the most. (A class at the end, since a last byte is looked for first.)
+    #[test]
+    fn pcre_agrees() {
+        for pattern in [
+            "^/(.*)/(.*)/(.*)[!?]",
+            "(.*)a(.*)[!?]",
+            "^(.*)(.*)(.*)(.*)[!?]",
+            "(a?)(a*)(a*)[!?]",
+        ] {
+            let regex = Regex::new(pattern.as_bytes()).unwrap();
+            for filler in [b'/', b'a'] {
+                let mut subject = vec![filler; longest(pattern)];
+                subject.insert(0, b'/');
+                subject.pop();
+                assert_eq!(regex.is_match(&subject), Outcome::No, "{pattern}");
+            }
+        }
+    }
+
+    /// A prefix bounds the work by itself, unless it is one that can be matched in very many ways.
+    #[test]
+    fn prefixes() {
+        let longest = |pattern: &str| up_to_prefix(&parse(pattern.as_bytes()).unwrap().ast, true);
+        assert_eq!(longest("^/blog/(.*)/(.*)/(.*)$"), usize::MAX);
+        assert_eq!(longest(&format!("^/{}$", "(a|a)".repeat(40))), 0);
+    }
+}

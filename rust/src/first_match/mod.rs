@@ -1,0 +1,260 @@
+//! The first of many patterns that matches a string, as nginx finds it: in order, by PCRE2.
+//!
+//! Asking PCRE2 for each pattern costs some 50 ns a pattern and string. Most patterns have literal bytes that each match
+//! contains, at its start or anywhere; an index over these leaves few candidates, and only they are put to PCRE2.
+
+mod effort;
+mod requirement;
+mod trie;
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
+use crate::pcre::{Outcome, Regex};
+use requirement::{Need, Requirement};
+use trie::PrefixTrie;
+
+/// Which pattern is the first that matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    /// None does.
+    None,
+    /// The pattern of this index.
+    Match(usize),
+    /// No earlier pattern matches, and PCRE2 has no answer for the pattern of this index. The code is negative if it gave
+    /// up matching (nginx answers 500), positive if it does not take the pattern (nginx does not start, unless its PCRE2
+    /// is of another release).
+    Error(usize, i32),
+}
+
+/// The literals of the patterns do not fit an index.
+#[derive(Debug)]
+pub struct TooManyLiterals(aho_corasick::BuildError);
+
+impl fmt::Display for TooManyLiterals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the patterns hold too many literals for an index: {}",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for TooManyLiterals {}
+
+/// An index over patterns in the order of their rules.
+///
+/// Patterns are compiled when they are first asked, since most never are; so a pattern that PCRE2 does not take shows at
+/// its first use, as [`First::Error`]. A pattern that [`crate::syntax::parse`] refuses, or reads inexactly, is always tried.
+///
+/// A pattern is skipped only where that is known to be PCRE2's answer too: not a match, and not a match limit either
+/// (see `effort`).
+pub struct FirstMatch {
+    patterns: Texts,
+    compiled: Vec<OnceLock<Result<Regex, i32>>>,
+    /// Patterns that any string may match, ascending.
+    always: Vec<u32>,
+    /// Patterns whose matches start with one of some literals.
+    prefixes: PrefixTrie,
+    /// Literals of which one is in each match of their pattern, and these patterns.
+    literals: Option<AhoCorasick>,
+    owners: Vec<u32>,
+    /// For strings longer than the first number, in bytes, the pattern is not skipped. Ascending.
+    not_for_longer: Vec<(usize, u32)>,
+}
+
+impl FirstMatch {
+    /// O(total length of the patterns); for 100,000 patterns of rules some dozen MB.
+    ///
+    /// The error is for patterns beyond the reach of an index of 32 bits. Panics with more than 2^32 patterns.
+    pub fn new(patterns: &[&[u8]]) -> Result<FirstMatch, TooManyLiterals> {
+        let mut always = Vec::new();
+        let mut prefixes = Vec::new();
+        let mut literals = Vec::new();
+        let mut owners = Vec::new();
+        let mut not_for_longer = Vec::new();
+        for (index, pattern) in (0u32..).zip(patterns) {
+            let Some(Requirement { need, longest }) = requirement::of(pattern) else {
+                always.push(index);
+                continue;
+            };
+            match need {
+                Need::Prefix(found) => {
+                    prefixes.extend(found.into_iter().map(|prefix| (prefix, index)))
+                }
+                Need::Literal(found) => {
+                    owners.extend(found.iter().map(|_| index));
+                    literals.extend(found);
+                }
+            }
+            if longest < usize::MAX {
+                not_for_longer.push((longest, index));
+            }
+        }
+        not_for_longer.sort_unstable();
+        Ok(FirstMatch {
+            patterns: Texts::new(patterns),
+            compiled: patterns.iter().map(|_| OnceLock::new()).collect(),
+            always,
+            prefixes: PrefixTrie::new(prefixes),
+            literals: searcher(&literals).map_err(TooManyLiterals)?,
+            owners,
+            not_for_longer,
+        })
+    }
+
+    /// The first pattern with an index below `limit` that matches `subject`.
+    ///
+    /// O(length) for the index, and PCRE2 for each candidate up to the answer.
+    pub fn first(&self, subject: &[u8], limit: usize) -> First {
+        let found = self.candidates(subject, limit);
+        let mut found = found.iter().copied().peekable();
+        let mut always = self.always.iter().copied().peekable();
+        loop {
+            // Both lists are ascending and have no index in common.
+            let next = match (found.peek(), always.peek()) {
+                (Some(candidate), Some(other)) if candidate < other => found.next(),
+                (Some(_), None) => found.next(),
+                _ => always.next(),
+            };
+            let Some(index) = next
+                .map(|index| index as usize)
+                .filter(|&index| index < limit)
+            else {
+                return First::None;
+            };
+            match self.ask(index, subject) {
+                Outcome::Yes => return First::Match(index),
+                Outcome::No => {}
+                Outcome::Error(code) => return First::Error(index, code),
+            }
+        }
+    }
+
+    /// The patterns below `limit` that the index finds for a subject, ascending, each once.
+    fn candidates(&self, subject: &[u8], limit: usize) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut add = |index: u32| {
+            if (index as usize) < limit {
+                found.push(index);
+            }
+        };
+        self.prefixes.of(subject).for_each(&mut add);
+        if let Some(literals) = &self.literals {
+            let hits = literals.find_overlapping_iter(subject);
+            hits.for_each(|hit| add(self.owners[hit.pattern().as_usize()]));
+        }
+        let not_skipped = self
+            .not_for_longer
+            .iter()
+            .take_while(|(longest, _)| *longest < subject.len());
+        not_skipped.for_each(|&(_, index)| add(index));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn ask(&self, index: usize, subject: &[u8]) -> Outcome {
+        let compile = || Regex::new(self.patterns.get(index)).map_err(|error| error.code);
+        match self.compiled[index].get_or_init(compile) {
+            Ok(regex) => regex.is_match(subject),
+            Err(code) => Outcome::Error(*code),
+        }
+    }
+}
+
+fn searcher(literals: &[Vec<u8>]) -> Result<Option<AhoCorasick>, aho_corasick::BuildError> {
+    if literals.is_empty() {
+        return Ok(None);
+    }
+    // A DFA would take 1 kB a state.
+    AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .build(literals)
+        .map(Some)
+}
+
+/// Byte strings, one behind the other.
+struct Texts {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    fn new(texts: &[&[u8]]) -> Texts {
+        let bytes = texts.concat();
+        let ends = texts.iter().scan(0, |end, text| {
+            *end += text.len();
+            Some(*end)
+        });
+        Texts {
+            bytes,
+            ends: ends.collect(),
+        }
+    }
+
+    fn get(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[index]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{First, FirstMatch};
+
+    fn index(patterns: &[&str]) -> FirstMatch {
+        let patterns: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
+        FirstMatch::new(&patterns).expect("a small index")
+    }
+
+    /// The order of the patterns decides, not the part of the index that found them.
+    #[test]
+    fn in_order() {
+        let index = index(&["html$", "^/docs/", "^/([^/]+)/$", "^/docs/a", "^/(?!x)z"]);
+        for (subject, expected) in [
+            ("/docs/a.html", First::Match(0)),
+            ("/docs/a", First::Match(1)),
+            ("/doc/", First::Match(2)),
+            ("/docs", First::None),
+            ("/zz", First::Match(4)),
+        ] {
+            assert_eq!(index.first(subject.as_bytes(), 5), expected, "{subject}");
+        }
+    }
+
+    /// Patterns from the limit on are not asked.
+    #[test]
+    fn limit() {
+        let index = index(&["^/a", "^/ab", "."]);
+        assert_eq!(index.first(b"/ab", 0), First::None);
+        assert_eq!(index.first(b"/b", 2), First::None);
+        assert_eq!(index.first(b"/b", 3), First::Match(2));
+        assert_eq!(index.first(b"/b", usize::MAX), First::Match(2));
+    }
+
+    /// A match limit is an answer of its own, also where the literals of the pattern are not in the subject.
+    #[test]
+    fn match_limit_is_not_skipped() {
+        let index = index(&["^/b", "^/(a+)+[^x]foo", "^/"]);
+        let subject = [b"/".as_slice(), &[b'a'; 60], b"oof"].concat();
+        assert_eq!(index.first(&subject, 3), First::Error(1, -47));
+        assert_eq!(index.first(b"/b", 3), First::Match(0));
+        assert_eq!(index.first(b"/c", 3), First::Match(2));
+    }
+
+    /// A pattern that is refused is tried, and one that PCRE2 does not take is an error once it is reached.
+    #[test]
+    fn refused() {
+        let index = index(&["(?m)^b$", "(?<=a+)c", "["]);
+        assert_eq!(index.first(b"/a\nb\nc", 3), First::Match(0));
+        let First::Error(1, code) = index.first(b"/ac", 3) else {
+            panic!("an error of pattern 1")
+        };
+        assert!(code > 0);
+        assert!(matches!(index.first(b"/ac", 1), First::None));
+    }
+}

@@ -1,0 +1,159 @@
+//! What each match of a pattern has in it.
+
+use regex_syntax::hir::literal::{ExtractKind, Extractor};
+use regex_syntax::hir::{Hir, HirKind, Look};
+
+use super::effort;
+use crate::syntax;
+
+/// The most literals that stand for one pattern; with more, the pattern is indexed by others or always tried.
+const MOST_LITERALS: usize = 32;
+
+/// A prefix of this many bytes tells paths apart; shorter ones, such as `/`, give way to literals further back.
+const SELECTIVE_PREFIX: usize = 4;
+
+/// A literal of one byte, such as `/`, is in most strings: the pattern might as well be always tried.
+const SHORTEST_LITERAL: usize = 2;
+
+/// One of these must be there for a match.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// The subject starts with one of these.
+    Prefix(Vec<Vec<u8>>),
+    /// One of these is somewhere in the subject.
+    Literal(Vec<Vec<u8>>),
+}
+
+/// A need, and how long a subject may be for PCRE2 to say No, rather than give up, where it is not met.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Requirement {
+    pub need: Need,
+    /// In bytes.
+    pub longest: usize,
+}
+
+/// What the pattern requires; `None` if nothing is known to be required, or if PCRE2 may give up at once.
+///
+/// Inexact patterns require nothing: their look-arounds may look anywhere before the literals come.
+pub(super) fn of(pattern: &[u8]) -> Option<Requirement> {
+    let pattern = syntax::parse(pattern).ok()?;
+    let translation = pattern.translate();
+    if !translation.exact {
+        return None;
+    }
+    let hir = &translation.hir;
+    let anchored = hir.properties().look_set_prefix().contains(Look::Start);
+    let prefix = literals(hir, ExtractKind::Prefix);
+    let prefix_length = shortest(&prefix);
+    let suffix = literals(hir, ExtractKind::Suffix);
+    let inner = required(hir).map_or(Vec::new(), |literal| vec![literal.to_vec()]);
+    let later = if shortest(&suffix) >= shortest(&inner) {
+        suffix
+    } else {
+        inner
+    };
+
+    let requirement =
+        if anchored && (prefix_length >= SELECTIVE_PREFIX || prefix_length >= shortest(&later)) {
+            Requirement {
+                need: Need::Prefix(prefix),
+                longest: effort::up_to_prefix(&pattern.ast, true),
+            }
+        } else if prefix_length >= SELECTIVE_PREFIX.max(shortest(&later)) {
+            Requirement {
+                need: Need::Literal(prefix),
+                longest: effort::up_to_prefix(&pattern.ast, false),
+            }
+        } else {
+            Requirement {
+                longest: effort::whole(&pattern.ast, anchored),
+                need: Need::Literal(later),
+            }
+        };
+    let useful = match &requirement.need {
+        Need::Prefix(literals) => shortest(literals) > 0,
+        Need::Literal(literals) => shortest(literals) >= SHORTEST_LITERAL,
+    };
+    (useful && requirement.longest > 0).then_some(requirement)
+}
+
+/// Literals of which each match starts (or ends) with one; none if they are unknown or too many.
+fn literals(hir: &Hir, kind: ExtractKind) -> Vec<Vec<u8>> {
+    let literals = Extractor::new()
+        .kind(kind)
+        .limit_total(MOST_LITERALS)
+        .extract(hir);
+    let literals = literals.literals().unwrap_or_default();
+    literals
+        .iter()
+        .map(|literal| literal.as_bytes().to_vec())
+        .collect()
+}
+
+/// The length of the shortest literal; 0 if there is none.
+fn shortest(literals: &[Vec<u8>]) -> usize {
+    literals.iter().map(Vec::len).min().unwrap_or(0)
+}
+
+/// The longest literal that no match can do without.
+fn required(hir: &Hir) -> Option<&[u8]> {
+    match hir.kind() {
+        HirKind::Literal(literal) => Some(&literal.0),
+        HirKind::Concat(parts) => parts
+            .iter()
+            .filter_map(required)
+            .max_by_key(|literal| literal.len()),
+        HirKind::Capture(capture) => required(&capture.sub),
+        HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Need, of};
+
+    fn need(pattern: &str) -> Option<Need> {
+        of(pattern.as_bytes()).map(|requirement| requirement.need)
+    }
+
+    fn bytes(literals: &[&str]) -> Vec<Vec<u8>> {
+        literals
+            .iter()
+            .map(|literal| literal.as_bytes().to_vec())
+            .collect()
+    }
+
+    /// The most selective literals are taken: a prefix where there is one, else what stands further back.
+    #[test]
+    fn most_selective() {
+        assert_eq!(need("^/blog/(.*)$"), Some(Need::Prefix(bytes(&["/blog/"]))));
+        assert_eq!(
+            need("^/(a1|b2)/x"),
+            Some(Need::Prefix(bytes(&["/a1/x", "/b2/x"])))
+        );
+        assert_eq!(
+            need("^/([^/]+)/old-page(.*)"),
+            Some(Need::Literal(bytes(&["/old-page"])))
+        );
+        assert_eq!(need("wp-login"), Some(Need::Literal(bytes(&["wp-login"]))));
+        assert_eq!(need("^/(.*)$"), Some(Need::Prefix(bytes(&["/"]))));
+    }
+
+    /// Nothing is required of refused and inexact patterns, and of those that match anything.
+    #[test]
+    fn nothing_required() {
+        for pattern in ["(?m)^/abcd", "^/abcd(?=x)", ".*", "[a-z]+", "", "^", "/"] {
+            assert_eq!(need(pattern), None, "{pattern}");
+        }
+    }
+
+    /// The literals further back serve for short subjects only, or not at all, where PCRE2 may have to try many ways.
+    #[test]
+    fn effort_bounds_the_length() {
+        let longest = |pattern: &str| of(pattern.as_bytes()).map(|requirement| requirement.longest);
+        assert_eq!(longest("^/blog/(.*)/(.*)/(.*)$"), Some(usize::MAX));
+        assert!(longest("^/(.*)foo-bar$") > longest("^/(.*)/(.*)foo-bar$"));
+        assert_eq!(longest("^/((a+)+)+[^x]foo$"), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! Rules that no URI reaches, because earlier rules take all they match.
+
+use super::{Limits, Question, Witness, witness};
+use crate::first_match::First;
+use crate::syntax::{Hir, Translation};
+
+/// Whether a rule is the first that matches some URI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is, for this URI.
+    Live(Vec<u8>),
+    /// It never is.
+    Dead {
+        /// Earlier rules that together match all the rule matches, in the order they were needed; none if the rule
+        /// matches no URI at all.
+        by: Vec<usize>,
+        /// The shortest URI in the language of the rule, which the first of `by` takes; empty if `by` is. Where that
+        /// language is a superset, the rule itself may not match it.
+        example: Vec<u8>,
+    },
+    /// It was not decided: the work has bounds, and inexact languages decide little.
+    Unknown,
+}
+
+/// Whether a terminal rule is the first of its run that matches some URI (as [`witness`] defines URIs).
+///
+/// Guided by counterexamples: the shortest URI that `rule` matches and the covers found so far do not is put to the real
+/// rules. If `rule` is the first that matches it, `rule` is live; else the first that does becomes a cover. With a real
+/// run of rules, few covers are ever needed, while the union of all earlier rules is far too large to build.
+///
+/// `languages[i]` is the translation of rule `i`, `None` if its pattern was refused; `first(uri)` is the first rule that
+/// matches. Only exact languages become covers, so a rule is called dead by what its earlier rules match for certain.
+///
+/// Panics if `rule` is not an index into `languages`.
+pub fn verdict(
+    rule: usize,
+    languages: &[Option<Translation>],
+    mut first: impl FnMut(&[u8]) -> First,
+    limits: &Limits,
+) -> Verdict {
+    let Some(language) = &languages[rule] else {
+        return Verdict::Unknown;
+    };
+    let mut by: Vec<usize> = Vec::new();
+    let mut covers: Vec<&Hir> = Vec::new();
+    let mut example = Vec::new();
+    while covers.len() <= limits.covers {
+        let uri = match witness(Question::Outside, &language.hir, &covers, limits) {
+            Witness::Found(uri) => uri,
+            Witness::Nothing => return Verdict::Dead { by, example },
+            Witness::Unknown => return Verdict::Unknown,
+        };
+        let taker = match first(&uri) {
+            First::Match(taker) if taker == rule => return Verdict::Live(uri),
+            First::Match(taker) if taker < rule => taker,
+            // The rule's language is a superset, or PCRE2 gave up.
+            _ => return Verdict::Unknown,
+        };
+        match &languages[taker] {
+            // A cover that comes again did not cover its own match: its language would be wrong.
+            Some(cover) if cover.exact && !by.contains(&taker) => covers.push(&cover.hir),
+            _ => return Verdict::Unknown,
+        }
+        by.push(taker);
+        if by.len() == 1 {
+            example = uri;
+        }
+    }
+    Verdict::Unknown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Verdict, verdict};
+    use crate::first_match::FirstMatch;
+    use crate::language::Limits;
+    use crate::syntax::parse;
+
+    /// The verdict on the last of some patterns.
+    fn last(patterns: &[&str]) -> Verdict {
+        let texts: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
+        let index = FirstMatch::new(&texts).unwrap();
+        let languages: Vec<_> = texts
+            .iter()
+            .map(|text| Some(parse(text).ok()?.translate()))
+            .collect();
+        let rule = patterns.len() - 1;
+        verdict(
+            rule,
+            &languages,
+            |uri| index.first(uri, patterns.len()),
+            &Limits::default(),
+        )
+    }
+
+    fn dead(by: &[usize], example: &str) -> Verdict {
+        Verdict::Dead {
+            by: by.to_vec(),
+            example: example.as_bytes().to_vec(),
+        }
+    }
+
+    /// A rule is dead if one earlier rule takes all of it, or some do together.
+    #[test]
+    fn shadowed() {
+        assert_eq!(last(&["^/b", "^/a/(.*)$", "^/a/b$"]), dead(&[1], "/a/b"));
+        assert_eq!(
+            last(&["^/[n-z]", "^/x", "^/[a-m]", "^/[a-z]+$"]),
+            dead(&[2, 0], "/a")
+        );
+        assert_eq!(last(&["^/a$", "^/a$"]), dead(&[0], "/a"));
+        assert_eq!(last(&["^old.html$"]), dead(&[], ""));
+    }
+
+    /// A live rule comes with a URI that reaches it, be it the newline twin.
+    #[test]
+    fn live() {
+        assert_eq!(
+            last(&["^/a/b$", "^/a/(.*)$"]),
+            Verdict::Live(b"/a/".to_vec())
+        );
+        assert_eq!(last(&[r"^/a\z", "^/a$"]), Verdict::Live(b"/a\n".to_vec()));
+    }
+
+    /// An inexact rule neither covers, nor is live by a URI it does not match; but it can be dead.
+    #[test]
+    fn inexact() {
+        assert_eq!(last(&["^/a(?!b)", "^/a"]), Verdict::Unknown);
+        assert_eq!(last(&["(?m)^/a", "^/ab"]), Verdict::Unknown);
+        assert_eq!(last(&["^/a", "(?m)^/ab"]), Verdict::Unknown);
+        assert_eq!(last(&["^/a(?=b)"]), Verdict::Unknown);
+        assert_eq!(last(&["^/a", "^/a(?!c)b"]), dead(&[0], "/ab"));
+    }
+}

@@ -1,0 +1,106 @@
+//! An automaton over whole subjects, its states built as they are reached.
+
+use regex_automata::hybrid::LazyStateID;
+use regex_automata::hybrid::dfa::{Builder, Cache, Config, DFA};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
+use regex_automata::util::start;
+use regex_automata::{Anchored, MatchKind};
+use regex_syntax::hir::Hir;
+
+use super::Limits;
+
+/// The union of some languages as a lazy DFA of a search, and the states found so far.
+pub(super) struct Automaton {
+    dfa: DFA,
+    cache: Cache,
+}
+
+/// A state of an [`Automaton`], as far as whole subjects go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum State {
+    /// A match was found: whatever follows, the subject is in the language.
+    Inside,
+    /// No match can come any more.
+    Outside,
+    /// It depends on what follows.
+    Open(LazyStateID),
+}
+
+/// The automaton outgrew its bounds.
+#[derive(Debug)]
+pub(super) struct TooLarge;
+
+impl Automaton {
+    pub fn new(languages: &[&Hir], limits: &Limits) -> Result<Automaton, TooLarge> {
+        let nfa = thompson::Config::new()
+            .utf8(false)
+            .which_captures(WhichCaptures::None)
+            .nfa_size_limit(Some(limits.automaton_bytes));
+        let nfa = thompson::Compiler::new()
+            .configure(nfa)
+            .build_many_from_hir(languages)
+            .map_err(|_| TooLarge)?;
+        // A full cache is cleared by default, and the state ids that the product holds would mean other states.
+        let dfa = Config::new()
+            .match_kind(MatchKind::All)
+            .cache_capacity(limits.automaton_bytes)
+            .minimum_cache_clear_count(Some(0));
+        let dfa = Builder::new()
+            .configure(dfa)
+            .build_from_nfa(nfa)
+            .map_err(|_| TooLarge)?;
+        let cache = dfa.create_cache();
+        Ok(Automaton { dfa, cache })
+    }
+
+    /// The state before the first byte.
+    pub fn start(&mut self) -> Result<State, TooLarge> {
+        let config = start::Config::new().anchored(Anchored::No);
+        let id = self
+            .dfa
+            .start_state(&mut self.cache, &config)
+            .map_err(|_| TooLarge)?;
+        Ok(Automaton::state(id))
+    }
+
+    pub fn next(&mut self, state: State, byte: u8) -> Result<State, TooLarge> {
+        let State::Open(id) = state else {
+            return Ok(state);
+        };
+        let id = self
+            .dfa
+            .next_state(&mut self.cache, id, byte)
+            .map_err(|_| TooLarge)?;
+        Ok(Automaton::state(id))
+    }
+
+    /// Whether the subject that led to the state is in the language.
+    pub fn accepts(&mut self, state: State) -> Result<bool, TooLarge> {
+        match state {
+            State::Inside => Ok(true),
+            State::Outside => Ok(false),
+            State::Open(id) => {
+                let end = self
+                    .dfa
+                    .next_eoi_state(&mut self.cache, id)
+                    .map_err(|_| TooLarge)?;
+                Ok(end.is_match())
+            }
+        }
+    }
+
+    /// The equivalence class of a byte: bytes of one class lead from any state to the same.
+    pub fn class(&self, byte: u8) -> u8 {
+        self.dfa.byte_classes().get(byte)
+    }
+
+    fn state(id: LazyStateID) -> State {
+        if id.is_match() {
+            State::Inside
+        } else if id.is_dead() {
+            State::Outside
+        } else {
+            State::Open(id)
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The shortest URI in one language and outside, or inside, others.
+//!
+//! A breadth-first search over pairs of states of two lazy automata; 10 to 55 microseconds for patterns of rules.
+
+use hashbrown::HashSet;
+use regex_syntax::hir::Hir;
+
+use super::lazy::{Automaton, State, TooLarge};
+
+/// How far a search goes before it is given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The most pairs of states.
+    pub states: usize,
+    /// The most memory for each automaton, in bytes, for its NFA and its lazy states alike.
+    pub automaton_bytes: usize,
+    /// The most earlier rules that may cover a rule together ([`super::verdict`]).
+    pub covers: usize,
+}
+
+impl Default for Limits {
+    /// 100,000 pairs, 16 MiB, 64 rules: under a tenth of a second for the worst question.
+    fn default() -> Limits {
+        Limits {
+            states: 100_000,
+            automaton_bytes: 16 << 20,
+            covers: 64,
+        }
+    }
+}
+
+/// What is asked of the URIs in the first language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// In none of the others.
+    Outside,
+    /// In at least one of the others.
+    Inside,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Witness {
+    /// A URI as asked for, and none is shorter.
+    Found(Vec<u8>),
+    /// There is none.
+    Nothing,
+    /// The search was given up.
+    Unknown,
+}
+
+/// The shortest URI in `language` and outside or inside the union of `others`.
+///
+/// URIs are what `$uri` can be for a client's request: `/` and then any bytes but NUL, for nginx answers `%00` and a path
+/// that starts otherwise with 400 (`ngx_http_parse_request_line`, `ngx_http_parse_complex_uri`). A rewritten URI may start
+/// otherwise; it is not looked for.
+///
+/// Of supersets the answer is about the supersets. O(states of the product x classes of bytes).
+pub fn witness(question: Question, language: &Hir, others: &[&Hir], limits: &Limits) -> Witness {
+    let nothing = Hir::fail();
+    let others = if others.is_empty() {
+        &[&nothing]
+    } else {
+        others
+    };
+    let search = || -> Result<Option<Vec<u8>>, TooLarge> {
+        let language = Automaton::new(&[language], limits)?;
+        let others = Automaton::new(others, limits)?;
+        Product {
+            question,
+            language,
+            others,
+        }
+        .search(limits.states)
+    };
+    match search() {
+        Ok(Some(uri)) => Witness::Found(uri),
+        Ok(None) => Witness::Nothing,
+        Err(TooLarge) => Witness::Unknown,
+    }
+}
+
+/// One question, with the automata of both sides.
+struct Product {
+    question: Question,
+    language: Automaton,
+    others: Automaton,
+}
+
+/// A state of each side.
+type Pair = (State, State);
+
+/// A pair that was reached: from which step, by which byte. The first step has read nothing.
+struct Step {
+    pair: Pair,
+    from: usize,
+    byte: u8,
+}
+
+impl Product {
+    fn search(&mut self, most: usize) -> Result<Option<Vec<u8>>, TooLarge> {
+        let start = (self.language.start()?, self.others.start()?);
+        // The slash is taken at once: the step that has read nothing is no URI and equals no later one, even if its pair
+        // of states comes again.
+        let mut steps = vec![Step {
+            pair: start,
+            from: 0,
+            byte: 0,
+        }];
+        let mut seen = HashSet::new();
+        self.step(&mut steps, &mut seen, 0, b'/')?;
+        let bytes = self.representatives();
+        let mut current = 1;
+        while current < steps.len() {
+            if steps.len() > most {
+                return Err(TooLarge);
+            }
+            if self.is_answer(steps[current].pair)? {
+                return Ok(Some(spell(&steps, current)));
+            }
+            for &byte in &bytes {
+                self.step(&mut steps, &mut seen, current, byte)?;
+            }
+            current += 1;
+        }
+        Ok(None)
+    }
+
+    /// Follows one byte, unless no answer lies behind it or the pair is known.
+    fn step(
+        &mut self,
+        steps: &mut Vec<Step>,
+        seen: &mut HashSet<Pair>,
+        from: usize,
+        byte: u8,
+    ) -> Result<(), TooLarge> {
+        let (language, others) = steps[from].pair;
+        let language = self.language.next(language, byte)?;
+        if language == State::Outside {
+            return Ok(());
+        }
+        let others = self.others.next(others, byte)?;
+        let hopeless = match self.question {
+            Question::Outside => State::Inside,
+            Question::Inside => State::Outside,
+        };
+        let pair = (language, others);
+        if others != hopeless && seen.insert(pair) {
+            steps.push(Step { pair, from, byte });
+        }
+        Ok(())
+    }
+
+    fn is_answer(&mut self, (language, others): Pair) -> Result<bool, TooLarge> {
+        let inside = self.question == Question::Inside;
+        Ok(self.language.accepts(language)? && self.others.accepts(others)? == inside)
+    }
+
+    /// A byte for each class of bytes that neither side tells apart, the pleasantest to read first.
+    fn representatives(&self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = (1..=u8::MAX).collect();
+        bytes.sort_by_key(|&byte| (unpleasantness(byte), byte));
+        let mut seen = HashSet::new();
+        bytes.retain(|&byte| seen.insert((self.language.class(byte), self.others.class(byte))));
+        bytes
+    }
+}
+
+fn unpleasantness(byte: u8) -> u8 {
+    match byte {
+        b'a'..=b'z' => 0,
+        b'0'..=b'9' => 1,
+        b'-' | b'_' | b'.' | b'/' => 2,
+        b'A'..=b'Z' => 3,
+        b'!'..=b'~' => 4,
+        b'\n' => 6,
+        _ => 5,
+    }
+}
+
+/// The bytes that led to a step.
+fn spell(steps: &[Step], mut last: usize) -> Vec<u8> {
+    let mut uri = Vec::new();
+    while last != 0 {
+        uri.push(steps[last].byte);
+        last = steps[last].from;
+    }
+    uri.reverse();
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limits, Question, Witness, witness};
+    use crate::syntax::{Hir, parse};
+
+    fn ask(question: Question, language: &str, others: &[&str]) -> Witness {
+        let hir = |pattern: &str| parse(pattern.as_bytes()).unwrap().translate().hir;
+        let others: Vec<Hir> = others.iter().map(|other| hir(other)).collect();
+        let others: Vec<&Hir> = others.iter().collect();
+        witness(question, &hir(language), &others, &Limits::default())
+    }
+
+    fn found(uri: &str) -> Witness {
+        Witness::Found(uri.as_bytes().to_vec())
+    }
+
+    /// The shortest URI that others leave over, spelled pleasantly.
+    #[test]
+    fn outside() {
+        assert_eq!(ask(Question::Outside, "^/(.*)$", &["^/a"]), found("/"));
+        assert_eq!(
+            ask(Question::Outside, "^/[a-z]+$", &["^/[a-m]", "^/n"]),
+            found("/o")
+        );
+        assert_eq!(ask(Question::Outside, "^/a", &["^/a$"]), found("/aa"));
+        assert_eq!(
+            ask(Question::Outside, "^/[a-z]$", &["^/[a-m]", "^/[n-z]"]),
+            Witness::Nothing
+        );
+    }
+
+    /// `$` and `\z` differ by the newline twin and by nothing else.
+    #[test]
+    fn newline_twin() {
+        assert_eq!(ask(Question::Outside, "^/a$", &[r"^/a\z"]), found("/a\n"));
+        assert_eq!(
+            ask(Question::Outside, r"^/a\z", &["^/a$"]),
+            Witness::Nothing
+        );
+    }
+
+    /// Overlap, and its absence.
+    #[test]
+    fn inside() {
+        assert_eq!(ask(Question::Inside, "^/a", &["z$", "b$"]), found("/ab"));
+        assert_eq!(ask(Question::Inside, "^/a", &["^/b"]), Witness::Nothing);
+        assert_eq!(ask(Question::Inside, "^/a", &[]), Witness::Nothing);
+    }
+
+    /// Strings that are no URI are no witnesses.
+    #[test]
+    fn only_uris() {
+        assert_eq!(ask(Question::Outside, "^a$", &[]), Witness::Nothing);
+        assert_eq!(ask(Question::Outside, "^$", &[]), Witness::Nothing);
+        assert_eq!(ask(Question::Outside, r"^/\x00$", &[]), Witness::Nothing);
+        assert_eq!(ask(Question::Outside, "", &[]), found("/"));
+    }
+
+    /// A question that is too hard is given up within bounds.
+    #[test]
+    fn bounded() {
+        let limits = Limits {
+            states: 100,
+            ..Limits::default()
+        };
+        let hir = parse(b"^/.{200}$").unwrap().translate().hir;
+        assert_eq!(
+            witness(Question::Outside, &hir, &[], &limits),
+            Witness::Unknown
+        );
+        assert_eq!(
+            ask(Question::Outside, "((a{60000}){60000}){60000}", &[]),
+            Witness::Unknown
+        );
+        assert_eq!(
+            ask(Question::Outside, "^/.*a.{30}$", &["^/.*b.{30}$"]),
+            Witness::Unknown
+        );
+    }
+}
