@@ -53,7 +53,7 @@ class Statement(NamedTuple):
     """What stands in a file between two others of its kind.
 
     `kind` is `;` for `words ;`, `{` for `words {`, `}`, `#` for a comment outside all statements, and `*` for
-    a folded run, whose length is `rewrites`. `start` and `end` are byte offsets, the `;`, `{` or `}` included;
+    a folded run; `rewrites` is its length. `start` and `end` are byte offsets, the `;`, `{` or `}` included;
     `line` is that of `start`. `comments` are those between the words, or the comment itself.
     """
 
