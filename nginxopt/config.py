@@ -182,7 +182,7 @@ class _Reader:
 
     def _paths(self, include: Directive) -> list[str]:
         if len(include.args) != 1:
-            nginx = 'invalid number of arguments in "include" directive'
+            nginx = include.told('invalid number of arguments in "include" directive')
             raise include.error('"include" takes one path', nginx=nginx)
         return matches(self.prefix, str(include.args[0]))
 
@@ -211,7 +211,7 @@ def _refuse_circle(include: Directive, child: File, chain: tuple[File, ...]) -> 
         return
     circle = " -> ".join(file.path for file in (*chain[chain.index(child) :], child))
     nginx = f'open() "{_absolute(child.path)}" failed ({errno.EMFILE}: {os.strerror(errno.EMFILE)})'
-    raise include.error(f"circular include: {circle}", at=include.args[0], nginx=nginx)
+    raise include.error(f"circular include: {circle}", at=include.args[0], nginx=include.told(nginx))
 
 
 def _file(path: str, data: bytes) -> File:
@@ -225,12 +225,14 @@ def _read(path: str, include: Directive | None = None) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         reason = error.strerror or str(error)
-        call = "pread()" if error.errno == errno.EISDIR else "open()"
+        is_directory = error.errno == errno.EISDIR
+        call = "pread()" if is_directory else "open()"
         nginx = f'{call} "{_absolute(path)}" failed ({error.errno}: {reason})'
+        if include is None:
+            raise InputError(f"cannot be read: {reason}", path=path, nginx=nginx) from None
+        said = nginx if is_directory else include.told(nginx)  # reading a directory, nginx names no place
         message = f"{path} cannot be read: {reason}"
-        if include is not None:
-            raise include.error(message, at=include.args[0], nginx=nginx) from None
-        raise InputError(f"cannot be read: {reason}", path=path, nginx=nginx) from None
+        raise include.error(message, at=include.args[0], nginx=said) from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"cannot be read: {error}", path=path) from None
 

@@ -53,7 +53,7 @@ class Statement(NamedTuple):
     """What stands in a file between two others of its kind.
 
     `kind` is `;` for `words ;`, `{` for `words {`, `}`, `#` for a comment outside all statements, and `*` for
-    a folded run, whose length is `rewrites`. `start` and `end` are byte offsets, the `;`, `{` or `}` included;
+    a folded run; `rewrites` is its length. `start` and `end` are byte offsets, the `;`, `{` or `}` included;
     `line` is that of `start`. `comments` are those between the words, or the comment itself.
     """
 
@@ -108,7 +108,7 @@ class _Refusal(NamedTuple):
 _REFUSALS = {
     "no-directive": _Refusal("no directive stands before this", "the name of a directive", "offset"),
     "close-in-statement": _Refusal(
-        "the block ends inside a statement", 'a ";" at the end of the statement before', "offset"
+        "the block ends inside a statement", '";" at the end of the statement in line {line}', "offset"
     ),
     "unmatched-close": _Refusal("this closes no block of this file", "a directive or the end", "offset"),
     "after-quote": _Refusal(
@@ -132,11 +132,22 @@ def _input_error(
     source: Source, kind: str, message: str, offset: int, line: int, opened: int | None
 ) -> InputError:
     refusal = _REFUSALS[kind]
-    start = opened if refusal.where == "opened" and opened is not None else offset
+    begin = offset if opened is None else opened
+    start = begin if refusal.where == "opened" else offset
     return InputError(
         refusal.message,
         source=source,
         span=Span(start, min(start + 1, len(source.data))),
-        expected=refusal.expected,
+        expected=refusal.expected.replace("{line}", str(source.position(begin).line)),
         nginx=f"{message} in {source.path}:{line}",
+        hint=_hint(source.data[:start][-1:], source.data[start : start + 1]),
     )
+
+
+def _hint(before: bytes, byte: bytes) -> str | None:
+    """Return what helps with a `{` that is meant for something else than a block."""
+    if byte != b"{" or not before or before in b" \t\r\n;}":
+        return None
+    if before == b"{":
+        return "this looks like a template: read the file that is made of it"
+    return 'a word with "{" in it, such as a regular expression, must be quoted'

@@ -54,11 +54,14 @@ class Directive:
     comments: tuple[Comment, ...] = ()
 
     def error(self, message: str, *, at: Token | None = None, nginx: str | None = None) -> InputError:
-        """Return an error at this directive, or at one of its words; ` in FILE:LINE` is added to `nginx`."""
+        """Return an error at this directive, or at one of its words; `nginx` is what nginx says."""
         word = at if at is not None else self.name
-        end = self.block.span.start if self.block else self.span.end - 1  # nginx names the line it has read
-        says = nginx and f"{nginx} in {self.source.path}:{self.source.position(end).line}"
-        return InputError(message, source=self.source, span=word.span, nginx=says)
+        return InputError(message, source=self.source, span=word.span, nginx=nginx)
+
+    def told(self, message: str) -> str:
+        """Return a message of nginx about this directive with its place: the line nginx has read so far."""
+        end = self.block.span.start if self.block else self.span.end - 1
+        return f"{message} in {self.source.path}:{self.source.position(end).line}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,17 +19,19 @@ pyo3::create_exception!(
     "A file cannot be read: (kind, nginx's message, offset, line, offset of what is unfinished or None)."
 );
 
-impl From<lexer::LexError> for PyErr {
-    fn from(error: lexer::LexError) -> Self {
-        let (kind, message) = (error.kind.name(), error.to_string());
-        LexError::new_err((
-            kind,
-            message,
-            error.offset,
-            error.line,
-            error.kind.opened_at(),
-        ))
-    }
+fn error_to_py(py: Python<'_>, error: lexer::LexError) -> PyErr {
+    let message = match text_to_py(py, &error.kind.message()) {
+        Ok(message) => message.unbind(),
+        Err(error) => return error,
+    };
+    let opened_at = error.kind.opened_at();
+    LexError::new_err((
+        error.kind.name(),
+        message,
+        error.offset,
+        error.line,
+        opened_at,
+    ))
 }
 
 /// Text, start, end, line, whether quoted.
@@ -71,7 +73,7 @@ impl Events {
 
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Vec<PyEvent<'py>>>> {
         if let Some(error) = self.error.take() {
-            return Err(error.into());
+            return Err(error_to_py(py, error));
         }
         let Some(from) = self.next.take() else {
             return Ok(None);
@@ -84,14 +86,11 @@ impl Events {
             .into_iter()
             .map(|item| event_to_py(py, bytes, item))
             .collect::<PyResult<_>>()?;
-        match (batch.is_empty(), self.error.take()) {
-            (true, Some(error)) => Err(error.into()),
-            (true, None) => Ok(None),
-            (false, error) => {
-                self.error = error;
-                Ok(Some(batch))
-            }
+        if batch.is_empty() {
+            let error = self.error.take();
+            return error.map_or(Ok(None), |error| Err(error_to_py(py, error)));
         }
+        Ok(Some(batch))
     }
 }
 

@@ -77,6 +77,29 @@ impl LexErrorKind {
         }
     }
 
+    /// nginx's message, as the bytes it writes: those of the file are in it as they are.
+    pub fn message(&self) -> Vec<u8> {
+        match self {
+            Self::NoDirective(byte) | Self::AfterQuote { byte, .. } => {
+                [b"unexpected \"", &[*byte][..], b"\""].concat()
+            }
+            Self::CloseInStatement { .. } | Self::UnmatchedClose => b"unexpected \"}\"".to_vec(),
+            Self::EndInStatement { .. } | Self::UnclosedQuote { .. } => {
+                b"unexpected end of file, expecting \";\" or \"}\"".to_vec()
+            }
+            Self::UnclosedBlock { .. } => b"unexpected end of file, expecting \"}\"".to_vec(),
+            Self::TooLong { head } => {
+                [b"too long parameter \"", &head[..], b"...\" started"].concat()
+            }
+            Self::TooLongQuote { quote } => [
+                b"too long parameter, probably missing terminating \"",
+                &[*quote][..],
+                b"\" character",
+            ]
+            .concat(),
+        }
+    }
+
     /// Where the thing begins that is unfinished: a statement, a quoted word, a block.
     pub fn opened_at(&self) -> Option<usize> {
         match *self {
@@ -90,36 +113,9 @@ impl LexErrorKind {
     }
 }
 
-impl fmt::Display for LexErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoDirective(byte) | Self::AfterQuote { byte, .. } => {
-                write!(f, "unexpected \"{}\"", String::from_utf8_lossy(&[*byte]))
-            }
-            Self::CloseInStatement { .. } | Self::UnmatchedClose => f.write_str("unexpected \"}\""),
-            Self::EndInStatement { .. } | Self::UnclosedQuote { .. } => {
-                f.write_str("unexpected end of file, expecting \";\" or \"}\"")
-            }
-            Self::UnclosedBlock { .. } => f.write_str("unexpected end of file, expecting \"}\""),
-            Self::TooLong { head } => {
-                write!(
-                    f,
-                    "too long parameter \"{}...\" started",
-                    String::from_utf8_lossy(head)
-                )
-            }
-            Self::TooLongQuote { quote } => write!(
-                f,
-                "too long parameter, probably missing terminating \"{}\" character",
-                char::from(*quote)
-            ),
-        }
-    }
-}
-
 impl fmt::Display for LexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind.fmt(f)
+        f.write_str(&String::from_utf8_lossy(&self.kind.message()))
     }
 }
 

@@ -1,0 +1,237 @@
+"""The lexer against nginx: the same tokens, the same accept or reject, the same words and line.
+
+Three deliberate differences, each held by a test of its own: `*_by_lua_block`, which stock nginx does not
+know, is read as OpenResty reads it; a NUL byte is refused everywhere, in a comment too; blocks nest at most
+`tree.DEPTH` deep. Everything else that is random here must agree.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nginxopt.errors import InputError
+from nginxopt.source import Source, encode
+from nginxopt.tokens import Statement, statements
+from nginxopt.tree import DEPTH, parse
+from tests.support import NGINX, Verdict, needs_nginx, nginx_test
+
+pytestmark = needs_nginx
+
+FIXTURES = [HealthCheck.function_scoped_fixture]
+NAME = "nginx.conf"
+
+
+def line_of_end(text: bytes, statement: Statement) -> int:
+    """The line nginx has read when a statement ends, which is the one it names in messages."""
+    return text.count(b"\n", 0, statement.end - 1) + 1
+
+
+def refusal(error: InputError) -> Verdict:
+    """What an `InputError` says that nginx says."""
+    message, _, line = (error.nginx or "").rpartition(f" in {NAME}:")
+    return Verdict(encode(message), int(line))
+
+
+def predict(text: bytes) -> Verdict:
+    """What nginx must say about `text`, judged by the lexer and by what events, http and types take."""
+    inside: list[str] = []
+    events = False
+    try:
+        for statement in statements(Source(NAME, text)):
+            name = statement.words[0] if statement.words else ""
+            line = line_of_end(text, statement)
+            if statement.kind == "}":
+                inside.pop()
+            elif inside[-1:] == ["types"]:
+                if statement.kind == "{":
+                    return Verdict(b'unexpected "{"', line)
+            elif statement.kind == "{" and name in ("events", "http", "types"):
+                inside.append(name)
+                events |= name == "events"
+            elif statement.kind in "{;":
+                return Verdict(b'unknown directive "%s"' % encode(name), line)
+    except InputError as error:
+        return refusal(error)
+    return Verdict(b"" if events else b'no "events" section in configuration')
+
+
+PIECES = [
+    b" ",
+    b"\n",
+    b"\r\n",
+    b"\t",
+    b";",
+    b"; ",
+    b"{",
+    b"}",
+    b'"',
+    b"'",
+    b"\\",
+    b"$",
+    b"#",
+    b")",
+    b"a",
+    b"bc",
+]
+PIECES += [
+    b"${",
+    b'"d e"',
+    b"'f;g'",
+    b"\\n",
+    b"# h\n",
+    b"a b;",
+    b"\xc3\xa4",
+    b"\xff",
+    b" i;\n",
+    b"\xef\xbb\xbf",
+]
+junk = st.lists(st.sampled_from(PIECES), max_size=24).map(b"".join)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=FIXTURES)
+@given(text=junk)
+def test_any_text(tmp_path: Path, text: bytes) -> None:
+    """nginx reads any text up to its first statement as the lexer does, or refuses it in the same words."""
+    assert nginx_test(tmp_path, text) == predict(text)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=FIXTURES)
+@given(body=junk, close=st.booleans())
+def test_any_text_in_a_block(tmp_path: Path, body: bytes, close: bool) -> None:
+    """Inside `types`, which takes any words, nginx accepts exactly the statements the lexer accepts."""
+    text = b"events{}\nhttp{types{\n" + body + (b"\n}}" if close else b"")
+    assert nginx_test(tmp_path, text) == predict(text)
+
+
+@pytest.mark.parametrize("quote", [b"", b'"', b"'", b"#"])
+@pytest.mark.parametrize("ending", [b";", b" ;", b"\n ;", b"", b";x"])
+def test_buffer(tmp_path: Path, quote: bytes, ending: bytes) -> None:
+    """Words, quoted words and comments are too long for nginx's buffer at exactly the same length."""
+    for length in range(4092, 4099):
+        closing = b"\n" if quote == b"#" else quote
+        text = b"events{} http{types{ a\n " + quote + b"w" * length + closing + ending
+        assert nginx_test(tmp_path, text) == predict(text), length
+
+
+def raw_words(text: bytes) -> list[bytes]:
+    """The ways to write `text` as a word that the lexer takes for one word, and nothing else."""
+    written = [text, b'"' + text + b'"', b"'" + text + b"'"]
+    return [word for word in written if word and read_word(word) is not None]
+
+
+def read_word(word: bytes) -> bytes | None:
+    """The value of a word as the lexer reads it; None if it is not exactly one word."""
+    try:
+        found = list(statements(Source(NAME, b"default_type " + word + b" ;")))
+    except InputError:
+        return None
+    return encode(found[0].words[1]) if len(found) == 1 and len(found[0].words) == 2 else None
+
+
+def ask(path: Path, uri: bytes) -> bytes:
+    """The Content-Type, byte for byte, of the answer of a server on a Unix socket; empty if there is none."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(10)
+        client.connect(str(path))
+        client.sendall(b"GET %s HTTP/1.0\r\n\r\n" % uri)
+        answer = b"".join(iter(lambda: client.recv(65536), b""))
+    found = re.search(rb"\r\nContent-Type: (.*)\r\nContent-Length: 1\r\n", answer, re.DOTALL)
+    assert answer.startswith(b"HTTP/1.1 200 "), answer
+    return found[1] if found else b""
+
+
+def listens(path: Path) -> bool:
+    """Whether a server takes connections on a Unix socket."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(path)) == 0
+
+
+@contextmanager
+def serving(directory: Path, locations: bytes) -> Iterator[Path]:
+    """Run one nginx process with `locations` on a Unix socket, whose path is given."""
+    assert NGINX is not None
+    path = directory / "socket"
+    path.unlink(missing_ok=True)
+    (directory / NAME).write_bytes(
+        b"daemon off; master_process off; pid nginx.pid; events{} http{ access_log off;\n"
+        b"types{} server { listen unix:%s;\n%s}}" % (bytes(path), locations)
+    )
+    command = [NGINX, "-p", str(directory), "-c", str(directory / NAME), "-g", "error_log stderr;"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        try:
+            deadline = time.monotonic() + 20
+            while not listens(path) and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.005)
+            assert process.poll() is None, process.stderr and process.stderr.read()
+            yield path
+        finally:
+            process.terminate()
+
+
+def assert_same_values(directory: Path, words: Iterable[bytes]) -> None:
+    """nginx gives every word, as it is written, the value the lexer gives it.
+
+    `default_type` takes any value literally, variables and control bytes too, and sends it with an answer.
+    """
+    words = list(words)
+    location = b"location = /%d { default_type %s ; return 200 x; }\n"
+    with serving(directory, b"".join(location % item for item in enumerate(words))) as path:
+        values = {word: ask(path, b"/%d" % number) for number, word in enumerate(words)}
+    assert values == {word: read_word(word) for word in words}
+
+
+def test_every_short_word(tmp_path: Path) -> None:
+    """Every word of up to three of the bytes that matter has the value nginx gives it, quoted or not."""
+    alphabet = [b"\\", b'"', b"'", b"$", b"{", b"}", b"n", b"t", b"#", b" "]
+    texts = (b"".join(letters) for size in range(4) for letters in itertools.product(alphabet, repeat=size))
+    words = {word for text in texts for word in raw_words(text)}
+    assert len(words) > 1500
+    assert_same_values(tmp_path, sorted(words))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=FIXTURES)
+@given(
+    texts=st.lists(st.binary(max_size=12).filter(lambda text: b"\0" not in text), min_size=20, max_size=60)
+)
+def test_words_of_any_bytes(tmp_path: Path, texts: list[bytes]) -> None:
+    """Words of any bytes but NUL have the value nginx gives them."""
+    assert_same_values(tmp_path, {word for text in texts for word in raw_words(text)})
+
+
+def test_lua_blocks_are_a_difference(tmp_path: Path) -> None:
+    """Stock nginx refuses a Lua block; it is read here, with a brace in a Lua string that would close it."""
+    text = b"events{} http { init_by_lua_block { x = '}' } }"
+    assert nginx_test(tmp_path, text) == Verdict(b'unknown directive "init_by_lua_block"', 1)
+    lua = next(directive for directive in parse(Source(NAME, text)).walk() if directive.args)
+    assert lua.args == (" x = '}' ",)
+
+
+def test_nul_is_a_difference(tmp_path: Path) -> None:
+    """nginx accepts a NUL byte in a comment; here it makes the file binary."""
+    text = b"events{} # \0\n"
+    assert nginx_test(tmp_path, text) == Verdict(b"")
+    with pytest.raises(InputError, match="binary"):
+        parse(Source(NAME, text))
+
+
+def test_depth_is_a_difference(tmp_path: Path) -> None:
+    """nginx accepts locations nested without a limit; here there is one, far beyond any real file."""
+
+    def nested(depth: int) -> bytes:
+        return b"events{} http{server{" + b"location /{" * depth + b"}" * depth + b"}}"
+
+    assert nginx_test(tmp_path, nested(DEPTH)) == Verdict(b"")
+    assert len(list(parse(Source(NAME, nested(DEPTH - 2))).walk())) == DEPTH + 1
+    with pytest.raises(InputError, match="nested"):
+        parse(Source(NAME, nested(DEPTH)))
