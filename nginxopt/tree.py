@@ -104,6 +104,10 @@ class Block:
             elif isinstance(node, Bulk):
                 yield from node
 
+    def unfolded(self) -> Iterator[Directive]:
+        """Yield the directives that stand directly in the block, and none of a `Bulk`."""
+        return (node for node in self.nodes if isinstance(node, Directive))
+
     def walk(self) -> Iterator[Directive]:
         """Yield every directive in the block and in the blocks within, in the order of the text."""
         for directive in self.directives():

@@ -75,7 +75,7 @@ _Existing = tuple[File, int, Directive]
 
 def _existing(config: Config, name: str) -> _Existing | None:
     """Return the size that the configuration sets, with the directive and its file."""
-    for directive, _ in config.walk():
+    for directive, _ in config.outline():
         if directive.name == name and len(directive.args) == 1 and directive.args[0].isdigit():
             file = next(file for file in config.files if file.source is directive.source)
             return file, int(directive.args[0]), directive
@@ -85,7 +85,7 @@ def _existing(config: Config, name: str) -> _Existing | None:
 def _after(config: Config, block: Directive | None, existing: list[_Existing]) -> tuple[File, int]:
     """Return where the include goes: behind the sizes that are set, else first in the http block."""
     if existing:
-        order = [directive for directive, _ in config.walk()]
+        order = [directive for directive, _ in config.outline()]
         file, _, last = max(existing, key=lambda found: order.index(found[2]))
         return file, last.span.end
     if block is None or block.block is None:
@@ -112,7 +112,7 @@ def _include_text(file: File, at: int, name: str) -> bytes:
 def _free_name(config: Config, stem: str) -> str:
     """Return a file name that is not taken and that no include of the configuration matches."""
     folder = os.path.dirname(config.main.path)  # noqa: PTH120
-    patterns = [str(d.args[0]) for d, _ in config.walk() if d.name == "include" and len(d.args) == 1]
+    patterns = [str(d.args[0]) for d, _ in config.outline() if d.name == "include" and len(d.args) == 1]
     for suffix in (".conf", ".maps", ".http"):
         for number in ("", *map(str, range(2, 100))):
             name = f"{stem}{number}{suffix}"

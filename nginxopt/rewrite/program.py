@@ -74,7 +74,7 @@ def is_whole(config: Config) -> bool:
 
 def http_block(config: Config) -> Directive | None:
     """Return the `http` directive of a main configuration, in whatever file it stands."""
-    for directive, parents in config.walk():
+    for directive, parents in config.outline():
         if not parents and directive.name == "http" and directive.block:
             return directive
     return None
@@ -147,23 +147,7 @@ def _reads_captures(config: Config) -> bool:
 
     A rewrite, an `if` with a regex, a regex location and a regex in a map each set them first.
     """
-    return any(_reads(directive, parents) for directive, parents in _plain(config))
-
-
-def _plain(config: Config) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-    """Walk over all directives but rewrites, without unfolding any."""
-    stack: list[tuple[Block, tuple[Directive, ...]]] = [(file.block, ()) for file in config.files]
-    for file in config.files:
-        for place in config.contexts(file):
-            stack.append((file.block, place.parents))
-    while stack:
-        block, parents = stack.pop()
-        for node in block.nodes:
-            if not isinstance(node, Directive) or node.name == "rewrite":
-                continue
-            yield node, parents
-            if node.block:
-                stack.append((node.block, (*parents, node)))
+    return any(_reads(directive, parents) for directive, parents in config.outline() if directive.name != "rewrite")
 
 
 def _reads(directive: Directive, parents: tuple[Directive, ...]) -> bool:
