@@ -29,6 +29,7 @@ NO_FILES: Mapping[str, bytes] = {}
 _TEST_SECONDS = 120.0
 _END_SECONDS = 5.0
 _POLL_SECONDS = 0.002
+_FILE_TIME = 946_684_800  # Last-Modified and ETag of a served file are the same in every run
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,6 +415,7 @@ def private_prefix(files: Mapping[str, bytes] = NO_FILES) -> Iterator[Path]:
         for path, data in files.items():
             (prefix / path).parent.mkdir(parents=True, exist_ok=True)
             (prefix / path).write_bytes(data)
+            os.utime(prefix / path, (_FILE_TIME, _FILE_TIME))
         yield prefix
 
 

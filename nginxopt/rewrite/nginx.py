@@ -163,6 +163,9 @@ class _Scene:
             at_server,
             b"location / {",
             at_location,
+            # Internal requests that start after the rules have run once: what is cached by then is stale.
+            b"error_page 418 $harness_target;",
+            b"if ($harness_target) { return 418; }",
             b'return 200 "%s";' % state,
             # Reached after a `break` in the location: does the request still have this location's
             # configuration?
@@ -175,9 +178,15 @@ class _Scene:
 
     def fixed(self) -> list[bytes]:
         """The request targets whose locations make internal requests, and two that belong to no rule."""
-        kinds = (b"error", b"try", b"try-args", b"auth", b"index/")
+        kinds = (b"through", b"error", b"try", b"try-args", b"auth", b"index/")
         numbered = [b"/-nxo/%d/%s" % (index, kind) for index in range(len(self.targets)) for kind in kinds]
         return [b"/", b"/-nxo/none", *numbered]
+
+    def maps(self) -> bytes:
+        """What the server needs in http, after all other maps: map_hash_max_size must stand before every
+        map."""
+        targets = (b"/-nxo/%d/through %s;" % pair for pair in enumerate(self.targets))
+        return b"map $uri $harness_target { volatile; %s }" % b" ".join(targets)
 
     def files(self) -> dict[str, bytes]:
         """The files below `html`: what an allowed auth_request leads to."""
@@ -220,9 +229,8 @@ class _Side:
         )
 
     def _http(self) -> bytes:
-        # After the maps: map_hash_max_size must stand before every map.
         given = (f'map $host ${name} {{ default "nxo-{name}"; }}' for name in self.variables)
-        return b"\n".join([b"include maps.conf;", *(line.encode() for line in given)])
+        return b"\n".join([b"include maps.conf;", self.scene.maps(), *(line.encode() for line in given)])
 
     def _files(self) -> dict[str, bytes]:
         return {**self.scene.files(), "rules.conf": self.rules, "maps.conf": self.maps}

@@ -7,6 +7,7 @@ paths).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -133,9 +134,16 @@ def _combined(uris: Sequence[bytes], forms: Sequence[Form], budget: int) -> Iter
 
 
 def _combination(turn: int, index: int, count: int) -> int:
-    """The plain one in the first turn; then each URI goes through the others, starting at a place of its
-    own."""
-    return 1 + (turn - 1 + index) % (count - 1) if turn else 0
+    """The plain one (0) in the first turn; then each URI goes through all others, from a start of its own.
+
+    The stride is coprime to their number, so that none comes twice, and far from its divisors, so that a few
+    turns already touch every variant and every form.
+    """
+    if not turn:
+        return 0
+    others = count - 1
+    stride = next(step for step in range(others * 5 // 8, others * 2) if math.gcd(step, others) == 1)
+    return 1 + ((turn - 1) * stride + index) % others
 
 
 def _spread(uris: Sequence[bytes], count: int) -> list[bytes]:
