@@ -54,9 +54,9 @@ def literals(seed: int, *, count: int = 12, level: str = "server") -> list[Liter
     while len(rules) < count:
         flag = draw.choice(flags)
         made = Literal(b"/" + word(draw), draw.random() < 0.15, flag, target(draw, flag, 0))
-        if (
-            b"$uri" not in made.target and b"$1" not in made.target
-        ):  # `$1` of a literal is nothing: no map value
+        # A map value cannot hold a `$` that is none of a variable; and `$1`, which is nothing after a literal
+        # rule, could be something in a map.
+        if b"$" not in made.uri and b"$uri" not in made.target and b"$1" not in made.target:
             rules.append(made)
     return rules
 
