@@ -27,7 +27,8 @@ from nginxopt.errors import InputError, MissingError
 NO_FILES: Mapping[str, bytes] = {}
 
 _TEST_SECONDS = 120.0
-_END_SECONDS = 5.0
+_END_SECONDS = 10.0
+_END_TRIES = 20
 _POLL_SECONDS = 0.002
 _FILE_TIME = 946_684_800  # Last-Modified and ETag of a served file are the same in every run
 
@@ -440,14 +441,20 @@ def _reserved_ports(count: int, avoid: bytes) -> Iterator[tuple[int, ...]]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End by pid, politely first."""
-    if process.poll() is None:
+    """End by pid, politely first.
+
+    More than once: nginx only notes a signal, and sleeps on if that happens between its look at the note and
+    its wait for events (ngx_single_process_cycle); the next signal wakes it.
+    """
+    for _ in range(_END_TRIES):
         process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(_END_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        try:
+            process.wait(_END_SECONDS / _END_TRIES)
+        except subprocess.TimeoutExpired:
+            continue
+        return
+    process.kill()
+    process.wait()
 
 
 def _user() -> bytes:

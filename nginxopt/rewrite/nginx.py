@@ -50,8 +50,7 @@ class Mismatch:
     def __str__(self) -> str:
         if self.kind == "start":
             return f"the compiled configuration does not start: {_printable(self.after)}"
-        request, _, _ = self.request.partition(b"\r\n")
-        return f"{_printable(request)}: {_summary(self.before)} became {_summary(self.after)}"
+        return f"{_asked(self.request)}: {_summary(self.before)} became {_summary(self.after)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +162,11 @@ class _Scene:
             at_server,
             b"location / {",
             at_location,
-            # Internal requests that start after the rules have run once: what is cached by then is stale.
-            b"error_page 418 $harness_target;",
+            # Internal requests that start after the rules have run once, to a URI of a rule and to one of
+            # none: what is cached or set by then is stale.
+            b"error_page 418 $harness_target; error_page 419 /-nxo/none;",
             b"if ($harness_target) { return 418; }",
+            b"if ($arg_harness) { return 419; }",
             b'return 200 "%s";' % state,
             # Reached after a `break` in the location: does the request still have this location's
             # configuration?
@@ -325,6 +326,14 @@ def _judge(
 def _why(verdict: Verdict) -> str:
     """The messages that tell the reason, without the closing line that every failed test has."""
     return "; ".join(line.removeprefix("nginx: ") for line in verdict.messages if "test failed" not in line)
+
+
+def _asked(request: bytes) -> str:
+    """The request line, and what else is special about the request."""
+    header, _, body = request.partition(b"\r\n\r\n")
+    usual = (b"Host: " + HOST, b"Connection: close")
+    parts = [line for line in [*header.split(b"\r\n"), body] if line and line not in usual]
+    return ", ".join(_printable(part) for part in parts)
 
 
 def _summary(answer: bytes) -> str:

@@ -86,6 +86,8 @@ FORMS: tuple[Form, ...] = (
     _get,
     lambda target: _get(target + b"?v=Z%41%20&w=1"),
     lambda target: _get(target + b"?"),
+    # Sends the harness around once more after the rules, with a URI that belongs to no rule.
+    lambda target: _get(target + b"?harness=again"),
     lambda target: _get(target, method=b"HEAD"),
     lambda target: _get(target, b"H%41x.test"),
     lambda target: _post(target + b"?0", b"Content-Length: 2\r\nExpect: 100-continue", b"ab"),

@@ -50,7 +50,7 @@ def literals(seed: int, *, count: int = 12, level: str = "server") -> list[Liter
     """Return random literal rules; without a `break` in a location, which has no exact form as a guard."""
     draw = random.Random(seed)
     flags = [b"permanent", b"redirect", b"last", b"implicit", *([b"break"] if level == "server" else [])]
-    rules = []
+    rules: list[Literal] = []
     while len(rules) < count:
         flag = draw.choice(flags)
         made = Literal(b"/" + word(draw), draw.random() < 0.15, flag, target(draw, flag, 0))
