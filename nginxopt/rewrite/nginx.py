@@ -95,11 +95,11 @@ def differential(
 ) -> Differential:
     """Return how the answers of a server with the rules `before` and one with `after` (and `maps`) differ.
 
-    `before` and `after` are texts as included in a server or in a location, `maps` in http. `keys` and `witnesses` are
-    decoded URIs that matter to either; `captures` makes `$1` and `$2` visible after the rules, as they
-    would be to a user who reads them there. At most `limit` requests are put to each side, within
-    `seconds`; `progress` gets the requests done and their total. Raises `InputError` in nginx's words if it
-    refuses `before`.
+    `before` and `after` are texts as included in a server or in a location, `maps` in http. `keys` and
+    `witnesses` are decoded URIs that matter to either; `captures` makes `$1` and `$2` visible after the
+    rules, as they would be to a user who reads them there. At most `limit` requests are put to each side,
+    within `seconds`; `progress` gets the requests done and their total. Raises `InputError` in nginx's words
+    if it refuses `before`.
     """
     started = time.monotonic()
     uris = [*witnesses, *keys]
