@@ -135,9 +135,10 @@ impl<'t> Map<'t> {
     }
 
     /// Whether `if ($map = $uri)` is true of nothing but its keys: each gives back itself, or `$uri` to answer every
-    /// spelling of its letters, and all else the empty string.
+    /// spelling of its letters, and all else the empty string. A `$` in any other value would be a variable's.
     pub fn is_guard(&self) -> bool {
-        self.default.is_empty() && self.rows().all(|(key, value)| value == key || value == b"$uri")
+        let gives_itself = |key: &[u8], value: &[u8]| value == key && !key.contains(&b'$');
+        self.default.is_empty() && self.rows().all(|(key, value)| value == b"$uri" || gives_itself(key, value))
     }
 }
 

@@ -28,8 +28,8 @@ pub struct Compiled<'t> {
     kept: Vec<&'t Node<'t>>,
 }
 
-/// A pattern that matches nothing.
-const NEVER: &[u8] = b"^(?!)";
+/// A pattern that matches nothing, and that PCRE2 gives up at the first byte of nearly every URI.
+const NEVER: &[u8] = b"^a(?!)";
 /// More strings than this are not listed for one rule.
 const LIMIT: usize = 4096;
 /// So many letters have few enough spellings to ask for each.

@@ -177,6 +177,9 @@ fn candidate(rule: &Rule, options: &Options) -> Result<Result<Moved, Reason>, St
         let regex = compile(text)?;
         strings.retain(|string| regex.is_match(string) == Outcome::Yes);
     }
+    if !any_case && strings.iter().any(|string| string.contains(&b'$')) {
+        return Ok(Err(Reason::DollarInKey));
+    }
     let repeats = target.path.iter().chain(target.args.iter().flatten()).any(|part| matches!(part, Part::Capture(_)));
     if repeats && any_case && pattern.captures > 0 {
         return Ok(Err(Reason::CaptureCase));

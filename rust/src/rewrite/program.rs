@@ -94,8 +94,11 @@ pub fn whole_line(bytes: &[u8], span: Range<usize>) -> (usize, usize) {
     let mut end = span.end + bytes[span.end..].iter().take_while(is_blank).count();
     let starts_line = start == 0 || bytes[start - 1] == b'\n';
     let ends_line = end == bytes.len() || bytes[end] == b'\n';
-    if !starts_line || !ends_line {
+    if !starts_line {
         return (span.start, span.end);
+    }
+    if !ends_line {
+        return (span.start, end); // what follows takes its place
     }
     end += usize::from(end < bytes.len());
     (start, end)
@@ -126,7 +129,7 @@ mod tests {
         };
         assert_eq!(line("a\n  b; \r\nc", 4..6), "  b; \r\n");
         assert_eq!(line("  b;", 2..4), "  b;");
-        assert_eq!(line("  b; # c\n", 2..4), "b;");
+        assert_eq!(line("  b; # c\n", 2..4), "b; ");
         assert_eq!(line("a; b;\n", 3..5), "b;");
     }
 }

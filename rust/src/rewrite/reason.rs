@@ -20,12 +20,13 @@ pub enum Reason {
     CaseOverlap,
     CaseTiers,
     KeyTooLong,
+    DollarInKey,
     MatchLimit,
 }
 
 impl Reason {
     /// Every reason, in the order of the documentation.
-    pub const ALL: [Reason; 18] = [
+    pub const ALL: [Reason; 19] = [
         Reason::NoFlag,
         Reason::BreakRedirect,
         Reason::Refused,
@@ -43,6 +44,7 @@ impl Reason {
         Reason::CaseOverlap,
         Reason::CaseTiers,
         Reason::KeyTooLong,
+        Reason::DollarInKey,
         Reason::MatchLimit,
     ];
 
@@ -66,6 +68,7 @@ impl Reason {
             Reason::CaseOverlap => "case-overlap",
             Reason::CaseTiers => "case-tiers",
             Reason::KeyTooLong => "key-too-long",
+            Reason::DollarInKey => "dollar-in-key",
             Reason::MatchLimit => "match-limit",
         }
     }
@@ -90,6 +93,7 @@ impl Reason {
             Reason::CaseOverlap => "an earlier rule that stays may match some spelling of it",
             Reason::CaseTiers => "too many rules differ by the case of letters alone",
             Reason::KeyTooLong => "nginx reads no parameter longer than 4,095 bytes",
+            Reason::DollarInKey => "a `$` in the value of a map starts a variable, and the guard's value is the URI",
             Reason::MatchLimit => "an earlier rule exceeds the match limit of PCRE on its URI",
         }
     }
