@@ -3,6 +3,9 @@
 `load` reads a file and what it includes into a `Config`. A file is parsed once, wherever and however often it
 is included; `Config.contexts` gives every place it stands in. Long runs of rewrites stay folded: see
 `nginxopt.tree`.
+
+nginx stops at the first error as it reads on; here a file is read to its end before its includes are, so that
+of several errors another one may be told.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Its rules are tested in the crate (`rust/tests/lexer.rs`) and on nginx (`tests/n
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from pathlib import Path
 
 import crossplane.lexer
@@ -189,3 +191,17 @@ def test_crossplanes_lexer_is_put_back(tmp_path: Path) -> None:
     path.write_text("a b;")
     parsed = crossplane.parser.parse(str(path))["config"][0]["parsed"]
     assert parsed == [{"directive": "a", "line": 1, "args": ["b"]}]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_goes_on_as_before(enabled: bool) -> None:
+    """The garbage collector, which rests during a parse, is afterwards as it was, after an error too."""
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        for text in (b"a;", b"a"):
+            with contextlib.suppress(InputError):
+                parse(Source("f", text))
+            assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
