@@ -71,7 +71,7 @@ class Options:
                 f"nginx {self.target} cannot run the result: it has no volatile maps",
                 hint=f"they came with nginx {OLDEST}; without them, answers after internal redirects change",
             )
-        if self.name is not None and (not re.fullmatch(r"[a-z_][a-z0-9_]*", self.name) or _COMPUTED.match(self.name)):
+        if self.name is not None and (not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", self.name) or _COMPUTED.match(self.name)):
             raise UsageError(
                 f"{self.name!r} cannot start the names of variables",
                 hint="small letters, digits and _; not http, arg, cookie or another that nginx computes itself",

@@ -37,13 +37,10 @@ pub struct Element {
 impl Element {
     /// `ngx_hash_key_lc` and `NGX_HASH_ELT_SIZE` of a key.
     pub fn new(key: &[u8]) -> Element {
-        let hash = key.iter().fold(0u64, |hash, byte| {
-            hash.wrapping_mul(31).wrapping_add(u64::from(byte.to_ascii_lowercase()))
-        });
-        Element {
-            hash,
-            size: (8 + (key.len() + 2).next_multiple_of(8)) as u32,
-        }
+        let hash = key
+            .iter()
+            .fold(0u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte.to_ascii_lowercase())));
+        Element { hash, size: (8 + (key.len() + 2).next_multiple_of(8)) as u32 }
     }
 }
 

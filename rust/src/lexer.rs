@@ -89,11 +89,7 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// The start, at offset `pos` in `line`, of a statement in a block whose own end is not to be read.
     pub fn at(pos: usize, line: u32) -> Self {
-        Self {
-            pos,
-            newlines: line.saturating_sub(1),
-            open: Vec::new(),
-        }
+        Self { pos, newlines: line.saturating_sub(1), open: Vec::new() }
     }
 }
 
@@ -161,11 +157,7 @@ impl<'a> Lexer<'a> {
     /// The place reached. `None` inside a statement (only a comment between its words stops there) and after an error.
     pub fn checkpoint(&self) -> Option<Checkpoint> {
         let between = (self.finished || self.words.is_empty()) && !self.failed;
-        between.then(|| Checkpoint {
-            pos: self.pos,
-            newlines: self.line - 1,
-            open: self.open.clone(),
-        })
+        between.then(|| Checkpoint { pos: self.pos, newlines: self.line - 1, open: self.open.clone() })
     }
 
     /// How many blocks are open at the place reached.
@@ -218,11 +210,7 @@ impl<'a> Lexer<'a> {
                 }
                 b';' | b'{' => {
                     self.pos += 1;
-                    if byte == b';' {
-                        Terminator::Semicolon
-                    } else {
-                        Terminator::Brace
-                    }
+                    if byte == b';' { Terminator::Semicolon } else { Terminator::Brace }
                 }
                 b'"' | b'\'' => self.quoted_word(byte)?,
                 _ => self.plain_word()?,
@@ -251,10 +239,7 @@ impl<'a> Lexer<'a> {
 
     fn end_of_file(&self) -> Result<Option<Step>, LexError> {
         if let Some(first) = self.words.first() {
-            return Err(self.error(
-                self.bytes.len(),
-                LexErrorKind::EndInStatement { start: first.start },
-            ));
+            return Err(self.error(self.bytes.len(), LexErrorKind::EndInStatement { start: first.start }));
         }
         match self.open.last() {
             Some(&open) => Err(self.error(self.bytes.len(), LexErrorKind::UnclosedBlock { open })),
@@ -264,19 +249,13 @@ impl<'a> Lexer<'a> {
 
     fn close(&mut self) -> Result<Step, LexError> {
         if let Some(first) = self.words.first() {
-            return Err(self.error(
-                self.pos,
-                LexErrorKind::CloseInStatement { start: first.start },
-            ));
+            return Err(self.error(self.pos, LexErrorKind::CloseInStatement { start: first.start }));
         }
         if self.open.pop().is_none() {
             return Err(self.error(self.pos, LexErrorKind::UnmatchedClose));
         }
         self.pos += 1;
-        Ok(Step::Close {
-            start: self.pos - 1,
-            line: self.line,
-        })
+        Ok(Step::Close { start: self.pos - 1, line: self.line })
     }
 
     fn comment(&mut self) -> Result<Step, LexError> {
@@ -284,19 +263,10 @@ impl<'a> Lexer<'a> {
         let rest = &self.bytes[start..];
         let end = start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         if end - start >= CONF_BUFFER && self.bytes.len() > start + CONF_BUFFER {
-            return Err(self.error(
-                start,
-                LexErrorKind::TooLong {
-                    head: self.head(start),
-                },
-            ));
+            return Err(self.error(start, LexErrorKind::TooLong { head: self.head(start) }));
         }
         self.pos = end;
-        Ok(Step::Comment {
-            start,
-            end,
-            line: self.line,
-        })
+        Ok(Step::Comment { start, end, line: self.line })
     }
 
     fn open_block(&mut self) -> Result<Step, LexError> {
@@ -316,13 +286,7 @@ impl<'a> Lexer<'a> {
             return Err(self.error(self.bytes.len(), LexErrorKind::UnclosedBlock { open }));
         };
         let value = &self.bytes[open + 1..close];
-        self.words.push(Word {
-            start: open,
-            end: close + 1,
-            line: self.line,
-            quoted: true,
-            value: value.into(),
-        });
+        self.words.push(Word { start: open, end: close + 1, line: self.line, quoted: true, value: value.into() });
         self.line += count_newlines(value);
         self.pos = close + 1;
         Ok(Step::Statement { end: self.pos })
@@ -435,36 +399,16 @@ impl<'a> Lexer<'a> {
 
     fn push(&mut self, start: usize, end: usize, line: u32, quote: Option<u8>, replaced: bool) {
         let bytes = self.bytes;
-        let raw = if quote.is_some() {
-            &bytes[start + 1..end - 1]
-        } else {
-            &bytes[start..end]
-        };
-        let value = if replaced {
-            Cow::Owned(unescape(raw))
-        } else {
-            Cow::Borrowed(raw)
-        };
-        self.words.push(Word {
-            start,
-            end,
-            line,
-            quoted: quote.is_some(),
-            value,
-        });
+        let raw = if quote.is_some() { &bytes[start + 1..end - 1] } else { &bytes[start..end] };
+        let value = if replaced { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) };
+        self.words.push(Word { start, end, line, quoted: quote.is_some(), value });
     }
 
     /// nginx refuses to read on when its buffer is full and still begins with the word at `start`, even one that has ended.
     fn check_buffer(&self, start: usize, line: u32) -> Result<(), LexError> {
         if self.pos == start + CONF_BUFFER && self.pos < self.bytes.len() {
-            let kind = LexErrorKind::TooLong {
-                head: self.head(start),
-            };
-            return Err(LexError {
-                offset: start,
-                line,
-                kind,
-            });
+            let kind = LexErrorKind::TooLong { head: self.head(start) };
+            return Err(LexError { offset: start, line, kind });
         }
         Ok(())
     }
@@ -475,21 +419,13 @@ impl<'a> Lexer<'a> {
         if self.bytes.len() > content + CONF_BUFFER {
             let kind = match quote {
                 Some(quote) => LexErrorKind::TooLongQuote { quote },
-                None => LexErrorKind::TooLong {
-                    head: self.head(content),
-                },
+                None => LexErrorKind::TooLong { head: self.head(content) },
             };
-            return LexError {
-                offset: start,
-                line,
-                kind,
-            };
+            return LexError { offset: start, line, kind };
         }
         let kind = match quote {
             Some(quote) => LexErrorKind::UnclosedQuote { quote, start },
-            None => LexErrorKind::EndInStatement {
-                start: self.words.first().map_or(start, |word| word.start),
-            },
+            None => LexErrorKind::EndInStatement { start: self.words.first().map_or(start, |word| word.start) },
         };
         self.error(self.bytes.len(), kind)
     }
@@ -500,11 +436,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn error(&self, offset: usize, kind: LexErrorKind) -> LexError {
-        LexError {
-            offset,
-            line: self.line,
-            kind,
-        }
+        LexError { offset, line: self.line, kind }
     }
 }
 
@@ -518,14 +450,8 @@ impl<'a> Iterator for Lexer<'a> {
         };
         let mut take_words = || std::mem::replace(&mut self.words, Vec::with_capacity(4));
         Some(Ok(match step {
-            Step::Statement { end } => Event::Statement {
-                words: take_words(),
-                end,
-            },
-            Step::Open { end } => Event::Open {
-                words: take_words(),
-                end,
-            },
+            Step::Statement { end } => Event::Statement { words: take_words(), end },
+            Step::Open { end } => Event::Open { words: take_words(), end },
             Step::Close { start, line } => Event::Close { start, line },
             Step::Comment { start, end, line } => Event::Comment { start, end, line },
         }))
@@ -545,11 +471,7 @@ fn unescape(raw: &[u8]) -> Vec<u8> {
             _ => None,
         };
         value.push(replacement.unwrap_or(*byte));
-        rest = if replacement.is_some() {
-            &tail[1..]
-        } else {
-            tail
-        };
+        rest = if replacement.is_some() { &tail[1..] } else { tail };
     }
     value
 }

@@ -66,35 +66,20 @@ impl Regex {
         let (mut code, mut offset) = (0, 0);
         // SAFETY: the pattern is valid for its length and copied; a null context means the defaults.
         let compiled = unsafe {
-            sys::pcre2_compile_8(
-                pattern.as_ptr(),
-                pattern.len(),
-                0,
-                &mut code,
-                &mut offset,
-                ptr::null_mut(),
-            )
+            sys::pcre2_compile_8(pattern.as_ptr(), pattern.len(), 0, &mut code, &mut offset, ptr::null_mut())
         };
-        NonNull::new(compiled)
-            .map(|code| Regex { code })
-            .ok_or(CompileError { code, offset })
+        NonNull::new(compiled).map(|code| Regex { code }).ok_or(CompileError { code, offset })
     }
 
     /// Whether the pattern matches somewhere in the subject.
     pub fn is_match(&self, subject: &[u8]) -> Outcome {
         // Code 0 is a match with more groups than the block has room for.
-        MATCH_BLOCK
-            .with_borrow_mut(|block| self.execute(subject, block))
-            .map_or_else(
-                |code| {
-                    if code == sys::PCRE2_ERROR_NOMATCH {
-                        Outcome::No
-                    } else {
-                        Outcome::Error(code)
-                    }
-                },
-                |_| Outcome::Yes,
-            )
+        MATCH_BLOCK.with_borrow_mut(|block| self.execute(subject, block)).map_or_else(
+            |code| {
+                if code == sys::PCRE2_ERROR_NOMATCH { Outcome::No } else { Outcome::Error(code) }
+            },
+            |_| Outcome::Yes,
+        )
     }
 
     /// The byte ranges of the whole match (first) and of each group up to the last that took part; `None` for a group
@@ -102,9 +87,7 @@ impl Regex {
     /// The error is PCRE2's negative code.
     pub fn captures(&self, subject: &[u8]) -> Result<Option<Captures>, i32> {
         // SAFETY: the code is valid; a null context means the default allocator.
-        let block = unsafe {
-            sys::pcre2_match_data_create_from_pattern_8(self.code.as_ptr(), ptr::null_mut())
-        };
+        let block = unsafe { sys::pcre2_match_data_create_from_pattern_8(self.code.as_ptr(), ptr::null_mut()) };
         let mut block = MatchBlock::own(block);
         match self.execute(subject, &mut block) {
             Ok(groups) => Ok(Some(block.captures(groups))),
@@ -160,12 +143,8 @@ impl MatchBlock {
 
     fn captures(&self, groups: usize) -> Captures {
         // SAFETY: after a match, the block holds `groups` pairs of offsets.
-        let offsets = unsafe {
-            std::slice::from_raw_parts(
-                sys::pcre2_get_ovector_pointer_8(self.0.as_ptr()),
-                2 * groups,
-            )
-        };
+        let offsets =
+            unsafe { std::slice::from_raw_parts(sys::pcre2_get_ovector_pointer_8(self.0.as_ptr()), 2 * groups) };
         let range = |pair: &[usize]| (pair[0] != usize::MAX).then(|| pair[0]..pair[1]);
         offsets.chunks_exact(2).map(range).collect()
     }
@@ -210,14 +189,8 @@ mod tests {
     #[test]
     fn captures() {
         let regex = regex(b"/(a)|/(b)(c)?(d)?");
-        assert_eq!(
-            regex.captures(b"x/b"),
-            Ok(Some(vec![Some(1..3), None, Some(2..3)]))
-        );
-        assert_eq!(
-            regex.captures(b"/a"),
-            Ok(Some(vec![Some(0..2), Some(1..2)]))
-        );
+        assert_eq!(regex.captures(b"x/b"), Ok(Some(vec![Some(1..3), None, Some(2..3)])));
+        assert_eq!(regex.captures(b"/a"), Ok(Some(vec![Some(0..2), Some(1..2)])));
         assert_eq!(regex.captures(b"/c"), Ok(None));
     }
 

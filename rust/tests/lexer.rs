@@ -11,14 +11,8 @@ fn words(text: &str) -> Vec<String> {
     let Some(Ok(Event::Statement { words, .. })) = lexer.next() else {
         panic!("no statement in {text:?}");
     };
-    assert!(
-        lexer.next().is_none(),
-        "more than one statement in {text:?}"
-    );
-    words
-        .iter()
-        .map(|word| String::from_utf8(word.value.to_vec()).expect("a text"))
-        .collect()
+    assert!(lexer.next().is_none(), "more than one statement in {text:?}");
+    words.iter().map(|word| String::from_utf8(word.value.to_vec()).expect("a text")).collect()
 }
 
 /// Kind and line of the error in `bytes`.
@@ -30,30 +24,17 @@ fn refusal(bytes: &[u8]) -> (LexErrorKind, u32) {
 /// Quotes are removed, and only the six escapes are replaced.
 #[test]
 fn values() {
-    assert_eq!(
-        words(r#"a "b c" 'd"' "" e"f;"#),
-        ["a", "b c", "d\"", "", "e\"f"]
-    );
-    assert_eq!(
-        words(r#"a\t\r\n\\\"\' "\.\x\;";"#),
-        ["a\t\r\n\\\"'", r"\.\x\;"]
-    );
+    assert_eq!(words(r#"a "b c" 'd"' "" e"f;"#), ["a", "b c", "d\"", "", "e\"f"]);
+    assert_eq!(words(r#"a\t\r\n\\\"\' "\.\x\;";"#), ["a\t\r\n\\\"'", r"\.\x\;"]);
     assert_eq!(words(r"a\ b c\;d e\{f;"), [r"a\ b", r"c\;d", r"e\{f"]);
 }
 
 /// A `{` belongs to the word after `$` only, and `}` and `#` belong to a word that has begun.
 #[test]
 fn braces_in_words() {
-    assert_eq!(
-        words("a ${b}c d$e${{f g}h i#j;"),
-        ["a", "${b}c", "d$e${{f", "g}h", "i#j"]
-    );
-    let events: Vec<_> = Lexer::new(b"a$x{b;}")
-        .map(|event| event.expect("no error"))
-        .collect();
-    assert!(
-        matches!(&events[0], Event::Open { words, end: 4 } if words[0].value.as_ref() == b"a$x")
-    );
+    assert_eq!(words("a ${b}c d$e${{f g}h i#j;"), ["a", "${b}c", "d$e${{f", "g}h", "i#j"]);
+    let events: Vec<_> = Lexer::new(b"a$x{b;}").map(|event| event.expect("no error")).collect();
+    assert!(matches!(&events[0], Event::Open { words, end: 4 } if words[0].value.as_ref() == b"a$x"));
     assert!(matches!(events[2], Event::Close { start: 6, line: 1 }));
 }
 
@@ -61,46 +42,19 @@ fn braces_in_words() {
 #[test]
 fn after_a_quote() {
     assert_eq!(words(r#"if ($a = "b");"#), ["if", "($a", "=", "b", ")"]);
-    assert_eq!(
-        refusal(b"a \"b\"c;"),
-        (
-            LexErrorKind::AfterQuote {
-                byte: b'c',
-                start: 2
-            },
-            1
-        )
-    );
+    assert_eq!(refusal(b"a \"b\"c;"), (LexErrorKind::AfterQuote { byte: b'c', start: 2 }, 1));
 }
 
 /// Spans hold the word as written, quotes included, and lines count every line feed.
 #[test]
 fn spans_and_lines() {
     let text = b"\r\nname \"a\nb\" c\\\nd # why\n e;";
-    let events: Vec<_> = Lexer::new(text)
-        .map(|event| event.expect("no error"))
-        .collect();
-    assert_eq!(
-        events[0],
-        Event::Comment {
-            start: 18,
-            end: 23,
-            line: 4
-        }
-    );
-    let Event::Statement { words, end } = &events[1] else {
-        panic!()
-    };
-    let read: Vec<_> = words
-        .iter()
-        .map(|w| (&text[w.start..w.end], w.line, w.quoted))
-        .collect();
-    let expected: [(&[u8], u32, bool); 4] = [
-        (b"name", 2, false),
-        (b"\"a\nb\"", 2, true),
-        (b"c\\\nd", 3, false),
-        (b"e", 5, false),
-    ];
+    let events: Vec<_> = Lexer::new(text).map(|event| event.expect("no error")).collect();
+    assert_eq!(events[0], Event::Comment { start: 18, end: 23, line: 4 });
+    let Event::Statement { words, end } = &events[1] else { panic!() };
+    let read: Vec<_> = words.iter().map(|w| (&text[w.start..w.end], w.line, w.quoted)).collect();
+    let expected: [(&[u8], u32, bool); 4] =
+        [(b"name", 2, false), (b"\"a\nb\"", 2, true), (b"c\\\nd", 3, false), (b"e", 5, false)];
     assert_eq!(read, expected);
     assert_eq!(*end, text.len());
 }
@@ -110,12 +64,7 @@ fn refused(text: &[u8]) -> (String, usize, Option<usize>, u32) {
     let mut lexer = Lexer::new(text);
     let error = lexer.find_map(Result::err).expect("an error");
     assert!(lexer.next().is_none(), "the lexer goes on after an error");
-    (
-        error.to_string(),
-        error.offset,
-        error.kind.opened_at(),
-        error.line,
-    )
+    (error.to_string(), error.offset, error.kind.opened_at(), error.line)
 }
 
 /// Each refusal has nginx's words and the place of what is unfinished.
@@ -151,18 +100,14 @@ fn buffer() {
         match Lexer::new(text.as_bytes()).find_map(Result::err) {
             None => true,
             Some(error) => {
-                assert!(
-                    error.to_string().starts_with("too long parameter"),
-                    "{error}"
-                );
+                assert!(error.to_string().starts_with("too long parameter"), "{error}");
                 assert_eq!(error.line, 3);
                 false
             }
         }
     };
     let longest = |prefix: &str, suffix: &str| {
-        let length =
-            (CONF_BUFFER - 8..CONF_BUFFER + 8).rfind(|&length| accepted(prefix, length, suffix));
+        let length = (CONF_BUFFER - 8..CONF_BUFFER + 8).rfind(|&length| accepted(prefix, length, suffix));
         length.expect("some length is accepted")
     };
     assert_eq!(longest("", ";"), 4095);
@@ -184,34 +129,19 @@ fn byte_order_mark() {
 fn lua_blocks() {
     let body = " if a then b{ c = '}' } end -- }\n --[[ } ]] d = [=[ }]] ]=] e = t[u[1]] it's \n";
     let text = format!("content_by_lua_block {{{body}}} set_by_lua_block $x {{}} a;");
-    let events: Vec<_> = Lexer::new(text.as_bytes())
-        .map(|event| event.expect("no error"))
-        .collect();
+    let events: Vec<_> = Lexer::new(text.as_bytes()).map(|event| event.expect("no error")).collect();
     assert_eq!(events.len(), 3);
-    let Event::Statement { words, end } = &events[0] else {
-        panic!()
-    };
-    assert_eq!(
-        (words.len(), words[1].value.as_ref(), words[1].quoted),
-        (2, body.as_bytes(), true)
-    );
-    assert_eq!(
-        (text.as_bytes()[words[1].start], words[1].end),
-        (b'{', *end)
-    );
+    let Event::Statement { words, end } = &events[0] else { panic!() };
+    assert_eq!((words.len(), words[1].value.as_ref(), words[1].quoted), (2, body.as_bytes(), true));
+    assert_eq!((text.as_bytes()[words[1].start], words[1].end), (b'{', *end));
     assert!(matches!(&events[2], Event::Statement { words, .. } if words[0].line == 3));
 }
 
 /// A value is borrowed from the file unless an escape was replaced in it.
 #[test]
 fn values_are_borrowed() {
-    let Some(Ok(Event::Statement { words, .. })) = Lexer::new(br"a '\.b' c\\d;").next() else {
-        panic!()
-    };
-    let owned: Vec<_> = words
-        .iter()
-        .map(|word| matches!(word.value, std::borrow::Cow::Owned(_)))
-        .collect();
+    let Some(Ok(Event::Statement { words, .. })) = Lexer::new(br"a '\.b' c\\d;").next() else { panic!() };
+    let owned: Vec<_> = words.iter().map(|word| matches!(word.value, std::borrow::Cow::Owned(_))).collect();
     assert_eq!(owned, [false, false, true]);
 }
 
@@ -265,32 +195,13 @@ fn long_runs_are_folded() {
     let text = b"location / {\n # a\n rewrite a b;\n # c\n rewrite c # d\n e;\n # f\n set $a b; }\nrewrite g h;";
     let read = |least| {
         let items = Folding::new(text, least, Checkpoint::default());
-        items
-            .map(|item| item.expect("no error"))
-            .collect::<Vec<_>>()
+        items.map(|item| item.expect("no error")).collect::<Vec<_>>()
     };
     let folded = read(2);
     assert_eq!(folded.len(), 7);
-    assert_eq!(
-        folded[2],
-        Item::Bulk(Bulk {
-            start: 19,
-            end: 55,
-            line: 3,
-            count: 2
-        })
-    );
-    assert!(matches!(
-        folded[3],
-        Item::Event(Event::Comment {
-            start: 57,
-            line: 7,
-            ..
-        })
-    ));
-    let events: Vec<_> = Lexer::new(text)
-        .map(|event| Item::Event(event.expect("no error")))
-        .collect();
+    assert_eq!(folded[2], Item::Bulk(Bulk { start: 19, end: 55, line: 3, count: 2 }));
+    assert!(matches!(folded[3], Item::Event(Event::Comment { start: 57, line: 7, .. })));
+    let events: Vec<_> = Lexer::new(text).map(|event| Item::Event(event.expect("no error"))).collect();
     assert_eq!(read(3), events);
     assert_eq!(read(0), events);
 }

@@ -6,9 +6,7 @@
 mod random;
 
 use nginxopt_native::first_match::{First, FirstMatch};
-use nginxopt_native::language::{
-    Finite, Limits, Question, Verdict, Witness, finite, finite_spelled, verdict, witness,
-};
+use nginxopt_native::language::{Finite, Limits, Question, Verdict, Witness, finite, finite_spelled, verdict, witness};
 use nginxopt_native::pcre::{Outcome, Regex};
 use nginxopt_native::syntax::{Hir, Pattern, Readings, Translation, parse, read_as};
 use random::{Random, all_strings, rounds};
@@ -16,21 +14,13 @@ use regex_automata::meta;
 
 /// A matcher of a translation; `None` if it is too large to be built.
 fn matcher(translation: &Translation) -> Option<meta::Regex> {
-    let config = meta::Config::new()
-        .utf8_empty(false)
-        .nfa_size_limit(Some(4 << 20));
-    meta::Builder::new()
-        .configure(config)
-        .build_from_hir(&translation.hir)
-        .ok()
+    let config = meta::Config::new().utf8_empty(false).nfa_size_limit(Some(4 << 20));
+    meta::Builder::new().configure(config).build_from_hir(&translation.hir).ok()
 }
 
 /// A pattern that both PCRE2 and the parser take.
 fn both(text: &str) -> Option<(Regex, Pattern)> {
-    Some((
-        Regex::new(text.as_bytes()).ok()?,
-        parse(text.as_bytes()).ok()?,
-    ))
+    Some((Regex::new(text.as_bytes()).ok()?, parse(text.as_bytes()).ok()?))
 }
 
 fn random_pattern(random: &mut Random) -> String {
@@ -56,14 +46,7 @@ fn group_count(text: &str) -> u32 {
     // SAFETY: the text is valid for its length, and the number is what PCRE2 writes for this question.
     unsafe {
         let null = std::ptr::null_mut;
-        let compiled = pcre2_sys::pcre2_compile_8(
-            text.as_ptr(),
-            text.len(),
-            0,
-            &mut code,
-            &mut offset,
-            null(),
-        );
+        let compiled = pcre2_sys::pcre2_compile_8(text.as_ptr(), text.len(), 0, &mut code, &mut offset, null());
         assert!(!compiled.is_null(), "{text:?}");
         let into = (&raw mut count).cast();
         pcre2_sys::pcre2_pattern_info_8(compiled, pcre2_sys::PCRE2_INFO_CAPTURECOUNT, into);
@@ -104,10 +87,7 @@ fn translations() {
             matched += u64::from(expected);
         }
     }
-    assert!(
-        exact * 2 > patterns && matched * 10 > compared,
-        "{patterns} {exact} {compared} {matched}"
-    );
+    assert!(exact * 2 > patterns && matched * 10 > compared, "{patterns} {exact} {compared} {matched}");
     println!("{compared} comparisons, {matched} matches; {patterns} patterns, {exact} exact");
 }
 
@@ -128,17 +108,12 @@ fn folded_translations() {
         };
         for _ in 0..4 {
             let subject = random::subject(&mut random, &text);
-            let answers: Option<Vec<bool>> = case_variants(&subject)
-                .iter()
-                .map(|variant| answer(&regex, variant))
-                .collect();
+            let answers: Option<Vec<bool>> =
+                case_variants(&subject).iter().map(|variant| answer(&regex, variant)).collect();
             let Some(answers) = answers else { continue };
             let expected = answers.contains(&true);
             let found = automaton.is_match(&subject);
-            assert!(
-                found == expected || found && !translation.exact,
-                "{text:?} on {subject:?}"
-            );
+            assert!(found == expected || found && !translation.exact, "{text:?} on {subject:?}");
             compared += 1;
         }
     }
@@ -150,21 +125,9 @@ fn folded_translations() {
 fn case_variants(string: &[u8]) -> Vec<Vec<u8>> {
     string.iter().fold(vec![Vec::new()], |variants, byte| {
         let cases = [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
-        let cases = if cases[0] == cases[1] {
-            &cases[..1]
-        } else {
-            &cases[..]
-        };
-        let longer = |variant: &Vec<u8>| {
-            cases
-                .iter()
-                .map(|case| [variant, &[*case][..]].concat())
-                .collect()
-        };
-        variants
-            .iter()
-            .flat_map(|variant: &Vec<u8>| -> Vec<Vec<u8>> { longer(variant) })
-            .collect()
+        let cases = if cases[0] == cases[1] { &cases[..1] } else { &cases[..] };
+        let longer = |variant: &Vec<u8>| cases.iter().map(|case| [variant, &[*case][..]].concat()).collect();
+        variants.iter().flat_map(|variant: &Vec<u8>| -> Vec<Vec<u8>> { longer(variant) }).collect()
     })
 }
 
@@ -175,11 +138,7 @@ fn finite_languages() {
     let universe = all_strings("", b"/abA.\n", 5);
     let (mut languages, mut compared) = (0u64, 0u64);
     for _ in 0..rounds(4_000) {
-        let text = if random.one_in(2) {
-            random::rule(&mut random)
-        } else {
-            random::pattern(&mut random)
-        };
+        let text = if random.one_in(2) { random::rule(&mut random) } else { random::pattern(&mut random) };
         let Some((regex, pattern)) = both(&text) else {
             continue;
         };
@@ -189,11 +148,7 @@ fn finite_languages() {
         };
         languages += 1;
         let listed = |string: &[u8]| {
-            if any_case {
-                strings.contains(&string.to_ascii_lowercase())
-            } else {
-                strings.iter().any(|s| s == string)
-            }
+            if any_case { strings.contains(&string.to_ascii_lowercase()) } else { strings.iter().any(|s| s == string) }
         };
         for string in universe.iter().step_by(1 + random.below(7)) {
             let expected = answer(&regex, string).expect("no match limit on short strings");
@@ -202,14 +157,9 @@ fn finite_languages() {
         }
         if has_only_ends(&translation) {
             for string in &strings {
-                let variants = if any_case {
-                    vec![string.clone(), string.to_ascii_uppercase()]
-                } else {
-                    vec![string.clone()]
-                };
-                let matched = variants
-                    .iter()
-                    .all(|variant| regex.is_match(variant) == Outcome::Yes);
+                let variants =
+                    if any_case { vec![string.clone(), string.to_ascii_uppercase()] } else { vec![string.clone()] };
+                let matched = variants.iter().all(|variant| regex.is_match(variant) == Outcome::Yes);
                 assert!(matched, "{text:?} has {string:?}");
             }
         }
@@ -223,19 +173,12 @@ fn finite_languages() {
 fn has_only_ends(translation: &Translation) -> bool {
     use regex_syntax::hir::Look;
     let looks = translation.hir.properties().look_set();
-    translation.exact
-        && looks
-            .iter()
-            .all(|look| matches!(look, Look::Start | Look::End))
+    translation.exact && looks.iter().all(|look| matches!(look, Look::Start | Look::End))
 }
 
 /// Spelled out, the list has each string once, and folds to the other list.
 fn assert_spelled(hir: &Hir, strings: &[Vec<u8>], any_case: bool) {
-    let Finite::Strings {
-        strings: mut spelled,
-        any_case: false,
-    } = finite_spelled(hir, 100_000)
-    else {
+    let Finite::Strings { strings: mut spelled, any_case: false } = finite_spelled(hir, 100_000) else {
         return;
     };
     let count = spelled.len();
@@ -243,9 +186,7 @@ fn assert_spelled(hir: &Hir, strings: &[Vec<u8>], any_case: bool) {
     spelled.dedup();
     assert_eq!(spelled.len(), count);
     if any_case {
-        spelled
-            .iter_mut()
-            .for_each(|string| string.make_ascii_lowercase());
+        spelled.iter_mut().for_each(|string| string.make_ascii_lowercase());
         spelled.sort();
         spelled.dedup();
     }
@@ -273,11 +214,7 @@ fn exact_rule(random: &mut Random) -> Rule {
         };
         let translation = pattern.translate();
         if translation.exact {
-            return Rule {
-                text,
-                regex,
-                translation,
-            };
+            return Rule { text, regex, translation };
         }
     }
 }
@@ -292,28 +229,16 @@ fn witnesses() {
         let (rule, other) = (exact_rule(&mut random), exact_rule(&mut random));
         let question = *random.pick(&[Question::Outside, Question::Inside]);
         let inside = question == Question::Inside;
-        let is_answer = |uri: &[u8]| {
-            answer(&rule.regex, uri) == Some(true) && answer(&other.regex, uri) == Some(inside)
-        };
+        let is_answer =
+            |uri: &[u8]| answer(&rule.regex, uri) == Some(true) && answer(&other.regex, uri) == Some(inside);
         let shortest = universe.iter().find(|uri| is_answer(uri));
         let name = format!("{question:?} {:?} {:?}", rule.text, other.text);
-        match witness(
-            question,
-            &rule.translation.hir,
-            &[&other.translation.hir],
-            &Limits::default(),
-        ) {
+        match witness(question, &rule.translation.hir, &[&other.translation.hir], &Limits::default()) {
             Witness::Found(uri) => {
                 found += 1;
                 assert!(is_answer(&uri), "{name}: {uri:?}");
-                assert!(
-                    uri.starts_with(b"/") && !uri.contains(&0),
-                    "{name}: {uri:?}"
-                );
-                assert!(
-                    shortest.is_none_or(|shortest| uri.len() <= shortest.len()),
-                    "{name}: {uri:?}"
-                );
+                assert!(uri.starts_with(b"/") && !uri.contains(&0), "{name}: {uri:?}");
+                assert!(shortest.is_none_or(|shortest| uri.len() <= shortest.len()), "{name}: {uri:?}");
             }
             Witness::Nothing => {
                 nothing += 1;
@@ -322,20 +247,14 @@ fn witnesses() {
             Witness::Unknown => unknown += 1,
         }
     }
-    assert!(
-        found > 100 && nothing > 100 && unknown * 20 < found,
-        "{found} {nothing} {unknown}"
-    );
+    assert!(found > 100 && nothing > 100 && unknown * 20 < found, "{found} {nothing} {unknown}");
     println!("{found} witnesses, {nothing} proofs of none, {unknown} unknown");
 }
 
 /// The first of some patterns by a plain loop.
 fn first_by_loop(regexes: &[Result<Regex, i32>], subject: &[u8]) -> First {
     for (index, regex) in regexes.iter().enumerate() {
-        match regex.as_ref().map_or_else(
-            |code| Outcome::Error(*code),
-            |regex| regex.is_match(subject),
-        ) {
+        match regex.as_ref().map_or_else(|code| Outcome::Error(*code), |regex| regex.is_match(subject)) {
             Outcome::Yes => return First::Match(index),
             Outcome::No => {}
             Outcome::Error(code) => return First::Error(index, code),
@@ -353,44 +272,24 @@ fn dead_rules() {
     for _ in 0..rounds(400) {
         let texts: Vec<String> = (0..5).map(|_| random_pattern(&mut random)).collect();
         let patterns: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-        let regexes: Vec<_> = patterns
-            .iter()
-            .map(|text| Regex::new(text).map_err(|error| error.code))
-            .collect();
-        let languages: Vec<_> = patterns
-            .iter()
-            .map(|text| Some(parse(text).ok()?.translate()))
-            .collect();
+        let regexes: Vec<_> = patterns.iter().map(|text| Regex::new(text).map_err(|error| error.code)).collect();
+        let languages: Vec<_> = patterns.iter().map(|text| Some(parse(text).ok()?.translate())).collect();
         let index = FirstMatch::new(&patterns).unwrap();
         for rule in 0..patterns.len() {
             if regexes[..=rule].iter().any(Result::is_err) {
                 break;
             }
-            match verdict(
-                rule,
-                &languages,
-                |uri| index.first(uri, rule + 1),
-                &Limits::default(),
-            ) {
+            match verdict(rule, &languages, |uri| index.first(uri, rule + 1), &Limits::default()) {
                 Verdict::Live(uri) => {
                     live += 1;
-                    assert_eq!(
-                        first_by_loop(&regexes[..=rule], &uri),
-                        First::Match(rule),
-                        "{texts:?} {uri:?}"
-                    );
+                    assert_eq!(first_by_loop(&regexes[..=rule], &uri), First::Match(rule), "{texts:?} {uri:?}");
                 }
                 Verdict::Dead { by, example } => {
                     dead += 1;
-                    let reaches = |uri: &&Vec<u8>| {
-                        first_by_loop(&regexes[..=rule], uri) == First::Match(rule)
-                    };
+                    let reaches = |uri: &&Vec<u8>| first_by_loop(&regexes[..=rule], uri) == First::Match(rule);
                     assert_eq!(universe.iter().find(reaches), None, "{texts:?} {rule}");
                     let taken = by.first().map_or(First::None, |&cover| First::Match(cover));
-                    assert!(
-                        example.is_empty() || index.first(&example, rule) == taken,
-                        "{texts:?} {rule}"
-                    );
+                    assert!(example.is_empty() || index.first(&example, rule) == taken, "{texts:?} {rule}");
                 }
                 Verdict::Unknown => unknown += 1,
             }
@@ -406,30 +305,18 @@ fn first_matches() {
     let mut random = Random::new(6);
     let mut compared = 0u64;
     for _ in 0..rounds(1_500) {
-        let texts: Vec<String> = (0..1 + random.below(12))
-            .map(|_| random_pattern(&mut random))
-            .collect();
+        let texts: Vec<String> = (0..1 + random.below(12)).map(|_| random_pattern(&mut random)).collect();
         let patterns: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-        let regexes: Vec<_> = patterns
-            .iter()
-            .map(|text| Regex::new(text).map_err(|error| error.code))
-            .collect();
+        let regexes: Vec<_> = patterns.iter().map(|text| Regex::new(text).map_err(|error| error.code)).collect();
         let index = FirstMatch::new(&patterns).unwrap();
         // A pattern that PCRE2 does not take is an error only where it is asked, and none is in a running nginx.
-        let limit = regexes
-            .iter()
-            .position(Result::is_err)
-            .unwrap_or(regexes.len());
+        let limit = regexes.iter().position(Result::is_err).unwrap_or(regexes.len());
         for _ in 0..24 {
             let near = random.pick(&texts).clone();
             let subject = random::subject(&mut random, &near);
             let limit = random.below(limit + 1);
             let expected = first_by_loop(&regexes[..limit], &subject);
-            assert_eq!(
-                index.first(&subject, limit),
-                expected,
-                "{texts:?} {subject:?}"
-            );
+            assert_eq!(index.first(&subject, limit), expected, "{texts:?} {subject:?}");
             compared += 1;
         }
     }
@@ -442,41 +329,21 @@ fn match_limits() {
     let mut random = Random::new(7);
     let mut errors = 0u64;
     for _ in 0..rounds(40) {
-        let inner = *random.pick(&[
-            "a+",
-            "(a|a)*",
-            "a?a?",
-            "(a*b?)",
-            "[ab]+",
-            "(?:a|ab)",
-            "(.*)a(.*)",
-            ".*.*.*",
-        ]);
+        let inner = *random.pick(&["a+", "(a|a)*", "a?a?", "(a*b?)", "[ab]+", "(?:a|ab)", "(.*)a(.*)", ".*.*.*"]);
         let outer = *random.pick(&["*", "+", "{40}", ""]);
         let end = *random.pick(&["[^x]foo", "[!?]$", "(foo|bar)", "$"]);
-        let text = format!(
-            "{}({inner}){outer}{end}",
-            random.pick(&["^/", "/", "^/foo", ""])
-        );
+        let text = format!("{}({inner}){outer}{end}", random.pick(&["^/", "/", "^/foo", ""]));
         let regex = Regex::new(text.as_bytes()).expect("a pattern that PCRE2 takes");
         let index = FirstMatch::new(&[text.as_bytes()]).unwrap();
         let filler = *random.pick(&["a", "ab", "a/"]);
-        let subject = format!(
-            "/{}{}",
-            filler.repeat(10 + random.below(30)),
-            random.pick(&["oof", "r", "", "!x"])
-        );
+        let subject = format!("/{}{}", filler.repeat(10 + random.below(30)), random.pick(&["oof", "r", "", "!x"]));
         let expected = match regex.is_match(subject.as_bytes()) {
             Outcome::Yes => First::Match(0),
             Outcome::No => First::None,
             Outcome::Error(code) => First::Error(0, code),
         };
         errors += u64::from(matches!(expected, First::Error(..)));
-        assert_eq!(
-            index.first(subject.as_bytes(), 1),
-            expected,
-            "{text:?} {subject:?}"
-        );
+        assert_eq!(index.first(subject.as_bytes(), 1), expected, "{text:?} {subject:?}");
     }
     assert!(errors > 0);
     println!("{errors} match limits");
@@ -500,16 +367,10 @@ fn declared_readings() {
             drop_newline_twins: which == 3,
         };
         let read = read_as(text.as_bytes(), &readings).expect("a pattern that is read");
-        let expected = if which == 0 {
-            Some(format!("(?i){text}").into_bytes())
-        } else {
-            read.clone()
-        };
+        let expected = if which == 0 { Some(format!("(?i){text}").into_bytes()) } else { read.clone() };
         changed += u64::from(read.is_some());
-        let compile = |text: &Option<Vec<u8>>| {
-            text.as_ref()
-                .map(|text| Regex::new(text).expect("a reading is a pattern"))
-        };
+        let compile =
+            |text: &Option<Vec<u8>>| text.as_ref().map(|text| Regex::new(text).expect("a reading is a pattern"));
         let (read, expected) = (compile(&read), compile(&expected));
         for _ in 0..8 {
             let subject = random::subject(&mut random, &text);
@@ -520,11 +381,7 @@ fn declared_readings() {
                 3 if subject.last() != Some(&b'\n') => now == as_is,
                 _ => now <= as_is,
             };
-            assert!(
-                holds,
-                "{text:?} {readings:?} on {:?}",
-                subject.escape_ascii().to_string()
-            );
+            assert!(holds, "{text:?} {readings:?} on {:?}", subject.escape_ascii().to_string());
         }
     }
     assert!(changed > 1_000);

@@ -19,19 +19,13 @@ pyo3::create_exception!(
     "A file cannot be read: (kind, nginx's message, offset, line, offset of what is unfinished or None)."
 );
 
-fn error_to_py(py: Python<'_>, error: lexer::LexError) -> PyErr {
+pub(super) fn error_to_py(py: Python<'_>, error: lexer::LexError) -> PyErr {
     let message = match text_to_py(py, &error.kind.message()) {
         Ok(message) => message.unbind(),
         Err(error) => return error,
     };
     let opened_at = error.kind.opened_at();
-    LexError::new_err((
-        error.kind.name(),
-        message,
-        error.offset,
-        error.line,
-        opened_at,
-    ))
+    LexError::new_err((error.kind.name(), message, error.offset, error.line, opened_at))
 }
 
 /// Text, start, end, line, whether quoted.
@@ -58,13 +52,7 @@ impl Events {
     fn new(bytes: PyBackedBytes, fold: usize, start: usize, end: Option<usize>, line: u32) -> Self {
         let end = end.unwrap_or(bytes.len()).min(bytes.len());
         let next = (start <= end).then(|| Checkpoint::at(start, line));
-        Self {
-            bytes,
-            end,
-            fold,
-            next,
-            error: None,
-        }
+        Self { bytes, end, fold, next, error: None }
     }
 
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -82,10 +70,7 @@ impl Events {
         let (items, next, error) = py.detach(|| read_batch(bytes, self.fold, from));
         self.next = next;
         self.error = error;
-        let batch: Vec<_> = items
-            .into_iter()
-            .map(|item| event_to_py(py, bytes, item))
-            .collect::<PyResult<_>>()?;
+        let batch: Vec<_> = items.into_iter().map(|item| event_to_py(py, bytes, item)).collect::<PyResult<_>>()?;
         if batch.is_empty() {
             let error = self.error.take();
             return error.map_or(Ok(None), |error| Err(error_to_py(py, error)));
@@ -115,39 +100,17 @@ fn read_batch(bytes: &[u8], fold: usize, from: Checkpoint) -> Batch<'_> {
 }
 
 fn event_to_py<'py>(py: Python<'py>, bytes: &[u8], item: Item<'_>) -> PyResult<PyEvent<'py>> {
-    let words_to_py = |words: Vec<Word<'_>>| {
-        words
-            .into_iter()
-            .map(|word| word_to_py(py, word))
-            .collect::<PyResult<_>>()
-    };
+    let words_to_py =
+        |words: Vec<Word<'_>>| words.into_iter().map(|word| word_to_py(py, word)).collect::<PyResult<_>>();
     Ok(match item {
-        Item::Event(Event::Statement { words, end }) => (
-            ";",
-            words[0].start,
-            end,
-            words[0].line,
-            0,
-            words_to_py(words)?,
-        ),
-        Item::Event(Event::Open { words, end }) => (
-            "{",
-            words[0].start,
-            end,
-            words[0].line,
-            0,
-            words_to_py(words)?,
-        ),
+        Item::Event(Event::Statement { words, end }) => {
+            (";", words[0].start, end, words[0].line, 0, words_to_py(words)?)
+        }
+        Item::Event(Event::Open { words, end }) => ("{", words[0].start, end, words[0].line, 0, words_to_py(words)?),
         Item::Event(Event::Close { start, line }) => ("}", start, start + 1, line, 0, Vec::new()),
         Item::Event(Event::Comment { start, end, line }) => {
             let value = Cow::Borrowed(&bytes[start..end]);
-            let word = Word {
-                start,
-                end,
-                line,
-                quoted: false,
-                value,
-            };
+            let word = Word { start, end, line, quoted: false, value };
             ("#", start, end, line, 0, vec![word_to_py(py, word)?])
         }
         Item::Bulk(bulk) => ("*", bulk.start, bulk.end, bulk.line, bulk.count, Vec::new()),
@@ -155,13 +118,7 @@ fn event_to_py<'py>(py: Python<'py>, bytes: &[u8], item: Item<'_>) -> PyResult<P
 }
 
 fn word_to_py<'py>(py: Python<'py>, word: Word<'_>) -> PyResult<PyWord<'py>> {
-    Ok((
-        text_to_py(py, &word.value)?,
-        word.start,
-        word.end,
-        word.line,
-        word.quoted,
-    ))
+    Ok((text_to_py(py, &word.value)?, word.start, word.end, word.line, word.quoted))
 }
 
 /// UTF-8 with `surrogateescape`, so that any bytes survive.

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::border::lexer::error_to_py;
 use crate::hash;
 use crate::lexer;
 use crate::rewrite::emit::{self, Args, Map};
@@ -84,7 +85,7 @@ pub fn compile_rewrites(
     let options = plan::Options { level: read_level(level)?, captures_matter, readings: readings.into(), bound };
     let sections: Vec<Vec<Range<usize>>> =
         sections.into_iter().map(|section| section.into_iter().map(|(start, end)| start..end).collect()).collect();
-    let (runs, barriers) = py.detach(|| compile(bytes, &sections, &options))?;
+    let (runs, barriers) = py.detach(|| compile(bytes, &sections, &options)).map_err(|failed| failed.into_py(py))?;
     let runs = runs.into_iter().map(|run| Py::new(py, run)).collect::<PyResult<_>>()?;
     Ok(Program { runs, barriers })
 }
@@ -103,10 +104,10 @@ enum Failed {
     Pattern(Range<usize>, String),
 }
 
-impl From<Failed> for PyErr {
-    fn from(failed: Failed) -> PyErr {
-        match failed {
-            Failed::Lexer(error) => error.into(),
+impl Failed {
+    fn into_py(self, py: Python<'_>) -> PyErr {
+        match self {
+            Failed::Lexer(error) => error_to_py(py, error),
             Failed::Pattern(span, message) => PatternError::new_err((span.start, span.end, message)),
         }
     }
@@ -114,7 +115,11 @@ impl From<Failed> for PyErr {
 
 type Barriers = Vec<(usize, usize, &'static str)>;
 
-fn compile(bytes: &[u8], sections: &[Vec<Range<usize>>], options: &plan::Options) -> Result<(Vec<Run>, Barriers), Failed> {
+fn compile(
+    bytes: &[u8],
+    sections: &[Vec<Range<usize>>],
+    options: &plan::Options,
+) -> Result<(Vec<Run>, Barriers), Failed> {
     let program = program::read(bytes, sections).map_err(Failed::Lexer)?;
     let barriers =
         program.barriers.iter().map(|barrier| (barrier.span.start, barrier.span.end, barrier.reason.code())).collect();

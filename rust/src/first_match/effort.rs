@@ -46,32 +46,14 @@ struct Effort {
 /// `rounds`: how many rounds an unbounded repetition can make beyond its least number.
 fn effort(ast: &Ast, rounds: f64) -> Effort {
     match ast {
-        Ast::Concat(items) => items.iter().fold(
-            Effort {
-                ways: 1.0,
-                calls: 1.0,
-            },
-            |before, item| {
-                let item = effort(item, rounds);
-                Effort {
-                    ways: before.ways * item.ways,
-                    calls: before.calls + before.ways * item.calls,
-                }
-            },
-        ),
-        Ast::Alternation(branches) => branches.iter().fold(
-            Effort {
-                ways: 0.0,
-                calls: 1.0,
-            },
-            |before, branch| {
-                let branch = effort(branch, rounds);
-                Effort {
-                    ways: before.ways + branch.ways,
-                    calls: before.calls + branch.calls,
-                }
-            },
-        ),
+        Ast::Concat(items) => items.iter().fold(Effort { ways: 1.0, calls: 1.0 }, |before, item| {
+            let item = effort(item, rounds);
+            Effort { ways: before.ways * item.ways, calls: before.calls + before.ways * item.calls }
+        }),
+        Ast::Alternation(branches) => branches.iter().fold(Effort { ways: 0.0, calls: 1.0 }, |before, branch| {
+            let branch = effort(branch, rounds);
+            Effort { ways: before.ways + branch.ways, calls: before.calls + branch.calls }
+        }),
         Ast::Repeat { min, max, sub, .. } => {
             let min = f64::from(*min);
             let most = max.map_or(min + rounds, f64::from);
@@ -79,31 +61,19 @@ fn effort(ast: &Ast, rounds: f64) -> Effort {
         }
         Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => {
             let sub = effort(sub, rounds);
-            Effort {
-                calls: sub.calls + 1.0,
-                ..sub
-            }
+            Effort { calls: sub.calls + 1.0, ..sub }
         }
-        _ => Effort {
-            ways: 1.0,
-            calls: 1.0,
-        },
+        _ => Effort { ways: 1.0, calls: 1.0 },
     }
 }
 
 fn repeated(round: Effort, min: f64, max: f64) -> Effort {
     if round.ways <= 1.0 {
-        return Effort {
-            ways: max - min + 1.0,
-            calls: (max + 1.0) * (round.calls + 1.0),
-        };
+        return Effort { ways: max - min + 1.0, calls: (max + 1.0) * (round.calls + 1.0) };
     }
     // Fewer than ways^0 + ... + ways^max.
     let ways = round.ways.powf(max) * round.ways / (round.ways - 1.0);
-    Effort {
-        ways,
-        calls: ways * (round.calls + 1.0),
-    }
+    Effort { ways, calls: ways * (round.calls + 1.0) }
 }
 
 #[cfg(test)]
@@ -113,10 +83,7 @@ mod tests {
     use crate::syntax::parse;
 
     fn longest(pattern: &str) -> usize {
-        whole(
-            &parse(pattern.as_bytes()).unwrap().ast,
-            pattern.starts_with('^'),
-        )
+        whole(&parse(pattern.as_bytes()).unwrap().ast, pattern.starts_with('^'))
     }
 
     /// What can blow up is never skipped; a polynomial is up to some length.
@@ -133,12 +100,7 @@ mod tests {
     /// Within the length, PCRE2 does not give up on what makes it try the most. (A class at the end, since a last byte is looked for first.)
     #[test]
     fn pcre_agrees() {
-        for pattern in [
-            "^/(.*)/(.*)/(.*)[!?]",
-            "(.*)a(.*)[!?]",
-            "^(.*)(.*)(.*)(.*)[!?]",
-            "(a?)(a*)(a*)[!?]",
-        ] {
+        for pattern in ["^/(.*)/(.*)/(.*)[!?]", "(.*)a(.*)[!?]", "^(.*)(.*)(.*)(.*)[!?]", "(a?)(a*)(a*)[!?]"] {
             let regex = Regex::new(pattern.as_bytes()).unwrap();
             for filler in [b'/', b'a'] {
                 let mut subject = vec![filler; longest(pattern)];

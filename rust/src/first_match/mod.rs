@@ -35,11 +35,7 @@ pub struct TooManyLiterals(aho_corasick::BuildError);
 
 impl fmt::Display for TooManyLiterals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the patterns hold too many literals for an index: {}",
-            self.0
-        )
+        write!(f, "the patterns hold too many literals for an index: {}", self.0)
     }
 }
 
@@ -82,9 +78,7 @@ impl FirstMatch {
                 continue;
             };
             match need {
-                Need::Prefix(found) => {
-                    prefixes.extend(found.into_iter().map(|prefix| (prefix, index)))
-                }
+                Need::Prefix(found) => prefixes.extend(found.into_iter().map(|prefix| (prefix, index))),
                 Need::Literal(found) => {
                     owners.extend(found.iter().map(|_| index));
                     literals.extend(found);
@@ -120,10 +114,7 @@ impl FirstMatch {
                 (Some(_), None) => found.next(),
                 _ => always.next(),
             };
-            let Some(index) = next
-                .map(|index| index as usize)
-                .filter(|&index| index < limit)
-            else {
+            let Some(index) = next.map(|index| index as usize).filter(|&index| index < limit) else {
                 return First::None;
             };
             match self.ask(index, subject) {
@@ -147,10 +138,7 @@ impl FirstMatch {
             let hits = literals.find_overlapping_iter(subject);
             hits.for_each(|hit| add(self.owners[hit.pattern().as_usize()]));
         }
-        let not_skipped = self
-            .not_for_longer
-            .iter()
-            .take_while(|(longest, _)| *longest < subject.len());
+        let not_skipped = self.not_for_longer.iter().take_while(|(longest, _)| *longest < subject.len());
         not_skipped.for_each(|&(_, index)| add(index));
         found.sort_unstable();
         found.dedup();
@@ -171,10 +159,7 @@ fn searcher(literals: &[Vec<u8>]) -> Result<Option<AhoCorasick>, aho_corasick::B
         return Ok(None);
     }
     // A DFA would take 1 kB a state.
-    AhoCorasick::builder()
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .build(literals)
-        .map(Some)
+    AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).build(literals).map(Some)
 }
 
 /// Byte strings, one behind the other.
@@ -190,10 +175,7 @@ impl Texts {
             *end += text.len();
             Some(*end)
         });
-        Texts {
-            bytes,
-            ends: ends.collect(),
-        }
+        Texts { bytes, ends: ends.collect() }
     }
 
     fn get(&self, index: usize) -> &[u8] {
@@ -251,9 +233,7 @@ mod tests {
     fn refused() {
         let index = index(&["(?m)^b$", "(?<=a+)c", "["]);
         assert_eq!(index.first(b"/a\nb\nc", 3), First::Match(0));
-        let First::Error(1, code) = index.first(b"/ac", 3) else {
-            panic!("an error of pattern 1")
-        };
+        let First::Error(1, code) = index.first(b"/ac", 3) else { panic!("an error of pattern 1") };
         assert!(code > 0);
         assert!(matches!(index.first(b"/ac", 1), First::None));
     }

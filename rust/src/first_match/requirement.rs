@@ -47,29 +47,15 @@ pub(super) fn of(pattern: &[u8]) -> Option<Requirement> {
     let prefix_length = shortest(&prefix);
     let suffix = literals(hir, ExtractKind::Suffix);
     let inner = required(hir).map_or(Vec::new(), |literal| vec![literal.to_vec()]);
-    let later = if shortest(&suffix) >= shortest(&inner) {
-        suffix
-    } else {
-        inner
-    };
+    let later = if shortest(&suffix) >= shortest(&inner) { suffix } else { inner };
 
-    let requirement =
-        if anchored && (prefix_length >= SELECTIVE_PREFIX || prefix_length >= shortest(&later)) {
-            Requirement {
-                need: Need::Prefix(prefix),
-                longest: effort::up_to_prefix(&pattern.ast, true),
-            }
-        } else if prefix_length >= SELECTIVE_PREFIX.max(shortest(&later)) {
-            Requirement {
-                need: Need::Literal(prefix),
-                longest: effort::up_to_prefix(&pattern.ast, false),
-            }
-        } else {
-            Requirement {
-                longest: effort::whole(&pattern.ast, anchored),
-                need: Need::Literal(later),
-            }
-        };
+    let requirement = if anchored && (prefix_length >= SELECTIVE_PREFIX || prefix_length >= shortest(&later)) {
+        Requirement { need: Need::Prefix(prefix), longest: effort::up_to_prefix(&pattern.ast, true) }
+    } else if prefix_length >= SELECTIVE_PREFIX.max(shortest(&later)) {
+        Requirement { need: Need::Literal(prefix), longest: effort::up_to_prefix(&pattern.ast, false) }
+    } else {
+        Requirement { longest: effort::whole(&pattern.ast, anchored), need: Need::Literal(later) }
+    };
     let useful = match &requirement.need {
         Need::Prefix(literals) => shortest(literals) > 0,
         Need::Literal(literals) => shortest(literals) >= SHORTEST_LITERAL,
@@ -79,15 +65,9 @@ pub(super) fn of(pattern: &[u8]) -> Option<Requirement> {
 
 /// Literals of which each match starts (or ends) with one; none if they are unknown or too many.
 fn literals(hir: &Hir, kind: ExtractKind) -> Vec<Vec<u8>> {
-    let literals = Extractor::new()
-        .kind(kind)
-        .limit_total(MOST_LITERALS)
-        .extract(hir);
+    let literals = Extractor::new().kind(kind).limit_total(MOST_LITERALS).extract(hir);
     let literals = literals.literals().unwrap_or_default();
-    literals
-        .iter()
-        .map(|literal| literal.as_bytes().to_vec())
-        .collect()
+    literals.iter().map(|literal| literal.as_bytes().to_vec()).collect()
 }
 
 /// The length of the shortest literal; 0 if there is none.
@@ -99,10 +79,7 @@ fn shortest(literals: &[Vec<u8>]) -> usize {
 fn required(hir: &Hir) -> Option<&[u8]> {
     match hir.kind() {
         HirKind::Literal(literal) => Some(&literal.0),
-        HirKind::Concat(parts) => parts
-            .iter()
-            .filter_map(required)
-            .max_by_key(|literal| literal.len()),
+        HirKind::Concat(parts) => parts.iter().filter_map(required).max_by_key(|literal| literal.len()),
         HirKind::Capture(capture) => required(&capture.sub),
         HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub),
         _ => None,
@@ -118,24 +95,15 @@ mod tests {
     }
 
     fn bytes(literals: &[&str]) -> Vec<Vec<u8>> {
-        literals
-            .iter()
-            .map(|literal| literal.as_bytes().to_vec())
-            .collect()
+        literals.iter().map(|literal| literal.as_bytes().to_vec()).collect()
     }
 
     /// The most selective literals are taken: a prefix where there is one, else what stands further back.
     #[test]
     fn most_selective() {
         assert_eq!(need("^/blog/(.*)$"), Some(Need::Prefix(bytes(&["/blog/"]))));
-        assert_eq!(
-            need("^/(a1|b2)/x"),
-            Some(Need::Prefix(bytes(&["/a1/x", "/b2/x"])))
-        );
-        assert_eq!(
-            need("^/([^/]+)/old-page(.*)"),
-            Some(Need::Literal(bytes(&["/old-page"])))
-        );
+        assert_eq!(need("^/(a1|b2)/x"), Some(Need::Prefix(bytes(&["/a1/x", "/b2/x"]))));
+        assert_eq!(need("^/([^/]+)/old-page(.*)"), Some(Need::Literal(bytes(&["/old-page"]))));
         assert_eq!(need("wp-login"), Some(Need::Literal(bytes(&["wp-login"]))));
         assert_eq!(need("^/(.*)$"), Some(Need::Prefix(bytes(&["/"]))));
     }

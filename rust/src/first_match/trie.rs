@@ -61,11 +61,7 @@ impl PrefixTrie {
 
     fn push(&mut self, label: &[u8]) {
         let (start, len) = (self.labels.len() as u32, label.len() as u32);
-        self.nodes.push(Node {
-            label: start,
-            label_len: len,
-            ..Node::default()
-        });
+        self.nodes.push(Node { label: start, label_len: len, ..Node::default() });
         self.heads.push(label[0]);
         self.labels.extend_from_slice(label);
     }
@@ -79,13 +75,11 @@ impl PrefixTrie {
             rest = rest.strip_prefix(label)?;
             Some(child)
         });
-        path.flat_map(|node| &self.owners[node.owners as usize..][..node.owners_len as usize])
-            .copied()
+        path.flat_map(|node| &self.owners[node.owners as usize..][..node.owners_len as usize]).copied()
     }
 
     fn child(&self, node: &Node, head: u8) -> Option<&Node> {
-        let children =
-            node.children as usize..node.children as usize + usize::from(node.children_len);
+        let children = node.children as usize..node.children as usize + usize::from(node.children_len);
         let place = self.heads[children.clone()].binary_search(&head).ok()?;
         self.nodes.get(children.start + place)
     }
@@ -98,10 +92,7 @@ fn split_at_depth(strings: &[Entry], depth: usize) -> (&[Entry], &[Entry]) {
 
 /// What sorted strings have in common from `depth` on.
 fn shared(strings: &[Entry], depth: usize) -> &[u8] {
-    let (first, last) = (
-        &strings[0].0[depth..],
-        &strings[strings.len() - 1].0[depth..],
-    );
+    let (first, last) = (&strings[0].0[depth..], &strings[strings.len() - 1].0[depth..]);
     let len = first.iter().zip(last).take_while(|(a, b)| a == b).count();
     &first[..len]
 }
@@ -121,12 +112,7 @@ mod tests {
     #[test]
     fn empty() {
         assert_eq!(PrefixTrie::new(vec![]).of(b"/a").count(), 0);
-        assert_eq!(
-            PrefixTrie::new(vec![(vec![], 7)])
-                .of(b"")
-                .collect::<Vec<_>>(),
-            [7]
-        );
+        assert_eq!(PrefixTrie::new(vec![(vec![], 7)]).of(b"").collect::<Vec<_>>(), [7]);
     }
 
     proptest! {

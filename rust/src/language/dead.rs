@@ -80,34 +80,20 @@ mod tests {
     fn last(patterns: &[&str]) -> Verdict {
         let texts: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
         let index = FirstMatch::new(&texts).unwrap();
-        let languages: Vec<_> = texts
-            .iter()
-            .map(|text| Some(parse(text).ok()?.translate()))
-            .collect();
+        let languages: Vec<_> = texts.iter().map(|text| Some(parse(text).ok()?.translate())).collect();
         let rule = patterns.len() - 1;
-        verdict(
-            rule,
-            &languages,
-            |uri| index.first(uri, patterns.len()),
-            &Limits::default(),
-        )
+        verdict(rule, &languages, |uri| index.first(uri, patterns.len()), &Limits::default())
     }
 
     fn dead(by: &[usize], example: &str) -> Verdict {
-        Verdict::Dead {
-            by: by.to_vec(),
-            example: example.as_bytes().to_vec(),
-        }
+        Verdict::Dead { by: by.to_vec(), example: example.as_bytes().to_vec() }
     }
 
     /// A rule is dead if one earlier rule takes all of it, or some do together.
     #[test]
     fn shadowed() {
         assert_eq!(last(&["^/b", "^/a/(.*)$", "^/a/b$"]), dead(&[1], "/a/b"));
-        assert_eq!(
-            last(&["^/[n-z]", "^/x", "^/[a-m]", "^/[a-z]+$"]),
-            dead(&[2, 0], "/a")
-        );
+        assert_eq!(last(&["^/[n-z]", "^/x", "^/[a-m]", "^/[a-z]+$"]), dead(&[2, 0], "/a"));
         assert_eq!(last(&["^/a$", "^/a$"]), dead(&[0], "/a"));
         assert_eq!(last(&["^old.html$"]), dead(&[], ""));
     }
@@ -115,10 +101,7 @@ mod tests {
     /// A live rule comes with a URI that reaches it, be it the newline twin.
     #[test]
     fn live() {
-        assert_eq!(
-            last(&["^/a/b$", "^/a/(.*)$"]),
-            Verdict::Live(b"/a/".to_vec())
-        );
+        assert_eq!(last(&["^/a/b$", "^/a/(.*)$"]), Verdict::Live(b"/a/".to_vec()));
         assert_eq!(last(&[r"^/a\z", "^/a$"]), Verdict::Live(b"/a\n".to_vec()));
     }
 

@@ -20,10 +20,7 @@ pub enum Finite {
     ///
     /// `any_case`: each string is in lower case and stands for all its case variants (ASCII), which are all in the
     /// language; at least one string has a letter.
-    Strings {
-        strings: Vec<Vec<u8>>,
-        any_case: bool,
-    },
+    Strings { strings: Vec<Vec<u8>>, any_case: bool },
     /// No end, or not tied to both ends of the subject.
     Infinite,
     /// More strings than the bound, or a string of more than [`LONGEST_STRING`] bytes.
@@ -44,23 +41,13 @@ pub fn finite(hir: &Hir, bound: usize) -> Finite {
     }
     let listed = Lister { bound, lower: true }.strings(hir);
     let has_letter = |strings: &[Vec<u8>]| strings.iter().flatten().any(u8::is_ascii_alphabetic);
-    listed.map_or_else(Finite::from, |strings| Finite::Strings {
-        any_case: has_letter(&strings),
-        strings,
-    })
+    listed.map_or_else(Finite::from, |strings| Finite::Strings { any_case: has_letter(&strings), strings })
 }
 
 /// As [`finite`], with every case variant spelled out: `any_case` is false.
 pub fn finite_spelled(hir: &Hir, bound: usize) -> Finite {
-    let listed = Lister {
-        bound,
-        lower: false,
-    }
-    .strings(hir);
-    listed.map_or_else(Finite::from, |strings| Finite::Strings {
-        strings,
-        any_case: false,
-    })
+    let listed = Lister { bound, lower: false }.strings(hir);
+    listed.map_or_else(Finite::from, |strings| Finite::Strings { strings, any_case: false })
 }
 
 /// Whether the language is closed under ASCII case because all its parts are: no literal has a letter, and each class
@@ -71,9 +58,7 @@ fn is_case_closed(hir: &Hir) -> bool {
         HirKind::Literal(literal) => !literal.0.iter().any(u8::is_ascii_alphabetic),
         HirKind::Class(class) => {
             let members = members(class);
-            members
-                .iter()
-                .all(|byte| !byte.is_ascii_alphabetic() || members.contains(&(byte ^ 32)))
+            members.iter().all(|byte| !byte.is_ascii_alphabetic() || members.contains(&(byte ^ 32)))
         }
         HirKind::Repetition(Repetition { sub, .. }) => is_case_closed(sub),
         HirKind::Capture(capture) => is_case_closed(&capture.sub),
@@ -89,11 +74,7 @@ fn members(class: &Class) -> Vec<u8> {
     };
     // A class beyond ASCII cannot come from a translation of bytes.
     let bytes = bytes.expect("a class of bytes");
-    bytes
-        .ranges()
-        .iter()
-        .flat_map(|range| range.start()..=range.end())
-        .collect()
+    bytes.ranges().iter().flat_map(|range| range.start()..=range.end()).collect()
 }
 
 /// Why there is no list.
@@ -121,10 +102,7 @@ struct Fragment {
 
 impl Fragment {
     fn of(bytes: &[u8]) -> Fragment {
-        Fragment {
-            bytes: bytes.to_vec(),
-            ..Fragment::default()
-        }
+        Fragment { bytes: bytes.to_vec(), ..Fragment::default() }
     }
 
     /// This fragment and then `next`; `None` if an anchor between them cannot hold.
@@ -164,11 +142,7 @@ impl Fragments {
             }
             return;
         }
-        let Fragments {
-            list,
-            index,
-            hasher,
-        } = self;
+        let Fragments { list, index, hasher } = self;
         if index.is_empty() {
             for (place, fragment) in list.iter().enumerate() {
                 let hash = hasher.hash_one(fragment);
@@ -182,11 +156,7 @@ impl Fragments {
         }
     }
 
-    fn extend(
-        &mut self,
-        fragments: impl IntoIterator<Item = Fragment>,
-        bound: usize,
-    ) -> Result<(), Stop> {
+    fn extend(&mut self, fragments: impl IntoIterator<Item = Fragment>, bound: usize) -> Result<(), Stop> {
         for fragment in fragments {
             if fragment.bytes.len() > LONGEST_STRING {
                 return Err(Stop::TooMany);
@@ -203,10 +173,7 @@ impl Fragments {
 impl From<Vec<Fragment>> for Fragments {
     /// The fragments must differ.
     fn from(list: Vec<Fragment>) -> Fragments {
-        Fragments {
-            list,
-            ..Fragments::default()
-        }
+        Fragments { list, ..Fragments::default() }
     }
 }
 
@@ -220,14 +187,8 @@ struct Lister {
 impl Lister {
     fn strings(&self, hir: &Hir) -> Result<Vec<Vec<u8>>, Stop> {
         let fragments = self.fragments(hir)?.list;
-        if fragments
-            .iter()
-            .all(|fragment| fragment.at_start && fragment.at_end)
-        {
-            Ok(fragments
-                .into_iter()
-                .map(|fragment| fragment.bytes)
-                .collect())
+        if fragments.iter().all(|fragment| fragment.at_start && fragment.at_end) {
+            Ok(fragments.into_iter().map(|fragment| fragment.bytes).collect())
         } else {
             Err(Stop::Infinite)
         }
@@ -241,14 +202,8 @@ impl Lister {
                 Ok(fragments)
             }
             HirKind::Class(class) => self.class(class),
-            HirKind::Look(Look::Start) => Ok(Fragments::one(Fragment {
-                at_start: true,
-                ..Fragment::default()
-            })),
-            HirKind::Look(Look::End) => Ok(Fragments::one(Fragment {
-                at_end: true,
-                ..Fragment::default()
-            })),
+            HirKind::Look(Look::Start) => Ok(Fragments::one(Fragment { at_start: true, ..Fragment::default() })),
+            HirKind::Look(Look::End) => Ok(Fragments::one(Fragment { at_end: true, ..Fragment::default() })),
             // Other look-arounds are left out: a superset.
             HirKind::Empty | HirKind::Look(_) => Ok(Fragments::one(Fragment::default())),
             HirKind::Capture(capture) => self.fragments(&capture.sub),
@@ -266,9 +221,7 @@ impl Lister {
 
     fn class(&self, class: &Class) -> Result<Fragments, Stop> {
         let mut fragments = Fragments::default();
-        let listed = members(class)
-            .into_iter()
-            .filter(|byte| !(self.lower && byte.is_ascii_uppercase()));
+        let listed = members(class).into_iter().filter(|byte| !(self.lower && byte.is_ascii_uppercase()));
         fragments.extend(listed.map(|byte| Fragment::of(&[byte])), self.bound)?;
         Ok(fragments)
     }
@@ -284,10 +237,7 @@ impl Lister {
     fn product(&self, mut left: Fragments, right: &Fragments) -> Result<Fragments, Stop> {
         // The common case is one fragment after one: the bytes are appended in place.
         if let ([first], [second]) = (left.list.as_mut_slice(), right.list.as_slice()) {
-            if !first.at_end
-                && !second.at_start
-                && first.bytes.len() + second.bytes.len() <= LONGEST_STRING
-            {
+            if !first.at_end && !second.at_start && first.bytes.len() + second.bytes.len() <= LONGEST_STRING {
                 first.bytes.extend_from_slice(&second.bytes);
                 first.at_end = second.at_end;
                 return Ok(left);
@@ -295,10 +245,7 @@ impl Lister {
         }
         let mut product = Fragments::default();
         for first in &left.list {
-            product.extend(
-                right.list.iter().filter_map(|second| first.then(second)),
-                self.bound,
-            )?;
+            product.extend(right.list.iter().filter_map(|second| first.then(second)), self.bound)?;
         }
         Ok(product)
     }
@@ -363,24 +310,14 @@ mod tests {
     use crate::syntax::parse;
 
     fn list(pattern: &str, bound: usize) -> Finite {
-        finite(
-            &parse(pattern.as_bytes())
-                .expect("a pattern that is read")
-                .translate()
-                .hir,
-            bound,
-        )
+        finite(&parse(pattern.as_bytes()).expect("a pattern that is read").translate().hir, bound)
     }
 
     fn strings(pattern: &str) -> Vec<String> {
         match list(pattern, 256) {
-            Finite::Strings {
-                strings,
-                any_case: false,
-            } => strings
-                .into_iter()
-                .map(|bytes| String::from_utf8(bytes).unwrap())
-                .collect(),
+            Finite::Strings { strings, any_case: false } => {
+                strings.into_iter().map(|bytes| String::from_utf8(bytes).unwrap()).collect()
+            }
             other => panic!("{pattern}: {other:?}"),
         }
     }
@@ -427,12 +364,7 @@ mod tests {
     fn bounds() {
         assert!(matches!(list("^/[ab]$", 4), Finite::Strings { .. }));
         assert_eq!(list("^/[ab]$", 3), Finite::TooMany);
-        for pattern in [
-            "^/.$",
-            "^/((a{60000}){60000}){60000}$",
-            "^/a{0,65535}$",
-            r"^/\w{9}$",
-        ] {
+        for pattern in ["^/.$", "^/((a{60000}){60000}){60000}$", "^/a{0,65535}$", r"^/\w{9}$"] {
             assert_eq!(list(pattern, 128), Finite::TooMany, "{pattern}");
         }
     }
@@ -447,16 +379,10 @@ mod tests {
         assert_eq!(folded(r"(?i)^/Ab1\z"), (vec![b"/ab1".to_vec()], true));
         assert_eq!(folded(r"^/[aA]\z"), (vec![b"/a".to_vec()], true));
         assert_eq!(folded(r"^/1\z"), (vec![b"/1".to_vec()], false));
-        assert_eq!(
-            folded(r"^/[aA]b\z"),
-            (vec![b"/Ab".to_vec(), b"/ab".to_vec()], false)
-        );
+        assert_eq!(folded(r"^/[aA]b\z"), (vec![b"/Ab".to_vec(), b"/ab".to_vec()], false));
         let hir = parse(br"(?i)^/ab\z").unwrap().translate().hir;
         let spelled = ["/AB", "/Ab", "/aB", "/ab"].map(|string| string.as_bytes().to_vec());
-        let expected = Finite::Strings {
-            strings: spelled.to_vec(),
-            any_case: false,
-        };
+        let expected = Finite::Strings { strings: spelled.to_vec(), any_case: false };
         assert_eq!(finite_spelled(&hir, 4), expected);
     }
 }

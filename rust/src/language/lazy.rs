@@ -36,19 +36,13 @@ impl Automaton {
             .utf8(false)
             .which_captures(WhichCaptures::None)
             .nfa_size_limit(Some(limits.automaton_bytes));
-        let nfa = thompson::Compiler::new()
-            .configure(nfa)
-            .build_many_from_hir(languages)
-            .map_err(|_| TooLarge)?;
+        let nfa = thompson::Compiler::new().configure(nfa).build_many_from_hir(languages).map_err(|_| TooLarge)?;
         // A full cache is cleared by default, and the state ids that the product holds would mean other states.
         let dfa = Config::new()
             .match_kind(MatchKind::All)
             .cache_capacity(limits.automaton_bytes)
             .minimum_cache_clear_count(Some(0));
-        let dfa = Builder::new()
-            .configure(dfa)
-            .build_from_nfa(nfa)
-            .map_err(|_| TooLarge)?;
+        let dfa = Builder::new().configure(dfa).build_from_nfa(nfa).map_err(|_| TooLarge)?;
         let cache = dfa.create_cache();
         Ok(Automaton { dfa, cache })
     }
@@ -56,10 +50,7 @@ impl Automaton {
     /// The state before the first byte.
     pub fn start(&mut self) -> Result<State, TooLarge> {
         let config = start::Config::new().anchored(Anchored::No);
-        let id = self
-            .dfa
-            .start_state(&mut self.cache, &config)
-            .map_err(|_| TooLarge)?;
+        let id = self.dfa.start_state(&mut self.cache, &config).map_err(|_| TooLarge)?;
         Ok(Automaton::state(id))
     }
 
@@ -67,10 +58,7 @@ impl Automaton {
         let State::Open(id) = state else {
             return Ok(state);
         };
-        let id = self
-            .dfa
-            .next_state(&mut self.cache, id, byte)
-            .map_err(|_| TooLarge)?;
+        let id = self.dfa.next_state(&mut self.cache, id, byte).map_err(|_| TooLarge)?;
         Ok(Automaton::state(id))
     }
 
@@ -80,10 +68,7 @@ impl Automaton {
             State::Inside => Ok(true),
             State::Outside => Ok(false),
             State::Open(id) => {
-                let end = self
-                    .dfa
-                    .next_eoi_state(&mut self.cache, id)
-                    .map_err(|_| TooLarge)?;
+                let end = self.dfa.next_eoi_state(&mut self.cache, id).map_err(|_| TooLarge)?;
                 Ok(end.is_match())
             }
         }

@@ -21,11 +21,7 @@ pub struct Limits {
 impl Default for Limits {
     /// 100,000 pairs, 16 MiB, 64 rules: under a tenth of a second for the worst question.
     fn default() -> Limits {
-        Limits {
-            states: 100_000,
-            automaton_bytes: 16 << 20,
-            covers: 64,
-        }
+        Limits { states: 100_000, automaton_bytes: 16 << 20, covers: 64 }
     }
 }
 
@@ -58,20 +54,11 @@ pub enum Witness {
 /// Of supersets the answer is about the supersets. O(states of the product x classes of bytes).
 pub fn witness(question: Question, language: &Hir, others: &[&Hir], limits: &Limits) -> Witness {
     let nothing = Hir::fail();
-    let others = if others.is_empty() {
-        &[&nothing]
-    } else {
-        others
-    };
+    let others = if others.is_empty() { &[&nothing] } else { others };
     let search = || -> Result<Option<Vec<u8>>, TooLarge> {
         let language = Automaton::new(&[language], limits)?;
         let others = Automaton::new(others, limits)?;
-        Product {
-            question,
-            language,
-            others,
-        }
-        .search(limits.states)
+        Product { question, language, others }.search(limits.states)
     };
     match search() {
         Ok(Some(uri)) => Witness::Found(uri),
@@ -102,11 +89,7 @@ impl Product {
         let start = (self.language.start()?, self.others.start()?);
         // The slash is taken at once: the step that has read nothing is no URI and equals no later one, even if its pair
         // of states comes again.
-        let mut steps = vec![Step {
-            pair: start,
-            from: 0,
-            byte: 0,
-        }];
+        let mut steps = vec![Step { pair: start, from: 0, byte: 0 }];
         let mut seen = HashSet::new();
         self.step(&mut steps, &mut seen, 0, b'/')?;
         let bytes = self.representatives();
@@ -127,13 +110,7 @@ impl Product {
     }
 
     /// Follows one byte, unless no answer lies behind it or the pair is known.
-    fn step(
-        &mut self,
-        steps: &mut Vec<Step>,
-        seen: &mut HashSet<Pair>,
-        from: usize,
-        byte: u8,
-    ) -> Result<(), TooLarge> {
+    fn step(&mut self, steps: &mut Vec<Step>, seen: &mut HashSet<Pair>, from: usize, byte: u8) -> Result<(), TooLarge> {
         let (language, others) = steps[from].pair;
         let language = self.language.next(language, byte)?;
         if language == State::Outside {
@@ -209,25 +186,16 @@ mod tests {
     #[test]
     fn outside() {
         assert_eq!(ask(Question::Outside, "^/(.*)$", &["^/a"]), found("/"));
-        assert_eq!(
-            ask(Question::Outside, "^/[a-z]+$", &["^/[a-m]", "^/n"]),
-            found("/o")
-        );
+        assert_eq!(ask(Question::Outside, "^/[a-z]+$", &["^/[a-m]", "^/n"]), found("/o"));
         assert_eq!(ask(Question::Outside, "^/a", &["^/a$"]), found("/aa"));
-        assert_eq!(
-            ask(Question::Outside, "^/[a-z]$", &["^/[a-m]", "^/[n-z]"]),
-            Witness::Nothing
-        );
+        assert_eq!(ask(Question::Outside, "^/[a-z]$", &["^/[a-m]", "^/[n-z]"]), Witness::Nothing);
     }
 
     /// `$` and `\z` differ by the newline twin and by nothing else.
     #[test]
     fn newline_twin() {
         assert_eq!(ask(Question::Outside, "^/a$", &[r"^/a\z"]), found("/a\n"));
-        assert_eq!(
-            ask(Question::Outside, r"^/a\z", &["^/a$"]),
-            Witness::Nothing
-        );
+        assert_eq!(ask(Question::Outside, r"^/a\z", &["^/a$"]), Witness::Nothing);
     }
 
     /// Overlap, and its absence.
@@ -250,22 +218,10 @@ mod tests {
     /// A question that is too hard is given up within bounds.
     #[test]
     fn bounded() {
-        let limits = Limits {
-            states: 100,
-            ..Limits::default()
-        };
+        let limits = Limits { states: 100, ..Limits::default() };
         let hir = parse(b"^/.{200}$").unwrap().translate().hir;
-        assert_eq!(
-            witness(Question::Outside, &hir, &[], &limits),
-            Witness::Unknown
-        );
-        assert_eq!(
-            ask(Question::Outside, "((a{60000}){60000}){60000}", &[]),
-            Witness::Unknown
-        );
-        assert_eq!(
-            ask(Question::Outside, "^/.*a.{30}$", &["^/.*b.{30}$"]),
-            Witness::Unknown
-        );
+        assert_eq!(witness(Question::Outside, &hir, &[], &limits), Witness::Unknown);
+        assert_eq!(ask(Question::Outside, "((a{60000}){60000}){60000}", &[]), Witness::Unknown);
+        assert_eq!(ask(Question::Outside, "^/.*a.{30}$", &["^/.*b.{30}$"]), Witness::Unknown);
     }
 }

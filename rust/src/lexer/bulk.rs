@@ -39,12 +39,7 @@ pub struct Folding<'a> {
 impl<'a> Folding<'a> {
     /// The events of `bytes` from a checkpoint on; `least` = 0 folds nothing.
     pub fn new(bytes: &'a [u8], least: usize, from: Checkpoint) -> Self {
-        Self {
-            bytes,
-            lexer: Lexer::resume(bytes, from),
-            least,
-            too_short: 0,
-        }
+        Self { bytes, lexer: Lexer::resume(bytes, from), least, too_short: 0 }
     }
 
     /// The place reached, if it is between two statements: see [`Lexer::checkpoint`].
@@ -54,20 +49,12 @@ impl<'a> Folding<'a> {
 
     /// Reads the run at the place reached and goes on after it, or goes nowhere if it is too short.
     fn bulk(&mut self) -> Option<Bulk> {
-        let from = self
-            .lexer
-            .checkpoint()
-            .filter(|from| from.pos >= self.too_short)?;
+        let from = self.lexer.checkpoint().filter(|from| from.pos >= self.too_short)?;
         let rest = self.bytes.get(from.pos..)?;
         if self.least == 0 || !rest.trim_ascii_start().starts_with(b"rewrite") {
             return None;
         }
-        let mut bulk = Bulk {
-            start: 0,
-            end: 0,
-            line: 0,
-            count: 0,
-        };
+        let mut bulk = Bulk { start: 0, end: 0, line: 0, count: 0 };
         let mut after = self.lexer.place();
         while let Some(Ok(step)) = self.lexer.step() {
             match (step, self.lexer.words()) {

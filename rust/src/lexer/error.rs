@@ -80,23 +80,16 @@ impl LexErrorKind {
     /// nginx's message, as the bytes it writes: those of the file are in it as they are.
     pub fn message(&self) -> Vec<u8> {
         match self {
-            Self::NoDirective(byte) | Self::AfterQuote { byte, .. } => {
-                [b"unexpected \"", &[*byte][..], b"\""].concat()
-            }
+            Self::NoDirective(byte) | Self::AfterQuote { byte, .. } => [b"unexpected \"", &[*byte][..], b"\""].concat(),
             Self::CloseInStatement { .. } | Self::UnmatchedClose => b"unexpected \"}\"".to_vec(),
             Self::EndInStatement { .. } | Self::UnclosedQuote { .. } => {
                 b"unexpected end of file, expecting \";\" or \"}\"".to_vec()
             }
             Self::UnclosedBlock { .. } => b"unexpected end of file, expecting \"}\"".to_vec(),
-            Self::TooLong { head } => {
-                [b"too long parameter \"", &head[..], b"...\" started"].concat()
+            Self::TooLong { head } => [b"too long parameter \"", &head[..], b"...\" started"].concat(),
+            Self::TooLongQuote { quote } => {
+                [b"too long parameter, probably missing terminating \"", &[*quote][..], b"\" character"].concat()
             }
-            Self::TooLongQuote { quote } => [
-                b"too long parameter, probably missing terminating \"",
-                &[*quote][..],
-                b"\" character",
-            ]
-            .concat(),
         }
     }
 

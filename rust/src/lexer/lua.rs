@@ -57,10 +57,7 @@ fn long_bracket(bytes: &[u8], pos: usize) -> Option<usize> {
     if bytes.get(pos) != Some(&b'[') {
         return None;
     }
-    let level = bytes[pos + 1..]
-        .iter()
-        .take_while(|&&byte| byte == b'=')
-        .count();
+    let level = bytes[pos + 1..].iter().take_while(|&&byte| byte == b'=').count();
     (bytes.get(pos + 1 + level) == Some(&b'[')).then_some(level)
 }
 

@@ -183,7 +183,8 @@ impl<'t> Sides<'t, '_> {
                 let rules = &before[at..at + count(&before[at..], |node| node.is_rule())];
                 let (compiled, length) = Compiled::split(&after[emitted_at..], |node| ours.is_emitted(node));
                 let level = if in_location { run::Level::Location } else { run::Level::Server };
-                checked += run::check(rules, &compiled, self.maps, &self.facts.readings, level, self.pair.captures_matter)?;
+                checked +=
+                    run::check(rules, &compiled, self.maps, &self.facts.readings, level, self.pair.captures_matter)?;
                 at += rules.len();
                 emitted_at += length;
                 continue;

@@ -15,10 +15,13 @@ pub struct Maps<'t> {
     by_name: HashMap<Cow<'t, [u8]>, Map<'t>>,
 }
 
+/// A key and what it stands for.
+type Row<'t> = (Cow<'t, [u8]>, Cow<'t, [u8]>);
+
 /// One `map $uri $name { volatile; ... }`.
 #[derive(Default)]
 pub struct Map<'t> {
-    rows: Vec<(Cow<'t, [u8]>, Cow<'t, [u8]>)>,
+    rows: Vec<Row<'t>>,
     default: Cow<'t, [u8]>,
     volatile: bool,
     table: HashTable<u32>,
@@ -94,7 +97,9 @@ impl<'t> Map<'t> {
             (b"volatile", None) => self.volatile = true,
             (_, None) => return refute("a line of one word"),
             (b"default", Some(value)) if self.default.is_empty() => self.default = value,
-            (b"default" | b"include" | b"hostnames" | b"volatile", _) => return refute("a parameter where a key belongs"),
+            (b"default" | b"include" | b"hostnames" | b"volatile", _) => {
+                return refute("a parameter where a key belongs");
+            }
             ([b'~', ..], _) => return refute("a regex where a key belongs"),
             (_, Some(value)) => {
                 let key = match key {
@@ -103,7 +108,10 @@ impl<'t> Map<'t> {
                     key => key,
                 };
                 if self.find(&key).is_some() {
-                    return Err(Refutation::on(format!("${}: nginx refuses a key given twice", name.escape_ascii()), &key));
+                    return Err(Refutation::on(
+                        format!("${}: nginx refuses a key given twice", name.escape_ascii()),
+                        &key,
+                    ));
                 }
                 self.insert(key, value);
             }

@@ -61,7 +61,7 @@ impl<'t> Residual<'t> {
         let asked = |at: &usize| self.rules[*at].place < limit && self.rules[*at].takes(subject);
         let lengths = self.prefix_lengths.iter().take_while(|length| **length <= subject.len());
         let by_prefix = lengths.filter_map(|length| self.by_prefix.get(&subject[..*length])).flatten();
-        by_prefix.chain(&self.others).any(|at| asked(at))
+        by_prefix.chain(&self.others).any(asked)
     }
 
     /// Whether a rule before `limit` may match some spelling of `subject`: never a false `false`.

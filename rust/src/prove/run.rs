@@ -133,7 +133,8 @@ impl<'t> Sides<'t, '_> {
 
     fn list(&mut self, place: usize, level: Level, strings: &mut Strings) -> Proof<()> {
         let node = self.rules[place];
-        let refute = |why: &str| Refutation::new(format!("the rule {} is gone, but {why}", node.word(1).escape_ascii()));
+        let refute =
+            |why: &str| Refutation::new(format!("the rule {} is gone, but {why}", node.word(1).escape_ascii()));
         if level == Level::Location && End::of(node.word(2), node.flag()) == Some(End::Break) {
             return Err(refute("`break` in a location is not the same from within an `if`"));
         }
@@ -209,7 +210,9 @@ impl<'t> Sides<'t, '_> {
         };
         match (expected, ran) {
             (Some(expected), ran) if expected == ran && ran != Ran::Unknown => Ok(()),
-            (Some(Ran::Fires(_)), Ran::Falls) => Err(Refutation::on("a rule that fired does not fire any more", uri.text)),
+            (Some(Ran::Fires(_)), Ran::Falls) => {
+                Err(Refutation::on("a rule that fired does not fire any more", uri.text))
+            }
             (Some(Ran::Falls), Ran::Fires(_)) => Err(Refutation::on("a rule fires that did not fire before", uri.text)),
             (Some(_), Ran::Fires(_)) => Err(Refutation::on("the rule that fires does something else", uri.text)),
             _ => Err(Refutation::on("what the rules do cannot be told", uri.text)),

@@ -20,8 +20,9 @@ impl End {
     /// The end that a replacement and a flag bring about; `None` for a rule that does not end the script, or does so
     /// in a way of its own.
     pub fn of(replacement: &[u8], flag: Option<&[u8]>) -> Option<End> {
-        let redirects =
-            replacement.starts_with(b"http://") || replacement.starts_with(b"https://") || replacement.starts_with(b"$scheme");
+        let redirects = replacement.starts_with(b"http://")
+            || replacement.starts_with(b"https://")
+            || replacement.starts_with(b"$scheme");
         match flag {
             Some(b"permanent") => Some(End::Redirect(301)),
             Some(b"redirect") => Some(End::Redirect(302)),
@@ -202,7 +203,8 @@ fn variable(text: &[u8]) -> Option<(Part<'_>, usize)> {
         digit @ b'1'..=b'9' => Some((Part::Capture(digit - b'0'), 2)),
         b'{' => {
             let name = name(2);
-            (!name.is_empty() && text.get(2 + name.len()) == Some(&b'}')).then_some((Part::Variable(name), name.len() + 3))
+            (!name.is_empty() && text.get(2 + name.len()) == Some(&b'}'))
+                .then_some((Part::Variable(name), name.len() + 3))
         }
         _ => {
             let name = name(1);
@@ -398,7 +400,8 @@ fn rewrites<'t>(body: &'t [Node<'t>]) -> Proof<Vec<Rewrite<'t>>> {
         Rewrite::read(Cow::Borrowed(node.word(1)), node.word(2), Some(flag))
     };
     let all: Option<Vec<_>> = body.iter().map(read).collect();
-    all.filter(|all| !all.is_empty()).ok_or_else(|| Refutation::new("a guard does something else than to rewrite with a flag"))
+    all.filter(|all| !all.is_empty())
+        .ok_or_else(|| Refutation::new("a guard does something else than to rewrite with a flag"))
 }
 
 /// `if ($key = $uri)` for this URI.

@@ -132,7 +132,8 @@ impl<'a> Writer<'a> {
             return vec![self];
         }
         let Writer { run, plan, rows, gathered, width } = self;
-        let rows_of = |block: usize| rows.iter().filter(|row| usize::from(row.1) == block).map(|row| (row.0, 0)).collect();
+        let rows_of =
+            |block: usize| rows.iter().filter(|row| usize::from(row.1) == block).map(|row| (row.0, 0)).collect();
         let blocks = gathered.into_iter().enumerate();
         blocks.map(|(block, one)| Writer { run, plan, rows: rows_of(block), gathered: vec![one], width }).collect()
     }
@@ -196,7 +197,11 @@ impl<'a> Writer<'a> {
         let default = self.gathered.iter().position(|block| Some(block.keys) == most).unwrap_or(0);
         Tier {
             key: self.map(|entry, _, line| {
-                if entry.any_case { line.extend_from_slice(b"$uri") } else { quote(self.plan.key(entry), line) }
+                if entry.any_case {
+                    line.extend_from_slice(b"$uri")
+                } else {
+                    quote(self.plan.key(entry), line)
+                }
                 true
             }),
             class: self.optional(|_, block, line| {

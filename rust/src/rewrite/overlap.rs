@@ -50,9 +50,6 @@ impl Built {
             .map(|pattern| pattern.translate_folded().hir)
             .collect();
         let config = Config::new().match_kind(MatchKind::All).utf8_empty(false);
-        Built {
-            regex: Regex::builder().configure(config).build_many_from_hir(&known).ok(),
-            unknown_from: known.len(),
-        }
+        Built { regex: Regex::builder().configure(config).build_many_from_hir(&known).ok(), unknown_from: known.len() }
     }
 }

@@ -43,8 +43,9 @@ pub struct Options {
 
 /// How many rules may differ by case alone: each tier costs every request another look-up.
 pub const MAX_TIERS: usize = 4;
-/// `ngx_conf_read_token` reads tokens of up to `NGX_CONF_BUFFER - 1` bytes.
-pub const MAX_TOKEN: usize = 4095;
+/// `ngx_conf_read_token` reads quoted tokens of up to `NGX_CONF_BUFFER - 3` bytes before a blank; the rest is room for
+/// the variables in a directive.
+pub const MAX_TOKEN: usize = 3_900;
 
 /// What becomes of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,19 +185,15 @@ fn candidate(rule: &Rule, options: &Options) -> Result<Result<Moved, Reason>, St
     if repeats && any_case && pattern.captures > 0 {
         return Ok(Err(Reason::CaptureCase));
     }
-    let mut moved = Moved {
-        strings,
-        any_case,
-        sets_captures: options.captures_matter && pattern.captures > 0,
-        ..Moved::default()
-    };
+    let mut moved =
+        Moved { strings, any_case, sets_captures: options.captures_matter && pattern.captures > 0, ..Moved::default() };
     if repeats {
         match fold(rule.action, &compile(text)?, &target, &moved.strings) {
             Some(folded) => moved.folded = Some(Box::new(folded)),
             None => return Ok(Err(Reason::CaptureEscaping)),
         }
     }
-    if !fits_tokens(&moved, &target) {
+    if !fits_tokens(&moved, &target, text) {
         return Ok(Err(Reason::KeyTooLong));
     }
     moved.read_as = read_as;
@@ -255,7 +252,11 @@ fn fold(action: Action, regex: &Regex, target: &Target, strings: &[Vec<u8>]) -> 
             let written = parts.iter().map(|part| match part {
                 Part::Capture(digit) => {
                     let text = group(*digit);
-                    let safe = if escapes { text.iter().all(|byte| target::is_never_escaped(*byte)) } else { !text.contains(&b'$') };
+                    let safe = if escapes {
+                        text.iter().all(|byte| target::is_never_escaped(*byte))
+                    } else {
+                        !text.contains(&b'$')
+                    };
                     safe.then_some(Part::Text(text))
                 }
                 part => Some(part.clone()),
@@ -276,13 +277,15 @@ fn fold(action: Action, regex: &Regex, target: &Target, strings: &[Vec<u8>]) -> 
 }
 
 /// Whether every token to be written for the rule is one that nginx can read.
-fn fits_tokens(moved: &Moved, target: &Target) -> bool {
-    let fits = |text: &[u8]| emit::quoted_length(text) <= MAX_TOKEN;
+fn fits_tokens(moved: &Moved, target: &Target, pattern: &[u8]) -> bool {
+    let length = |text: &[u8]| emit::quoted_length(text);
+    let both = |path: &[u8], args: Option<&[u8]>| length(path) + args.map_or(0, length) <= MAX_TOKEN;
     let target_fits = match &moved.folded {
-        Some(folded) => folded.values().all(|(path, args)| fits(path) && args.as_ref().is_none_or(|args| fits(args))),
-        None => fits(&target::text(&target.path)) && target.args.as_ref().is_none_or(|args| fits(&target::text(args))),
+        Some(folded) => folded.values().all(|(path, args)| both(path, args.as_deref())),
+        None => both(&target::text(&target.path), target.args.as_deref().map(target::text).as_deref()),
     };
-    target_fits && moved.strings.iter().all(|string| fits(string))
+    let pattern_fits = !moved.sets_captures || length(pattern) <= MAX_TOKEN;
+    target_fits && pattern_fits && moved.strings.iter().all(|string| length(string) <= MAX_TOKEN)
 }
 
 /// Who owns which string: the rules are asked in order, and the first that matches a string takes it.
@@ -302,8 +305,8 @@ impl Claims {
     fn make(run: &Run, candidates: &[Result<Moved, Reason>]) -> Result<Claims, BadPattern> {
         let kept: Vec<usize> = (0..candidates.len()).filter(|rule| candidates[*rule].is_err()).collect();
         let patterns: Vec<&[u8]> = kept.iter().map(|rule| &*run.rules[*rule].pattern).collect();
-        let first = FirstMatch::new(&patterns)
-            .map_err(|limit| BadPattern { rule: kept[0], message: limit.to_string() })?;
+        let first =
+            FirstMatch::new(&patterns).map_err(|limit| BadPattern { rule: kept[0], message: limit.to_string() })?;
         let mut overlap = Overlap::new(&patterns);
         let mut claims = Claims {
             entries: Vec::new(),
@@ -334,9 +337,15 @@ impl Claims {
                     Ok(Some(kept)) => Some(kept),
                     Ok(None) => match claims.claim(rule, string, moved.any_case) {
                         Ok(owner) => owner,
-                        Err(reason) => { claims.demoted.push((rule, reason)); break; }
+                        Err(reason) => {
+                            claims.demoted.push((rule, reason));
+                            break;
+                        }
                     },
-                    Err(reason) => { claims.demoted.push((rule, reason)); break; }
+                    Err(reason) => {
+                        claims.demoted.push((rule, reason));
+                        break;
+                    }
                 };
                 match owner {
                     None => claims.owns[rule] = true,
@@ -367,7 +376,14 @@ impl Claims {
         let index = self.entries.len() as u32;
         let start = self.keys.len() as u32;
         self.keys.extend_from_slice(string);
-        self.entries.push(Entry { start, length: string.len() as u16, tier: tier as u8, any_case, rule: rule as u32, next: NONE });
+        self.entries.push(Entry {
+            start,
+            length: string.len() as u16,
+            tier: tier as u8,
+            any_case,
+            rule: rule as u32,
+            next: NONE,
+        });
         if last == NONE {
             let (entries, keys, hasher) = (&self.entries, &self.keys, &self.hasher);
             self.table.insert_unique(hash, index, |entry| hasher.hash_one(Lowered(bytes(entries, keys, *entry))));

@@ -67,9 +67,7 @@ pub enum NotTerminal {
 
 /// What a rule with this replacement and flag does, where it ends the script.
 pub fn action(replacement: &[u8], flag: Option<&[u8]>) -> Result<Action, NotTerminal> {
-    let implicit = [&b"http://"[..], b"https://", b"$scheme"]
-        .iter()
-        .any(|start| replacement.starts_with(start));
+    let implicit = [&b"http://"[..], b"https://", b"$scheme"].iter().any(|start| replacement.starts_with(start));
     match (flag, implicit) {
         (Some(b"permanent"), _) => Ok(Action::Permanent),
         (Some(b"redirect"), _) | (None | Some(b"last"), true) => Ok(Action::Redirect),
@@ -91,11 +89,7 @@ pub fn parse(replacement: &[u8]) -> Option<Target<'_>> {
         Some(at) => (&text[..at], Some(parts(&text[at + 1..])?)),
         None => (text, None),
     };
-    Some(Target {
-        path: parts(path)?,
-        args,
-        drop_args,
-    })
+    Some(Target { path: parts(path)?, args, drop_args })
 }
 
 fn parts(text: &[u8]) -> Option<Vec<Part<'_>>> {
@@ -199,13 +193,7 @@ mod tests {
         let args = target.args.unwrap();
         assert_eq!(
             args,
-            [
-                Part::Text(b"b="),
-                Part::Capture(1),
-                Part::Text(b"0&c="),
-                Part::Variable(b"d"),
-                Part::Text(b"e?")
-            ]
+            [Part::Text(b"b="), Part::Capture(1), Part::Text(b"0&c="), Part::Variable(b"d"), Part::Text(b"e?")]
         );
         assert!(target.drop_args);
         assert_eq!(text(&args).as_ref(), b"b=$10&c=${d}e?");

@@ -13,9 +13,7 @@ impl ByteSet {
     /// The bytes for which `member` holds.
     pub fn of(member: impl Fn(u8) -> bool) -> ByteSet {
         let mut set = ByteSet::EMPTY;
-        (0..=u8::MAX)
-            .filter(|&byte| member(byte))
-            .for_each(|byte| set.insert(byte));
+        (0..=u8::MAX).filter(|&byte| member(byte)).for_each(|byte| set.insert(byte));
         set
     }
 
@@ -86,8 +84,7 @@ mod tests {
     fn fold_is_ascii_case() {
         for byte in 0..=u8::MAX {
             let folded = ByteSet::of(|b| b == byte).fold();
-            let expected =
-                ByteSet::of(|b| b == byte.to_ascii_lowercase() || b == byte.to_ascii_uppercase());
+            let expected = ByteSet::of(|b| b == byte.to_ascii_lowercase() || b == byte.to_ascii_uppercase());
             assert_eq!(folded, expected, "{byte}");
         }
     }

@@ -78,10 +78,7 @@ impl Parser<'_> {
             return false;
         };
         let rest = &self.rest()[1..];
-        let Some(length) = rest
-            .iter()
-            .position(|byte| matches!(byte, b']' | b'[' | b'\\'))
-        else {
+        let Some(length) = rest.iter().position(|byte| matches!(byte, b']' | b'[' | b'\\')) else {
             return true;
         };
         rest[length] != b']' || rest[..length].last() == Some(&mark)
@@ -158,10 +155,7 @@ impl Parser<'_> {
         };
         let negated = text.starts_with(b"^");
         let text = &text[usize::from(negated)..];
-        let length = text
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphabetic())
-            .count();
+        let length = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
         if !text[length..].starts_with(b":]") {
             return self.refuse("a bracket that looks like a POSIX name and is none");
         }

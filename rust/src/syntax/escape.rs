@@ -90,9 +90,7 @@ impl Parser<'_> {
         let digits = self.text[from..].iter().take(most);
         digits
             .map_while(|&byte| char::from(byte).to_digit(radix))
-            .fold((0, 0), |(value, count), digit| {
-                (value * radix + digit, count + 1)
-            })
+            .fold((0, 0), |(value, count), digit| (value * radix + digit, count + 1))
     }
 
     /// `\xh`, `\xhh`, `\x{h...}`; a bare `\x` is NUL.
@@ -146,10 +144,7 @@ impl Parser<'_> {
         } else {
             return self.refuse("a property without a name");
         }
-        Ok(Item::atom(Ast::superset(
-            "a Unicode property",
-            Ast::Class(ByteSet::ALL),
-        )))
+        Ok(Item::atom(Ast::superset("a Unicode property", Ast::Class(ByteSet::ALL))))
     }
 
     /// `\1`, `\k<name>`, `\g{1}`, `\g<name>`: what the group matched, or the group again. `\10` may be octal: refused.
@@ -170,10 +165,7 @@ impl Parser<'_> {
             }
             _ => {}
         }
-        Ok(Item::atom(Ast::superset(
-            "a backreference or a call",
-            Ast::anything(),
-        )))
+        Ok(Item::atom(Ast::superset("a backreference or a call", Ast::anything())))
     }
 }
 

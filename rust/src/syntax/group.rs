@@ -35,9 +35,7 @@ impl Parser<'_> {
             }
             Some(b'<' | b'\'' | b'P') => self.named(*flags)?,
             Some(b'R' | b'0'..=b'9' | b'+' | b'&') => self.call("a recursion")?,
-            Some(b'-') if self.peek_second().is_some_and(|byte| byte.is_ascii_digit()) => {
-                self.call("a recursion")?
-            }
+            Some(b'-') if self.peek_second().is_some_and(|byte| byte.is_ascii_digit()) => self.call("a recursion")?,
             Some(b'#') => return self.comment().map(|()| None),
             Some(b'|') => return self.refuse("a branch reset"),
             Some(b'(') => return self.refuse("a conditional group"),
@@ -50,11 +48,7 @@ impl Parser<'_> {
     /// The inside of a group and its `)`. Flags set inside end there.
     fn body(&mut self, mut flags: Flags) -> Result<Ast, Refusal> {
         let ast = self.alternation(&mut flags)?;
-        if self.eat(b")") {
-            Ok(ast)
-        } else {
-            self.refuse("a missing closing parenthesis")
-        }
+        if self.eat(b")") { Ok(ast) } else { self.refuse("a missing closing parenthesis") }
     }
 
     /// Steps over all up to `end` and over `end` itself.
@@ -106,26 +100,12 @@ impl Parser<'_> {
                 _ => return self.refuse("an unknown construct (?P"),
             }
         }
-        let close = if self.peek() == Some(b'\'') {
-            b'\''
-        } else {
-            b'>'
-        };
+        let close = if self.peek() == Some(b'\'') { b'\'' } else { b'>' };
         self.at += 1;
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        let name: String = self
-            .rest()
-            .iter()
-            .copied()
-            .take_while(is_word)
-            .map(char::from)
-            .collect();
-        let starts_well = name
-            .bytes()
-            .next()
-            .is_some_and(|first| !first.is_ascii_digit());
-        if !starts_well || name.len() > LONGEST_NAME || self.rest().get(name.len()) != Some(&close)
-        {
+        let name: String = self.rest().iter().copied().take_while(is_word).map(char::from).collect();
+        let starts_well = name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+        if !starts_well || name.len() > LONGEST_NAME || self.rest().get(name.len()) != Some(&close) {
             return self.refuse("a group name that PCRE2 does not take");
         }
         if self.names.contains(&name) {

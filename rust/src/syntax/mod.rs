@@ -54,18 +54,9 @@ pub enum Ast {
     /// One of them; the order is the pattern's.
     Alternation(Vec<Ast>),
     /// `sub` at least `min` and at most `max` times (`None`: without end).
-    Repeat {
-        min: u32,
-        max: Option<u32>,
-        greedy: bool,
-        sub: Box<Ast>,
-    },
+    Repeat { min: u32, max: Option<u32>, greedy: bool, sub: Box<Ast> },
     /// A capturing group; `index` is its number, from 1.
-    Capture {
-        index: u32,
-        name: Option<String>,
-        sub: Box<Ast>,
-    },
+    Capture { index: u32, name: Option<String>, sub: Box<Ast> },
     /// `^`, `\A`, `\G`: the start of the subject.
     Start,
     /// `$`, `\Z`: the end of the subject, or before a newline that ends it.
@@ -83,19 +74,11 @@ pub enum Ast {
 impl Ast {
     /// Any string: `(?s:.)*`.
     fn anything() -> Ast {
-        Ast::Repeat {
-            min: 0,
-            max: None,
-            greedy: true,
-            sub: Box::new(Ast::Class(ByteSet::ALL)),
-        }
+        Ast::Repeat { min: 0, max: None, greedy: true, sub: Box::new(Ast::Class(ByteSet::ALL)) }
     }
 
     fn superset(reason: &'static str, sub: Ast) -> Ast {
-        Ast::Superset {
-            reason,
-            sub: Box::new(sub),
-        }
+        Ast::Superset { reason, sub: Box::new(sub) }
     }
 }
 
@@ -114,9 +97,7 @@ pub struct Pattern {
 ///
 /// O(length). Nesting is bounded, so no pattern exhausts the stack.
 pub fn parse(pattern: &[u8]) -> Result<Pattern, Refusal> {
-    parse::Parser::new(pattern, parse::Flags::default())
-        .pattern()
-        .map(|parsed| parsed.pattern)
+    parse::Parser::new(pattern, parse::Flags::default()).pattern().map(|parsed| parsed.pattern)
 }
 
 #[cfg(test)]
@@ -124,9 +105,7 @@ mod tests {
     use super::{Ast, ByteSet, parse};
 
     fn ast(pattern: &str) -> Ast {
-        parse(pattern.as_bytes())
-            .unwrap_or_else(|refusal| panic!("{pattern}: {refusal}"))
-            .ast
+        parse(pattern.as_bytes()).unwrap_or_else(|refusal| panic!("{pattern}: {refusal}")).ast
     }
 
     fn class(members: &str) -> Ast {
@@ -146,11 +125,7 @@ mod tests {
     #[test]
     fn escapes() {
         for pattern in [r"\x41", r"\x{41}", r"\o{101}", r"[\101]", "[A]", r"\QA"] {
-            let expected = if pattern.starts_with('[') {
-                class("A")
-            } else {
-                Ast::Byte(b'A')
-            };
+            let expected = if pattern.starts_with('[') { class("A") } else { Ast::Byte(b'A') };
             assert_eq!(ast(pattern), expected, "{pattern}");
         }
         assert_eq!(ast(r"\cA"), Ast::Byte(1));
@@ -170,26 +145,16 @@ mod tests {
         assert_eq!(ast(r"[\x41-C]"), class("ABC"));
         assert_eq!(ast("[[:digit:]x]"), class("0123456789x"));
         assert_eq!(ast("[^]]"), Ast::Class(ByteSet::of(|byte| byte != b']')));
-        assert_eq!(
-            ast("(?i)[^a]"),
-            Ast::Class(ByteSet::of(|byte| byte | 32 != b'a'))
-        );
+        assert_eq!(ast("(?i)[^a]"), Ast::Class(ByteSet::of(|byte| byte | 32 != b'a')));
     }
 
     /// A flag holds to the end of its group, in the branches that follow too.
     #[test]
     fn flags() {
         let branches = Ast::Alternation(vec![class("Aa"), class("Bb")]);
-        let group = Ast::Capture {
-            index: 1,
-            name: None,
-            sub: Box::new(branches),
-        };
+        let group = Ast::Capture { index: 1, name: None, sub: Box::new(branches) };
         assert_eq!(ast("((?i)a|b)c"), Ast::Concat(vec![group, Ast::Byte(b'c')]));
-        assert_eq!(
-            ast("(?i:a)(?-i)b"),
-            Ast::Concat(vec![class("Aa"), Ast::Byte(b'b')])
-        );
+        assert_eq!(ast("(?i:a)(?-i)b"), Ast::Concat(vec![class("Aa"), Ast::Byte(b'b')]));
     }
 
     /// Groups are counted by their opening parentheses, those in look-arounds included.
@@ -203,17 +168,9 @@ mod tests {
     /// A brace that is no quantifier is a byte; one that is for some releases only is refused.
     #[test]
     fn braces() {
-        let twice = Ast::Repeat {
-            min: 2,
-            max: Some(2),
-            greedy: true,
-            sub: Box::new(Ast::Byte(b'a')),
-        };
+        let twice = Ast::Repeat { min: 2, max: Some(2), greedy: true, sub: Box::new(Ast::Byte(b'a')) };
         assert_eq!(ast("a{2}"), twice);
-        assert_eq!(
-            ast("{a}"),
-            Ast::Concat([b'{', b'a', b'}'].map(Ast::Byte).to_vec())
-        );
+        assert_eq!(ast("{a}"), Ast::Concat([b'{', b'a', b'}'].map(Ast::Byte).to_vec()));
         assert_eq!(ast("a{"), Ast::Concat([b'a', b'{'].map(Ast::Byte).to_vec()));
     }
 

@@ -38,18 +38,12 @@ pub(super) struct Item {
 
 impl Item {
     pub fn atom(ast: Ast) -> Item {
-        Item {
-            ast,
-            quantifiable: true,
-        }
+        Item { ast, quantifiable: true }
     }
 
     /// PCRE2 takes quantifiers behind some assertions; here they are refused.
     pub fn assertion(ast: Ast) -> Item {
-        Item {
-            ast,
-            quantifiable: false,
-        }
+        Item { ast, quantifiable: false }
     }
 }
 
@@ -90,11 +84,7 @@ impl<'p> Parser<'p> {
             return self.refuse("unmatched closing parenthesis");
         }
         Ok(Parsed {
-            pattern: Pattern {
-                ast,
-                captures: self.captures,
-                named: !self.names.is_empty(),
-            },
+            pattern: Pattern { ast, captures: self.captures, named: !self.names.is_empty() },
             dots: self.dots,
             dollars: self.dollars,
             quote_open: self.quote_open,
@@ -102,10 +92,7 @@ impl<'p> Parser<'p> {
     }
 
     pub(super) fn refuse<T>(&self, reason: &'static str) -> Result<T, Refusal> {
-        Err(Refusal {
-            offset: self.at,
-            reason,
-        })
+        Err(Refusal { offset: self.at, reason })
     }
 
     pub(super) fn peek(&self) -> Option<u8> {
@@ -157,11 +144,7 @@ impl<'p> Parser<'p> {
 
     fn concatenation(&mut self, flags: &mut Flags) -> Result<Ast, Refusal> {
         // Most patterns are one concatenation of single bytes.
-        let expected = if self.depth == 1 {
-            self.rest().len().min(64)
-        } else {
-            0
-        };
+        let expected = if self.depth == 1 { self.rest().len().min(64) } else { 0 };
         let mut items = Vec::with_capacity(expected);
         // Whether the last item may take a quantifier.
         let mut quantifiable = false;
@@ -232,11 +215,7 @@ impl<'p> Parser<'p> {
                 return Ast::Byte(b'.');
             }
         }
-        if flags.dot_all {
-            Ast::Class(ByteSet::ALL)
-        } else {
-            Ast::Class(ByteSet::of(|byte| byte != b'\n'))
-        }
+        if flags.dot_all { Ast::Class(ByteSet::ALL) } else { Ast::Class(ByteSet::of(|byte| byte != b'\n')) }
     }
 
     /// `\Q...\E`, or `\Q` up to the end. Returns whether it held a byte.
@@ -308,17 +287,8 @@ impl<'p> Parser<'p> {
         };
         let lazy = self.eat(b"?");
         let possessive = !lazy && self.eat(b"+");
-        let repeat = Ast::Repeat {
-            min,
-            max,
-            greedy: !lazy,
-            sub,
-        };
-        items.push(if possessive {
-            Ast::superset("a possessive quantifier", repeat)
-        } else {
-            repeat
-        });
+        let repeat = Ast::Repeat { min, max, greedy: !lazy, sub };
+        items.push(if possessive { Ast::superset("a possessive quantifier", repeat) } else { repeat });
         Ok(())
     }
 }

@@ -32,10 +32,7 @@ pub fn read_as(pattern: &[u8], readings: &Readings) -> Result<Option<Vec<u8>>, R
         return Ok(None);
     }
     let as_is = Parser::new(pattern, Flags::default()).pattern()?;
-    let dotted = Flags {
-        literal_dots: true,
-        ..Flags::default()
-    };
+    let dotted = Flags { literal_dots: true, ..Flags::default() };
     let dotted = Parser::new(pattern, dotted).pattern()?;
     let literal = is_literal(&dotted.pattern.ast);
 
@@ -44,10 +41,7 @@ pub fn read_as(pattern: &[u8], readings: &Readings) -> Result<Option<Vec<u8>>, R
         edits.replace(0..0, b"(?i)");
     }
     if readings.literal_dots && literal {
-        as_is
-            .dots
-            .iter()
-            .for_each(|&dot| edits.replace(dot..dot + 1, b"\\."));
+        as_is.dots.iter().for_each(|&dot| edits.replace(dot..dot + 1, b"\\."));
     }
     if readings.drop_newline_twins {
         let tails = tail_dollars(&as_is.pattern.ast);
@@ -60,14 +54,7 @@ pub fn read_as(pattern: &[u8], readings: &Readings) -> Result<Option<Vec<u8>>, R
         if as_is.quote_open {
             edits.replace(end.clone(), b"\\E");
         }
-        edits.replace(
-            end,
-            if readings.drop_newline_twins {
-                b"\\z"
-            } else {
-                b"$"
-            },
-        );
+        edits.replace(end, if readings.drop_newline_twins { b"\\z" } else { b"$" });
     }
     Ok(edits.apply(pattern))
 }
@@ -101,10 +88,7 @@ impl Edits {
 
 /// Whether `(?i)` in front may change the language. What supersets hide counts as changed.
 fn case_matters(pattern: &[u8], as_is: &Parsed) -> Result<bool, Refusal> {
-    let caseless = Flags {
-        caseless: true,
-        ..Flags::default()
-    };
+    let caseless = Flags { caseless: true, ..Flags::default() };
     let caseless = Parser::new(pattern, caseless).pattern()?;
     Ok(caseless.pattern.ast != as_is.pattern.ast || has_superset(&as_is.pattern.ast))
 }
@@ -120,9 +104,7 @@ fn has_end(ast: &Ast) -> bool {
 fn children(ast: &Ast) -> &[Ast] {
     match ast {
         Ast::Concat(items) | Ast::Alternation(items) => items,
-        Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => {
-            std::slice::from_ref(sub)
-        }
+        Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => std::slice::from_ref(sub),
         _ => &[],
     }
 }
@@ -157,14 +139,11 @@ fn shortest(ast: &Ast) -> usize {
 fn strings(ast: &Ast, tail: bool) -> Option<usize> {
     let count = match ast {
         Ast::Empty | Ast::Byte(_) => 1,
-        Ast::Class(set) => set
-            .iter()
-            .filter(|b| !(b.is_ascii_uppercase() && set.contains(b | 32)))
-            .count(),
+        Ast::Class(set) => set.iter().filter(|b| !(b.is_ascii_uppercase() && set.contains(b | 32))).count(),
         Ast::Concat(items) => strings_of_all(items, tail)?,
-        Ast::Alternation(branches) => branches
-            .iter()
-            .try_fold(0, |sum: usize, branch| Some(sum + strings(branch, tail)?))?,
+        Ast::Alternation(branches) => {
+            branches.iter().try_fold(0, |sum: usize, branch| Some(sum + strings(branch, tail)?))?
+        }
         Ast::Repeat { min, max, sub, .. } => repeated(strings(sub, false)?, *min, (*max)?)?,
         Ast::Capture { sub, .. } => strings(sub, tail)?,
         Ast::Dollar | Ast::End if tail => 1,
@@ -191,10 +170,7 @@ fn repeated(ways: usize, min: u32, max: u32) -> Option<usize> {
     if max as usize > MOST_STRINGS {
         return None;
     }
-    let power = |rounds| {
-        ways.checked_pow(rounds)
-            .filter(|&ways| ways <= MOST_STRINGS)
-    };
+    let power = |rounds| ways.checked_pow(rounds).filter(|&ways| ways <= MOST_STRINGS);
     (min..=max).try_fold(0, |sum: usize, rounds| Some(sum + power(rounds)?))
 }
 
@@ -204,20 +180,13 @@ fn tail_dollars(ast: &Ast) -> Vec<bool> {
         match ast {
             Ast::Dollar => found.push(tail),
             Ast::Concat(items) => {
-                let first_tail = items
-                    .iter()
-                    .rposition(|item| !can_be_empty(item))
-                    .unwrap_or(0);
+                let first_tail = items.iter().rposition(|item| !can_be_empty(item)).unwrap_or(0);
                 for (place, item) in items.iter().enumerate() {
                     visit(item, tail && place >= first_tail, found);
                 }
             }
-            Ast::Repeat { min, sub, .. } => {
-                visit(sub, tail && (*min <= 1 || can_be_empty(sub)), found)
-            }
-            _ => children(ast)
-                .iter()
-                .for_each(|child| visit(child, tail, found)),
+            Ast::Repeat { min, sub, .. } => visit(sub, tail && (*min <= 1 || can_be_empty(sub)), found),
+            _ => children(ast).iter().for_each(|child| visit(child, tail, found)),
         }
     }
     let mut found = Vec::new();
@@ -242,11 +211,7 @@ mod tests {
     }
 
     fn assert_reads(pattern: &str, letters: &str, expected: &str) {
-        assert_eq!(
-            read(pattern, letters).as_deref(),
-            Some(expected),
-            "{pattern} {letters}"
-        );
+        assert_eq!(read(pattern, letters).as_deref(), Some(expected), "{pattern} {letters}");
     }
 
     fn assert_stays(pattern: &str, letters: &str) {
@@ -302,10 +267,7 @@ mod tests {
         assert_reads("^/a(b|c)/?", "e", "^/a(b|c)/?$");
         assert_reads(r"^/\Qa.b", "e", r"^/\Qa.b\E$");
         assert_reads(r"^/\Qa.b\E", "e", r"^/\Qa.b\E$");
-        for pattern in [
-            "^/a$", r"^/a\z", r"^/a\Z", "^/(a$|b)", "/a", "^/a(.*)", "^", "^/", "^/?", "^/(a)?",
-            "^/a|/b",
-        ] {
+        for pattern in ["^/a$", r"^/a\z", r"^/a\Z", "^/(a$|b)", "/a", "^/a(.*)", "^", "^/", "^/?", "^/(a)?", "^/a|/b"] {
             assert_stays(pattern, "e");
         }
     }

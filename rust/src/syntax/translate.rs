@@ -34,16 +34,9 @@ impl Pattern {
 }
 
 fn translate(ast: &Ast, folded: bool) -> Translation {
-    let mut translator = Translator {
-        folded,
-        inexact: Vec::new(),
-    };
+    let mut translator = Translator { folded, inexact: Vec::new() };
     let hir = translator.hir(ast, true);
-    Translation {
-        hir,
-        exact: translator.inexact.is_empty(),
-        inexact: translator.inexact,
-    }
+    Translation { hir, exact: translator.inexact.is_empty(), inexact: translator.inexact }
 }
 
 struct Translator {
@@ -59,27 +52,14 @@ impl Translator {
             Ast::Byte(byte) => self.byte(*byte),
             Ast::Class(set) => self.class(set),
             Ast::Concat(items) => self.concat(items, tail),
-            Ast::Alternation(branches) => Hir::alternation(
-                branches
-                    .iter()
-                    .map(|branch| self.hir(branch, tail))
-                    .collect(),
-            ),
-            Ast::Repeat {
-                min,
-                max,
-                greedy,
-                sub,
-            } => {
+            Ast::Alternation(branches) => {
+                Hir::alternation(branches.iter().map(|branch| self.hir(branch, tail)).collect())
+            }
+            Ast::Repeat { min, max, greedy, sub } => {
                 // After the first round of at most one that must be, the others can be left out.
                 let tail = tail && (*min <= 1 || can_be_empty(sub));
                 let sub = Box::new(self.hir(sub, tail));
-                Hir::repetition(Repetition {
-                    min: *min,
-                    max: *max,
-                    greedy: *greedy,
-                    sub,
-                })
+                Hir::repetition(Repetition { min: *min, max: *max, greedy: *greedy, sub })
             }
             Ast::Capture { sub, .. } => self.hir(sub, tail),
             Ast::Start => Hir::look(Look::Start),
@@ -102,9 +82,7 @@ impl Translator {
             let literal = if self.folded { 0 } else { trailing_bytes(rest) };
             if literal > 0 {
                 let (before, bytes) = rest.split_at(rest.len() - literal);
-                reversed.push(Hir::literal(
-                    bytes.iter().filter_map(as_byte).collect::<Vec<_>>(),
-                ));
+                reversed.push(Hir::literal(bytes.iter().filter_map(as_byte).collect::<Vec<_>>()));
                 tail = false;
                 rest = before;
                 continue;
@@ -141,10 +119,7 @@ impl Translator {
 
     fn class(&self, set: &ByteSet) -> Hir {
         let set = if self.folded { set.fold() } else { *set };
-        let ranges = set
-            .ranges()
-            .into_iter()
-            .map(|(low, high)| ClassBytesRange::new(low, high));
+        let ranges = set.ranges().into_iter().map(|(low, high)| ClassBytesRange::new(low, high));
         Hir::class(Class::Bytes(ClassBytes::new(ranges)))
     }
 }
@@ -152,12 +127,7 @@ impl Translator {
 /// `\n?` and `\z`. The newline is tried last, so that a list of the language has a string before its newline twin.
 fn line_end() -> [Hir; 2] {
     let newline = Box::new(Hir::literal(*b"\n"));
-    let newline = Repetition {
-        min: 0,
-        max: Some(1),
-        greedy: false,
-        sub: newline,
-    };
+    let newline = Repetition { min: 0, max: Some(1), greedy: false, sub: newline };
     [Hir::repetition(newline), Hir::look(Look::End)]
 }
 
@@ -169,11 +139,7 @@ fn as_byte(ast: &Ast) -> Option<u8> {
 }
 
 fn trailing_bytes(items: &[Ast]) -> usize {
-    items
-        .iter()
-        .rev()
-        .take_while(|item| matches!(item, Ast::Byte(_)))
-        .count()
+    items.iter().rev().take_while(|item| matches!(item, Ast::Byte(_))).count()
 }
 
 /// Whether the node can match the empty string at any place where `$` holds.
@@ -196,17 +162,12 @@ mod tests {
     use regex_automata::meta::{Builder, Config};
 
     fn translate(pattern: &str) -> Translation {
-        parse(pattern.as_bytes())
-            .expect("a pattern that is read")
-            .translate()
+        parse(pattern.as_bytes()).expect("a pattern that is read").translate()
     }
 
     fn matches(translation: &Translation, subject: &str) -> bool {
         let config = Config::new().utf8_empty(false);
-        let regex = Builder::new()
-            .configure(config)
-            .build_from_hir(&translation.hir)
-            .unwrap();
+        let regex = Builder::new().configure(config).build_from_hir(&translation.hir).unwrap();
         regex.is_match(subject)
     }
 

@@ -7,9 +7,7 @@ impl Random {
     /// `stream` tells the tests of one run apart; `NGINXOPT_SEED` tells runs apart.
     pub fn new(stream: u64) -> Random {
         let seed: u64 = number_from("NGINXOPT_SEED").unwrap_or(0);
-        Random(
-            stream.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed.wrapping_mul(0xd1b5_4a32_d192_ed03),
-        )
+        Random(stream.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed.wrapping_mul(0xd1b5_4a32_d192_ed03))
     }
 
     pub fn below(&mut self, end: usize) -> usize {
@@ -28,16 +26,8 @@ impl Random {
         &from[self.below(from.len())]
     }
 
-    fn join(
-        &mut self,
-        count: usize,
-        between: &str,
-        mut part: impl FnMut(&mut Random) -> String,
-    ) -> String {
-        (0..count)
-            .map(|_| part(self))
-            .collect::<Vec<_>>()
-            .join(between)
+    fn join(&mut self, count: usize, between: &str, mut part: impl FnMut(&mut Random) -> String) -> String {
+        (0..count).map(|_| part(self)).collect::<Vec<_>>().join(between)
     }
 }
 
@@ -297,9 +287,8 @@ const LEAVES: &[&str] = &[
     "(?-i)",
 ];
 
-const QUANTIFIERS: &[&str] = &[
-    "*", "+", "?", "{2}", "{1,2}", "{0,2}", "{0}", "{2,}", "*?", "+?", "??", "*+", "++", "?+",
-];
+const QUANTIFIERS: &[&str] =
+    &["*", "+", "?", "{2}", "{1,2}", "{0,2}", "{0}", "{2,}", "*?", "+?", "??", "*+", "++", "?+"];
 
 /// A well-formed pattern, parts within parts down to `depth`.
 pub fn structured(random: &mut Random, depth: usize) -> String {
