@@ -82,9 +82,9 @@ impl Regex {
         )
     }
 
-    /// The byte ranges of the whole match (first) and of each group up to the last that took part; `None` for a group
-    /// that took no part. The inner `Option` is `None`, and the outer `Ok`, if the pattern does not match.
-    /// The error is PCRE2's negative code.
+    /// The groups of the first match; `None` if the pattern does not match.
+    ///
+    /// Groups behind the last that took part are left out. The error is PCRE2's negative code.
     pub fn captures(&self, subject: &[u8]) -> Result<Option<Captures>, i32> {
         // SAFETY: the code is valid; a null context means the default allocator.
         let block = unsafe { sys::pcre2_match_data_create_from_pattern_8(self.code.as_ptr(), ptr::null_mut()) };
@@ -121,7 +121,7 @@ impl Drop for Regex {
     }
 }
 
-/// The byte ranges of a match: the whole first, then the groups.
+/// The byte ranges of a match: the whole first, then the groups; `None` for a group that took no part.
 pub type Captures = Vec<Option<std::ops::Range<usize>>>;
 
 /// PCRE2's scratch memory, with its place for the groups.

@@ -4,7 +4,7 @@ use regex_syntax::hir::literal::{ExtractKind, Extractor};
 use regex_syntax::hir::{Hir, HirKind, Look};
 
 use super::effort;
-use crate::syntax;
+use crate::syntax::{self, Ast};
 
 /// The most literals that stand for one pattern; with more, the pattern is indexed by others or always tried.
 const MOST_LITERALS: usize = 32;
@@ -41,26 +41,36 @@ pub(super) fn of(pattern: &[u8]) -> Option<Requirement> {
     if !translation.exact {
         return None;
     }
-    let hir = &translation.hir;
-    let anchored = hir.properties().look_set_prefix().contains(Look::Start);
-    let prefix = literals(hir, ExtractKind::Prefix);
-    let prefix_length = shortest(&prefix);
-    let suffix = literals(hir, ExtractKind::Suffix);
-    let inner = required(hir).map_or(Vec::new(), |literal| vec![literal.to_vec()]);
-    let later = if shortest(&suffix) >= shortest(&inner) { suffix } else { inner };
-
-    let requirement = if anchored && (prefix_length >= SELECTIVE_PREFIX || prefix_length >= shortest(&later)) {
-        Requirement { need: Need::Prefix(prefix), longest: effort::up_to_prefix(&pattern.ast, true) }
-    } else if prefix_length >= SELECTIVE_PREFIX.max(shortest(&later)) {
-        Requirement { need: Need::Literal(prefix), longest: effort::up_to_prefix(&pattern.ast, false) }
-    } else {
-        Requirement { longest: effort::whole(&pattern.ast, anchored), need: Need::Literal(later) }
-    };
+    let requirement = most_selective(&translation.hir, &pattern.ast);
     let useful = match &requirement.need {
         Need::Prefix(literals) => shortest(literals) > 0,
         Need::Literal(literals) => shortest(literals) >= SHORTEST_LITERAL,
     };
     (useful && requirement.longest > 0).then_some(requirement)
+}
+
+fn most_selective(hir: &Hir, ast: &Ast) -> Requirement {
+    let anchored = hir.properties().look_set_prefix().contains(Look::Start);
+    let prefix = literals(hir, ExtractKind::Prefix);
+    let longest = effort::up_to_prefix(ast, anchored);
+    if anchored && shortest(&prefix) >= SELECTIVE_PREFIX {
+        return Requirement { need: Need::Prefix(prefix), longest };
+    }
+    let later = later_literals(hir);
+    if shortest(&prefix) >= shortest(&later) {
+        let need = if anchored { Need::Prefix(prefix) } else { Need::Literal(prefix) };
+        return Requirement { need, longest };
+    }
+    Requirement { need: Need::Literal(later), longest: effort::whole(ast, anchored) }
+}
+
+/// Literals of which one is in each match, at its end or within.
+fn later_literals(hir: &Hir) -> Vec<Vec<u8>> {
+    let suffix = literals(hir, ExtractKind::Suffix);
+    match required(hir) {
+        Some(inner) if inner.len() > shortest(&suffix) => vec![inner.to_vec()],
+        _ => suffix,
+    }
 }
 
 /// Literals of which each match starts (or ends) with one; none if they are unknown or too many.

@@ -340,6 +340,7 @@ mod tests {
     #[test]
     fn each_once() {
         assert_eq!(strings(r"^/(a|b?a|a)(|())*\z"), ["/a", "/ba"]);
+        assert_eq!(strings(r"^/(|^b){0,60000}a\z"), ["/a"]);
         assert_eq!(strings(&format!("^/{}\\z", "(ab|ab)".repeat(40))).len(), 1);
     }
 

@@ -224,4 +224,17 @@ mod tests {
         assert_eq!(ask(Question::Outside, "((a{60000}){60000}){60000}", &[]), Witness::Unknown);
         assert_eq!(ask(Question::Outside, "^/.*a.{30}$", &["^/.*b.{30}$"]), Witness::Unknown);
     }
+
+    /// Automata that outgrow their memory are given up: they never go on with the states of a cleared cache.
+    #[test]
+    fn bounded_memory() {
+        let limits = Limits { automaton_bytes: 200_000, ..Limits::default() };
+        let hir = |pattern: &str| parse(pattern.as_bytes()).unwrap().translate().hir;
+        let ask = |length: usize| {
+            let (a, b) = (hir(&format!("^/.*a.{{{length}}}$")), hir(&format!("^/.*a.{{{length}}}b?$")));
+            witness(Question::Outside, &a, &[&b], &limits)
+        };
+        assert_eq!(ask(2), Witness::Nothing);
+        assert_eq!(ask(12), Witness::Unknown);
+    }
 }

@@ -22,7 +22,7 @@ pub struct Readings {
 
 /// The text of the pattern under the declared readings; `None` if it reads the same without them.
 ///
-/// A *literal* is `^` and then what stands for at most [`MOST_STRINGS`] strings when its dots are dots and its end is the
+/// A *literal* is `^` and then what stands for at most `MOST_STRINGS` strings when its dots are dots and its end is the
 /// end of the subject: bytes, `/?`, groups of alternatives, small classes. A pattern with anything else (`.*`, `[^/]`, a
 /// boundary) is no literal, and neither is what matches every URI, as `^/` does: they stay as they are.
 ///
