@@ -28,9 +28,7 @@ class Events:
     that begins and ends between two statements of one block.
     """
 
-    def __new__(
-        cls, bytes: bytes, *, fold: int = 0, start: int = 0, end: int | None = None, line: int = 1
-    ) -> Self: ...
+    def __new__(cls, bytes: bytes, *, fold: int = 0, start: int = 0, end: int | None = None, line: int = 1) -> Self: ...
     def __iter__(self) -> Iterator[list[Event]]: ...
     def __next__(self) -> list[Event]: ...
 
@@ -119,7 +117,7 @@ def map_sizes(runs: list[Run]) -> tuple[int, int] | None:
 def reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a rule stays, each with its sentence."""
 
-class Refuted(Exception):
+class Refuted(Exception):  # noqa: N818 - a verdict, not a failure
     """An obligation of the proof does not hold; `args` are what it is, and a URI on which the texts differ."""
 
     args: tuple[str, bytes | None]

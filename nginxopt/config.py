@@ -200,9 +200,7 @@ class _Reader:
         return self.files[identity]
 
 
-def _includes(
-    block: Block, parents: tuple[Directive, ...]
-) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
+def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
     """Yield the includes of a file with what is around them; folded rewrites have none."""
     for node in block.nodes:
         if not isinstance(node, Directive):

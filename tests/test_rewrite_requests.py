@@ -74,6 +74,4 @@ def test_a_sample_leaves_no_kind_out(count: int, limit: int) -> None:
 def test_the_same_sample_again() -> None:
     """The sample depends on nothing but its input."""
     keys = [b"/%d" % number for number in range(500)]
-    assert sample(keys, [b"/f"], limit=700, capturing=True) == sample(
-        keys, [b"/f"], limit=700, capturing=True
-    )
+    assert sample(keys, [b"/f"], limit=700, capturing=True) == sample(keys, [b"/f"], limit=700, capturing=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -84,7 +84,7 @@ def emit(plan: Plan) -> Emission:
         names = _Names(stem + (f"_{number}" if len(runs) > 1 else ""))
         tiers = [_tier(names, index, tier) for index, tier in enumerate(run.native.tiers(), 1)]
         maps += [found for tier in tiers for found in tier["maps"]]
-        text = _run_text(plan, part, run, names, tiers, place.name)
+        text = _run_text(part, run, names, tiers, place.name)
         texts.setdefault(part.file, []).extend(_replace(part.file, run, text))
         compiled.append(Compiled(part, run, encode(text)))
     changes = tuple(
@@ -173,7 +173,7 @@ def _rewrites(names: _Names, tier: int, block: _native.Block) -> Iterator[str]:
         yield f'rewrite {pattern} "{target}" {block["flag"]};'
 
 
-def _run_text(plan: Plan, part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], maps: str) -> str:
+def _run_text(part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], maps: str) -> str:
     return _template("run.conf.j2").render(
         moved=run.native.moved,
         rules=len(run.native),
@@ -227,6 +227,6 @@ def _template(name: str) -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 - nginx text, not HTML
+        autoescape=False,
     )
     return environment.get_template(name)

@@ -9,7 +9,6 @@ next. Directives of other modules are no part of the script, so that rules on bo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -120,9 +119,7 @@ def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False)
         found.sections.setdefault(level or "either", []).append(tuple(section))
 
 
-def _put(
-    node: Directive | Bulk, level: Level | None, kinds: set[str], section: list[Span], found: _Found
-) -> None:
+def _put(node: Directive | Bulk, level: Level | None, kinds: set[str], section: list[Span], found: _Found) -> None:
     """Note a rewrite, or a run of them, where it belongs."""
     if level is not None:
         section.append(node.span)
@@ -149,9 +146,7 @@ def _reads_captures(config: Config) -> bool:
 
     A rewrite, an `if` with a regex, a regex location and a regex in a map each set them first.
     """
-    return any(
-        _reads(directive, parents) for directive, parents in config.outline() if directive.name != "rewrite"
-    )
+    return any(_reads(directive, parents) for directive, parents in config.outline() if directive.name != "rewrite")
 
 
 def _reads(directive: Directive, parents: tuple[Directive, ...]) -> bool:

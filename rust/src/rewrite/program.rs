@@ -109,7 +109,8 @@ mod tests {
     use super::*;
 
     fn runs(text: &str) -> Vec<usize> {
-        let program = read(text.as_bytes(), &[vec![0..text.len()]]).unwrap();
+        let section = Vec::from([0..text.len()]);
+        let program = read(text.as_bytes(), &[section]).unwrap();
         program.runs.iter().map(|run| run.rules.len()).collect()
     }
 
