@@ -120,7 +120,9 @@ class Plan:
         totals = [sum(counts) for counts in zip(*(run.native.changed for run in self._runs()), strict=True)]
         asked = self.options.readings
         return {
-            name: total for name, total in zip(names, totals or [0] * len(names), strict=True) if getattr(asked, name)
+            name: total
+            for name, total in zip(names, totals or [0] * len(names), strict=True)
+            if getattr(asked, name)
         }
 
     @property
@@ -151,12 +153,14 @@ class Plan:
             for start, end, reason in sorted(found):
                 yield Kept(part.file, Span(start, end), reason)
 
-    def dead(self) -> Iterator[Dead]:
-        """Yield the rules that never fire, in the order of the text."""
+    def dead(self, *, among_kept: bool = True) -> Iterator[Dead]:
+        """Yield the rules that never fire, run by run; of those that stay only if `among_kept` (50 us a rule)."""
         for part in self.parts:
             for run in part.runs:
                 for start, end, by, witness in run.native.dead():
                     yield Dead(part.file, Span(start, end), by and Span(*by), witness, run.is_compiled)
+                for start, end, by, witness in run.native.dead_kept() if among_kept else ():
+                    yield Dead(part.file, Span(start, end), by and Span(*by), witness, removed=False)
 
     def duplicates(self) -> Iterator[Duplicate]:
         """Yield the rules that repeat an earlier one, in the order of the text."""
@@ -219,4 +223,6 @@ def _compile(found: program.Program, scope: program.Scope, options: Options) -> 
         )
     except _native.PatternError as error:
         start, end, message = error.args
-        raise InputError(f"PCRE2 does not compile the pattern: {message}", source=source, span=Span(start, end)) from None
+        raise InputError(
+            f"PCRE2 does not compile the pattern: {message}", source=source, span=Span(start, end)
+        ) from None

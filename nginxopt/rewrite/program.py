@@ -120,7 +120,9 @@ def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False)
         found.sections.setdefault(level or "either", []).append(tuple(section))
 
 
-def _put(node: Directive | Bulk, level: Level | None, kinds: set[str], section: list[Span], found: _Found) -> None:
+def _put(
+    node: Directive | Bulk, level: Level | None, kinds: set[str], section: list[Span], found: _Found
+) -> None:
     """Note a rewrite, or a run of them, where it belongs."""
     if level is not None:
         section.append(node.span)
@@ -147,7 +149,9 @@ def _reads_captures(config: Config) -> bool:
 
     A rewrite, an `if` with a regex, a regex location and a regex in a map each set them first.
     """
-    return any(_reads(directive, parents) for directive, parents in config.outline() if directive.name != "rewrite")
+    return any(
+        _reads(directive, parents) for directive, parents in config.outline() if directive.name != "rewrite"
+    )
 
 
 def _reads(directive: Directive, parents: tuple[Directive, ...]) -> bool:
@@ -173,6 +177,9 @@ def _has_rules(block: Block) -> bool:
     """Return whether a rewrite stands in a block or, as far as can be seen from it, may be included there."""
     return any(
         not isinstance(node, Comment)
-        and (node.name in ("rewrite", "include") or (isinstance(node, Directive) and node.block and _has_rules(node.block)))
+        and (
+            node.name in ("rewrite", "include")
+            or (isinstance(node, Directive) and node.block and _has_rules(node.block))
+        )
         for node in block.nodes
     )
