@@ -13,6 +13,7 @@ use regex_syntax::hir::{Hir, Look};
 
 use crate::first_match::{First, FirstMatch};
 use crate::language::{self, Finite};
+use crate::parallel;
 use crate::pcre::{Outcome, Regex};
 use crate::rewrite::emit;
 use crate::rewrite::overlap::Overlap;
@@ -129,10 +130,12 @@ pub struct BadPattern {
 
 /// Divides a run. Linear in the rules but for PCRE2 on strings that kept rules may match.
 pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
+    let judge =
+        |index: usize| candidate(&run.rules[index], options).map_err(|message| BadPattern { rule: index, message });
+    let parts = parallel::ranges(run.rules.len(), |places| places.map(judge).collect::<Result<Vec<_>, _>>());
     let mut candidates = Vec::with_capacity(run.rules.len());
-    for (index, rule) in run.rules.iter().enumerate() {
-        let candidate = candidate(rule, options);
-        candidates.push(candidate.map_err(|message| BadPattern { rule: index, message })?);
+    for part in parts {
+        candidates.extend(part?);
     }
     // A rule that an earlier kept rule gets in the way of is kept itself, and everything is asked again.
     loop {
