@@ -112,7 +112,7 @@ class Config:
         return self._walk(Block.directives, self.main.block, ())
 
     def outline(self) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-        """As `walk`, without the rewrites of folded runs: they are not made, so that this costs next to nothing."""
+        """As `walk`, without the rewrites of folded runs: they are not made, so that this costs little."""
         return self._walk(Block.unfolded, self.main.block, ())
 
     def _walk(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -42,8 +42,7 @@ class Emission:
         maps: The http part; empty if no rule moved.
         maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
         changes: The files that change, in nginx's order of reading.
-        outside: `map_hash_max_size` and `map_hash_bucket_size` as the configuration sets them afterwards itself.
-        hint: What is to be done with a fragment's maps.
+        outside: `map_hash_max_size` and `map_hash_bucket_size` as the configuration then sets them itself.
     """
 
     plan: Plan
@@ -72,10 +71,11 @@ def emit(plan: Plan) -> Emission:
         names = _Names(_stem(plan) + (f"_{number}" if len(compiled) > 1 else ""))
         tiers = [_tier(names, index, tier) for index, tier in enumerate(run.native.tiers(), 1)]
         maps += [found for tier in tiers for found in tier["maps"]]
-        text = _run_text(plan, part, run, names, tiers, place.name)
+        text = _run_text(part, run, names, tiers, place.name)
         texts.setdefault(part.file, []).extend(_replace(part.file, run, text))
     changes = tuple(
-        Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file)) for file, edits in texts.items()
+        Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file))
+        for file, edits in texts.items()
     )
     return Emission(plan, _maps_text(plan, maps, place), place.path, changes, place.outside)
 
@@ -159,9 +159,7 @@ def _rewrites(names: _Names, tier: int, block: _native.Block) -> Iterator[str]:
         yield f'rewrite {pattern} "{target}" {block["flag"]};'
 
 
-def _run_text(
-    plan: Plan, part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], maps: str
-) -> str:
+def _run_text(part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], maps: str) -> str:
     return _template("run.conf.j2").render(
         moved=run.native.moved,
         rules=len(run.native),
@@ -215,6 +213,6 @@ def _template(name: str) -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 - nginx text, not HTML
+        autoescape=False,
     )
     return environment.get_template(name)

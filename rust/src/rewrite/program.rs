@@ -109,7 +109,8 @@ mod tests {
     use super::*;
 
     fn runs(text: &str) -> Vec<usize> {
-        let program = read(text.as_bytes(), &[vec![0..text.len()]]).unwrap();
+        let section = std::iter::once(0..text.len()).collect();
+        let program = read(text.as_bytes(), &[section]).unwrap();
         program.runs.iter().map(|run| run.rules.len()).collect()
     }
 
