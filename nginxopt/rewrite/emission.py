@@ -35,13 +35,23 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Compiled:
+    """A run that changes, and the statements that take the place of its rules that are gone."""
+
+    part: Part
+    run: Run
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Emission:
     """The text of a plan.
 
     Attributes:
         maps: The http part; empty if no rule moved.
         maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
-        changes: The files that change, in nginx's order of reading.
+        changes: The files that change.
+        compiled: The runs that change, in the order of the text.
         outside: `map_hash_max_size` and `map_hash_bucket_size` as the configuration then sets them itself.
     """
 
@@ -49,6 +59,7 @@ class Emission:
     maps: bytes = field(repr=False)
     maps_path: str | None
     changes: tuple[Change, ...]
+    compiled: tuple[Compiled, ...] = ()
     outside: tuple[int | None, int | None] = (None, None)
 
     def after(self, file: File) -> bytes:
@@ -58,26 +69,29 @@ class Emission:
 
 def emit(plan: Plan) -> Emission:
     """Write down a plan; nothing is written to disk. Linear in the text."""
-    compiled = [(part, run) for part in plan.parts for run in part.compiled]
-    if not compiled:
+    runs = [(part, run) for part in plan.parts for run in part.compiled]
+    if not runs:
         return Emission(plan, b"", None, ())
-    sizes = _native.map_sizes([run.native for _, run in compiled])
+    sizes = _native.map_sizes([run.native for _, run in runs])
     if sizes is None:
         raise AssertionError("no bucket holds the keys, though each fits a token")
-    place = mapfile.place(plan.config, _stem(plan), sizes)
+    stem = _stem(plan)
+    place = mapfile.place(plan.config, stem, sizes)
     texts: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
     maps: list[dict[str, Any]] = []
-    for number, (part, run) in enumerate(compiled, 1):
-        names = _Names(_stem(plan) + (f"_{number}" if len(compiled) > 1 else ""))
+    compiled = []
+    for number, (part, run) in enumerate(runs, 1):
+        names = _Names(stem + (f"_{number}" if len(runs) > 1 else ""))
         tiers = [_tier(names, index, tier) for index, tier in enumerate(run.native.tiers(), 1)]
         maps += [found for tier in tiers for found in tier["maps"]]
         text = _run_text(part, run, names, tiers, place.name)
         texts.setdefault(part.file, []).extend(_replace(part.file, run, text))
+        compiled.append(Compiled(part, run, encode(text)))
     changes = tuple(
         Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file))
         for file, edits in texts.items()
     )
-    return Emission(plan, _maps_text(plan, maps, place), place.path, changes, place.outside)
+    return Emission(plan, _maps_text(plan, maps, place), place.path, changes, tuple(compiled), place.outside)
 
 
 class _Names:

@@ -8,35 +8,21 @@ paths).
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from nginxopt.nginx import Request
+from nginxopt.rewrite.uris import percent_encode, receivable
 
 HOST = b"nxo.test"
 CAPTURING_HOST = b"captured.test"
 
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-._~")
 _MUST_ENCODE = frozenset([*range(0x21), 0x7F, *b"%?#"])
-# What ngx_http_parse_complex_uri never leaves in a URI: NUL, two slashes (merge_slashes), the segments `.`
-# and `..`.
-_NEVER_RECEIVED = re.compile(rb"\0|//|/\.\.?(?:/|\Z)")
 _SHUFFLE = 2048
 
 Variant: TypeAlias = Callable[[bytes], bytes]
 Form: TypeAlias = Callable[[bytes], Request]
-
-
-def receivable(uri: bytes) -> bool:
-    """Return whether a client can make nginx see `uri` as `$uri`."""
-    return uri.startswith(b"/") and not _NEVER_RECEIVED.search(uri)
-
-
-def percent_encode(uri: bytes) -> bytes:
-    """Return a request target that nginx decodes to `uri`, with everything but unreserved bytes encoded."""
-    return b"".join(bytes([byte]) if byte in _UNRESERVED else b"%%%02X" % byte for byte in uri)
 
 
 def spell_least(uri: bytes) -> bytes:

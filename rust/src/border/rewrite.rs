@@ -10,6 +10,7 @@ use crate::border::lexer::error_to_py;
 use crate::hash;
 use crate::lexer;
 use crate::rewrite::emit::{self, Args, Map};
+use crate::rewrite::kept;
 use crate::rewrite::plan::{self, BadPattern, Fate, Level, Plan};
 use crate::rewrite::program;
 use crate::rewrite::reason::Reason;
@@ -59,6 +60,8 @@ pub struct Run {
     spans: Vec<Range<usize>>,
     fates: Vec<Fate>,
     tiers: Vec<emit::Tier>,
+    /// The rules that stay, and their patterns.
+    kept: Vec<(usize, Vec<u8>)>,
     #[pyo3(get)]
     keys: usize,
     /// Some of the keys, spread over all.
@@ -138,6 +141,7 @@ impl Run {
         Run {
             spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
             tiers: emit::tiers(run, &plan),
+            kept: plan.kept().map(|(rule, _)| (rule, run.rules[rule].pattern.to_vec())).collect(),
             keys: plan.entries.len(),
             sample: plan.entries.iter().step_by(step).map(|entry| plan.key(entry).to_vec()).collect(),
             moved: plan.fates.iter().filter(|fate| **fate == Fate::Moved).count(),
@@ -206,6 +210,23 @@ impl Run {
         dead.collect()
     }
 
+    /// The same of the rules that stay; they are looked at only here, as it takes some 50 us for each.
+    fn dead_kept(&self, py: Python<'_>) -> Vec<Dead> {
+        let patterns: Vec<&[u8]> = self.kept.iter().map(|(_, pattern)| pattern.as_slice()).collect();
+        let place = |kept: usize| self.place(self.kept[kept].0);
+        let dead = py.detach(|| kept::dead(&patterns)).into_iter().map(|dead| {
+            let (start, end) = place(dead.rule);
+            (start, end, dead.by.map(place), dead.example)
+        });
+        dead.collect()
+    }
+
+    /// URIs that rules which stay match, at most `limit`.
+    fn witnesses(&self, limit: usize) -> Vec<Vec<u8>> {
+        let step = self.kept.len().div_ceil(limit.max(1)).max(1);
+        self.kept.iter().step_by(step).filter_map(|(_, pattern)| kept::shortest(pattern)).collect()
+    }
+
     /// Start and end of each rule that repeats an earlier one, and of that one.
     fn duplicates(&self) -> Vec<(usize, usize, (usize, usize))> {
         let duplicates = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
@@ -213,6 +234,11 @@ impl Run {
             _ => None,
         });
         duplicates.collect()
+    }
+
+    /// Start and end of every rule.
+    fn spans(&self) -> Vec<(usize, usize)> {
+        (0..self.spans.len()).map(|rule| self.place(rule)).collect()
     }
 
     /// Start and end of the first rule.

@@ -2,6 +2,7 @@
 //! ([`plan`]), and written down as the bodies of maps ([`emit`]). The proof in [`crate::prove`] uses none of it.
 
 pub mod emit;
+pub mod kept;
 pub mod overlap;
 pub mod plan;
 pub mod program;

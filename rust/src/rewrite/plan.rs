@@ -174,6 +174,7 @@ fn candidate(rule: &Rule, options: &Options) -> Result<Result<Moved, Reason>, St
         return Ok(Err(Reason::Pattern)); // one spelling has to speak for all
     }
     strings.retain(|string| !string.contains(&0)); // no URI holds a zero byte
+    strings.sort_by_key(Vec::len); // `/team` reads better before `/team/`
     if !exact {
         let regex = compile(text)?;
         strings.retain(|string| regex.is_match(string) == Outcome::Yes);

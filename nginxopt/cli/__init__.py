@@ -1,0 +1,99 @@
+"""The command line: options, one call, what it found, an exit status. Errors are printed here and nowhere else.
+
+Exit statuses: 0 done and clean, 1 findings (or: would change), and those of `nginxopt.errors`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from nginxopt import __version__
+from nginxopt.errors import DefectError, NginxoptError
+
+_COMMANDS = {"rewrite-to-map": "nginxopt.cli.rewrite_to_map"}
+"""Each command is a module with a `command`, imported when it is asked for."""
+
+_INTERRUPTED = 130
+
+
+class _Commands(click.Group):
+    """The commands, imported one by one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(_COMMANDS[cmd_name]).command
+        return command
+
+
+@click.command(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 done, 1 findings or would change, 2 wrong usage, 3 unreadable input, 4 something is"
+    " missing, 70 a defect of nginxopt.",
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def nginxopt() -> None:
+    """Tell what makes an nginx configuration slow, fix it, and prove that nothing else changed."""
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run a command and exit with its status."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(_run(args))
+
+
+def _terminate(number: int, _: FrameType | None) -> NoReturn:
+    """End as by Ctrl-C, so that what was started is ended, too."""
+    sys.exit(128 + number)
+
+
+def _run(args: Sequence[str] | None) -> int:
+    try:
+        result: Any = nginxopt.main(args, prog_name="nginxopt", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _say("interrupted")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes at its end
+        return 128 + signal.SIGPIPE
+    except DefectError as error:
+        _say(error.render())
+        _say(_ASK)
+        return error.exit_code
+    except NginxoptError as error:
+        _say(error.render())
+        return error.exit_code
+    except Exception as error:
+        import traceback
+
+        _say("".join(traceback.format_exception(error)))
+        _say(f"nginxopt {__version__} failed: {type(error).__name__}: {error}\n{_ASK}")
+        return DefectError.exit_code
+
+
+_ASK = (
+    "This is a defect of nginxopt; nothing was written. Please report it with the command, the input if it may be"
+    " shown, and the lines above."
+)
+
+
+def _say(text: str) -> None:
+    """Print a message on standard error; what no encoding has is shown escaped."""
+    click.echo(text.encode(errors="backslashreplace").decode(), err=True)

@@ -1,0 +1,262 @@
+"""`nginxopt rewrite-to-map`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from nginxopt.errors import DefectError, UsageError
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite import Emission, Options, Plan, Proof
+    from nginxopt.rewrite.nginx import Differential
+
+Mode = Literal["print", "folder", "write", "diff", "check", "plan"]
+
+_EXAMPLES = """\b
+Examples:
+  nginxopt rewrite-to-map rules.conf                  print the maps and what remains of the rules
+  nginxopt rewrite-to-map rules.conf -o compiled      write compiled/http.conf and compiled/server.conf
+  nginxopt rewrite-to-map /etc/nginx/nginx.conf --diff
+  nginxopt rewrite-to-map /etc/nginx/nginx.conf --write --nginx
+  nginxopt rewrite-to-map rules.conf --check -q       exit 1 if there is something to collapse
+  nginxopt rewrite-to-map rules.conf --plan-only -v   which rules stay, and why
+
+\b
+Exit status: 0 done, 1 would change (--check, --diff), 2 wrong usage, 3 unreadable input, 4 nginx is missing,
+70 the proof does not hold (nothing is written).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What was asked for, beside the options of the compilation."""
+
+    file: str
+    mode: Mode
+    folder: str | None
+    report: str | None
+    nginx: str | None
+    quiet: bool
+    verbose: bool
+
+
+@click.command("rewrite-to-map", epilog=_EXAMPLES)
+@click.argument("file", required=False)
+@click.option("-o", "--output-dir", "folder", metavar="DIR", help="Write the result into a folder.")
+@click.option(
+    "--write", "mode", flag_value="write", help="Change the files in place; the old text is kept beside each."
+)
+@click.option("--diff", "mode", flag_value="diff", help="Show what would change; exit 1 if something would.")
+@click.option(
+    "--check", "mode", flag_value="check", help="Exit 1 if there is something to collapse; write nothing."
+)
+@click.option(
+    "--plan-only", "mode", flag_value="plan", help="Only tell which rules would move; nothing is proved."
+)
+@click.option("--report", metavar="FILE", help="Write a report as JSON (-: to standard output).")
+@click.option(
+    "--nginx",
+    is_flag=False,
+    flag_value="",
+    metavar="[PATH]",
+    help="Ask a real nginx as well: run both configurations on 127.0.0.1 and compare their responses.",
+)
+@click.option("--context", metavar="CONTEXT", help="Where a fragment is included: server or location.")
+@click.option("-p", "--prefix", metavar="DIR", help="What relative includes start from, as nginx's -p.")
+@click.option(
+    "--target-version", metavar="VERSION", help="The nginx that is to run the result, such as 1.22.1."
+)
+@click.option(
+    "--name", metavar="PREFIX", help="How the names of the variables start, instead of nxo_ and a hash."
+)
+@click.option(
+    "--max-strings",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="How many strings a rule may match to be moved.",
+)
+@click.option("--ignore-case", is_flag=True, help="Declare a difference: letters match in any case.")
+@click.option(
+    "--literal-dots", is_flag=True, help="Declare a difference: an unescaped . in a literal is a dot."
+)
+@click.option("--literal-ends", is_flag=True, help="Declare a difference: a literal without $ ends there.")
+@click.option(
+    "--drop-newline-twins",
+    is_flag=True,
+    help="Declare a difference: $ does not match before a final newline.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@click.option("-v", "--verbose", is_flag=True, help="List every rule that stays or never fires.")
+def command(
+    file: str | None,
+    folder: str | None,
+    mode: Mode | None,
+    report: str | None,
+    nginx: str | None,
+    context: str | None,
+    prefix: str | None,
+    quiet: bool,
+    verbose: bool,
+    **options: Any,
+) -> int:
+    """Turn rewrites into maps that nginx looks up, and prove that no response changes.
+
+    FILE is a file of rules as included in a server or a location, a whole nginx.conf (its includes are followed),
+    or - for standard input. Rules that a map cannot answer stay as they are, each with a reason.
+    """
+    if file is None and nginx:
+        file, nginx = nginx, ""  # `--nginx FILE` without a path of its own
+    if file is None:
+        raise click.UsageError(
+            "FILE is missing: a file of rules, a whole nginx.conf, or - for standard input."
+        )
+    call = _Call(file, _mode(mode, folder, file), folder, report, nginx, quiet, verbose)
+    return _run(call, context, prefix, _options(**options))
+
+
+def _mode(mode: Mode | None, folder: str | None, file: str) -> Mode:
+    if mode is not None and folder is not None:
+        raise UsageError(f"-o and --{mode if mode != 'plan' else 'plan-only'} exclude each other")
+    if mode == "write" and file == "-":
+        raise UsageError("--write needs a file: standard input cannot be changed")
+    return mode or ("folder" if folder is not None else "print")
+
+
+def _options(
+    *,
+    target_version: str | None,
+    name: str | None,
+    max_strings: int,
+    **readings: bool,
+) -> Options:
+    from nginxopt.rewrite import Options, Readings
+    from nginxopt.version import Version
+
+    target = None if target_version is None else Version.parse(target_version)
+    return Options(Readings(**readings), name, max_strings, target)
+
+
+def _run(call: _Call, context: str | None, prefix: str | None, options: Options) -> int:
+    """Load, plan, emit, prove, ask, write: the whole command."""
+    from nginxopt import load
+    from nginxopt.rewrite import emit, plan, prove
+
+    compiled = plan(load(call.file, prefix=prefix, context=context), options)
+    if call.mode == "plan":
+        _tell(call, compiled, None)
+        _report(call, compiled, None, None)
+        return 0
+    emission = emit(compiled)
+    proof = prove(compiled, emission)
+    if not proof.holds:
+        _report(call, compiled, proof, None)
+        raise DefectError(
+            f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written"
+        )
+    differentials = None if call.nginx is None else _ask_nginx(call, emission)
+    _report(call, compiled, proof, differentials)
+    _refuse_mismatches(differentials)
+    notes = _output(call, emission)
+    _tell(call, compiled, proof, differentials, notes)
+    would_change = call.mode in ("check", "diff") and bool(emission.changes)
+    return 1 if would_change else 0
+
+
+def _counterexample(proof: Proof) -> str:
+    from nginxopt.rewrite.uris import percent_encode
+
+    if proof.counterexample is None:
+        return ""
+    return f" (for the URI {percent_encode(proof.counterexample).decode()})"
+
+
+def _ask_nginx(call: _Call, emission: Emission) -> list[Differential]:
+    from nginxopt import nginx
+    from nginxopt.rewrite.questions import ask
+
+    binary = nginx.find(call.nginx or None)
+    if call.quiet or not sys.stderr.isatty():
+        return ask(emission, binary)
+    with click.progressbar(length=1, label=f"asking nginx {binary.version}", file=sys.stderr) as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos)
+
+        return ask(emission, binary, progress=progress)
+
+
+def _refuse_mismatches(differentials: list[Differential] | None) -> None:
+    mismatches = [mismatch for found in differentials or [] for mismatch in found.mismatches]
+    if mismatches:
+        listed = "\n".join(f"  {mismatch}" for mismatch in mismatches[:10])
+        raise DefectError(f"a real nginx answers differently; nothing was written\n{listed}")
+
+
+def _report(
+    call: _Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None
+) -> None:
+    if call.report is None:
+        return
+    from nginxopt.files import write_all
+    from nginxopt.rewrite.report import report
+
+    text = json.dumps(report(compiled, proof, differentials), indent=2, ensure_ascii=False) + "\n"
+    data = text.encode("utf-8", "backslashreplace")
+    if call.report == "-":
+        sys.stdout.buffer.write(data)
+    else:
+        write_all({call.report: data})
+
+
+def _output(call: _Call, emission: Emission) -> list[str]:
+    """Put the result where it was asked for; return what the user is to be told of it."""
+    from nginxopt.rewrite import output
+
+    if call.mode == "print" and call.report != "-":
+        for piece in output.printed(emission):
+            sys.stdout.buffer.write(piece)
+    if call.mode == "diff":
+        for piece in output.diffs(emission):
+            sys.stdout.buffer.write(piece)
+    if call.mode == "folder" and call.folder is not None:
+        return output.into_folder(emission, call.folder)
+    if call.mode == "write":
+        return output.in_place(emission)
+    return []
+
+
+def _tell(
+    call: _Call,
+    compiled: Plan,
+    proof: Proof | None,
+    differentials: list[Differential] | None = None,
+    notes: list[str] | None = None,
+) -> None:
+    """Print the summary: what was found on standard error, or the plan, if it is all there is, as the result."""
+    from nginxopt.rewrite import summary
+
+    if call.quiet:
+        return
+    err = call.mode != "plan" or call.report == "-"
+    color = False if os.environ.get("NO_COLOR") else None
+    for number, line in enumerate(summary.lines(compiled, proof, verbose=call.verbose)):
+        click.secho(line, err=err, color=color, bold=number == 0)
+    for found in differentials or []:
+        skipped = f", {found.skipped:,} left out" if found.skipped else ""
+        click.echo(
+            f"  nginx       {found.requests:>9,}  requests, no difference ({found.seconds:.1f} s{skipped})",
+            err=err,
+        )
+        for warning in found.warnings:
+            click.echo(f"  nginx warns: {warning}", err=err)
+    for note in notes or []:
+        click.echo(note, err=err)

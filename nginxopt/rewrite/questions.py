@@ -1,0 +1,91 @@
+"""The question of the proof for a real nginx: an emission, run by run or as the fragment it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from nginxopt.nginx import Binary
+from nginxopt.rewrite.emission import Compiled, Emission
+from nginxopt.rewrite.nginx import Differential, Level, differential
+from nginxopt.rewrite.planning import Run
+from nginxopt.source import Span
+
+REQUESTS = 20_000
+"""How many requests are put to each side, at most."""
+SECONDS = 60.0
+"""How long it may take in all."""
+_WITNESSES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Two texts for a server or a location, and the URIs that matter to either."""
+
+    before: bytes
+    after: bytes
+    level: Level
+    captures: bool
+    runs: tuple[Run, ...]
+
+
+def ask(
+    emission: Emission, binary: Binary, *, progress: Callable[[int, int], None] | None = None
+) -> list[Differential]:
+    """Return what a differential run finds for each question, within `REQUESTS` and `SECONDS` in all.
+
+    A fragment is asked as it is. Of a whole configuration, whose ports and certificates are not here, each run is
+    asked by itself, at its level.
+    """
+    questions = list(_questions(emission))
+    share = max(1, len(questions))
+    return [
+        differential(
+            before=question.before,
+            after=question.after,
+            maps=emission.maps,
+            level=question.level,
+            keys=[key for run in question.runs for key in run.native.sample],
+            witnesses=[uri for run in question.runs for uri in run.native.witnesses(_WITNESSES)],
+            binary=binary,
+            captures=question.captures,
+            limit=max(500, REQUESTS // share),
+            seconds=SECONDS / share,
+            progress=progress,
+        )
+        for question in questions
+    ]
+
+
+def _questions(emission: Emission) -> Iterator[_Question]:
+    config = emission.plan.config
+    if emission.maps_path is None and len(config.files) == 1 and not _has_blocks(emission):
+        runs = tuple(compiled.run for compiled in emission.compiled)
+        for level in _levels(runs[0]) if runs else ():
+            yield _Question(config.main.source.data, emission.after(config.main), level, True, runs)
+        return
+    for compiled in emission.compiled:
+        for level in _levels(compiled.run):
+            before, after = _alone(compiled)
+            yield _Question(before, after, level, compiled.part.program.captures_matter, (compiled.run,))
+
+
+def _has_blocks(emission: Emission) -> bool:
+    """Return whether the file holds locations or servers of its own, which the harness has, too."""
+    return any(directive.block and directive.name != "if" for directive, _ in emission.plan.config.outline())
+
+
+def _levels(run: Run) -> tuple[Level, ...]:
+    return ("server", "location") if run.level == "either" else (run.level,)
+
+
+def _alone(compiled: Compiled) -> tuple[bytes, bytes]:
+    """Return the rules of a run by themselves, and what they become."""
+    source = compiled.part.file.source
+    kept = [source.data[start:end] for start, end, _ in compiled.run.native.kept()]
+    rules = [source.data[span.start : span.end] for span in _spans(compiled.run)]
+    return b"\n".join([*rules, b""]), b"\n".join([compiled.text, *kept, b""])
+
+
+def _spans(run: Run) -> Iterator[Span]:
+    return (Span(start, end) for start, end in run.native.spans())

@@ -1,0 +1,107 @@
+"""A compilation as data: what `rewrite-to-map --report` writes. Its schema is `schemas/rewrite-report.json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nginxopt import __version__
+from nginxopt.config import File
+from nginxopt.rewrite.options import Readings
+from nginxopt.rewrite.planning import Plan, reasons
+from nginxopt.rewrite.proof import Proof
+from nginxopt.rewrite.uris import percent_encode
+from nginxopt.source import Span
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.nginx import Differential
+
+VERSION = 1
+"""Grows when a reader of reports would have to change."""
+
+
+def report(
+    plan: Plan, proof: Proof | None, differentials: list[Differential] | None = None
+) -> dict[str, Any]:
+    """Return the report of a compilation; `proof` is None where only the plan was asked for.
+
+    URIs are percent-encoded as a request would have them, and lines count from 1.
+    """
+    before, after = plan.regexes
+    return {
+        "version": VERSION,
+        "nginxopt": __version__,
+        "file": plan.config.main.path,
+        "rules": plan.rules,
+        "moved": plan.moved,
+        "keys": plan.keys,
+        "kept": _kept(plan),
+        "dead": [
+            {
+                **_place(dead.file, dead.span),
+                "shadowed_by": None if dead.by is None else _line(dead.file, dead.by),
+                "witness": _uri(dead.witness),
+                "removed": dead.removed,
+            }
+            for dead in plan.dead()
+        ],
+        "duplicates": [
+            {**_place(duplicate.file, duplicate.span), "of": _line(duplicate.file, duplicate.of)}
+            for duplicate in plan.duplicates()
+        ],
+        "declared_differences": _declared(plan),
+        "proof": None if proof is None else _proof(proof),
+        "cost": {"before": before, "after": after},
+        "nginx": None if differentials is None else _nginx(differentials),
+    }
+
+
+def _kept(plan: Plan) -> list[dict[str, Any]]:
+    why = reasons()
+    return [
+        {**_place(kept.file, kept.span), "reason": kept.reason, "why": why[kept.reason]}
+        for kept in plan.kept()
+    ]
+
+
+def _declared(plan: Plan) -> list[dict[str, Any]]:
+    sentences = Readings.sentences()
+    return [
+        {"option": Readings.flag(name), "difference": sentences[name], "rules": rules}
+        for name, rules in plan.changed.items()
+    ]
+
+
+def _proof(proof: Proof) -> dict[str, Any]:
+    return {
+        "status": "proved" if proof.holds else "refuted",
+        "checked": proof.checked,
+        "rules": proof.rules,
+        "gone": proof.gone,
+        "refutation": proof.refutation,
+        "counterexample": _uri(proof.counterexample),
+    }
+
+
+def _nginx(differentials: list[Differential]) -> dict[str, Any]:
+    mismatches = [str(mismatch) for found in differentials for mismatch in found.mismatches]
+    return {
+        "requests": sum(found.requests for found in differentials),
+        "mismatches": sum(found.mismatched for found in differentials),
+        "skipped": sum(found.skipped for found in differentials),
+        "unstable": sum(found.unstable for found in differentials),
+        "seconds": round(sum(found.seconds for found in differentials), 3),
+        "first_mismatches": mismatches[:10],
+    }
+
+
+def _place(file: File, span: Span) -> dict[str, Any]:
+    text = file.source.data[span.start : span.end].decode("utf-8", "backslashreplace")
+    return {"file": file.path, "line": _line(file, span), "text": text}
+
+
+def _line(file: File, span: Span) -> int:
+    return file.source.position(span.start).line
+
+
+def _uri(uri: bytes | None) -> str | None:
+    return None if uri is None else percent_encode(uri).decode("ascii")

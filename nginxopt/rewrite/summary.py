@@ -1,0 +1,128 @@
+"""A compilation in a few lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+
+from nginxopt.config import File
+from nginxopt.rewrite.options import Readings
+from nginxopt.rewrite.planning import Dead, Plan, plan, reasons
+from nginxopt.rewrite.proof import Proof
+from nginxopt.rewrite.uris import percent_encode
+from nginxopt.source import Span
+
+_FEW = 3
+"""How many examples a line gives."""
+_PAYS_FROM = 5
+"""From how many rules on a map costs less than they do: a look-up and a guard cost what two to five patterns do."""
+_MANY = 1_000
+"""Up to how many kept rules are looked at for those that never fire without being asked to: 50 ms."""
+_TRY_UP_TO = 20_000
+"""Up to how many rules are planned once more, to tell what the declared differences would move."""
+
+
+def lines(compiled: Plan, proof: Proof | None, *, verbose: bool = False) -> Iterator[str]:
+    """Yield the summary; with `verbose`, every rule that stays or never fires has a line of its own."""
+    yield f"{compiled.config.main.path}: {_count(compiled.rules, 'rewrite')}"
+    yield f"  moved       {compiled.moved:>9,}" + (
+        f"  into {_count(compiled.keys, 'key')}" if compiled.keys else ""
+    )
+    yield from _kept(compiled, verbose)
+    yield from _dead(compiled, verbose)
+    yield from _duplicates(compiled, verbose)
+    for name, rules in compiled.changed.items():
+        yield f"  declared    {rules:>9,}  {Readings.flag(name)}: {Readings.sentences()[name]}"
+    if proof is not None:
+        yield from _proof(compiled, proof)
+    yield from _cost(compiled)
+    yield from _hints(compiled)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _kept(compiled: Plan, verbose: bool) -> Iterator[str]:
+    counts = compiled.reasons()
+    if not counts:
+        return
+    yield f"  kept        {counts.total():>9,}"
+    why = reasons()
+    for reason, count in counts.most_common():
+        yield f"    {count:>13,}  {reason}: {why[reason]}"
+    if verbose:
+        for kept in compiled.kept():
+            yield f"    {_rule(kept.file, kept.span)}  [{kept.reason}]"
+
+
+def _dead(compiled: Plan, verbose: bool) -> Iterator[str]:
+    kept = compiled.reasons().total()
+    looked = verbose or kept <= _MANY
+    dead = list(compiled.dead(among_kept=looked))
+    if dead:
+        yield f"  dead        {len(dead):>9,}  never the first to match"
+        for rule in dead if verbose else dead[:_FEW]:
+            yield f"    {_rule(rule.file, rule.span)}  {_shadow(rule)}"
+        if not verbose and len(dead) > _FEW:
+            yield f"    ... and {len(dead) - _FEW:,} more (-v lists them)"
+    if not looked:
+        yield f"  not looked for: dead rules among the {kept:,} that stay (-v does)"
+
+
+def _shadow(rule: Dead) -> str:
+    if rule.by is None or rule.witness is None:
+        return "[matches no URI]"
+    line = rule.file.source.position(rule.by.start).line
+    return f"[line {line} takes {percent_encode(rule.witness).decode()}]"
+
+
+def _duplicates(compiled: Plan, verbose: bool) -> Iterator[str]:
+    duplicates = list(compiled.duplicates())
+    if not duplicates:
+        return
+    yield f"  duplicates  {len(duplicates):>9,}"
+    for rule in duplicates if verbose else duplicates[:_FEW]:
+        line = rule.file.source.position(rule.of.start).line
+        yield f"    {_rule(rule.file, rule.span)}  [as line {line}]"
+    if not verbose and len(duplicates) > _FEW:
+        yield f"    ... and {len(duplicates) - _FEW:,} more (-v lists them)"
+
+
+def _rule(file: File, span: Span) -> str:
+    text = " ".join(file.source.text(span).split()).encode("utf-8", "replace").decode()
+    shown = text if len(text) <= 70 else f"{text[:69]}…"
+    return f"{file.path}:{file.source.position(span.start).line}: {shown}"
+
+
+def _proof(compiled: Plan, proof: Proof) -> Iterator[str]:
+    if not proof.rules:
+        return
+    as_declared = " but the declared ones" if any(compiled.changed.values()) else ""
+    yield f"  proved      {proof.checked:>9,}  URIs decide it: no response changes{as_declared}"
+
+
+def _cost(compiled: Plan) -> Iterator[str]:
+    before, after = compiled.regexes
+    if compiled.moved:
+        yield f"  cost        {before:>9,}  patterns tried on a URI that none matches; now {after:,}, and the maps"
+        yield "              a hit on the very first rule gets a little slower, every other request faster"
+
+
+def _hints(compiled: Plan) -> Iterator[str]:
+    small = sum(1 for part in compiled.parts for run in part.compiled if len(run.native) < _PAYS_FROM)
+    if small:
+        runs = _count(small, "run")
+        yield f"  hint: {runs} of fewer than {_PAYS_FROM} rules: a map of so few costs more than they do"
+    literals = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
+    counts = compiled.reasons()
+    stay = sum(counts[reason] for reason in literals)
+    asked = compiled.options.readings
+    if not stay or compiled.rules > _TRY_UP_TO or (asked.literal_dots and asked.literal_ends):
+        return
+    read = {reading.name: getattr(asked, reading.name) for reading in fields(Readings)}
+    wider = Readings(**{**read, "literal_dots": True, "literal_ends": True})
+    more = plan(compiled.config, replace(compiled.options, readings=wider)).moved - compiled.moved
+    if more > 0:
+        flags = [Readings.flag(name) for name in literals.values() if not read[name]]
+        yield f"  hint: {more:,} more would move with {' '.join(sorted(flags))}, which declare a difference"
