@@ -184,12 +184,8 @@ def main() -> int:
     """Print a table of instructions a request, with ratios to no rules."""
     parser = argparse.ArgumentParser(description="Count nginx's instructions a request with callgrind.")
     parser.add_argument("--nginx", metavar="PATH", help="the nginx binary (default: the one on PATH)")
-    parser.add_argument(
-        "--sizes", default="819,10000", help="numbers of rules, with commas (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--details", action="store_true", help="measure the parts of the compiled form instead"
-    )
+    parser.add_argument("--sizes", default="819,10000", help="numbers of rules, with commas (default: %(default)s)")
+    parser.add_argument("--details", action="store_true", help="measure the parts of the compiled form instead")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
     try:

@@ -28,9 +28,7 @@ class Events:
     that begins and ends between two statements of one block.
     """
 
-    def __new__(
-        cls, bytes: bytes, *, fold: int = 0, start: int = 0, end: int | None = None, line: int = 1
-    ) -> Self: ...
+    def __new__(cls, bytes: bytes, *, fold: int = 0, start: int = 0, end: int | None = None, line: int = 1) -> Self: ...
     def __iter__(self) -> Iterator[list[Event]]: ...
     def __next__(self) -> list[Event]: ...
 
@@ -60,8 +58,8 @@ class Block(TypedDict):
     drop_args: bool
     patterns: list[bytes]
 
-# `class` is a keyword, so the form with a dict. Each map is the text of its lines; `default` is the index of
-# the block of keys without a line in `class`.
+# `class` is a keyword, so the form with a dict. Each map is the text of its lines; `default` is the index of the
+# block of keys without a line in `class`.
 Tier = TypedDict(
     "Tier",
     {
@@ -97,7 +95,7 @@ class Run:
         """Hand over the maps and blocks; their text is gone here afterwards."""
 
 class Program:
-    """What a file compiles to; a barrier (start, end, reason) is a rule that ends no script."""
+    """What the sections of a file compile to; a barrier is a rule that ends no script (start, end, reason)."""
 
     runs: list[Run]
     barriers: list[tuple[int, int, str]]
@@ -111,10 +109,7 @@ def compile_rewrites(
     readings: _Readings,
     bound: int,
 ) -> Program:
-    """Plan and write the rewrites of sections, each a list of byte ranges.
-
-    `level` is server, location or either.
-    """
+    """Plan and write the rewrites of sections, each a list of byte ranges; `level` is server, location or either."""
 
 def map_sizes(runs: list[Run]) -> tuple[int, int] | None:
     """Return map_hash_max_size and map_hash_bucket_size for the maps of all runs; once for each run."""
@@ -122,8 +117,8 @@ def map_sizes(runs: list[Run]) -> tuple[int, int] | None:
 def reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a rule stays, each with its sentence."""
 
-class Refuted(Exception):  # noqa: N818 - an answer, not a failure
-    """An obligation of the proof does not hold; `args` are what it is, and a URI where the texts differ."""
+class Refuted(Exception):  # noqa: N818 - a verdict, not a failure
+    """An obligation of the proof does not hold; `args` are what it is, and a URI on which the texts differ."""
 
     args: tuple[str, bytes | None]
 
@@ -150,4 +145,4 @@ def prove_rewrites(
     transparent: list[str],
     outside: tuple[int | None, int | None],
 ) -> tuple[int, int, int, int]:
-    """Return rules, rules gone, strings and strings that stand for all spellings; or raise `Refuted`."""
+    """Return rules, rules gone, strings and strings that stand for all their spellings; or raise `Refuted`."""

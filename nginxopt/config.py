@@ -112,7 +112,7 @@ class Config:
         return self._walk(Block.directives, self.main.block, ())
 
     def outline(self) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-        """As `walk`, without the rewrites of folded runs: they are not made, so that this costs little."""
+        """As `walk`, without the rewrites of folded runs: they are not made, so that this costs next to nothing."""
         return self._walk(Block.unfolded, self.main.block, ())
 
     def _walk(
@@ -200,9 +200,7 @@ class _Reader:
         return self.files[identity]
 
 
-def _includes(
-    block: Block, parents: tuple[Directive, ...]
-) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
+def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
     """Yield the includes of a file with what is around them; folded rewrites have none."""
     for node in block.nodes:
         if not isinstance(node, Directive):

@@ -26,10 +26,7 @@ def write_all(texts: Mapping[str, bytes], *, keep_old: bool = False) -> dict[str
     targets = {path: Path(os.path.realpath(path)) for path in texts}
     kept: dict[str, str] = {}
     with contextlib.ExitStack() as cleanup:
-        staged = [
-            (cleanup.enter_context(_staged(targets[path], text)), targets[path])
-            for path, text in texts.items()
-        ]
+        staged = [(cleanup.enter_context(_staged(targets[path], text)), targets[path]) for path, text in texts.items()]
         for path, target in targets.items():
             if keep_old and target.exists():
                 kept[path] = str(_copy(target))
@@ -87,9 +84,7 @@ def folder(path: str, names: Sequence[str]) -> Path:
     root = Path(path)
     try:
         for name in ("", *names):
-            (root / name).parent.mkdir(parents=True, exist_ok=True) if name else root.mkdir(
-                parents=True, exist_ok=True
-            )
+            (root / name).parent.mkdir(parents=True, exist_ok=True) if name else root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot be made a folder: {error.strerror}", path=path) from None
     return root

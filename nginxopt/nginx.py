@@ -68,9 +68,7 @@ class Binary:
         with private_prefix({**files, "nginx.conf": config}) as prefix:
             command = [*self.command(prefix), "-t"]
             try:
-                run = subprocess.run(
-                    command, cwd=prefix, capture_output=True, timeout=_TEST_SECONDS, check=False
-                )
+                run = subprocess.run(command, cwd=prefix, capture_output=True, timeout=_TEST_SECONDS, check=False)
             except subprocess.TimeoutExpired:
                 return Verdict(False, (f"nginx -t did not end within {_TEST_SECONDS:.0f} seconds",))
             return Verdict(run.returncode == 0, _messages(run.stderr + run.stdout, prefix))

@@ -119,18 +119,14 @@ _REFUSALS = {
     ),
     "unclosed-quote": _Refusal("the file ends inside this quoted word", "a closing quote", "opened"),
     "unclosed-block": _Refusal("this block is not closed", '"}" at the end of the block', "opened"),
-    "too-long": _Refusal(
-        "this word or comment is too long", "its end within 4096 bytes, nginx's buffer", "offset"
-    ),
+    "too-long": _Refusal("this word or comment is too long", "its end within 4096 bytes, nginx's buffer", "offset"),
     "too-long-quote": _Refusal(
         "this quoted word is too long", "a closing quote within 4096 bytes, nginx's buffer", "offset"
     ),
 }
 
 
-def _input_error(
-    source: Source, kind: str, message: str, offset: int, line: int, opened: int | None
-) -> InputError:
+def _input_error(source: Source, kind: str, message: str, offset: int, line: int, opened: int | None) -> InputError:
     refusal = _REFUSALS[kind]
     begin = offset if opened is None else opened
     start = begin if refusal.where == "opened" else offset

@@ -240,9 +240,7 @@ def _part(token: Token, first: int, last: int) -> Token:
 def _refuse_depth(source: Source, opened: list[Statement]) -> None:
     if len(opened) > DEPTH:
         start = opened[-1].start
-        raise InputError(
-            f"blocks are nested more than {DEPTH} deep", source=source, span=Span(start, start + 1)
-        )
+        raise InputError(f"blocks are nested more than {DEPTH} deep", source=source, span=Span(start, start + 1))
 
 
 def _refuse_binary(source: Source) -> None:

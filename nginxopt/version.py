@@ -19,7 +19,7 @@ class Version:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the version that `text` names; the patch may be left out. `UsageError` if it names none."""
+        """Return the version that `text` names, the patch being 0 if left out; `UsageError` if it names none."""
         match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text.strip())
         if match is None:
             raise UsageError(f"{text!r} is no version of nginx", hint="such as 1.22.1")

@@ -92,10 +92,7 @@ def target(draw: random.Random, flag: bytes, groups: int) -> bytes:
     ]
     text = draw.choice(paths).replace(b"$", b"").replace(b"?", b"")
     if flag == b"implicit" or (flag in (b"permanent", b"redirect") and draw.random() < 0.6):
-        text = (
-            draw.choice([b"http://ex.com", b"https://$http_host", b"$scheme://$host", b"https://ex.com"])
-            + text
-        )
+        text = draw.choice([b"http://ex.com", b"https://$http_host", b"$scheme://$host", b"https://ex.com"]) + text
     if draw.random() < 0.35:
         variables = [b"$arg_v", b"${arg_v}z", b"$host", b"$uri", b"$request_uri"]
         # A group that is not there gives nothing; `$3` is beyond all.
@@ -118,9 +115,7 @@ def token(draw: random.Random, text: bytes) -> bytes:
 
 def word(draw: random.Random, odd: float = 0.15) -> bytes:
     """Return the tail of a path: zero to three pieces, some of them odd, some after a slash."""
-    pieces = [
-        draw.choice(ODD) if draw.random() < odd else draw.choice(LETTERS) for _ in range(draw.randint(0, 3))
-    ]
+    pieces = [draw.choice(ODD) if draw.random() < odd else draw.choice(LETTERS) for _ in range(draw.randint(0, 3))]
     if pieces and draw.random() < 0.3:
         pieces += [b"/", draw.choice((b"a", b"A", b"b"))]
     return b"".join(pieces)
@@ -173,9 +168,7 @@ def _two_groups(draw: random.Random) -> Pattern:
 
 def _top_alternation(draw: random.Random) -> Pattern:
     first, second = b"/" + word(draw), b"/" + word(draw)
-    return Pattern(
-        b"^%s|%s$" % (escape(first), escape(second)), 0, (first, second, first + b"zz", b"/zz" + second)
-    )
+    return Pattern(b"^%s|%s$" % (escape(first), escape(second)), 0, (first, second, first + b"zz", b"/zz" + second))
 
 
 def _small_class(draw: random.Random) -> Pattern:
@@ -202,17 +195,13 @@ def _unanchored(draw: random.Random) -> Pattern:
 
 
 def _catch_all(draw: random.Random) -> Pattern:
-    regex, groups = draw.choice(
-        [(b"^", 0), (b"^/(.*)$", 1), (b".*", 0), (b"^(/A.*)", 1), (b"^/[^/]*/(a|b)$", 1)]
-    )
+    regex, groups = draw.choice([(b"^", 0), (b"^/(.*)$", 1), (b".*", 0), (b"^(/A.*)", 1), (b"^/[^/]*/(a|b)$", 1)])
     return Pattern(regex, groups, (b"/anything", b"/A", b"/x/b"))
 
 
 def _percent_in_the_pattern(draw: random.Random) -> Pattern:
     uri = b"/" + word(draw, odd=0.0) + draw.choice([b"%20x", b"%C3%A9", b"%41"])
-    return Pattern(
-        b"^%s$" % uri.replace(b".", rb"\."), 0, (uri, uri.replace(b"%41", b"A").replace(b"%20", b" "))
-    )
+    return Pattern(b"^%s$" % uri.replace(b".", rb"\."), 0, (uri, uri.replace(b"%41", b"A").replace(b"%20", b" ")))
 
 
 # How often each kind comes: about as in the wild, with more of what is moved into a map.

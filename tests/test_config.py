@@ -216,18 +216,14 @@ def test_a_file_in_several_contexts(tmp_path: Path) -> None:
     ]
     assert [place.parent and place.parent.args for place in places] == [(), ("/x",), ()]
     assert all(place.include and place.include.name == "include" for place in places)
-    assert [place.context for place in config.contexts(tmp_path / "b.conf")] == [
-        place.context for place in places
-    ]
+    assert [place.context for place in config.contexts(tmp_path / "b.conf")] == [place.context for place in places]
     with pytest.raises(KeyError):
         config.file("other.conf")
 
 
 def test_includes_in_maps(tmp_path: Path) -> None:
     """Blocks with a syntax of their own include files too, and their rows are directives of any name."""
-    main = write(
-        tmp_path, nginx="http { map $a $b { default 0; include rows.conf; } }", rows="/x 1;\n~^/y 2;"
-    )
+    main = write(tmp_path, nginx="http { map $a $b { default 0; include rows.conf; } }", rows="/x 1;\n~^/y 2;")
     config = load(main)
     names = [str(directive.name) for directive, _ in config.walk()]
     assert names == ["http", "map", "default", "include", "/x", "~^/y"]
@@ -413,9 +409,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
         "except InputError as error:\n print(error.nginx)"
     )
     import_first = f"import nginxopt.config, os\nif os.getuid() == 0: os.setuid(65534)\n{code}"
-    run = subprocess.run(
-        [sys.executable, "-c", import_first, str(path)], capture_output=True, check=True, timeout=60
-    )
+    run = subprocess.run([sys.executable, "-c", import_first, str(path)], capture_output=True, check=True, timeout=60)
     assert run.stdout.decode() == f'open() "{path}" failed (13: Permission denied)\n'
 
 
@@ -444,9 +438,7 @@ def test_nesting_has_a_limit() -> None:
         assert "nested" in refused(b"a {" * depth + b"}" * depth).message
 
 
-@given(
-    st.lists(st.sampled_from([b"a", b" ", b";", b"{", b"}", b"'", b"#", b"\n", b"if (", b")", b"\\", b"\0"]))
-)
+@given(st.lists(st.sampled_from([b"a", b" ", b";", b"{", b"}", b"'", b"#", b"\n", b"if (", b")", b"\\", b"\0"])))
 def test_any_text_is_read_or_refused(parts: list[bytes]) -> None:
     """Any text is read into a tree whose spans are in order, or refused with a place."""
     data = b"".join(parts)

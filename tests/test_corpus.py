@@ -22,9 +22,7 @@ from nginxopt.errors import InputError
 CORPUS = Path(os.environ.get("NGINXOPT_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
 INDEX = CORPUS / "index.tsv"
 
-pytestmark = pytest.mark.skipif(
-    not INDEX.exists(), reason=f"no corpus at {CORPUS}: name its folder in NGINXOPT_CORPUS"
-)
+pytestmark = pytest.mark.skipif(not INDEX.exists(), reason=f"no corpus at {CORPUS}: name its folder in NGINXOPT_CORPUS")
 
 # The two plain files that are refused have one "}" too few.
 PLAIN_FLOOR = 210

@@ -11,9 +11,7 @@ from nginxopt import diff
 from nginxopt.edit import Edit, apply
 from nginxopt.source import Span
 
-TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"dd", b"e e\n"]), max_size=30).map(
-    b"".join
-)
+TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"dd", b"e e\n"]), max_size=30).map(b"".join)
 
 
 @st.composite
@@ -27,9 +25,7 @@ def edited(draw: st.DrawFn) -> tuple[bytes, list[Edit]]:
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="patch(1) is not installed")
 @given(edited())
-def test_patch_applies_the_diff(
-    tmp_path_factory: pytest.TempPathFactory, case: tuple[bytes, list[Edit]]
-) -> None:
+def test_patch_applies_the_diff(tmp_path_factory: pytest.TempPathFactory, case: tuple[bytes, list[Edit]]) -> None:
     """`patch` takes every diff, and gives the edited text."""
     old, edits = case
     text = diff.unified(old, edits, "f")
@@ -37,9 +33,7 @@ def test_patch_applies_the_diff(
     folder = tmp_path_factory.mktemp("diff")
     (folder / "f").write_bytes(old)
     if text:
-        done = subprocess.run(
-            ["patch", "--binary", "f"], cwd=folder, input=text, capture_output=True, check=False
-        )
+        done = subprocess.run(["patch", "--binary", "f"], cwd=folder, input=text, capture_output=True, check=False)
         assert done.returncode == 0, done.stdout
     after = (folder / "f").read_bytes() if (folder / "f").exists() else b""
     assert after == apply(old, edits)
@@ -47,10 +41,7 @@ def test_patch_applies_the_diff(
 
 def test_new_file() -> None:
     """A new file is a diff from nothing."""
-    assert (
-        diff.added(b"a\nb", "n")
-        == b"--- /dev/null\n+++ n\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
-    )
+    assert diff.added(b"a\nb", "n") == b"--- /dev/null\n+++ n\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
 
 
 def test_overlapping_edits_are_refused() -> None:

@@ -155,9 +155,7 @@ def test_a_missing_semicolon_names_the_statement() -> None:
 
 
 plain_words = st.text("abcXYZ019/._-^$()*+?|:=~%é", min_size=1, max_size=12).filter(lambda word: word != "-")
-quoted_words = st.text("ab ;{}#$\t", max_size=10).flatmap(
-    lambda text: st.sampled_from([f'"{text}"', f"'{text}'"])
-)
+quoted_words = st.text("ab ;{}#$\t", max_size=10).flatmap(lambda text: st.sampled_from([f'"{text}"', f"'{text}'"]))
 directives = st.builds(
     lambda name, args, end: f"{name} {' '.join(args)}{end}",
     st.sampled_from(["server_name", "location", "rewrite", "if", "map"]),

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.rewrite.requests import FORMS, VARIANTS, sample, spell_least, spell_most
-from nginxopt.rewrite.uris import percent_encode, receivable
+from nginxopt.rewrite.requests import (
+    FORMS,
+    VARIANTS,
+    percent_encode,
+    receivable,
+    sample,
+    spell_least,
+    spell_most,
+)
 
 uris = st.binary(max_size=12).map(lambda tail: b"/" + tail)
 
@@ -67,6 +74,4 @@ def test_a_sample_leaves_no_kind_out(count: int, limit: int) -> None:
 def test_the_same_sample_again() -> None:
     """The sample depends on nothing but its input."""
     keys = [b"/%d" % number for number in range(500)]
-    assert sample(keys, [b"/f"], limit=700, capturing=True) == sample(
-        keys, [b"/f"], limit=700, capturing=True
-    )
+    assert sample(keys, [b"/f"], limit=700, capturing=True) == sample(keys, [b"/f"], limit=700, capturing=True)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from nginxopt.source import Position, Source, Span, decode, encode
 
-texts = st.lists(
-    st.sampled_from([b"a", b" ", b"\t", b"\n", b"\r\n", b"\r", "ä中".encode(), b"\xff", b"\0"])
-).map(b"".join)
+texts = st.lists(st.sampled_from([b"a", b" ", b"\t", b"\n", b"\r\n", b"\r", "ä中".encode(), b"\xff", b"\0"])).map(
+    b"".join
+)
 
 
 def snippet(text: bytes, start: int, end: int) -> list[str]:

@@ -53,12 +53,8 @@ class _Call:
     "--write", "mode", flag_value="write", help="Change the files in place; the old text is kept beside each."
 )
 @click.option("--diff", "mode", flag_value="diff", help="Show what would change; exit 1 if something would.")
-@click.option(
-    "--check", "mode", flag_value="check", help="Exit 1 if there is something to collapse; write nothing."
-)
-@click.option(
-    "--plan-only", "mode", flag_value="plan", help="Only tell which rules would move; nothing is proved."
-)
+@click.option("--check", "mode", flag_value="check", help="Exit 1 if there is something to collapse; write nothing.")
+@click.option("--plan-only", "mode", flag_value="plan", help="Only tell which rules would move; nothing is proved.")
 @click.option("--report", metavar="FILE", help="Write a report as JSON (-: to standard output).")
 @click.option(
     "--nginx",
@@ -69,12 +65,8 @@ class _Call:
 )
 @click.option("--context", metavar="CONTEXT", help="Where a fragment is included: server or location.")
 @click.option("-p", "--prefix", metavar="DIR", help="What relative includes start from, as nginx's -p.")
-@click.option(
-    "--target-version", metavar="VERSION", help="The nginx that is to run the result, such as 1.22.1."
-)
-@click.option(
-    "--name", metavar="PREFIX", help="How the names of the variables start, instead of nxo_ and a hash."
-)
+@click.option("--target-version", metavar="VERSION", help="The nginx that is to run the result, such as 1.22.1.")
+@click.option("--name", metavar="PREFIX", help="How the names of the variables start, instead of nxo_ and a hash.")
 @click.option(
     "--max-strings",
     type=click.IntRange(min=1),
@@ -84,9 +76,7 @@ class _Call:
     help="How many strings a rule may match to be moved.",
 )
 @click.option("--ignore-case", is_flag=True, help="Declare a difference: letters match in any case.")
-@click.option(
-    "--literal-dots", is_flag=True, help="Declare a difference: an unescaped . in a literal is a dot."
-)
+@click.option("--literal-dots", is_flag=True, help="Declare a difference: an unescaped . in a literal is a dot.")
 @click.option("--literal-ends", is_flag=True, help="Declare a difference: a literal without $ ends there.")
 @click.option(
     "--drop-newline-twins",
@@ -115,9 +105,7 @@ def command(
     if file is None and nginx:
         file, nginx = nginx, ""  # `--nginx FILE` without a path of its own
     if file is None:
-        raise click.UsageError(
-            "FILE is missing: a file of rules, a whole nginx.conf, or - for standard input."
-        )
+        raise click.UsageError("FILE is missing: a file of rules, a whole nginx.conf, or - for standard input.")
     call = _Call(file, _mode(mode, folder, file), folder, report, nginx, quiet, verbose)
     return _run(call, context, prefix, _options(**options))
 
@@ -158,9 +146,7 @@ def _run(call: _Call, context: str | None, prefix: str | None, options: Options)
     proof = prove(compiled, emission)
     if not proof.holds:
         _report(call, compiled, proof, None)
-        raise DefectError(
-            f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written"
-        )
+        raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
     differentials = None if call.nginx is None else _ask_nginx(call, emission)
     _report(call, compiled, proof, differentials)
     _refuse_mismatches(differentials)
@@ -201,9 +187,7 @@ def _refuse_mismatches(differentials: list[Differential] | None) -> None:
         raise DefectError(f"a real nginx answers differently; nothing was written\n{listed}")
 
 
-def _report(
-    call: _Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None
-) -> None:
+def _report(call: _Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
     if call.report is None:
         return
     from nginxopt.files import write_all

@@ -52,7 +52,7 @@ class Emission:
         maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
         changes: The files that change.
         compiled: The runs that change, in the order of the text.
-        outside: `map_hash_max_size` and `map_hash_bucket_size` as the configuration then sets them itself.
+        outside: `map_hash_max_size` and `map_hash_bucket_size` as the configuration sets them afterwards itself.
     """
 
     plan: Plan

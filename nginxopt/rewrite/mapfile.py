@@ -65,9 +65,7 @@ def place(config: Config, stem: str, sizes: tuple[int, int]) -> Place:
     edits.setdefault(file, []).append(Edit(Span(at, at), _include_text(file, at, name)))
     max_size, bucket_size = (None if found else size for found, size in zip(existing, sizes, strict=True))
     path = os.path.join(os.path.dirname(config.main.path), name)  # noqa: PTH118, PTH120 - paths stay as given
-    return Place(
-        name, path, max_size, bucket_size, (outside[0], outside[1]), edits, {file: ("include", name)}
-    )
+    return Place(name, path, max_size, bucket_size, (outside[0], outside[1]), edits, {file: ("include", name)})
 
 
 _Existing = tuple[File, int, Directive]

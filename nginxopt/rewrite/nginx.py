@@ -116,10 +116,7 @@ def differential(
     warnings = tuple(line for line in verdict.messages if "[warn]" in line and line not in said.messages)
     asked = sample(uris, scene.fixed(), limit=limit, capturing=captures)
     with contextlib.ExitStack() as running:
-        pair = [
-            running.enter_context(side.run(binary, avoid=before + after + maps))
-            for side in (original, compiled)
-        ]
+        pair = [running.enter_context(side.run(binary, avoid=before + after + maps)) for side in (original, compiled)]
         tally = _compare(pair[0], pair[1], asked.requests, started + seconds, progress)
     return Differential(
         tally.requests,
@@ -298,9 +295,7 @@ class _Answers:
         return self.clean(self.client.ask([request])[0])
 
 
-def _both(
-    sides: tuple[_Answers, _Answers], batch: Sequence[Request]
-) -> Iterator[tuple[Request, bytes, bytes]]:
+def _both(sides: tuple[_Answers, _Answers], batch: Sequence[Request]) -> Iterator[tuple[Request, bytes, bytes]]:
     """Ask both sides at the same time."""
     sent = [side.client.send(batch) for side in sides]
     answers = [
@@ -310,9 +305,7 @@ def _both(
     return zip(batch, *answers, strict=True)
 
 
-def _judge(
-    tally: _Tally, sides: tuple[_Answers, _Answers], request: Request, before: bytes, after: bytes
-) -> None:
+def _judge(tally: _Tally, sides: tuple[_Answers, _Answers], request: Request, before: bytes, after: bytes) -> None:
     """Count a difference, unless a side also differs from itself."""
     if sides[0].again(request) != before or sides[1].again(request) != after:
         tally.unstable += 1

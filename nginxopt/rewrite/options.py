@@ -15,9 +15,7 @@ BOUND = 64
 """How many strings a rule may match to be moved, unless said otherwise."""
 
 # ngx_http_core_prefix_variables: these names are computed, whatever a map says.
-_COMPUTED = re.compile(
-    r"(http|sent_http|sent_trailer|upstream_http|upstream_trailer|upstream_cookie|cookie|arg)(_|$)"
-)
+_COMPUTED = re.compile(r"(http|sent_http|sent_trailer|upstream_http|upstream_trailer|upstream_cookie|cookie|arg)(_|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +31,7 @@ class Readings:
 
     ignore_case: bool = field(default=False, metadata={"says": "letters match in any case"})
     literal_dots: bool = field(default=False, metadata={"says": "an unescaped `.` in a literal is a dot"})
-    literal_ends: bool = field(
-        default=False, metadata={"says": "a literal without `$` matches nothing longer"}
-    )
+    literal_ends: bool = field(default=False, metadata={"says": "a literal without `$` matches nothing longer"})
     drop_newline_twins: bool = field(
         default=False, metadata={"says": "`$` does not match before a newline that ends the URI"}
     )
@@ -80,5 +76,5 @@ class Options:
         ):
             raise UsageError(
                 f"{self.name!r} cannot start the names of variables",
-                hint="small letters, digits and _; not http, arg, cookie or others that nginx computes",
+                hint="small letters, digits and _; not http, arg, cookie or another that nginx computes itself",
             )

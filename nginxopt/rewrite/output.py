@@ -53,9 +53,7 @@ def into_folder(emission: Emission, path: str) -> list[str]:
             texts[os.path.basename(emission.maps_path)] = emission.maps  # noqa: PTH119
     root = folder(path, list(texts))
     write_all({str(root / name): text for name, text in texts.items()})
-    return [
-        f"  wrote {', '.join(str(root / name) for name in texts)}" if len(texts) <= 4 else f"  wrote {root}"
-    ]
+    return [f"  wrote {', '.join(str(root / name) for name in texts)}" if len(texts) <= 4 else f"  wrote {root}"]
 
 
 def in_place(emission: Emission) -> list[str]:
@@ -71,9 +69,7 @@ def in_place(emission: Emission) -> list[str]:
     notes = [f"  wrote {maps_path}"]
     notes += [f"  changed {path}; to undo: mv {copy} {path}" for path, copy in kept.items()]
     if emission.maps_path is None:
-        notes.append(
-            f"  now add to the http block, before any other map: include {Path(maps_path).absolute()};"
-        )
+        notes.append(f"  now add to the http block, before any other map: include {Path(maps_path).absolute()};")
     return notes
 
 

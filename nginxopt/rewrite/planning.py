@@ -1,4 +1,4 @@
-"""Which rules a map can answer, and why the others stay: the native planner over a configuration."""
+"""Which rules a map can answer, and why the others stay: the native planner over the sections of a configuration."""
 
 from __future__ import annotations
 
@@ -120,9 +120,7 @@ class Plan:
         totals = [sum(counts) for counts in zip(*(run.native.changed for run in self._runs()), strict=True)]
         asked = self.options.readings
         return {
-            name: total
-            for name, total in zip(names, totals or [0] * len(names), strict=True)
-            if getattr(asked, name)
+            name: total for name, total in zip(names, totals or [0] * len(names), strict=True) if getattr(asked, name)
         }
 
     @property

@@ -1,10 +1,9 @@
 """Where the rewrites of a configuration stand: the sections whose rules nginx tries one after the other.
 
 The rewrite module keeps one ordered script for a server and one for a location (`ngx_http_rewrite_handler`).
-A *section* is a part of such a script, within one file, in which nothing but rewrites stands; what else
-the script holds (`set`, `if`, `return`, `break`, an `include`, a directive nobody knows) parts one section
-from the next. Directives of other modules are no part of the script, so that rules on both sides of them are
-together.
+A *section* is a part of such a script, within one file, in which nothing but rewrites stands; what else the
+script holds (`set`, `if`, `return`, `break`, an `include`, a directive nobody knows) parts one section from the
+next. Directives of other modules are no part of the script, so that rules on both sides of them are together.
 """
 
 from __future__ import annotations
@@ -120,9 +119,7 @@ def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False)
         found.sections.setdefault(level or "either", []).append(tuple(section))
 
 
-def _put(
-    node: Directive | Bulk, level: Level | None, kinds: set[str], section: list[Span], found: _Found
-) -> None:
+def _put(node: Directive | Bulk, level: Level | None, kinds: set[str], section: list[Span], found: _Found) -> None:
     """Note a rewrite, or a run of them, where it belongs."""
     if level is not None:
         section.append(node.span)
@@ -149,9 +146,7 @@ def _reads_captures(config: Config) -> bool:
 
     A rewrite, an `if` with a regex, a regex location and a regex in a map each set them first.
     """
-    return any(
-        _reads(directive, parents) for directive, parents in config.outline() if directive.name != "rewrite"
-    )
+    return any(_reads(directive, parents) for directive, parents in config.outline() if directive.name != "rewrite")
 
 
 def _reads(directive: Directive, parents: tuple[Directive, ...]) -> bool:
@@ -165,7 +160,7 @@ def _reads(directive: Directive, parents: tuple[Directive, ...]) -> bool:
 def _sets_captures(block: Directive, directive: Directive) -> bool:
     """Return whether `directive` can only read captures that the entry into `block` has set.
 
-    The conditions of a script are followed by their directives at once; a location's come after its rules.
+    The conditions of a script are followed by their directives at once; a location's are read after its rules.
     """
     if block.name == "if":
         return directive.name in _SCRIPT and any(arg in ("~", "~*") for arg in block.args)

@@ -1,7 +1,7 @@
 """The proof that an emission does what its configuration did.
 
-The native prover reads the emitted text again, from nothing; see `rust/src/prove` for the theorem and for
-what it shares with the planner (the lexer, the PCRE translator, the model of nginx's hash tables).
+The native prover reads the emitted text again, from nothing; see `rust/src/prove` for the theorem and for what it
+shares with the planner (the lexer, the PCRE translator, the model of nginx's hash tables).
 """
 
 from __future__ import annotations
@@ -43,10 +43,7 @@ class Proof:
 
 
 def prove(plan: Plan, emission: Emission) -> Proof:
-    """Decide whether `emission` answers every request as the configuration of `plan` does.
-
-    Linear in both texts.
-    """
+    """Decide whether `emission` answers every request as the configuration of `plan` does. Linear in both texts."""
     captures_matter = any(part.program.captures_matter for part in plan.parts)
     changed = {change.file for change in emission.changes}
     try:

@@ -19,9 +19,7 @@ VERSION = 1
 """Grows when a reader of reports would have to change."""
 
 
-def report(
-    plan: Plan, proof: Proof | None, differentials: list[Differential] | None = None
-) -> dict[str, Any]:
+def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | None = None) -> dict[str, Any]:
     """Return the report of a compilation; `proof` is None where only the plan was asked for.
 
     URIs are percent-encoded as a request would have them, and lines count from 1.
@@ -57,10 +55,7 @@ def report(
 
 def _kept(plan: Plan) -> list[dict[str, Any]]:
     why = reasons()
-    return [
-        {**_place(kept.file, kept.span), "reason": kept.reason, "why": why[kept.reason]}
-        for kept in plan.kept()
-    ]
+    return [{**_place(kept.file, kept.span), "reason": kept.reason, "why": why[kept.reason]} for kept in plan.kept()]
 
 
 def _declared(plan: Plan) -> list[dict[str, Any]]:

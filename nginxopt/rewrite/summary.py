@@ -25,9 +25,7 @@ _TRY_UP_TO = 20_000
 def lines(compiled: Plan, proof: Proof | None, *, verbose: bool = False) -> Iterator[str]:
     """Yield the summary; with `verbose`, every rule that stays or never fires has a line of its own."""
     yield f"{compiled.config.main.path}: {_count(compiled.rules, 'rewrite')}"
-    yield f"  moved       {compiled.moved:>9,}" + (
-        f"  into {_count(compiled.keys, 'key')}" if compiled.keys else ""
-    )
+    yield f"  moved       {compiled.moved:>9,}" + (f"  into {_count(compiled.keys, 'key')}" if compiled.keys else "")
     yield from _kept(compiled, verbose)
     yield from _dead(compiled, verbose)
     yield from _duplicates(compiled, verbose)
@@ -112,8 +110,7 @@ def _cost(compiled: Plan) -> Iterator[str]:
 def _hints(compiled: Plan) -> Iterator[str]:
     small = sum(1 for part in compiled.parts for run in part.compiled if len(run.native) < _PAYS_FROM)
     if small:
-        runs = _count(small, "run")
-        yield f"  hint: {runs} of fewer than {_PAYS_FROM} rules: a map of so few costs more than they do"
+        yield f"  hint: {_count(small, 'run')} of fewer than {_PAYS_FROM} rules, which cost less than a map"
     literals = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
     counts = compiled.reasons()
     stay = sum(counts[reason] for reason in literals)

@@ -108,11 +108,7 @@ def naive(rules: Sequence[Literal]) -> Compiled:
     for flag in sorted({rule.flag for rule in rules}):
         name = b"$usual_%s" % flag
         maps.append(_map(name, {uri: rule.target for uri, rule in first.items() if rule.flag == flag}, b""))
-        action = (
-            b"return %s %s$is_args$args" % (codes[flag], name)
-            if flag in codes
-            else b"rewrite ^ %s last" % name
-        )
+        action = b"return %s %s$is_args$args" % (codes[flag], name) if flag in codes else b"rewrite ^ %s last" % name
         blocks.append(b"if (%s) { %s; }\n" % (name, action))
     return Compiled(b"".join(maps), b"".join(blocks))
 

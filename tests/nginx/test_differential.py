@@ -41,9 +41,7 @@ def run(
 def test_identical_sides_answer_alike(binary: nginx.Binary, seed: int, level: Level) -> None:
     """Random rules of every kind never differ from themselves, and no answer is unstable."""
     rules = rulegen.generate(seed)
-    found = differential(
-        before=rules.text, after=rules.text, level=level, keys=rules.uris, binary=binary, limit=1500
-    )
+    found = differential(before=rules.text, after=rules.text, level=level, keys=rules.uris, binary=binary, limit=1500)
     assert found.requests > 1000
     assert (found.mismatches, found.unstable) == ((), 0)
 
@@ -132,9 +130,7 @@ def test_a_compiled_form_that_does_not_start(binary: nginx.Binary) -> None:
     """Compiled text that nginx refuses is a mismatch of its own kind, in nginx's words."""
     found = run(binary, HANDMADE, Compiled(b"", b"if ($nowhere = $uri) { return 404; }"), "server")
     assert [mismatch.kind for mismatch in found.mismatches] == ["start"]
-    assert str(found.mismatches[0]) == (
-        'the compiled configuration does not start: [emerg] unknown "nowhere" variable'
-    )
+    assert str(found.mismatches[0]) == ('the compiled configuration does not start: [emerg] unknown "nowhere" variable')
 
 
 def test_original_rules_that_nginx_refuses(binary: nginx.Binary) -> None:

@@ -201,9 +201,7 @@ def test_every_short_word(tmp_path: Path) -> None:
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=FIXTURES)
-@given(
-    texts=st.lists(st.binary(max_size=12).filter(lambda text: b"\0" not in text), min_size=20, max_size=60)
-)
+@given(texts=st.lists(st.binary(max_size=12).filter(lambda text: b"\0" not in text), min_size=20, max_size=60))
 def test_words_of_any_bytes(tmp_path: Path, texts: list[bytes]) -> None:
     """Words of any bytes but NUL have the value nginx gives them."""
     assert_same_values(tmp_path, {word for text in texts for word in raw_words(text)})

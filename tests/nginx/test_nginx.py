@@ -20,9 +20,7 @@ location = /big { return 200 "%s"; }
 
 def get(path: bytes, method: bytes = b"GET", extra: bytes = b"") -> Request:
     """A request for the persistent connection."""
-    return Request(
-        b"%s %s HTTP/1.1\r\nHost: a.test\r\n%s\r\n" % (method, path, extra), head=method == b"HEAD"
-    )
+    return Request(b"%s %s HTTP/1.1\r\nHost: a.test\r\n%s\r\n" % (method, path, extra), head=method == b"HEAD")
 
 
 def alone(path: bytes, extra: bytes = b"", body: bytes = b"") -> Request:

@@ -53,8 +53,7 @@ EXPERIMENTS = [
     ),
     Experiment(
         "`last` in a location looks for a location again, and the 11th change of the URI is a 500",
-        "location /loop { rewrite ^/loop(.*)$ /loop$1x last; }"
-        " location /hop { rewrite ^/hop(x*)$ /stop$1 last; }",
+        "location /loop { rewrite ^/loop(.*)$ /loop$1x last; } location /hop { rewrite ^/hop(x*)$ /stop$1 last; }",
         {"/loop": "500", "/hopx": "200 uri=[/stopx] args=[]"},
     ),
     # The implicit redirect.
@@ -376,8 +375,7 @@ def test_experiment(laboratory: nginx.Instance, index: int) -> None:
     """The server answers as the experiment claims."""
     experiment = EXPERIMENTS[index]
     requests = [
-        Request(f"GET {target} HTTP/1.1\r\nHost: {experiment.host}\r\n\r\n".encode())
-        for target in experiment.answers
+        Request(f"GET {target} HTTP/1.1\r\nHost: {experiment.host}\r\n\r\n".encode()) for target in experiment.answers
     ]
     with laboratory.client(index) as client:
         answers = client.ask(requests)
@@ -505,9 +503,7 @@ def test_tokens(binary: nginx.Binary) -> None:
     ],
     ids=["a body that waits for a 100", "a malformed chunked body"],
 )
-def test_return_reads_the_body(
-    binary: nginx.Binary, request_head: str, by_rewrite: bytes, by_return: bytes
-) -> None:
+def test_return_reads_the_body(binary: nginx.Binary, request_head: str, by_rewrite: bytes, by_return: bytes) -> None:
     """`return` deals with the request's body where the redirect of a rewrite does not."""
     data = request_head.format("Host: a.test\r\nConnection: close\r\n").encode()
     servers = [b"rewrite ^ https://e.com/ permanent;", b"return 301 https://e.com/;"]
@@ -557,9 +553,7 @@ def classified() -> bytes:
     """The maps of the class form: guard, class, path and arguments."""
     guard = "".join(f'"{key}" "{key}"; "{key}\\n" "{key}\\n"; ' for key in CLASSIFIED)
     names = ("$id", "$p", "$a")
-    columns = (
-        column(name, {key: row[at] for key, row in CLASSIFIED.items()}) for at, name in enumerate(names)
-    )
+    columns = (column(name, {key: row[at] for key, row in CLASSIFIED.items()}) for at, name in enumerate(names))
     return f"map_hash_bucket_size 128;\nmap $uri $k {{ volatile; {guard}}}\n{''.join(columns)}".encode()
 
 
@@ -573,9 +567,7 @@ rewrite ^a(?!) /;
 
 
 @pytest.mark.parametrize("level", ["server", "location"])
-@pytest.mark.parametrize(
-    "start", [b'set $c ""; ', b""], ids=["with the class cleared", "with the class left"]
-)
+@pytest.mark.parametrize("start", [b'set $c ""; ', b""], ids=["with the class cleared", "with the class left"])
 def test_one_guard_with_a_class(binary: nginx.Binary, level: Level, start: bytes) -> None:
     """One guard that sets a class answers as a guard a class does, if the class is cleared before it.
 

@@ -122,13 +122,9 @@ impl Runner {
     fn run(&self, ast: &Ast, states: Vec<State>) -> Option<Vec<State>> {
         let next = match ast {
             Ast::Empty | Ast::WordBoundary | Ast::NotWordBoundary => states,
-            Ast::Byte(byte) => match <[State; 1]>::try_from(states) {
-                Ok([state]) if state.tail == Tail::Open => return Some(vec![extend(state, *byte)]),
-                Ok(one) => one.iter().filter_map(|state| state.push(*byte)).collect(),
-                Err(states) => states.iter().filter_map(|state| state.push(*byte)).collect(),
-            },
+            Ast::Byte(byte) => states.iter().filter_map(|state| state.push(*byte)).collect(),
             Ast::Class(set) => self.class(set, &states)?,
-            Ast::Concat(parts) => parts.iter().try_fold(states, |states, part| self.run(part, states))?,
+            Ast::Concat(parts) => self.concat(parts, states)?,
             Ast::Alternation(parts) => self.alternation(parts, &states)?,
             Ast::Repeat { min, max, sub, .. } => self.repeat(*min, *max, sub, states)?,
             Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => self.run(sub, states)?,
@@ -140,6 +136,17 @@ impl Runner {
             }
         };
         self.bounded(next)
+    }
+
+    fn concat(&self, parts: &[Ast], mut states: Vec<State>) -> Option<Vec<State>> {
+        for part in parts {
+            match (part, states.as_mut_slice()) {
+                // A literal is one state that grows: this is nearly all of nearly all rules.
+                (Ast::Byte(byte), [state]) if state.tail == Tail::Open => state.text.push(*byte),
+                _ => states = self.run(part, states)?,
+            }
+        }
+        Some(states)
     }
 
     fn class(&self, set: &ByteSet, states: &[State]) -> Option<Vec<State>> {
@@ -191,12 +198,6 @@ impl Runner {
         let listed = states.len() <= self.limit && states.iter().all(|state| state.text.len() <= LONGEST);
         listed.then_some(states)
     }
-}
-
-/// The one state of a literal: no copy.
-fn extend(mut state: State, byte: u8) -> State {
-    state.text.push(byte);
-    state
 }
 
 #[cfg(test)]

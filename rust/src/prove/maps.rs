@@ -173,13 +173,15 @@ impl<'t> Maps<'t> {
     }
 }
 
+/// The hash of `bytes` in small letters, eight bytes at a time.
 fn hash_lowered(hasher: &DefaultHashBuilder, bytes: &[u8]) -> u64 {
     let mut state = hasher.build_hasher();
-    for chunk in bytes.chunks(8) {
-        let mut word = [0u8; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        word.make_ascii_lowercase();
-        state.write_u64(u64::from_le_bytes(word));
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        state.write_u64(u64::from_le_bytes(word.map(|byte| byte.to_ascii_lowercase())));
     }
+    let mut last = [0u8; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    state.write_u64(u64::from_le_bytes(last.map(|byte| byte.to_ascii_lowercase())));
     state.finish()
 }
