@@ -58,6 +58,14 @@ class Binary:
             command += ["-e", f"{prefix}/error.log"]
         return command
 
+    def run(self, prefix: Path, *options: str, wrapper: Sequence[str] = ()) -> subprocess.CompletedProcess[bytes]:
+        """Run on `prefix/nginx.conf` to the end, which comes by itself with options like `-t`.
+
+        `wrapper` goes before the command. `TimeoutExpired` if it has not ended after two minutes.
+        """
+        command = [*wrapper, *self.command(prefix), *options]
+        return subprocess.run(command, cwd=prefix, capture_output=True, timeout=_TEST_SECONDS, check=False)
+
     def test(self, config: bytes, files: Mapping[str, bytes] = NO_FILES) -> Verdict:
         """Return what `nginx -t` says about the complete `config`; `files` lie beside it, relative paths
         find them.
@@ -66,9 +74,8 @@ class Binary:
         `configuration`.
         """
         with private_prefix({**files, "nginx.conf": config}) as prefix:
-            command = [*self.command(prefix), "-t"]
             try:
-                run = subprocess.run(command, cwd=prefix, capture_output=True, timeout=_TEST_SECONDS, check=False)
+                run = self.run(prefix, "-t")
             except subprocess.TimeoutExpired:
                 return Verdict(False, (f"nginx -t did not end within {_TEST_SECONDS:.0f} seconds",))
             return Verdict(run.returncode == 0, _messages(run.stderr + run.stdout, prefix))
