@@ -8,7 +8,7 @@ mod random;
 use nginxopt_native::first_match::{First, FirstMatch};
 use nginxopt_native::language::{Finite, Limits, Question, Verdict, Witness, finite, finite_spelled, verdict, witness};
 use nginxopt_native::pcre::{Outcome, Regex};
-use nginxopt_native::syntax::{Hir, Pattern, Readings, Translation, parse, read_as};
+use nginxopt_native::syntax::{Hir, Pattern, Readings, Translation, literal, parse, read_as};
 use random::{Random, all_strings, rounds};
 use regex_automata::meta;
 
@@ -167,6 +167,47 @@ fn finite_languages() {
     }
     assert!(languages > 100);
     println!("{compared} comparisons, {languages} finite languages");
+}
+
+/// What is read as a literal is what the general way reads, string by string in the same order; and nothing else is.
+#[test]
+fn literals() {
+    let mut random = Random::new(11);
+    let mut literals = 0u64;
+    for _ in 0..rounds(40_000) {
+        let pattern = near_literal(&mut random);
+        let Some(literal) = literal(&pattern) else {
+            continue;
+        };
+        literals += 1;
+        let shown = pattern.escape_ascii();
+        let general = parse(&pattern).unwrap_or_else(|refusal| panic!("{shown}: {refusal}"));
+        assert!(general.captures == 0 && !general.named, "{shown}");
+        let translation = general.translate();
+        assert!(translation.exact, "{shown}");
+        let strings: Vec<Vec<u8>> = literal.strings().collect();
+        let regex = Regex::new(&pattern).expect("a pattern that PCRE2 takes");
+        assert!(strings.iter().all(|string| regex.is_match(string) == Outcome::Yes), "{shown}");
+        assert_eq!(finite(&translation.hir, 64), Finite::Strings { strings, any_case: false }, "{shown}");
+    }
+    assert!(literals > 1_000);
+    println!("{literals} literals");
+}
+
+/// A pattern that is a literal or nearly one, of any bytes.
+fn near_literal(random: &mut Random) -> Vec<u8> {
+    let mut pattern = if random.one_in(20) { Vec::new() } else { b"^".to_vec() };
+    for _ in 0..random.below(6) {
+        match random.below(8) {
+            0 => pattern.push(random.below(256) as u8),
+            1 => pattern.extend([b'\\', random.below(256) as u8]),
+            2 => pattern.extend([b'\\', *random.pick(br"./-_$?\\^{#")]),
+            _ => pattern.push(*random.pick(b"/ab1-_ ]}~#,=")),
+        }
+    }
+    pattern.extend_from_slice(random.pick::<&[u8]>(&[b"", b"", b"", b"?", b"/?"]));
+    pattern.extend_from_slice(random.pick::<&[u8]>(&[b"$", b"$", br"\z", br"\z", br"\Z", b""]));
+    pattern
 }
 
 /// Whether the list is the language itself: the translation is exact, and no word boundary was left out.

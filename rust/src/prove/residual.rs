@@ -1,8 +1,8 @@
 //! Which of the rules that stay matches a string first: PCRE2 decides; plain bytes that every match must hold keep most
 //! of them from being asked.
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use memchr::memmem::Finder;
 
@@ -23,7 +23,7 @@ pub struct Residual<'t> {
 struct Kept<'t> {
     place: usize,
     pattern: &'t [u8],
-    regex: OnceCell<Option<Regex>>,
+    regex: OnceLock<Option<Regex>>,
     part: Option<Finder<'static>>,
 }
 
@@ -35,7 +35,7 @@ impl<'t> Residual<'t> {
         for (place, pattern) in rules {
             let at = residual.rules.len();
             let ast = syntax::parse(pattern).ok().map(|pattern| pattern.ast);
-            let mut kept = Kept { place, pattern, regex: OnceCell::new(), part: None };
+            let mut kept = Kept { place, pattern, regex: OnceLock::new(), part: None };
             match ast.as_ref().map(literal) {
                 Some((true, prefix)) if !prefix.is_empty() => residual.by_prefix.entry(prefix).or_default().push(at),
                 Some((false, part)) if !part.is_empty() => {

@@ -12,6 +12,7 @@ mod byte_set;
 mod class;
 mod escape;
 mod group;
+mod literal;
 mod parse;
 mod readings;
 mod translate;
@@ -19,6 +20,7 @@ mod translate;
 use std::fmt;
 
 pub use byte_set::ByteSet;
+pub use literal::{Literal, literal};
 pub use readings::{Readings, read_as};
 pub use regex_syntax::hir::Hir;
 pub use translate::Translation;
