@@ -70,6 +70,7 @@ $(VENV)/.built: $(VENV)/.made pyproject.toml $(RUST_SOURCES)
 	$(call need,printf '%s\n' $(OLDEST_RUST) $$(rustc --version | cut -d' ' -f2) | sort -VC,Rust $(OLDEST_RUST) or later is needed: run `rustup update`.)
 	$(call need,command -v $${CC:-cc},a C compiler is needed for PCRE2 and $${CC:-cc} was not found: install one (Debian: the package gcc).)
 	@echo "Building nginxopt; the first time this takes a minute or two."
+	@rm -f nginxopt/_native*.so
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --editable .
 	@touch $@
 
