@@ -3,7 +3,6 @@
 
 pub mod emit;
 pub mod kept;
-pub mod overlap;
 pub mod plan;
 pub mod program;
 pub mod reason;

@@ -4,6 +4,7 @@
 //! rule that matches it. A string that an earlier kept rule matches is left out of the map: the kept rule answers it.
 //! Rules that differ by letter case alone go to different *tiers* of maps, because nginx folds the case of map keys.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -11,11 +12,10 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use regex_syntax::hir::{Hir, Look};
 
-use crate::first_match::{First, FirstMatch};
+use crate::first_match::{AnyCase, First, FirstMatch};
 use crate::language::{self, Finite};
 use crate::pcre::{Outcome, Regex};
 use crate::rewrite::emit;
-use crate::rewrite::overlap::Overlap;
 use crate::rewrite::program::{Rule, Run};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::target::{self, Action, Part, Target};
@@ -331,7 +331,8 @@ impl Claims {
         let patterns: Vec<&[u8]> = kept.iter().map(|rule| &*run.rules[*rule].pattern).collect();
         let first =
             FirstMatch::new(&patterns).map_err(|limit| BadPattern { rule: kept[0], message: limit.to_string() })?;
-        let mut overlap = Overlap::new(&patterns);
+        // Made only if there is a rule that answers every spelling.
+        let any_case = LazyCell::new(|| AnyCase::new(&patterns).ok());
         let mut claims = Claims {
             entries: Vec::new(),
             keys: Vec::new(),
@@ -349,7 +350,11 @@ impl Claims {
             };
             for string in &moved.strings {
                 let outcome = if moved.any_case {
-                    if overlap.may_match_some_case(string, kept_before) { Err(Reason::CaseOverlap) } else { Ok(None) }
+                    if any_case.as_ref().is_none_or(|kept| kept.may_match(string, kept_before)) {
+                        Err(Reason::CaseOverlap)
+                    } else {
+                        Ok(None)
+                    }
                 } else {
                     match first.first(string, kept_before) {
                         First::None => Ok(None),
