@@ -402,14 +402,14 @@ def test_nginx_is_asked_about_a_configuration(run: Any, config: Path) -> None:
 @needs_nginx
 def test_a_differing_nginx_stops_everything(run: Any, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a real nginx answers differently: status 70, the request is shown, and nothing is written."""
-    from nginxopt.rewrite import questions
+    from nginxopt.rewrite import nginx
 
-    real = questions.differential
+    real = nginx.differential
 
     def damaged(*, after: bytes, **rest: Any) -> Any:
         return real(after=after.replace(b" permanent;", b" redirect;"), **rest)
 
-    monkeypatch.setattr(questions, "differential", damaged)
+    monkeypatch.setattr("nginxopt.rewrite.questions.differential", damaged)
     ran = run("rewrite-to-map", rules.name, "--write", "--nginx")
     assert ran.status == 70
     assert "a real nginx answers differently" in ran.err
