@@ -236,12 +236,14 @@ impl Lister {
 
     fn product(&self, mut left: Fragments, right: &Fragments) -> Result<Fragments, Stop> {
         // The common case is one fragment after one: the bytes are appended in place.
-        if let ([first], [second]) = (left.list.as_mut_slice(), right.list.as_slice()) {
-            if !first.at_end && !second.at_start && first.bytes.len() + second.bytes.len() <= LONGEST_STRING {
-                first.bytes.extend_from_slice(&second.bytes);
-                first.at_end = second.at_end;
-                return Ok(left);
-            }
+        if let ([first], [second]) = (left.list.as_mut_slice(), right.list.as_slice())
+            && !first.at_end
+            && !second.at_start
+            && first.bytes.len() + second.bytes.len() <= LONGEST_STRING
+        {
+            first.bytes.extend_from_slice(&second.bytes);
+            first.at_end = second.at_end;
+            return Ok(left);
         }
         let mut product = Fragments::default();
         for first in &left.list {

@@ -140,31 +140,10 @@ impl<'t> Sides<'t, '_> {
         }
         let read_as = syntax::read_as(node.word(1), self.readings).map_err(|_| refute("it cannot be read"))?;
         let text = read_as.as_deref().unwrap_or(node.word(1));
-        let pattern = syntax::parse(text).map_err(|_| refute("it cannot be read"))?;
-        if pattern.named {
-            return Err(refute("it sets a variable by name"));
-        }
-        let ignores_case = enumerate::ignores_case(&pattern.ast);
-        let letters = if ignores_case { Letters::SmallOnly } else { Letters::Exact };
-        let Subjects::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
-            return Err(refute("it matches more strings than can be listed"));
-        };
-        // Where the tree only contains the language, PCRE2 says which of its strings are in it.
-        let judge = if is_exact(&pattern.ast) {
-            None
+        if let Some(literal) = syntax::literal(text) {
+            literal.strings().for_each(|string| strings.exact.add(&string, place as u32));
         } else {
-            Some(Regex::new(text).map_err(|_| refute("PCRE2 does not compile it"))?)
-        };
-        for subject in subjects.iter().filter(|subject| !subject.contains(&0)) {
-            match judge.as_ref().map(|regex| regex.is_match(subject)) {
-                None | Some(Outcome::Yes) => {}
-                Some(Outcome::No) => continue,
-                Some(Outcome::Error(_)) => return Err(refute("PCRE2 gives up on it")),
-            }
-            strings.exact.add(subject, place as u32);
-            if ignores_case {
-                strings.any_case.add(subject, place as u32);
-            }
+            list_general(text, place, strings).map_err(refute)?;
         }
         if let Some(text) = read_as {
             self.gone.insert(place, text);
@@ -235,6 +214,34 @@ fn any_case_owner(strings: &Strings, string: &[u8]) -> u32 {
         return NOBODY;
     }
     strings.any_case.get(&string.to_ascii_lowercase()).unwrap_or(NOBODY)
+}
+
+/// Lists the strings of any pattern, or tells why it cannot.
+fn list_general(text: &[u8], place: usize, strings: &mut Strings) -> Result<(), &'static str> {
+    let pattern = syntax::parse(text).map_err(|_| "it cannot be read")?;
+    if pattern.named {
+        return Err("it sets a variable by name");
+    }
+    let ignores_case = enumerate::ignores_case(&pattern.ast);
+    let letters = if ignores_case { Letters::SmallOnly } else { Letters::Exact };
+    let Subjects::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
+        return Err("it matches more strings than can be listed");
+    };
+    // Where the tree only contains the language, PCRE2 says which of its strings are in it.
+    let judge =
+        if is_exact(&pattern.ast) { None } else { Some(Regex::new(text).map_err(|_| "PCRE2 does not compile it")?) };
+    for subject in subjects.iter().filter(|subject| !subject.contains(&0)) {
+        match judge.as_ref().map(|regex| regex.is_match(subject)) {
+            None | Some(Outcome::Yes) => {}
+            Some(Outcome::No) => continue,
+            Some(Outcome::Error(_)) => return Err("PCRE2 gives up on it"),
+        }
+        strings.exact.add(subject, place as u32);
+        if ignores_case {
+            strings.any_case.add(subject, place as u32);
+        }
+    }
+    Ok(())
 }
 
 /// Whether the tree says exactly what the pattern matches.

@@ -156,38 +156,19 @@ fn candidate(rule: &Rule, options: &Options) -> Result<Result<Moved, Reason>, St
         return Ok(Err(Reason::Pattern));
     };
     let text: &[u8] = read_as.as_deref().unwrap_or(&rule.pattern);
-    let Ok(pattern) = syntax::parse(text) else {
-        compile(text)?; // what is not understood may not be a pattern at all
-        return Ok(Err(Reason::Pattern));
+    let Subjects { strings, any_case, captures } = match subjects(text, &rule.pattern, options.bound)? {
+        Ok(subjects) => subjects,
+        Err(reason) => return Ok(Err(reason)),
     };
-    if pattern.named {
-        return Ok(Err(Reason::NamedCapture));
-    }
-    let translation = pattern.translate();
-    let exact = translation.exact && !has_word_boundary(&translation.hir);
-    let (mut strings, any_case) = match language::finite(&translation.hir, options.bound) {
-        Finite::Strings { strings, any_case } => (strings, any_case),
-        Finite::Infinite => return Ok(Err(why_infinite(&translation.hir))),
-        Finite::TooMany => return Ok(Err(why_too_many(&rule.pattern))),
-    };
-    if any_case && !exact {
-        return Ok(Err(Reason::Pattern)); // one spelling has to speak for all
-    }
-    strings.retain(|string| !string.contains(&0)); // no URI holds a zero byte
-    strings.sort_by_key(Vec::len); // `/team` reads better before `/team/`
-    if !exact {
-        let regex = compile(text)?;
-        strings.retain(|string| regex.is_match(string) == Outcome::Yes);
-    }
     if !any_case && strings.iter().any(|string| string.contains(&b'$')) {
         return Ok(Err(Reason::DollarInKey));
     }
     let repeats = target.path.iter().chain(target.args.iter().flatten()).any(|part| matches!(part, Part::Capture(_)));
-    if repeats && any_case && pattern.captures > 0 {
+    if repeats && any_case && captures {
         return Ok(Err(Reason::CaptureCase));
     }
-    let mut moved =
-        Moved { strings, any_case, sets_captures: options.captures_matter && pattern.captures > 0, ..Moved::default() };
+    let sets_captures = options.captures_matter && captures;
+    let mut moved = Moved { strings, any_case, sets_captures, ..Moved::default() };
     if repeats {
         match fold(rule.action, &compile(text)?, &target, &moved.strings) {
             Some(folded) => moved.folded = Some(Box::new(folded)),
@@ -199,6 +180,48 @@ fn candidate(rule: &Rule, options: &Options) -> Result<Result<Moved, Reason>, St
     }
     moved.read_as = read_as;
     Ok(Ok(moved))
+}
+
+/// What a pattern matches, where that can be listed.
+struct Subjects {
+    strings: Vec<Vec<u8>>,
+    any_case: bool,
+    /// Whether it has capturing groups.
+    captures: bool,
+}
+
+/// Lists what `text` matches, `written` being the pattern before any declared reading of it.
+fn subjects(text: &[u8], written: &[u8], bound: usize) -> Result<Result<Subjects, Reason>, String> {
+    if let Some(literal) = syntax::literal(text) {
+        let mut strings: Vec<Vec<u8>> = literal.strings().collect();
+        strings.sort_by_key(Vec::len);
+        let listed = Subjects { strings, any_case: false, captures: false };
+        return Ok(if listed.strings.len() > bound { Err(Reason::TooMany) } else { Ok(listed) });
+    }
+    let Ok(pattern) = syntax::parse(text) else {
+        compile(text)?; // what is not understood may not be a pattern at all
+        return Ok(Err(Reason::Pattern));
+    };
+    if pattern.named {
+        return Ok(Err(Reason::NamedCapture));
+    }
+    let translation = pattern.translate();
+    let exact = translation.exact && !has_word_boundary(&translation.hir);
+    let (mut strings, any_case) = match language::finite(&translation.hir, bound) {
+        Finite::Strings { strings, any_case } => (strings, any_case),
+        Finite::Infinite => return Ok(Err(why_infinite(&translation.hir))),
+        Finite::TooMany => return Ok(Err(why_too_many(written))),
+    };
+    if any_case && !exact {
+        return Ok(Err(Reason::Pattern)); // one spelling has to speak for all
+    }
+    strings.retain(|string| !string.contains(&0)); // no URI holds a zero byte
+    strings.sort_by_key(Vec::len); // `/team` reads better before `/team/`
+    if !exact {
+        let regex = compile(text)?;
+        strings.retain(|string| regex.is_match(string) == Outcome::Yes);
+    }
+    Ok(Ok(Subjects { strings, any_case, captures: pattern.captures > 0 }))
 }
 
 fn compile(pattern: &[u8]) -> Result<Regex, String> {

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn runs(text: &str) -> Vec<usize> {
-        let section = Vec::from([0..text.len()]);
+        let section = std::iter::once(0..text.len()).collect();
         let program = read(text.as_bytes(), &[section]).unwrap();
         program.runs.iter().map(|run| run.rules.len()).collect()
     }
