@@ -3,7 +3,7 @@
 //! Asking PCRE2 for each pattern costs some 50 ns a pattern and string. Most patterns have literal bytes that each match
 //! contains, at its start or anywhere; an index over these leaves few candidates, and only they are put to PCRE2.
 
-mod effort;
+pub(crate) mod effort;
 mod requirement;
 mod trie;
 

@@ -13,6 +13,7 @@ use crate::prove::{Proof, Refutation};
 /// The maps by the name of their variable.
 pub struct Maps<'t> {
     by_name: HashMap<Cow<'t, [u8]>, Map<'t>>,
+    set_sizes: bool,
 }
 
 /// A key and what it stands for.
@@ -22,7 +23,7 @@ type Row<'t> = (Cow<'t, [u8]>, Cow<'t, [u8]>);
 #[derive(Default)]
 pub struct Map<'t> {
     rows: Vec<Row<'t>>,
-    default: Cow<'t, [u8]>,
+    default: Option<Cow<'t, [u8]>>,
     volatile: bool,
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -59,7 +60,7 @@ pub fn read(text: &[u8], outside: (Option<usize>, Option<usize>)) -> Proof<Maps<
             }
         }
     }
-    let maps = Maps { by_name };
+    let maps = Maps { by_name, set_sizes: (max, bucket) != outside };
     if let (Some(max), Some(bucket)) = (max, bucket) {
         maps.check_sizes(Sizes { max, bucket })?;
     } else if !maps.by_name.is_empty() {
@@ -96,7 +97,7 @@ impl<'t> Map<'t> {
         match (&*key, value) {
             (b"volatile", None) => self.volatile = true,
             (_, None) => return refute("a line of one word"),
-            (b"default", Some(value)) if self.default.is_empty() => self.default = value,
+            (b"default", Some(value)) if self.default.is_none() => self.default = Some(value),
             (b"default" | b"include" | b"hostnames" | b"volatile", _) => {
                 return refute("a parameter where a key belongs");
             }
@@ -135,7 +136,11 @@ impl<'t> Map<'t> {
 
     /// What the map says for a URI; the case of letters makes no difference to nginx.
     pub fn get(&self, uri: &[u8]) -> &[u8] {
-        self.find(uri).map_or(&self.default, |at| &self.rows[at].1)
+        self.find(uri).map_or(self.fallback(), |at| &self.rows[at].1)
+    }
+
+    fn fallback(&self) -> &[u8] {
+        self.default.as_deref().unwrap_or_default()
     }
 
     pub fn rows(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
@@ -143,10 +148,15 @@ impl<'t> Map<'t> {
     }
 
     /// Whether `if ($map = $uri)` is true of nothing but its keys: each gives back itself, or `$uri` to answer every
-    /// spelling of its letters, and all else the empty string. A `$` in any other value would be a variable's.
+    /// spelling of its letters, and all else the empty string; the empty URI, which a redirect inside nginx may lead to,
+    /// gives something. A `$` in any other value would be a variable's.
     pub fn is_guard(&self) -> bool {
         let gives_itself = |key: &[u8], value: &[u8]| value == key && !key.contains(&b'$');
-        self.default.is_empty() && self.rows().all(|(key, value)| value == b"$uri" || gives_itself(key, value))
+        let is_exact = |(key, value): (&[u8], &[u8])| match key {
+            b"" => !value.is_empty() && !value.contains(&b'$'),
+            _ => value == b"$uri" || gives_itself(key, value),
+        };
+        self.fallback().is_empty() && self.find(b"").is_some() && self.rows().all(is_exact)
     }
 }
 
@@ -157,6 +167,11 @@ impl<'t> Maps<'t> {
 
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.by_name.keys().map(|name| &**name)
+    }
+
+    /// Whether a size of the tables is set before them.
+    pub fn set_sizes(&self) -> bool {
+        self.set_sizes
     }
 
     fn check_sizes(&self, sizes: Sizes) -> Proof<()> {

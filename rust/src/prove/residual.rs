@@ -8,7 +8,11 @@ use memchr::memmem::Finder;
 
 use crate::pcre::{Outcome, Regex};
 use crate::prove::script::{Matches, matches_some_case};
+use crate::prove::work;
 use crate::syntax::{self, Ast};
+
+/// Subjects up to this length are told from their bytes alone, where PCRE2 is sure not to give up on them.
+const SHORT: u32 = 512;
 
 /// The rules that stay, by their place among all rules.
 pub struct Residual<'t> {
@@ -38,7 +42,9 @@ impl<'t> Residual<'t> {
             let mut kept = Kept { place, pattern, regex: OnceCell::new(), part: None };
             match ast.as_ref().map(literal) {
                 Some((true, prefix)) if !prefix.is_empty() => residual.by_prefix.entry(prefix).or_default().push(at),
-                Some((false, part)) if !part.is_empty() => {
+                Some((false, part))
+                    if !part.is_empty() && ast.as_ref().is_some_and(|ast| work::ends_in_time(ast, SHORT)) =>
+                {
                     kept.part = Some(Finder::new(&part).into_owned());
                     residual.others.push(at);
                 }
@@ -73,7 +79,7 @@ impl<'t> Residual<'t> {
 
 impl Kept<'_> {
     fn takes(&self, subject: &[u8]) -> bool {
-        if self.part.as_ref().is_some_and(|part| part.find(subject).is_none()) {
+        if subject.len() <= SHORT as usize && self.part.as_ref().is_some_and(|part| part.find(subject).is_none()) {
             return false;
         }
         let regex = self.regex.get_or_init(|| Regex::new(self.pattern).ok());

@@ -11,7 +11,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use regex_syntax::hir::{Hir, Look};
 
-use crate::first_match::{First, FirstMatch};
+use crate::first_match::{First, FirstMatch, effort};
 use crate::language::{self, Finite};
 use crate::pcre::{Outcome, Regex};
 use crate::rewrite::emit;
@@ -20,6 +20,7 @@ use crate::rewrite::program::{Rule, Run};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::target::{self, Action, Part, Target};
 use crate::syntax::{self, Readings};
+use crate::variables;
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +164,13 @@ fn candidate(rule: &Rule, options: &Options) -> Result<Result<Moved, Reason>, St
     if !any_case && strings.iter().any(|string| string.contains(&b'$')) {
         return Ok(Err(Reason::DollarInKey));
     }
-    let repeats = target.path.iter().chain(target.args.iter().flatten()).any(|part| matches!(part, Part::Capture(_)));
+    if strings.iter().any(Vec::is_empty) {
+        return Ok(Err(Reason::EmptyUri));
+    }
+    let repeats = target.parts().any(|part| matches!(part, Part::Capture(_)));
+    if repeats && target.parts().any(|part| matches!(part, Part::Variable(name) if !variables::keeps_captures(name))) {
+        return Ok(Err(Reason::CaptureVariable));
+    }
     if repeats && any_case && captures {
         return Ok(Err(Reason::CaptureCase));
     }
@@ -204,6 +211,9 @@ fn subjects(text: &[u8], written: &[u8], bound: usize) -> Result<Result<Subjects
     };
     if pattern.named {
         return Ok(Err(Reason::NamedCapture));
+    }
+    if !effort::always_ends(&pattern.ast) {
+        return Ok(Err(Reason::Backtracking));
     }
     let translation = pattern.translate();
     let exact = translation.exact && !has_word_boundary(&translation.hir);
