@@ -134,7 +134,7 @@ class _Pair(Protocol):
     @property
     def captures_matter(self) -> bool: ...
     @property
-    def added(self) -> list[bytes] | None: ...
+    def takes_rules(self) -> bool: ...
 
 def prove_rewrites(
     pairs: Sequence[_Pair],
@@ -143,6 +143,6 @@ def prove_rewrites(
     *,
     readings: _Readings,
     transparent: list[str],
-    outside: tuple[int | None, int | None],
+    include: list[bytes] | None,
 ) -> tuple[int, int, int, int]:
     """Return rules, rules gone, strings and strings that stand for all their spellings; or raise `Refuted`."""

@@ -52,7 +52,6 @@ class Emission:
         maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
         changes: The files that change.
         compiled: The runs that change, in the order of the text.
-        outside: `map_hash_max_size` and `map_hash_bucket_size` as the configuration sets them afterwards itself.
     """
 
     plan: Plan
@@ -60,7 +59,6 @@ class Emission:
     maps_path: str | None
     changes: tuple[Change, ...]
     compiled: tuple[Compiled, ...] = ()
-    outside: tuple[int | None, int | None] = (None, None)
 
     def after(self, file: File) -> bytes:
         """Return the text of `file` afterwards."""
@@ -91,7 +89,7 @@ def emit(plan: Plan) -> Emission:
         Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file))
         for file, edits in texts.items()
     )
-    return Emission(plan, _maps_text(plan, maps, place), place.path, changes, tuple(compiled), place.outside)
+    return Emission(plan, _maps_text(plan, maps, place), place.path, changes, tuple(compiled))
 
 
 class _Names:
@@ -123,7 +121,7 @@ def _stem(plan: Plan) -> str:
 
 def _unused(stem: str, config: Config) -> str:
     """Return `stem`, with a number if names of the configuration start like it."""
-    taken = re.compile(rb"\$\{?" + stem.encode() + rb"([0-9]*)_")
+    taken = re.compile(rb"\$\{?" + stem.encode() + rb"([0-9]*)_", re.IGNORECASE)
     numbers = {int(match[1] or b"1") for file in config.files for match in taken.finditer(file.source.data)}
     return stem if not numbers else f"{stem}{max(numbers) + 1}"
 

@@ -33,7 +33,6 @@ class Place:
         path: Where the file is to be written; None for a fragment's.
         max_size: The `map_hash_max_size` to set in it, if it is not set elsewhere.
         bucket_size: The `map_hash_bucket_size`, likewise.
-        outside: The two sizes as the configuration sets them itself, once `edits` are made.
         edits: The include, and the sizes that are raised, by file.
         adds: The words of the include, by the file that gets it.
     """
@@ -42,7 +41,6 @@ class Place:
     path: str | None
     max_size: int | None
     bucket_size: int | None
-    outside: tuple[int | None, int | None] = (None, None)
     edits: Mapping[File, list[Edit]] = field(default_factory=dict)
     adds: Mapping[File, tuple[str, ...]] = field(default_factory=dict)
 
@@ -56,16 +54,14 @@ def place(config: Config, stem: str, sizes: tuple[int, int]) -> Place:
     name = _free_name(config, stem)
     existing = [_existing(config, directive) for directive in _SIZES]
     edits: dict[File, list[Edit]] = {}
-    outside: list[int | None] = []
     for found, wanted in zip(existing, sizes, strict=True):
-        outside.append(max(found[1], wanted) if found else None)
         if found and found[1] < wanted:
             edits.setdefault(found[0], []).append(Edit(found[2].args[0].span, str(wanted).encode()))
     file, at = _after(config, block, [found for found in existing if found])
     edits.setdefault(file, []).append(Edit(Span(at, at), _include_text(file, at, name)))
     max_size, bucket_size = (None if found else size for found, size in zip(existing, sizes, strict=True))
     path = os.path.join(os.path.dirname(config.main.path), name)  # noqa: PTH118, PTH120 - paths stay as given
-    return Place(name, path, max_size, bucket_size, (outside[0], outside[1]), edits, {file: ("include", name)})
+    return Place(name, path, max_size, bucket_size, edits, {file: ("include", name)})
 
 
 _Existing = tuple[File, int, Directive]

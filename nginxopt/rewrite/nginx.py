@@ -170,6 +170,8 @@ class _Scene:
             b"try_files $uri @state;",
             b"}",
             b'location @state { return 200 "%s"; }' % state,
+            # The empty URI goes through the rules of the server, and then to the location of "/".
+            b"location = /-nxo/empty { try_files /-nxo/none $arg_nothing; }",
             *(self._internal(index, target) for index, target in enumerate(self.targets)),
         ]
         return b"\n".join(lines)
@@ -178,7 +180,7 @@ class _Scene:
         """The request targets whose locations make internal requests, and two that belong to no rule."""
         kinds = (b"through", b"error", b"try", b"try-args", b"auth", b"index/")
         numbered = [b"/-nxo/%d/%s" % (index, kind) for index in range(len(self.targets)) for kind in kinds]
-        return [b"/", b"/-nxo/none", *numbered]
+        return [b"/", b"/-nxo/none", b"/-nxo/empty", *numbered]
 
     def maps(self) -> bytes:
         """What the server needs in http, after all other maps: map_hash_max_size must stand before every

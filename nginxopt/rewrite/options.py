@@ -14,8 +14,15 @@ OLDEST = Version(1, 11, 7)
 BOUND = 64
 """How many strings a rule may match to be moved, unless said otherwise."""
 
-# ngx_http_core_prefix_variables: these names are computed, whatever a map says.
-_COMPUTED = re.compile(r"(http|sent_http|sent_trailer|upstream_http|upstream_trailer|upstream_cookie|cookie|arg)(_|$)")
+MOST_BOUND = 1024
+"""The largest bound: the proof lists the strings of a rule by itself, and no more than four times as many."""
+
+# What nginx computes by itself (ngx_http_core_prefix_variables; $is_args, $memcached_key), and what makes a redirect of
+# a target that starts with it (ngx_http_rewrite).
+_TAKEN = re.compile(
+    r"(http|sent_http|sent_trailer|upstream_http|upstream_trailer|upstream_cookie|cookie|arg)(_|$)"
+    r"|(is|memcached|upstream_cache)$|scheme"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +71,14 @@ class Options:
     target: Version | None = None
 
     def __post_init__(self) -> None:
-        if self.bound < 1:
-            raise UsageError("the bound on strings is at least 1")
+        if not 1 <= self.bound <= MOST_BOUND:
+            raise UsageError(f"the bound on strings is a number from 1 to {MOST_BOUND:,}")
         if self.target is not None and self.target < OLDEST:
             raise UsageError(
                 f"nginx {self.target} cannot run the result: it has no volatile maps",
                 hint=f"they came with nginx {OLDEST}; without them, answers after internal redirects change",
             )
-        if self.name is not None and (
-            not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", self.name) or _COMPUTED.match(self.name)
-        ):
+        if self.name is not None and (not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", self.name) or _TAKEN.match(self.name)):
             raise UsageError(
                 f"{self.name!r} cannot start the names of variables",
                 hint="small letters, digits and _; not http, arg, cookie or another that nginx computes itself",

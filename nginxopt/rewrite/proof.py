@@ -6,6 +6,7 @@ shares with the planner (the lexer, the PCRE translator, the model of nginx's ha
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from nginxopt import _native
@@ -53,7 +54,7 @@ def prove(plan: Plan, emission: Emission) -> Proof:
             emission.maps,
             readings=plan.options.readings,
             transparent=sorted(program.transparent()),
-            outside=emission.outside,
+            include=_include(plan, emission),
         )
     except _native.Refuted as refuted:
         what, counterexample = refuted.args
@@ -70,7 +71,7 @@ class _Pair:
     in_location: bool
     in_http: bool
     captures_matter: bool
-    added: list[bytes] | None
+    takes_rules: bool
 
 
 def _pair(plan: Plan, change: Change, captures_matter: bool) -> _Pair:
@@ -81,5 +82,23 @@ def _pair(plan: Plan, change: Change, captures_matter: bool) -> _Pair:
         in_location=("location",) in kinds,
         in_http=("http",) in kinds,
         captures_matter=captures_matter,
-        added=[word.encode() for word in change.adds] if change.adds else None,
+        takes_rules=_takes_rules(plan, change, kinds),
     )
+
+
+def _takes_rules(plan: Plan, change: Change, kinds: set[tuple[str, ...]]) -> bool:
+    """Return whether the top level of a file takes rules, and an `if` in place of them.
+
+    The main file may be meant for several places: for an `if` only if it cannot be meant for anything else.
+    """
+    if change.file is plan.config.main and kinds != {("if",)}:
+        kinds = kinds - {("if",)}
+    return kinds <= {("server",), ("location",)}
+
+
+def _include(plan: Plan, emission: Emission) -> list[bytes] | None:
+    """Return the words that have to include the maps; a fragment's user does it outside of what is proved."""
+    in_http = any(context == ("http",) for context in plan.config.candidates)
+    if program.http_block(plan.config) is None and not in_http:
+        return None
+    return [b"include", os.fsencode(os.path.basename(emission.maps_path or ""))]  # noqa: PTH119

@@ -13,6 +13,7 @@ pub mod pcre;
 pub mod prove;
 pub mod rewrite;
 pub mod syntax;
+pub mod variables;
 
 #[cfg(feature = "python")]
 mod border;

@@ -92,7 +92,8 @@ def exact(rules: Sequence[Literal], *, twins: bool = True) -> Compiled:
         if own:
             columns[b"a"] = {key: text.partition(b"?")[2] for key, (_, text) in entries.items()}
         if not ignoring:
-            columns[b"k"] = {key: guard for key, (guard, _) in entries.items() if guard is not None}
+            guards = {key: guard for key, (guard, _) in entries.items() if guard is not None}
+            columns[b"k"] = {**guards, b"": b"-"}  # or the guard is true of an empty URI
         maps += [_map(b"$%s_%s" % (name, column), values) for column, values in columns.items()]
         condition = b"$%s_p" % name if ignoring else b"$%s_k = $uri" % name
         arguments = (b"?$%s_a" % name if own else b"") + (b"?" if dropping else b"")

@@ -23,7 +23,7 @@ pub struct PyPair {
     in_location: bool,
     in_http: bool,
     captures_matter: bool,
-    added: Option<Vec<Vec<u8>>>,
+    takes_rules: bool,
 }
 
 impl PyPair {
@@ -34,13 +34,13 @@ impl PyPair {
             in_location: self.in_location,
             in_http: self.in_http,
             captures_matter: self.captures_matter,
-            added: self.added.clone(),
+            takes_rules: self.takes_rules,
         }
     }
 }
 
 #[pyfunction]
-#[pyo3(signature = (pairs, others, maps, *, readings, transparent, outside))]
+#[pyo3(signature = (pairs, others, maps, *, readings, transparent, include))]
 pub fn prove_rewrites(
     py: Python<'_>,
     pairs: Vec<PyPair>,
@@ -48,10 +48,10 @@ pub fn prove_rewrites(
     maps: PyBackedBytes,
     readings: PyReadings,
     transparent: Vec<String>,
-    outside: (Option<usize>, Option<usize>),
+    include: Option<Vec<Vec<u8>>>,
 ) -> PyResult<(usize, usize, usize, usize)> {
     let transparent: HashSet<Vec<u8>> = transparent.into_iter().map(String::into_bytes).collect();
-    let facts = Facts { readings: readings.into(), transparent, outside };
+    let facts = Facts { readings: readings.into(), transparent, include };
     let proof = py.detach(|| {
         let pairs: Vec<Pair> = pairs.iter().map(PyPair::borrow).collect();
         let others: Vec<&[u8]> = others.iter().map(|other| &**other).collect();

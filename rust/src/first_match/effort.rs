@@ -35,6 +35,12 @@ pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
     }
 }
 
+/// Whether PCRE2 is sure not to give up on a pattern of finitely many strings, whatever the subject: the limit counts
+/// anew from each place of the subject.
+pub(crate) fn always_ends(ast: &Ast) -> bool {
+    up_to_prefix(ast, true) == usize::MAX
+}
+
 /// A bound on the work for one node from one place of the subject. May be infinite.
 struct Effort {
     /// The ways to match the node from there: what follows is tried after each.
@@ -59,6 +65,8 @@ fn effort(ast: &Ast, rounds: f64) -> Effort {
             let most = max.map_or(min + rounds, f64::from);
             repeated(effort(sub, rounds), min, most)
         }
+        // A look-around, whose inside is not known.
+        Ast::Superset { sub, .. } if **sub == Ast::Empty => Effort { ways: 1.0, calls: f64::INFINITY },
         Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => {
             let sub = effort(sub, rounds);
             Effort { calls: sub.calls + 1.0, ..sub }
@@ -92,6 +100,7 @@ mod tests {
         for pattern in ["^/(a+)+$", "^/(a|a)*$", "^/(a|ab?)*c", "^/((a?){9}b?){20}$"] {
             assert_eq!(longest(pattern), 0, "{pattern}");
         }
+        assert_eq!(longest("^/(?=(a+)+$)ab"), 0);
         assert_eq!(longest("^/a/(.*)$"), LENGTHS[0]);
         assert!(longest("^/(.*)/(.*)$") >= 512);
         assert!((32..=256).contains(&longest("^/(.*)/(.*)/(.*)$")));

@@ -4,7 +4,7 @@
 //! contains, at its start or anywhere; an index over these leaves few candidates, and only they are put to PCRE2.
 
 mod any_case;
-mod effort;
+pub(crate) mod effort;
 mod index;
 mod requirement;
 mod trie;

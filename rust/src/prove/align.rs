@@ -6,14 +6,16 @@ use std::collections::HashSet;
 
 use crate::lexer::{Event, Lexer, Word};
 use crate::prove::maps::Maps;
+use crate::prove::names::{self, Used};
 use crate::prove::run::{self, Compiled};
 use crate::prove::script::End;
+use crate::prove::tables::{self, Include};
 use crate::prove::{Checked, Facts, Pair, Proof, Refutation};
 
 /// One statement.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Node<'t> {
-    words: Box<[Cow<'t, [u8]>]>,
+    pub(super) words: Box<[Cow<'t, [u8]>]>,
     pub block: Option<Vec<Node<'t>>>,
 }
 
@@ -68,56 +70,31 @@ pub fn parse<'t>(text: &'t [u8], what: &str) -> Proof<Vec<Node<'t>>> {
     Ok(current)
 }
 
-/// Compares a file with what became of it.
+/// What is known while the files are compared.
+pub struct Known<'t, 'f> {
+    pub maps: &'t Maps<'t>,
+    pub facts: &'f Facts,
+    /// All variables of the original.
+    pub used: &'f Used,
+}
+
+/// Compares a file with what became of it; `include` is found in one of all files.
 pub fn file<'t>(
     before: &'t [Node<'t>],
     after: &'t [Node<'t>],
-    maps: &'t Maps<'t>,
     pair: &Pair,
-    facts: &Facts,
+    known: &Known<'t, '_>,
+    include: &mut Include,
 ) -> Proof<Checked> {
-    let variables = unused(before, maps)?;
-    let mut sides = Sides { maps, facts, pair, variables, added: pair.added.as_deref() };
+    let mut sides = Sides { known, pair, include };
     let block = pair.in_http.then_some(&b"http"[..]);
-    let checked = sides.scope(before, after, pair.in_location, block)?;
-    match sides.added {
-        Some(_) => Err(Refutation::new("the include of the maps is missing")),
-        None => Ok(checked),
-    }
-}
-
-/// All variables of a file, none of which may be one of the maps'.
-pub fn unused<'n>(nodes: &'n [Node], maps: &Maps) -> Proof<HashSet<&'n [u8]>> {
-    let mut variables = HashSet::new();
-    nodes.iter().for_each(|node| mentioned(node, &mut variables));
-    match maps.names().find(|name| variables.contains(*name)) {
-        Some(name) => Err(Refutation::new(format!("${} is used in the original", name.escape_ascii()))),
-        None => Ok(variables),
-    }
-}
-
-/// The names after each `$` of a statement and its block.
-fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>) {
-    for word in &node.words {
-        let mut rest = &**word;
-        while let Some(at) = memchr::memchr(b'$', rest) {
-            rest = &rest[at + 1..];
-            let name = rest.strip_prefix(b"{").unwrap_or(rest);
-            let end = name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(name.len());
-            names.insert(&name[..end]);
-        }
-    }
-    node.block.iter().flatten().for_each(|node| mentioned(node, names));
+    sides.scope(before, after, pair.in_location, block)
 }
 
 struct Sides<'t, 'f> {
-    maps: &'t Maps<'t>,
-    facts: &'f Facts,
+    known: &'f Known<'t, 'f>,
     pair: &'f Pair<'f>,
-    /// All variables of the original.
-    variables: HashSet<&'t [u8]>,
-    /// The statement that is still to be found in the http block.
-    added: Option<&'f [Vec<u8>]>,
+    include: &'f mut Include,
 }
 
 impl<'t> Sides<'t, '_> {
@@ -128,17 +105,37 @@ impl<'t> Sides<'t, '_> {
         in_location: bool,
         block: Option<&[u8]>,
     ) -> Proof<Checked> {
-        let is_transparent = |node: &&Node| self.facts.transparent.contains(node.word(0));
+        if block == Some(b"http") {
+            self.include.find(after)?;
+        }
+        let transparent = &self.known.facts.transparent;
+        let is_transparent = |node: &&Node| transparent.contains(node.word(0));
         let (before_others, before_script): (Vec<_>, Vec<_>) = before.iter().partition(is_transparent);
         let (after_others, after_script): (Vec<_>, Vec<_>) = after.iter().partition(is_transparent);
-        let mut checked = self.script(&before_script, &after_script, in_location, block)?;
-        if before_others.len() != after_others.len() {
+        let level = self.level(in_location, block);
+        let (mut checked, emitted) = self.script(&before_script, &after_script, level, block)?;
+        let is_rule = |node: &Node| level.is_some() && node.is_rule();
+        let is_emitted = |node: &Node| emitted.contains(&std::ptr::from_ref(node)) || self.is_include(node, block);
+        let stays = |node: &&Node| is_transparent(node) || !is_rule(node);
+        let before_order = before.iter().filter(stays).map(|node| is_transparent(&node));
+        let after_order =
+            after.iter().filter(|node| stays(node) && !is_emitted(node)).map(|node| is_transparent(&node));
+        if !before_order.eq(after_order) {
             return Err(changed(None));
         }
         for (one, other) in before_others.into_iter().zip(after_others) {
             checked += self.other(one, other, in_location)?;
         }
         Ok(checked)
+    }
+
+    /// The level of the rules of a block; `None` where nginx allows none, or no `if` that could take their place.
+    fn level(&self, in_location: bool, block: Option<&[u8]>) -> Option<run::Level> {
+        let takes_rules = match block {
+            None => self.pair.takes_rules,
+            Some(name) => name == b"server" || name == b"location",
+        };
+        takes_rules.then_some(if in_location { run::Level::Location } else { run::Level::Server })
     }
 
     /// A statement that is no rule and no part of the script: the same words, and a block that is again compared.
@@ -160,31 +157,31 @@ impl<'t> Sides<'t, '_> {
         }
     }
 
+    /// Compares the statements of the rewrite module; also returns those that took the place of rules.
     fn script(
         &mut self,
         before: &[&'t Node<'t>],
         after: &[&'t Node<'t>],
-        in_location: bool,
+        level: Option<run::Level>,
         block: Option<&[u8]>,
-    ) -> Proof<Checked> {
+    ) -> Proof<(Checked, HashSet<*const Node<'t>>)> {
         let mut checked = Checked::default();
-        let ours = Ours::find(after, self.maps);
-        if ours.classes.iter().any(|name| self.variables.contains(name)) {
-            return Err(Refutation::new("the variable that holds the class is used in the original"));
-        }
+        let mut emitted = HashSet::new();
+        let maps = self.known.maps;
+        let ours = Ours::find(after, maps);
+        ours.check_names(self.known.used)?;
         let (mut at, mut emitted_at) = (0, 0);
         while at < before.len() || emitted_at < after.len() {
-            if block == Some(b"http") && after.get(emitted_at).is_some_and(|node| self.is_added(node)) {
-                self.added = None;
+            if after.get(emitted_at).is_some_and(|node| self.is_include(node, block)) {
                 emitted_at += 1;
                 continue;
             }
-            if before.get(at).is_some_and(|node| node.is_rule()) {
+            if let Some(level) = level.filter(|_| before.get(at).is_some_and(|node| node.is_rule())) {
                 let rules = &before[at..at + count(&before[at..], |node| node.is_rule())];
                 let (compiled, length) = Compiled::split(&after[emitted_at..], |node| ours.is_emitted(node));
-                let level = if in_location { run::Level::Location } else { run::Level::Server };
-                checked +=
-                    run::check(rules, &compiled, self.maps, &self.facts.readings, level, self.pair.captures_matter)?;
+                let facts = self.known.facts;
+                checked += run::check(rules, &compiled, maps, &facts.readings, level, self.pair.captures_matter)?;
+                emitted.extend(compiled.new_statements().map(std::ptr::from_ref));
                 at += rules.len();
                 emitted_at += length;
                 continue;
@@ -195,11 +192,12 @@ impl<'t> Sides<'t, '_> {
             }
             (at, emitted_at) = (at + 1, emitted_at + 1);
         }
-        Ok(checked)
+        Ok((checked, emitted))
     }
 
-    fn is_added(&self, node: &Node) -> bool {
-        self.added.is_some_and(|added| node.words().iter().eq(added.iter())) && node.block.is_none()
+    /// Whether this is the statement that is new in the http block.
+    fn is_include(&self, node: &Node, block: Option<&[u8]>) -> bool {
+        block == Some(b"http") && self.include.is(node)
     }
 }
 
@@ -211,7 +209,7 @@ fn changed(node: Option<&Node>) -> Refutation {
 /// A size of the map tables may grow: it changes no look-up's result.
 fn raised(before: &Node, after: &Node) -> bool {
     let number = |node: &Node| std::str::from_utf8(node.word(1)).ok()?.parse::<usize>().ok();
-    matches!(before.word(0), b"map_hash_max_size" | b"map_hash_bucket_size")
+    tables::is_size(before)
         && before.word(0) == after.word(0)
         && before.words.len() == 2
         && after.words.len() == 2
@@ -236,6 +234,18 @@ impl<'t> Ours<'t> {
             maps.get(value.strip_prefix(b"$")?).map(|_| name)
         };
         Ours { maps, classes: sets.filter_map(class).collect() }
+    }
+
+    /// The variable of a class may be set by nothing else, a map included.
+    fn check_names(&self, used: &Used) -> Proof<()> {
+        for name in &self.classes {
+            names::is_free(name)?;
+            used.leave(name)?;
+            if self.maps.get(name).is_some() {
+                return Err(Refutation::new("the variable that holds the class is a map's"));
+            }
+        }
+        Ok(())
     }
 
     fn is_emitted(&self, node: &Node) -> bool {

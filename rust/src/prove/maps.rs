@@ -13,6 +13,8 @@ use crate::prove::{Proof, Refutation};
 /// The maps by the name of their variable.
 pub struct Maps<'t> {
     by_name: HashMap<Cow<'t, [u8]>, Map<'t>>,
+    max: Option<usize>,
+    bucket: Option<usize>,
 }
 
 /// A key and what it stands for, with the hash of the key in small letters: a table that grows asks for it again.
@@ -26,17 +28,16 @@ struct Row<'t> {
 #[derive(Default)]
 pub struct Map<'t> {
     rows: Vec<Row<'t>>,
-    default: Cow<'t, [u8]>,
+    default: Option<Cow<'t, [u8]>>,
     volatile: bool,
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
 }
 
-/// Reads the http part, and checks that nginx builds each table without a warning. `outside` are the sizes that the
-/// configuration sets elsewhere.
-pub fn read(text: &[u8], outside: (Option<usize>, Option<usize>)) -> Proof<Maps<'_>> {
+/// Reads the http part.
+pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
     let mut by_name: HashMap<Cow<[u8]>, Map> = HashMap::new();
-    let (mut max, mut bucket) = outside;
+    let (mut max, mut bucket) = (None, None);
     let mut open: Option<(Cow<[u8]>, Map)> = None;
     for event in Lexer::new(text) {
         match event.map_err(|error| Refutation::new(format!("the maps do not parse: {error}")))? {
@@ -63,13 +64,7 @@ pub fn read(text: &[u8], outside: (Option<usize>, Option<usize>)) -> Proof<Maps<
             }
         }
     }
-    let maps = Maps { by_name };
-    if let (Some(max), Some(bucket)) = (max, bucket) {
-        maps.check_sizes(Sizes { max, bucket })?;
-    } else if !maps.by_name.is_empty() {
-        return Err(Refutation::new("the sizes of the hash tables are not set"));
-    }
-    Ok(maps)
+    Ok(Maps { by_name, max, bucket })
 }
 
 /// `map $uri $name {`: the name.
@@ -100,7 +95,7 @@ impl<'t> Map<'t> {
         match (&*key, value) {
             (b"volatile", None) => self.volatile = true,
             (_, None) => return refute("a line of one word"),
-            (b"default", Some(value)) if self.default.is_empty() => self.default = value,
+            (b"default", Some(value)) if self.default.is_none() => self.default = Some(value),
             (b"default" | b"include" | b"hostnames" | b"volatile", _) => {
                 return refute("a parameter where a key belongs");
             }
@@ -139,7 +134,11 @@ impl<'t> Map<'t> {
 
     /// What the map says for a URI; the case of letters makes no difference to nginx.
     pub fn get(&self, uri: &[u8]) -> &[u8] {
-        self.find(uri, hash_lowered(&self.hasher, uri)).map_or(&self.default, |row| &row.value)
+        self.find(uri, hash_lowered(&self.hasher, uri)).map_or(self.fallback(), |row| &row.value)
+    }
+
+    fn fallback(&self) -> &[u8] {
+        self.default.as_deref().unwrap_or_default()
     }
 
     pub fn rows(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
@@ -147,10 +146,15 @@ impl<'t> Map<'t> {
     }
 
     /// Whether `if ($map = $uri)` is true of nothing but its keys: each gives back itself, or `$uri` to answer every
-    /// spelling of its letters, and all else the empty string. A `$` in any other value would be a variable's.
+    /// spelling of its letters, and all else the empty string; the empty URI, which a redirect inside nginx may lead to,
+    /// gives something. A `$` in any other value would be a variable's.
     pub fn is_guard(&self) -> bool {
         let gives_itself = |key: &[u8], value: &[u8]| value == key && !key.contains(&b'$');
-        self.default.is_empty() && self.rows().all(|(key, value)| value == b"$uri" || gives_itself(key, value))
+        let is_exact = |(key, value): (&[u8], &[u8])| match key {
+            b"" => !value.is_empty() && !value.contains(&b'$'),
+            _ => value == b"$uri" || gives_itself(key, value),
+        };
+        self.fallback().is_empty() && !self.get(b"").is_empty() && self.rows().all(is_exact)
     }
 }
 
@@ -161,6 +165,24 @@ impl<'t> Maps<'t> {
 
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.by_name.keys().map(|name| &**name)
+    }
+
+    /// Whether a size of the tables is set before them.
+    pub fn set_sizes(&self) -> bool {
+        self.max.is_some() || self.bucket.is_some()
+    }
+
+    /// Whether nginx builds each table without a warning. `outside` are the sizes that the configuration sets elsewhere;
+    /// set twice, they are an error.
+    pub fn fit(&self, outside: (Option<usize>, Option<usize>)) -> Proof<()> {
+        if (self.max.is_some() && outside.0.is_some()) || (self.bucket.is_some() && outside.1.is_some()) {
+            return Err(Refutation::new("a size of the hash tables is set twice"));
+        }
+        match (self.max.or(outside.0), self.bucket.or(outside.1)) {
+            (Some(max), Some(bucket)) => self.check_sizes(Sizes { max, bucket }),
+            _ if self.by_name.is_empty() => Ok(()),
+            _ => Err(Refutation::new("the sizes of the hash tables are not set")),
+        }
     }
 
     fn check_sizes(&self, sizes: Sizes) -> Proof<()> {

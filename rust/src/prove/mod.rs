@@ -9,13 +9,15 @@
 //! first i with u in L(i). The compiled form fires M(u) where it is defined, and is followed by some of the rules, in
 //! their order; P'(u) is what it does. Let D be the rules that are gone. If every L(i), i in D, is finite, and
 //! P(s) = P'(s) for each s in S, the union of these L(i) and the domain of M, then P(u) = P'(u) for **every** u: no
-//! rule of D matches a u outside S, so all rules that match are still there, in the same order, and M is not defined.
+//! rule of D matches a u outside S, nor does PCRE2 give up on one ([`work`]), so all rules that match are still there, in the same order, and M is not defined.
 //!
 //! So the languages of the kept rules are never reasoned about. What has to hold besides, and is checked on the text:
 //!
 //! - the compiled form does nothing outside the domain of M ([`script`] admits only guards that are exact);
 //! - maps are judged anew for each URI (`volatile`), and nginx builds them without a warning ([`maps`]);
-//! - all else in the files is as it was ([`align`]).
+//! - all else in the files is as it was, in the same order ([`align`]);
+//! - the maps are included once, where nginx takes the sizes of their tables ([`tables`]);
+//! - no variable of ours is nginx's or the configuration's ([`names`]).
 //!
 //! Rules that match every spelling of a string stand for more strings than can be listed: they are run on one URI
 //! that stands for all spellings not in S ([`script::Uri::any_case`]).
@@ -23,14 +25,20 @@
 pub mod align;
 pub mod enumerate;
 pub mod maps;
+pub mod names;
 pub mod residual;
 pub mod run;
 pub mod script;
 pub mod strings;
+pub mod tables;
+pub mod work;
 
 use std::collections::HashSet;
 
 use crate::parallel;
+use crate::prove::align::{Known, Node};
+use crate::prove::names::Used;
+use crate::prove::tables::Include;
 use crate::syntax::Readings;
 
 /// What is known of all files.
@@ -40,8 +48,8 @@ pub struct Facts {
     pub readings: Readings,
     /// The directives that add nothing to the script of the rewrite module; rules on both sides of one are one run.
     pub transparent: HashSet<Vec<u8>>,
-    /// `map_hash_max_size` and `map_hash_bucket_size`, where the configuration sets them outside the maps.
-    pub outside: (Option<usize>, Option<usize>),
+    /// The statement that includes the maps, as its words, if it belongs into a http block of these files.
+    pub include: Option<Vec<Vec<u8>>>,
 }
 
 /// One file, before and after, and where it stands.
@@ -55,8 +63,8 @@ pub struct Pair<'t> {
     pub in_http: bool,
     /// Whether `$1` to `$9` may be read after its rules.
     pub captures_matter: bool,
-    /// The statement that is to be added to its http block, as its words.
-    pub added: Option<Vec<Vec<u8>>>,
+    /// Whether its top level is that of a server or a location: where rules may stand, and an `if` in their place.
+    pub takes_rules: bool,
 }
 
 /// What was checked, in numbers.
@@ -102,21 +110,33 @@ pub type Proof<T> = Result<T, Refutation>;
 
 /// Decides whether the files do afterwards, with `maps` in the http block, what they did before. `others` are the files
 /// of the configuration that are not changed.
-pub fn prove<'t>(pairs: &[Pair<'t>], others: &[&[u8]], maps: &[u8], facts: &Facts) -> Proof<Checked> {
-    // The maps are about as long as all files together, so that both halves of the reading take about as long.
-    let read_pair = |pair: &Pair<'t>| {
-        let before = align::parse(pair.before, "the original")?;
-        Ok((before, align::parse(pair.after, "the emitted text")?))
+pub fn prove(pairs: &[Pair], others: &[&[u8]], maps: &[u8], facts: &Facts) -> Proof<Checked> {
+    let read_files = || -> Proof<_> {
+        let others = read_all(others.iter().copied(), "an unchanged file")?;
+        let before = read_all(pairs.iter().map(|pair| pair.before), "the original")?;
+        let after = read_all(pairs.iter().map(|pair| pair.after), "the emitted text")?;
+        Ok((others, before, after))
     };
-    let read_pairs = || pairs.iter().map(read_pair).collect::<Proof<Vec<_>>>();
-    let (maps, read) = parallel::both(|| maps::read(maps, facts.outside), read_pairs);
-    let (maps, read) = (maps?, read?);
+    // The maps are about as long as all files together, so that both halves of the reading take about as long.
+    let (maps, files) = parallel::both(|| maps::read(maps), read_files);
+    let (maps, (others, before, after)) = (maps?, files?);
+    let used = Used::of(others.iter().chain(&before).map(Vec::as_slice));
+    let sizes = tables::set(others.iter().chain(&after).map(Vec::as_slice))?;
+    maps.fit(sizes)?;
+    for name in maps.names() {
+        names::is_free(name)?;
+        used.leave(name)?;
+    }
+    let known = Known { maps: &maps, facts, used: &used };
+    let mut include = Include::new(facts.include.as_deref().filter(|_| !pairs.is_empty()), sizes, maps.set_sizes());
     let mut checked = Checked::default();
-    for other in others {
-        align::unused(&align::parse(other, "an unchanged file")?, &maps)?;
+    for ((pair, before), after) in pairs.iter().zip(&before).zip(&after) {
+        checked += align::file(before, after, pair, &known, &mut include)?;
     }
-    for (pair, (before, after)) in pairs.iter().zip(&read) {
-        checked += align::file(before, after, &maps, pair, facts)?;
-    }
+    include.finish()?;
     Ok(checked)
+}
+
+fn read_all<'t>(texts: impl Iterator<Item = &'t [u8]>, what: &str) -> Proof<Vec<Vec<Node<'t>>>> {
+    texts.map(|text| align::parse(text, what)).collect()
 }

@@ -11,7 +11,7 @@ use crate::prove::maps::Maps;
 use crate::prove::residual::Residual;
 use crate::prove::script::{End, Result as Ran, Rewrite, Script, Uri};
 use crate::prove::strings::{NOBODY, Owners};
-use crate::prove::{Checked, Proof, Refutation};
+use crate::prove::{Checked, Proof, Refutation, work};
 use crate::syntax::{self, Ast, Readings};
 
 /// Where a run stands, as far as it makes a difference.
@@ -25,7 +25,7 @@ pub enum Level {
 pub struct Compiled<'t> {
     emitted: Vec<&'t Node<'t>>,
     /// A rule that never matches, and so leaves `$1` to `$9` empty as any failing rule does.
-    clears_captures: bool,
+    clears: Option<&'t Node<'t>>,
     kept: Vec<&'t Node<'t>>,
 }
 
@@ -47,7 +47,13 @@ impl<'t> Compiled<'t> {
         }
         let kept: Vec<_> = rest.iter().copied().take_while(|node| node.is_rule()).collect();
         let length = emitted.len() + usize::from(clears_captures) + kept.len();
-        (Compiled { emitted, clears_captures, kept }, length)
+        let clears = clears_captures.then(|| nodes[emitted.len()]);
+        (Compiled { emitted, clears, kept }, length)
+    }
+
+    /// The statements that are no rules of the original.
+    pub fn new_statements(&self) -> impl Iterator<Item = &'t Node<'t>> {
+        self.emitted.iter().copied().chain(self.clears)
     }
 }
 
@@ -71,7 +77,7 @@ pub fn check<'t>(
     if kept.len() == rules.len() && compiled.emitted.is_empty() {
         return Ok(Checked { rules: rules.len(), ..Checked::default() });
     }
-    if captures_matter && sides.residual.is_empty() && !compiled.clears_captures {
+    if captures_matter && sides.residual.is_empty() && compiled.clears.is_none() {
         return Err(Refutation::new("a URI that no rule matches keeps $1 to $9, which the rules would have emptied"));
     }
     let strings = sides.strings(&kept, level)?;
@@ -196,6 +202,7 @@ impl<'t> Sides<'t, '_> {
                 Err(Refutation::on("a rule that fired does not fire any more", uri.text))
             }
             (Some(Ran::Falls), Ran::Fires(_)) => Err(Refutation::on("a rule fires that did not fire before", uri.text)),
+            (_, Ran::Entered) => Err(Refutation::on("a guard is true of a URI on which nothing fires", uri.text)),
             (Some(_), Ran::Fires(_)) => Err(Refutation::on("the rule that fires does something else", uri.text)),
             _ => Err(Refutation::on("what the rules do cannot be told", uri.text)),
         }
@@ -224,6 +231,9 @@ fn list_general(text: &[u8], place: usize, strings: &mut Strings) -> Result<(), 
     let pattern = syntax::parse(text).map_err(|_| "it cannot be read")?;
     if pattern.named {
         return Err("it sets a variable by name");
+    }
+    if !work::ends_in_time(&pattern.ast, 1) {
+        return Err("PCRE2 may give up on a URI that it does not match");
     }
     let ignores_case = enumerate::ignores_case(&pattern.ast);
     let letters = if ignores_case { Letters::SmallOnly } else { Letters::Exact };

@@ -7,6 +7,7 @@ use crate::prove::align::Node;
 use crate::prove::maps::{Map, Maps};
 use crate::prove::{Proof, Refutation};
 use crate::syntax;
+use crate::variables;
 
 /// How a rule ends the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +90,13 @@ enum Part<'t> {
     Capture(u8),
 }
 
+impl Part<'_> {
+    /// A variable may be a map with a regex, which sets `$1` to `$9` before the target's own are written.
+    fn may_set_captures(&self) -> bool {
+        matches!(self, Part::Variable(name) if !variables::keeps_captures(name))
+    }
+}
+
 /// Whether a pattern matches a URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matches {
@@ -165,7 +173,10 @@ impl<'t> Rewrite<'t> {
 
     /// What the rule does with a URI that it matches. Without `keep_captures` nobody reads the captures afterwards.
     pub fn effect(&self, uri: Uri, maps: Option<&Maps>, keep_captures: bool) -> Option<Effect> {
-        let repeats = self.path.iter().chain(self.args.iter().flatten()).any(|part| matches!(part, Part::Capture(_)));
+        let repeats = self.parts().any(|part| matches!(part, Part::Capture(_)));
+        if repeats && self.parts().any(Part::may_set_captures) {
+            return None;
+        }
         let captures = match (self.groups > 0 && (keep_captures || repeats), uri.any_case) {
             (false, _) => Captures::Texts(Vec::new()),
             (true, true) => Captures::Of(self.pattern.to_vec()),
@@ -180,6 +191,10 @@ impl<'t> Rewrite<'t> {
         };
         let captures = if keep_captures { captures } else { Captures::Texts(Vec::new()) };
         Some(Effect { end: self.end, path, args, appends_args: self.appends_args, captures })
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Part<'t>> {
+        self.path.iter().chain(self.args.iter().flatten())
     }
 
     fn groups_of(&self, uri: &[u8]) -> Option<Vec<Vec<u8>>> {
@@ -305,6 +320,8 @@ enum Then<'t> {
 pub enum Result {
     Fires(Effect),
     Falls,
+    /// A guard is true of the URI, and nothing fires: in a location, the `if` has swapped the configuration by then.
+    Entered,
     /// It cannot be told.
     Unknown,
 }
@@ -328,11 +345,13 @@ impl<'t> Script<'t> {
     /// Runs the program. `own` tells the pattern that is known to match a URI that stands for many.
     pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Result {
         let mut class: &[u8] = b"";
+        let mut entered = false;
         for step in &self.steps {
             let rewrites = match step {
                 Step::Guard(keys, then) if is_key(keys, uri) => match then {
                     Then::SetClass(map) => {
                         class = map.get(uri.text);
+                        entered = true;
                         continue;
                     }
                     Then::Rewrite(rewrites) => rewrites,
@@ -340,6 +359,7 @@ impl<'t> Script<'t> {
                 Step::Class(number, rewrites) if class == *number => rewrites,
                 _ => continue,
             };
+            entered = true;
             for rewrite in rewrites {
                 match rewrite.matches(uri, own) {
                     Matches::No => {}
@@ -350,7 +370,7 @@ impl<'t> Script<'t> {
                 }
             }
         }
-        Result::Falls
+        if entered { Result::Entered } else { Result::Falls }
     }
 
     /// The keys that the guards answer, and whether each answers every spelling.
@@ -359,7 +379,8 @@ impl<'t> Script<'t> {
             Step::Guard(keys, _) => Some(keys),
             Step::Class(..) => None,
         });
-        maps.flat_map(|map| map.rows()).map(|(key, value)| (key, value == b"$uri"))
+        let rows = maps.flat_map(|map| map.rows()).filter(|(key, _)| !key.is_empty());
+        rows.map(|(key, value)| (key, value == b"$uri"))
     }
 }
 
@@ -407,7 +428,6 @@ fn rewrites<'t>(body: &'t [Node<'t>]) -> Proof<Vec<Rewrite<'t>>> {
 /// `if ($key = $uri)` for this URI.
 fn is_key(keys: &Map, uri: Uri) -> bool {
     match keys.get(uri.text) {
-        b"" => false,
         b"$uri" => true,
         key => !uri.any_case && key == uri.text,
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use regex_syntax::hir::{Hir, Look};
 
+use crate::first_match::effort;
 use crate::language::{self, Finite};
 use crate::pcre::{Outcome, Regex};
 use crate::rewrite::emit::quoted_length;
@@ -12,6 +13,7 @@ use crate::rewrite::program::Rule;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::target::{self, Action, Part, Target};
 use crate::syntax::{self, Literal, Readings};
+use crate::variables;
 
 /// `ngx_conf_read_token` reads quoted tokens of up to `NGX_CONF_BUFFER - 3` bytes before a blank; the rest is room for
 /// the variables in a directive.
@@ -84,8 +86,14 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
     if !any_case && !strings.all(|string| !string.contains(&b'$')) {
         return Ok(Err(Reason::DollarInKey));
     }
+    if !strings.all(|string| !string.is_empty()) {
+        return Ok(Err(Reason::EmptyUri));
+    }
     let mut extra = Extra { sets_captures: options.captures_matter && captures, ..Extra::default() };
     if repeats_capture(&target) {
+        if target.parts().any(|part| matches!(part, Part::Variable(name) if !variables::keeps_captures(name))) {
+            return Ok(Err(Reason::CaptureVariable));
+        }
         if any_case && captures {
             return Ok(Err(Reason::CaptureCase));
         }
@@ -149,6 +157,9 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<S
         Finite::Infinite => return Ok(Err(why_infinite(&translation.hir))),
         Finite::TooMany => return Ok(Err(why_too_many(&translation.hir, written))),
     };
+    if !effort::always_ends(&pattern.ast) {
+        return Ok(Err(Reason::Backtracking));
+    }
     if any_case && !exact {
         return Ok(Err(Reason::Pattern)); // one spelling has to speak for all
     }
@@ -162,7 +173,7 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<S
 }
 
 fn repeats_capture(target: &Target) -> bool {
-    target.path.iter().chain(target.args.iter().flatten()).any(|part| matches!(part, Part::Capture(_)))
+    target.parts().any(|part| matches!(part, Part::Capture(_)))
 }
 
 fn compile(pattern: &[u8]) -> Result<Regex, String> {

@@ -196,14 +196,14 @@ impl<'a> Writer<'a> {
         let most = self.gathered.iter().map(|block| block.keys).max();
         let default = self.gathered.iter().position(|block| Some(block.keys) == most).unwrap_or(0);
         Tier {
-            key: self.map(|entry, _, line| {
+            key: with_empty(self.map(|entry, _, line| {
                 if entry.any_case {
                     line.extend_from_slice(b"$uri")
                 } else {
                     quote(self.plan.key(entry), line)
                 }
                 true
-            }),
+            })),
             class: self.optional(|_, block, line| {
                 line.extend_from_slice((block + 1).to_string().as_bytes());
                 block != default
@@ -259,6 +259,15 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// An empty key for the guard. A redirect inside nginx may lead to an empty URI (`try_files` with an empty variable), and
+/// what has no key gives the empty string: the two would be equal.
+fn with_empty(mut keys: Map) -> Map {
+    keys.lines.extend_from_slice(EMPTY);
+    keys.elements.push(Element::new(b""));
+    keys
+}
+
+const EMPTY: &[u8] = b"\n    # The empty URI, to which `try_files` may lead, is none of them.\n    \"\" \"-\";\n";
 const TWINS: &[u8] = b"\n    # The same before a final newline: `$` in a pattern matches there, too.\n";
 
 impl Gathered<'_> {

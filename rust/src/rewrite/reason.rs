@@ -17,16 +17,19 @@ pub enum Reason {
     EmptyTarget,
     CaptureEscaping,
     CaptureCase,
+    CaptureVariable,
     CaseOverlap,
     CaseTiers,
     KeyTooLong,
     DollarInKey,
     MatchLimit,
+    Backtracking,
+    EmptyUri,
 }
 
 impl Reason {
     /// Every reason, in the order of the documentation.
-    pub const ALL: [Reason; 19] = [
+    pub const ALL: [Reason; 22] = [
         Reason::NoFlag,
         Reason::BreakRedirect,
         Reason::Refused,
@@ -41,11 +44,14 @@ impl Reason {
         Reason::EmptyTarget,
         Reason::CaptureEscaping,
         Reason::CaptureCase,
+        Reason::CaptureVariable,
         Reason::CaseOverlap,
         Reason::CaseTiers,
         Reason::KeyTooLong,
         Reason::DollarInKey,
         Reason::MatchLimit,
+        Reason::Backtracking,
+        Reason::EmptyUri,
     ];
 
     /// The code in reports.
@@ -65,11 +71,14 @@ impl Reason {
             Reason::EmptyTarget => "empty-target",
             Reason::CaptureEscaping => "capture-escaping",
             Reason::CaptureCase => "capture-case",
+            Reason::CaptureVariable => "capture-variable",
             Reason::CaseOverlap => "case-overlap",
             Reason::CaseTiers => "case-tiers",
             Reason::KeyTooLong => "key-too-long",
             Reason::DollarInKey => "dollar-in-key",
             Reason::MatchLimit => "match-limit",
+            Reason::Backtracking => "backtracking",
+            Reason::EmptyUri => "empty-uri",
         }
     }
 
@@ -89,11 +98,14 @@ impl Reason {
             Reason::BreakInLocation => "`break` from within an `if` changes how a location goes on",
             Reason::EmptyTarget => "the new URI may be empty, which nginx answers with 500",
             Reason::CaptureEscaping => "nginx escapes what this rule captures in some requests and not in others",
+            Reason::CaptureVariable => "a variable in its target may be a map with a regex, which sets `$1` anew",
             Reason::CaptureCase => "the target repeats the client's spelling of letters in any case",
             Reason::CaseOverlap => "an earlier rule that stays may match some spelling of it",
             Reason::CaseTiers => "too many rules differ by the case of letters alone",
             Reason::KeyTooLong => "nginx reads no parameter longer than 4,095 bytes",
             Reason::DollarInKey => "a `$` in the value of a map starts a variable, and the guard's value is the URI",
+            Reason::Backtracking => "it may exceed the match limit of PCRE on a URI that it does not match",
+            Reason::EmptyUri => "it matches an empty URI, too, which is no key of a map",
             Reason::MatchLimit => "an earlier rule exceeds the match limit of PCRE on its URI",
         }
     }

@@ -54,6 +54,13 @@ pub struct Target<'a> {
     pub drop_args: bool,
 }
 
+impl<'a> Target<'a> {
+    /// The pieces of the path and of the arguments.
+    pub fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
+        self.path.iter().chain(self.args.iter().flatten())
+    }
+}
+
 /// Why a rule ends nothing or cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotTerminal {
