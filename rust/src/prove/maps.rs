@@ -15,8 +15,12 @@ pub struct Maps<'t> {
     by_name: HashMap<Cow<'t, [u8]>, Map<'t>>,
 }
 
-/// A key and what it stands for.
-type Row<'t> = (Cow<'t, [u8]>, Cow<'t, [u8]>);
+/// A key and what it stands for, with the hash of the key in small letters: a table that grows asks for it again.
+struct Row<'t> {
+    key: Cow<'t, [u8]>,
+    value: Cow<'t, [u8]>,
+    hash: u64,
+}
 
 /// One `map $uri $name { volatile; ... }`.
 #[derive(Default)]
@@ -107,39 +111,39 @@ impl<'t> Map<'t> {
                     Cow::Owned(key) if key.starts_with(b"\\") => Cow::Owned(key[1..].to_vec()),
                     key => key,
                 };
-                if self.find(&key).is_some() {
-                    return Err(Refutation::on(
-                        format!("${}: nginx refuses a key given twice", name.escape_ascii()),
-                        &key,
-                    ));
+                if !self.insert(key, value) {
+                    return refute("nginx refuses a key given twice");
                 }
-                self.insert(key, value);
             }
         }
         Ok(())
     }
 
-    fn insert(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>) {
-        let at = self.rows.len() as u32;
+    /// Adds a row, unless there is one whose key differs by case at most.
+    fn insert(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>) -> bool {
         let hash = hash_lowered(&self.hasher, &key);
-        self.rows.push((key, value));
-        let (rows, hasher) = (&self.rows, &self.hasher);
-        self.table.insert_unique(hash, at, |at| hash_lowered(hasher, &rows[*at as usize].0));
+        if self.find(&key, hash).is_some() {
+            return false;
+        }
+        let at = self.rows.len() as u32;
+        self.rows.push(Row { key, value, hash });
+        let rows = &self.rows;
+        self.table.insert_unique(hash, at, |at| rows[*at as usize].hash);
+        true
     }
 
-    fn find(&self, uri: &[u8]) -> Option<usize> {
-        let hash = hash_lowered(&self.hasher, uri);
-        let same = |at: &u32| self.rows[*at as usize].0.eq_ignore_ascii_case(uri);
-        self.table.find(hash, same).map(|at| *at as usize)
+    fn find(&self, uri: &[u8], hash: u64) -> Option<&Row<'t>> {
+        let row = |at: &u32| &self.rows[*at as usize];
+        self.table.find(hash, |at| row(at).hash == hash && row(at).key.eq_ignore_ascii_case(uri)).map(row)
     }
 
     /// What the map says for a URI; the case of letters makes no difference to nginx.
     pub fn get(&self, uri: &[u8]) -> &[u8] {
-        self.find(uri).map_or(&self.default, |at| &self.rows[at].1)
+        self.find(uri, hash_lowered(&self.hasher, uri)).map_or(&self.default, |row| &row.value)
     }
 
     pub fn rows(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.rows.iter().map(|(key, value)| (&**key, &**value))
+        self.rows.iter().map(|row| (&*row.key, &*row.value))
     }
 
     /// Whether `if ($map = $uri)` is true of nothing but its keys: each gives back itself, or `$uri` to answer every

@@ -30,6 +30,7 @@ pub mod strings;
 
 use std::collections::HashSet;
 
+use crate::parallel;
 use crate::syntax::Readings;
 
 /// What is known of all files.
@@ -101,16 +102,21 @@ pub type Proof<T> = Result<T, Refutation>;
 
 /// Decides whether the files do afterwards, with `maps` in the http block, what they did before. `others` are the files
 /// of the configuration that are not changed.
-pub fn prove(pairs: &[Pair], others: &[&[u8]], maps: &[u8], facts: &Facts) -> Proof<Checked> {
-    let maps = maps::read(maps, facts.outside)?;
+pub fn prove<'t>(pairs: &[Pair<'t>], others: &[&[u8]], maps: &[u8], facts: &Facts) -> Proof<Checked> {
+    // The maps are about as long as all files together, so that both halves of the reading take about as long.
+    let read_pair = |pair: &Pair<'t>| {
+        let before = align::parse(pair.before, "the original")?;
+        Ok((before, align::parse(pair.after, "the emitted text")?))
+    };
+    let read_pairs = || pairs.iter().map(read_pair).collect::<Proof<Vec<_>>>();
+    let (maps, read) = parallel::both(|| maps::read(maps, facts.outside), read_pairs);
+    let (maps, read) = (maps?, read?);
     let mut checked = Checked::default();
     for other in others {
         align::unused(&align::parse(other, "an unchanged file")?, &maps)?;
     }
-    for pair in pairs {
-        let before = align::parse(pair.before, "the original")?;
-        let after = align::parse(pair.after, "the emitted text")?;
-        checked += align::file(&before, &after, &maps, pair, facts)?;
+    for (pair, (before, after)) in pairs.iter().zip(&read) {
+        checked += align::file(before, after, &maps, pair, facts)?;
     }
     Ok(checked)
 }

@@ -1,7 +1,7 @@
 //! Which of the rules that stay matches a string first: PCRE2 decides; plain bytes that every match must hold keep most
 //! of them from being asked.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 use hashbrown::HashMap;
@@ -30,8 +30,8 @@ pub struct Residual<'t> {
 struct Kept<'t> {
     place: usize,
     pattern: &'t [u8],
-    regex: OnceCell<Option<Regex>>,
-    spellings: OnceCell<Option<meta::Regex>>,
+    regex: OnceLock<Option<Regex>>,
+    spellings: OnceLock<Option<meta::Regex>>,
 }
 
 impl<'t> Residual<'t> {
@@ -109,7 +109,7 @@ impl<'t> Residual<'t> {
 
 impl<'t> Kept<'t> {
     fn new(place: usize, pattern: &'t [u8]) -> Kept<'t> {
-        Kept { place, pattern, regex: OnceCell::new(), spellings: OnceCell::new() }
+        Kept { place, pattern, regex: OnceLock::new(), spellings: OnceLock::new() }
     }
 
     fn takes(&self, subject: &[u8]) -> bool {
