@@ -1,10 +1,8 @@
-"""User-space instructions nginx executes for one request, counted by callgrind: the same number on any
-machine.
+"""User-space instructions nginx executes for one request, counted by callgrind: the same number on any machine.
 
-    python benchmarks/instructions.py                  no rules, N rewrites and their compiled form, N = 819
-    and 10000 python benchmarks/instructions.py --sizes 819
-    python benchmarks/instructions.py --details        the parts of the compiled form: guards, clearing of
-    captures
+    python benchmarks/instructions.py                no rules, 819 and 10,000 rewrites, and what is made of them
+    python benchmarks/instructions.py --sizes 819    the same for other numbers of rewrites
+    python benchmarks/instructions.py --details      the parts of the compiled form: guards, clearing of captures
 
 Needs nginx and valgrind. The count of a request is the difference of two runs that differ in the number of
 requests, so the start of nginx is not in it.
@@ -21,9 +19,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt import nginx
+from nginxopt import load_text, nginx
 from nginxopt.errors import MissingError, NginxoptError
 from nginxopt.http import Request
+from nginxopt.rewrite import emit, plan
 
 FEW, MANY = 4, 36
 _START_SECONDS = 120.0
@@ -92,12 +91,9 @@ def rewrites(count: int) -> bytes:
 
 
 def compiled(count: int) -> tuple[bytes, bytes]:
-    """Return the exact form of `rewrites(count)`: the http part, and what stands in place of the rules."""
-    uris = [uri(number) for number in range(count)]
-    guard = exact_map(b"nxo_k", uris, uris)
-    targets = exact_map(b"nxo_t", uris, [b"/new/%05d" % number for number in range(count)])
-    rules = b"if ($nxo_k = $uri) { rewrite ^ https://$http_host$nxo_t permanent; }\n"
-    return _SIZING + guard + targets, rules
+    """Return what rewrite-to-map makes of `rewrites(count)`: the http part, and what stands in place of the rules."""
+    emission = emit(plan(load_text(rewrites(count), context="server")))
+    return emission.maps, emission.changes[0].after
 
 
 def exact_map(variable: bytes, keys: Sequence[bytes], values: Sequence[bytes]) -> bytes:

@@ -233,7 +233,7 @@ def _tell(
     err = call.mode != "plan" or call.report == "-"
     color = False if os.environ.get("NO_COLOR") else None
     for number, line in enumerate(summary.lines(compiled, proof, verbose=call.verbose)):
-        click.secho(line, err=err, color=color, bold=number == 0)
+        click.secho(line, err=err, color=color, bold=number == 0 or None)
     for found in differentials or []:
         skipped = f", {found.skipped:,} left out" if found.skipped else ""
         click.echo(
