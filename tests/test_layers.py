@@ -44,14 +44,15 @@ NATIVE = {
 
 # What each module of the crate may use of the others.
 CRATE_USES: dict[str, set[str]] = {
+    "parallel": set(),
     "lexer": set(),
     "hash": set(),
     "syntax": set(),
     "pcre": set(),
     "first_match": {"syntax", "pcre"},
     "language": {"syntax", "pcre", "first_match"},
-    "rewrite": {"lexer", "hash", "syntax", "pcre", "first_match", "language"},
-    "prove": {"lexer", "hash", "syntax", "pcre"},
+    "rewrite": {"parallel", "lexer", "hash", "syntax", "pcre", "first_match", "language"},
+    "prove": {"parallel", "lexer", "hash", "syntax", "pcre"},
     "border": {"lexer", "hash", "syntax", "rewrite", "prove"},
     "lib": {"border"},
 }
