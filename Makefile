@@ -52,7 +52,7 @@ rust-test: $(VENV)/.built
 python-test: $(VENV)/.built $(VENV)/.tools nginx
 	$(call title,pytest)
 	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null || echo --cov-fail-under=0); \
-	PATH="$(BIN):$$PATH" python -m pytest --quiet --cov $$floor </dev/null
+	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --dist loadfile --cov $$floor </dev/null
 
 nginx:
 	@sh .ci/install-nginx
