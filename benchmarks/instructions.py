@@ -23,6 +23,7 @@ from pathlib import Path
 
 from nginxopt import nginx
 from nginxopt.errors import MissingError, NginxoptError
+from nginxopt.http import Request
 
 FEW, MANY = 4, 36
 _START_SECONDS = 120.0
@@ -53,7 +54,7 @@ def _total(binary: nginx.Binary, case: Case, requests: int) -> int:
     with tempfile.TemporaryDirectory(prefix="nginxopt-") as directory:
         counts = Path(directory, "callgrind")
         with _instance(binary, case, counts) as instance, instance.client(timeout=_ANSWER_SECONDS) as client:
-            request = nginx.Request(b"GET %s HTTP/1.1\r\nHost: bench.test\r\n\r\n" % case.target)
+            request = Request(b"GET %s HTTP/1.1\r\nHost: bench.test\r\n\r\n" % case.target)
             for _ in range(requests):  # one after the other: each is read from the socket by itself
                 (answer,) = client.ask([request])
                 if not answer:

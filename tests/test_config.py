@@ -19,7 +19,7 @@ from nginxopt.context import stated
 from nginxopt.errors import InputError, UsageError
 from nginxopt.source import Source, decode
 from nginxopt.tree import DEPTH, FOLD, parse
-from tests.support import needs_nginx, nginx_files, nginx_test_file
+from tests.support import needs_nginx, nginx_files, nginx_test_in
 
 
 def write(directory: Path, **files: str) -> Path:
@@ -194,7 +194,7 @@ def test_globs_as_nginx_reads_them(tmp_path: Path, pattern: str) -> None:
     names = ["b", "B", "ab", "a b", "a", ".a", "ä", "_", "10", "9", "-", "+", "]"]
     write(tmp_path, **{f"d__{name}": "" for name in names})
     main = write(tmp_path, nginx=f"include d/{pattern}.conf;\nevents{{}}")
-    assert [file.path for file in load(main).files] == nginx_files(main)
+    assert [file.path for file in load(main).files] == nginx_files(tmp_path)
 
 
 def test_a_file_in_several_contexts(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_nginx_says_the_same(tmp_path: Path, text: str) -> None:
     """What is said to be nginx's message is nginx's message, with its file and line."""
     main = write(tmp_path, nginx=text)
     (tmp_path / "d.conf").mkdir()
-    verdict = nginx_test_file(main)
+    verdict = nginx_test_in(tmp_path)
     place = f" in {main}:{verdict.line}" if verdict.line else ""
     assert refused(main).nginx == decode(verdict.message) + place
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import crossplane.parser
@@ -48,7 +48,7 @@ def read(row: dict[str, str]) -> Config | InputError:
 
 
 def test_every_file_is_read_or_refused(
-    record_property: pytest.RecordProperty, capsys: pytest.CaptureFixture[str]
+    record_property: Callable[[str, object], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No file crashes; of the plain ones those are accepted that are whole; a refusal names its place."""
     found = [(row, read(row)) for row in rows()]

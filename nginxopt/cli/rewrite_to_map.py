@@ -234,13 +234,17 @@ def _tell(
     color = False if os.environ.get("NO_COLOR") else None
     for number, line in enumerate(summary.lines(compiled, proof, verbose=call.verbose)):
         click.secho(line, err=err, color=color, bold=number == 0)
-    for found in differentials or []:
-        skipped = f", {found.skipped:,} left out" if found.skipped else ""
-        click.echo(
-            f"  nginx       {found.requests:>9,}  requests, no difference ({found.seconds:.1f} s{skipped})",
-            err=err,
-        )
-        for warning in found.warnings:
-            click.echo(f"  nginx warns: {warning}", err=err)
+    if differentials:
+        _tell_differentials(differentials, err=err)
     for note in notes or []:
         click.echo(note, err=err)
+
+
+def _tell_differentials(differentials: list[Differential], *, err: bool) -> None:
+    requests = sum(found.requests for found in differentials)
+    seconds = sum(found.seconds for found in differentials)
+    skipped = sum(found.skipped for found in differentials)
+    left_out = f", {skipped:,} left out" if skipped else ""
+    click.echo(f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{left_out})", err=err)
+    for warning in sorted({warning for found in differentials for warning in found.warnings}):
+        click.echo(f"  nginx warns: {warning}", err=err)

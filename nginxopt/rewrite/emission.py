@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nginxopt import _native
 from nginxopt.config import Config, File
 from nginxopt.edit import Edit, apply
-from nginxopt.rewrite import mapfile
+from nginxopt.rewrite import mapfile, program
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
 from nginxopt.source import Span, decode, encode
@@ -178,6 +178,7 @@ def _run_text(part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], 
         maps=maps,
         hit=names.hit if any(tier["class"] for tier in tiers) else None,
         tiers=tiers,
+        never=program.NEVER,
         clears=part.program.captures_matter and run.kept == 0,
     )
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from nginxopt.errors import InputError
-from nginxopt.nginx import Binary, Client, Instance, Request, Verdict, batches, configuration
+from nginxopt.http import Client, Request, batches
+from nginxopt.nginx import Binary, Instance, Verdict, configuration
 from nginxopt.rewrite.requests import HOST, sample
 
 Level: TypeAlias = Literal["server", "location"]

@@ -20,8 +20,12 @@ from nginxopt.source import Span
 
 Level = Literal["server", "location", "either"]
 
+NEVER = '"^a(?!)"'
+"""A pattern that matches nothing, as it is emitted: the rule that has it leaves `$1` to `$9` empty."""
+
 _SCRIPT = {"rewrite", "if", "return", "set", "break", "include"}
 _CAPTURE = re.compile(r"\$[1-9]")
+_OURS = re.compile(r"\$\w+_key(_\d+)? \$uri$|\$\w+_hit \d+$")
 
 
 @cache
@@ -107,6 +111,11 @@ def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False)
     for node in block.nodes:
         if isinstance(node, Comment):
             continue
+        if _is_ours(node):
+            if section:
+                found.sections.setdefault(level or "either", []).append(tuple(section))
+                section = []
+            continue
         if node.name == "rewrite":
             _put(node, level, kinds, section, found)
             continue
@@ -117,6 +126,15 @@ def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False)
             _gather(node.block, {str(node.name)}, found)
     if section:
         found.sections.setdefault(level or "either", []).append(tuple(section))
+
+
+def _is_ours(node: Directive | Bulk) -> bool:
+    """Return whether a statement was emitted by an earlier compilation, so that its rewrites are none to compile."""
+    if isinstance(node, Bulk):
+        return False
+    if node.name == "rewrite":
+        return node.args == (NEVER.strip('"'), "/")
+    return node.name == "if" and len(node.args) == 3 and bool(_OURS.match(f"{node.args[0]} {node.args[2]}"))
 
 
 def _put(node: Directive | Bulk, level: Level | None, kinds: set[str], section: list[Span], found: _Found) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from nginxopt.nginx import Request
+from nginxopt.http import Request
 from nginxopt.rewrite.uris import percent_encode, receivable
 
 HOST = b"nxo.test"

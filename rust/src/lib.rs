@@ -8,6 +8,7 @@ pub mod first_match;
 pub mod hash;
 pub mod language;
 pub mod lexer;
+pub mod parallel;
 pub mod pcre;
 pub mod prove;
 pub mod rewrite;

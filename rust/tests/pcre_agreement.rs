@@ -5,7 +5,7 @@
 
 mod random;
 
-use nginxopt_native::first_match::{First, FirstMatch};
+use nginxopt_native::first_match::{AnyCase, First, FirstMatch};
 use nginxopt_native::language::{Finite, Limits, Question, Verdict, Witness, finite, finite_spelled, verdict, witness};
 use nginxopt_native::pcre::{Outcome, Regex};
 use nginxopt_native::syntax::{Hir, Pattern, Readings, Translation, literal, parse, read_as};
@@ -338,6 +338,38 @@ fn dead_rules() {
     }
     assert!(live > 50 && dead > 20, "{live} {dead} {unknown}");
     println!("{live} live, {dead} dead, {unknown} unknown");
+}
+
+/// Where the index says that no spelling of a string is matched, PCRE2 says so of each; and it does say it.
+#[test]
+fn spellings() {
+    let mut random = Random::new(12);
+    let (mut never, mut may) = (0u64, 0u64);
+    for _ in 0..rounds(3_000) {
+        let texts: Vec<String> = (0..4).map(|_| random_pattern(&mut random)).collect();
+        let patterns: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+        let regexes: Vec<_> = patterns.iter().map(|text| Regex::new(text)).collect();
+        if regexes.iter().any(Result::is_err) {
+            continue;
+        }
+        let index = AnyCase::new(&patterns).unwrap();
+        let source = random.pick(&texts).clone();
+        for _ in 0..10 {
+            let mut subject = random::subject(&mut random, &source).to_ascii_lowercase();
+            subject.truncate(6);
+            if index.may_match(&subject, patterns.len()) {
+                may += 1;
+                continue;
+            }
+            never += 1;
+            for variant in case_variants(&subject) {
+                let all_no = regexes.iter().flatten().all(|regex| regex.is_match(&variant) == Outcome::No);
+                assert!(all_no, "{texts:?} {variant:?}");
+            }
+        }
+    }
+    assert!(never > 300 && may > 300, "{never} {may}");
+    println!("{never} strings of no pattern, {may} of some");
 }
 
 /// The index finds what a loop over all patterns finds, errors included.

@@ -3,9 +3,10 @@
 import pytest
 
 from nginxopt import nginx
+from tests.support import the_nginx
 
 
 @pytest.fixture(scope="session")
 def binary() -> nginx.Binary:
-    """The nginx on PATH or at its usual place; without one these tests fail: they decide what is correct."""
-    return nginx.find()
+    """The nginx on PATH or at its usual place."""
+    return the_nginx()

@@ -9,11 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-import socket
-import subprocess
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -21,10 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nginxopt.errors import InputError
+from nginxopt.http import Request
+from nginxopt.nginx import Instance
 from nginxopt.source import Source, encode
 from nginxopt.tokens import Statement, statements
 from nginxopt.tree import DEPTH, parse
-from tests.support import NGINX, Verdict, needs_nginx, nginx_test
+from tests.support import Verdict, needs_nginx, nginx_test, the_nginx
 
 pytestmark = needs_nginx
 
@@ -139,72 +137,41 @@ def read_word(word: bytes) -> bytes | None:
     return encode(found[0].words[1]) if len(found) == 1 and len(found[0].words) == 2 else None
 
 
-def ask(path: Path, uri: bytes) -> bytes:
-    """The Content-Type, byte for byte, of the answer of a server on a Unix socket; empty if there is none."""
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(10)
-        client.connect(str(path))
-        client.sendall(b"GET %s HTTP/1.0\r\n\r\n" % uri)
-        answer = b"".join(iter(lambda: client.recv(65536), b""))
-    found = re.search(rb"\r\nContent-Type: (.*)\r\nContent-Length: 1\r\n", answer, re.DOTALL)
+def content_type(answer: bytes) -> bytes:
+    """The Content-Type of an answer, byte for byte; empty if there is none."""
     assert answer.startswith(b"HTTP/1.1 200 "), answer
+    found = re.search(rb"\r\nContent-Type: (.*)\r\nContent-Length: 1\r\n", answer, re.DOTALL)
     return found[1] if found else b""
 
 
-def listens(path: Path) -> bool:
-    """Whether a server takes connections on a Unix socket."""
-    with socket.socket(socket.AF_UNIX) as client:
-        return client.connect_ex(str(path)) == 0
-
-
-@contextmanager
-def serving(directory: Path, locations: bytes) -> Iterator[Path]:
-    """Run one nginx process with `locations` on a Unix socket, whose path is given."""
-    assert NGINX is not None
-    path = directory / "socket"
-    path.unlink(missing_ok=True)
-    (directory / NAME).write_bytes(
-        b"daemon off; master_process off; pid nginx.pid; events{} http{ access_log off;\n"
-        b"types{} server { listen unix:%s;\n%s}}" % (bytes(path), locations)
-    )
-    command = [NGINX, "-p", str(directory), "-c", str(directory / NAME), "-g", "error_log stderr;"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        try:
-            deadline = time.monotonic() + 20
-            while not listens(path) and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.005)
-            assert process.poll() is None, process.stderr and process.stderr.read()
-            yield path
-        finally:
-            process.terminate()
-
-
-def assert_same_values(directory: Path, words: Iterable[bytes]) -> None:
+def assert_same_values(words: Iterable[bytes]) -> None:
     """nginx gives every word, as it is written, the value the lexer gives it.
 
     `default_type` takes any value literally, variables and control bytes too, and sends it with an answer.
     """
     words = list(words)
     location = b"location = /%d { default_type %s ; return 200 x; }\n"
-    with serving(directory, b"".join(location % item for item in enumerate(words))) as path:
-        values = {word: ask(path, b"/%d" % number) for number, word in enumerate(words)}
-    assert values == {word: read_word(word) for word in words}
+    server = b"types {}\n" + b"".join(location % item for item in enumerate(words))
+    asked = [Request(b"GET /%d HTTP/1.0\r\n\r\n" % number, alone=True) for number in range(len(words))]
+    with Instance(the_nginx(), servers=[server]) as instance, instance.client() as client:
+        values = [content_type(answer) for answer in client.ask(asked)]
+    assert dict(zip(words, values, strict=True)) == {word: read_word(word) for word in words}
 
 
-def test_every_short_word(tmp_path: Path) -> None:
+def test_every_short_word() -> None:
     """Every word of up to three of the bytes that matter has the value nginx gives it, quoted or not."""
     alphabet = [b"\\", b'"', b"'", b"$", b"{", b"}", b"n", b"t", b"#", b" "]
     texts = (b"".join(letters) for size in range(4) for letters in itertools.product(alphabet, repeat=size))
     words = {word for text in texts for word in raw_words(text)}
     assert len(words) > 1500
-    assert_same_values(tmp_path, sorted(words))
+    assert_same_values(sorted(words))
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=FIXTURES)
 @given(texts=st.lists(st.binary(max_size=12).filter(lambda text: b"\0" not in text), min_size=20, max_size=60))
-def test_words_of_any_bytes(tmp_path: Path, texts: list[bytes]) -> None:
+def test_words_of_any_bytes(texts: list[bytes]) -> None:
     """Words of any bytes but NUL have the value nginx gives them."""
-    assert_same_values(tmp_path, {word for text in texts for word in raw_words(text)})
+    assert_same_values({word for text in texts for word in raw_words(text)})
 
 
 def test_lua_blocks_are_a_difference(tmp_path: Path) -> None:

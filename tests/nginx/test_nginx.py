@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt import nginx
 from nginxopt.errors import InputError, MissingError
-from nginxopt.nginx import Request
+from nginxopt.http import Request
 
 SERVER = b"""
 location / { return 200 "uri=[$uri]"; }

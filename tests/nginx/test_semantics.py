@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pytest
 
 from nginxopt import nginx
-from nginxopt.nginx import Request
+from nginxopt.http import Request
 from nginxopt.rewrite.nginx import Level, differential
 
 STATE = 'location / { return 200 "uri=[$uri] args=[$args]"; }'

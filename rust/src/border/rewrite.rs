@@ -167,7 +167,7 @@ fn changed(run: &program::Run, plan: &Plan, readings: &Readings) -> [usize; 4] {
         if without == *readings {
             return 0;
         }
-        let gone = run.rules.iter().zip(&plan.moved).filter(|(_, moved)| moved.is_some());
+        let gone = run.rules.iter().zip(&plan.fates).filter(|(_, fate)| !matches!(fate, Fate::Kept(_)));
         gone.filter(|(rule, _)| {
             syntax::read_as(&rule.pattern, readings).ok() != syntax::read_as(&rule.pattern, &without).ok()
         })

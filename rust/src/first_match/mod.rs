@@ -3,18 +3,18 @@
 //! Asking PCRE2 for each pattern costs some 50 ns a pattern and string. Most patterns have literal bytes that each match
 //! contains, at its start or anywhere; an index over these leaves few candidates, and only they are put to PCRE2.
 
+mod any_case;
 pub(crate) mod effort;
+mod index;
 mod requirement;
 mod trie;
 
 use std::fmt;
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
 use crate::pcre::{Outcome, Regex};
-use requirement::{Need, Requirement};
-use trie::PrefixTrie;
+pub use any_case::AnyCase;
+use index::{Index, Letters};
 
 /// Which pattern is the first that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl fmt::Display for TooManyLiterals {
 
 impl std::error::Error for TooManyLiterals {}
 
-/// An index over patterns in the order of their rules.
+/// The patterns in the order of their rules, and an index that leaves few of them to ask.
 ///
 /// Patterns are compiled when they are first asked, since most never are; so a pattern that PCRE2 does not take shows at
 /// its first use, as [`First::Error`]. A pattern that [`crate::syntax::parse`] refuses, or reads inexactly, is always tried.
@@ -51,15 +51,7 @@ impl std::error::Error for TooManyLiterals {}
 pub struct FirstMatch {
     patterns: Texts,
     compiled: Vec<OnceLock<Result<Regex, i32>>>,
-    /// Patterns that any string may match, ascending.
-    always: Vec<u32>,
-    /// Patterns whose matches start with one of some literals.
-    prefixes: PrefixTrie,
-    /// Literals of which one is in each match of their pattern, and these patterns.
-    literals: Option<AhoCorasick>,
-    owners: Vec<u32>,
-    /// For strings longer than the first number, in bytes, the pattern is not skipped. Ascending.
-    not_for_longer: Vec<(usize, u32)>,
+    index: Index,
 }
 
 impl FirstMatch {
@@ -67,36 +59,10 @@ impl FirstMatch {
     ///
     /// The error is for patterns beyond the reach of an index of 32 bits. Panics with more than 2^32 patterns.
     pub fn new(patterns: &[&[u8]]) -> Result<FirstMatch, TooManyLiterals> {
-        let mut always = Vec::new();
-        let mut prefixes = Vec::new();
-        let mut literals = Vec::new();
-        let mut owners = Vec::new();
-        let mut not_for_longer = Vec::new();
-        for (index, pattern) in (0u32..).zip(patterns) {
-            let Some(Requirement { need, longest }) = requirement::of(pattern) else {
-                always.push(index);
-                continue;
-            };
-            match need {
-                Need::Prefix(found) => prefixes.extend(found.into_iter().map(|prefix| (prefix, index))),
-                Need::Literal(found) => {
-                    owners.extend(found.iter().map(|_| index));
-                    literals.extend(found);
-                }
-            }
-            if longest < usize::MAX {
-                not_for_longer.push((longest, index));
-            }
-        }
-        not_for_longer.sort_unstable();
         Ok(FirstMatch {
             patterns: Texts::new(patterns),
             compiled: patterns.iter().map(|_| OnceLock::new()).collect(),
-            always,
-            prefixes: PrefixTrie::new(prefixes),
-            literals: searcher(&literals).map_err(TooManyLiterals)?,
-            owners,
-            not_for_longer,
+            index: Index::new(patterns, Letters::Exact)?,
         })
     }
 
@@ -104,45 +70,14 @@ impl FirstMatch {
     ///
     /// O(length) for the index, and PCRE2 for each candidate up to the answer.
     pub fn first(&self, subject: &[u8], limit: usize) -> First {
-        let found = self.candidates(subject, limit);
-        let mut found = found.iter().copied().peekable();
-        let mut always = self.always.iter().copied().peekable();
-        loop {
-            // Both lists are ascending and have no index in common.
-            let next = match (found.peek(), always.peek()) {
-                (Some(candidate), Some(other)) if candidate < other => found.next(),
-                (Some(_), None) => found.next(),
-                _ => always.next(),
-            };
-            let Some(index) = next.map(|index| index as usize).filter(|&index| index < limit) else {
-                return First::None;
-            };
+        for index in self.index.candidates(subject, limit) {
             match self.ask(index, subject) {
                 Outcome::Yes => return First::Match(index),
                 Outcome::No => {}
                 Outcome::Error(code) => return First::Error(index, code),
             }
         }
-    }
-
-    /// The patterns below `limit` that the index finds for a subject, ascending, each once.
-    fn candidates(&self, subject: &[u8], limit: usize) -> Vec<u32> {
-        let mut found = Vec::new();
-        let mut add = |index: u32| {
-            if (index as usize) < limit {
-                found.push(index);
-            }
-        };
-        self.prefixes.of(subject).for_each(&mut add);
-        if let Some(literals) = &self.literals {
-            let hits = literals.find_overlapping_iter(subject);
-            hits.for_each(|hit| add(self.owners[hit.pattern().as_usize()]));
-        }
-        let not_skipped = self.not_for_longer.iter().take_while(|(longest, _)| *longest < subject.len());
-        not_skipped.for_each(|&(_, index)| add(index));
-        found.sort_unstable();
-        found.dedup();
-        found
+        First::None
     }
 
     fn ask(&self, index: usize, subject: &[u8]) -> Outcome {
@@ -152,19 +87,6 @@ impl FirstMatch {
             Err(code) => Outcome::Error(*code),
         }
     }
-}
-
-/// Up to this many states the literals go in a DFA, which takes 1 ns a byte of the subject and up to 1 kB a state; beyond,
-/// in an NFA, which takes some 8 ns and 20 bytes.
-const DFA_STATES: usize = 20_000;
-
-fn searcher(literals: &[Vec<u8>]) -> Result<Option<AhoCorasick>, aho_corasick::BuildError> {
-    if literals.is_empty() {
-        return Ok(None);
-    }
-    let states: usize = literals.iter().map(Vec::len).sum();
-    let kind = if states <= DFA_STATES { AhoCorasickKind::DFA } else { AhoCorasickKind::ContiguousNFA };
-    AhoCorasick::builder().kind(Some(kind)).build(literals).map(Some)
 }
 
 /// Byte strings, one behind the other.

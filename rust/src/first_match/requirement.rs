@@ -4,6 +4,7 @@ use regex_syntax::hir::literal::{ExtractKind, Extractor};
 use regex_syntax::hir::{Hir, HirKind, Look};
 
 use super::effort;
+use super::index::Letters;
 use crate::syntax::{self, Ast};
 
 /// The most literals that stand for one pattern; with more, the pattern is indexed by others or always tried.
@@ -24,6 +25,29 @@ pub(super) enum Need {
     Literal(Vec<Vec<u8>>),
 }
 
+impl Need {
+    pub fn literals(&self) -> &[Vec<u8>] {
+        match self {
+            Need::Prefix(literals) | Need::Literal(literals) => literals,
+        }
+    }
+
+    /// The need of all case variants of the subjects, if these are in small letters.
+    pub fn spelled(self, letters: Letters) -> Need {
+        let small = |mut literals: Vec<Vec<u8>>| {
+            literals.iter_mut().for_each(|literal| literal.make_ascii_lowercase());
+            literals.sort_unstable();
+            literals.dedup();
+            literals
+        };
+        match (letters, self) {
+            (Letters::Exact, need) => need,
+            (Letters::Small, Need::Prefix(literals)) => Need::Prefix(small(literals)),
+            (Letters::Small, Need::Literal(literals)) => Need::Literal(small(literals)),
+        }
+    }
+}
+
 /// A need, and how long a subject may be for PCRE2 to say No, rather than give up, where it is not met.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Requirement {
@@ -32,36 +56,47 @@ pub(super) struct Requirement {
     pub longest: usize,
 }
 
-/// What the pattern requires; `None` if nothing is known to be required, or if PCRE2 may give up at once.
+/// What the pattern requires, the most selective by itself first; empty if nothing is known to be required, or if PCRE2
+/// may give up at once.
 ///
 /// Inexact patterns require nothing: their look-arounds may look anywhere before the literals come.
-pub(super) fn of(pattern: &[u8]) -> Option<Requirement> {
-    let pattern = syntax::parse(pattern).ok()?;
+pub(super) fn of(pattern: &[u8]) -> Vec<Requirement> {
+    let Ok(pattern) = syntax::parse(pattern) else {
+        return Vec::new();
+    };
     let translation = pattern.translate();
     if !translation.exact {
-        return None;
+        return Vec::new();
     }
-    let requirement = most_selective(&translation.hir, &pattern.ast);
-    let useful = match &requirement.need {
-        Need::Prefix(literals) => shortest(literals) > 0,
-        Need::Literal(literals) => shortest(literals) >= SHORTEST_LITERAL,
-    };
-    (useful && requirement.longest > 0).then_some(requirement)
+    let mut requirements = by_selectivity(&translation.hir, &pattern.ast);
+    requirements.retain(Requirement::is_useful);
+    requirements
 }
 
-fn most_selective(hir: &Hir, ast: &Ast) -> Requirement {
+impl Requirement {
+    fn is_useful(&self) -> bool {
+        let useful = match &self.need {
+            Need::Prefix(literals) => shortest(literals) > 0,
+            Need::Literal(literals) => shortest(literals) >= SHORTEST_LITERAL,
+        };
+        useful && self.longest > 0
+    }
+}
+
+fn by_selectivity(hir: &Hir, ast: &Ast) -> Vec<Requirement> {
     let anchored = hir.properties().look_set_prefix().contains(Look::Start);
-    let prefix = literals(hir, ExtractKind::Prefix);
-    let longest = effort::up_to_prefix(ast, anchored);
-    if anchored && shortest(&prefix) >= SELECTIVE_PREFIX {
-        return Requirement { need: Need::Prefix(prefix), longest };
+    let (prefix, later) = (literals(hir, ExtractKind::Prefix), later_literals(hir));
+    let (prefix_length, later_length) = (shortest(&prefix), shortest(&later));
+    let prefix = Requirement {
+        need: if anchored { Need::Prefix(prefix) } else { Need::Literal(prefix) },
+        longest: effort::up_to_prefix(ast, anchored),
+    };
+    let later = Requirement { need: Need::Literal(later), longest: effort::whole(ast, anchored) };
+    if (anchored && prefix_length >= SELECTIVE_PREFIX) || prefix_length >= later_length {
+        vec![prefix, later]
+    } else {
+        vec![later, prefix]
     }
-    let later = later_literals(hir);
-    if shortest(&prefix) >= shortest(&later) {
-        let need = if anchored { Need::Prefix(prefix) } else { Need::Literal(prefix) };
-        return Requirement { need, longest };
-    }
-    Requirement { need: Need::Literal(later), longest: effort::whole(ast, anchored) }
 }
 
 /// Literals of which one is in each match, at its end or within.
@@ -101,7 +136,7 @@ mod tests {
     use super::{Need, of};
 
     fn need(pattern: &str) -> Option<Need> {
-        of(pattern.as_bytes()).map(|requirement| requirement.need)
+        of(pattern.as_bytes()).into_iter().next().map(|requirement| requirement.need)
     }
 
     fn bytes(literals: &[&str]) -> Vec<Vec<u8>> {
@@ -129,9 +164,10 @@ mod tests {
     /// The literals further back serve for short subjects only, or not at all, where PCRE2 may have to try many ways.
     #[test]
     fn effort_bounds_the_length() {
-        let longest = |pattern: &str| of(pattern.as_bytes()).map(|requirement| requirement.longest);
+        let longest = |pattern: &str| of(pattern.as_bytes()).into_iter().next().map(|requirement| requirement.longest);
         assert_eq!(longest("^/blog/(.*)/(.*)/(.*)$"), Some(usize::MAX));
         assert!(longest("^/(.*)foo-bar$") > longest("^/(.*)/(.*)foo-bar$"));
-        assert_eq!(longest("^/((a+)+)+[^x]foo$"), None);
+        assert_eq!(need("^/((a+)+)+[^x]foo$"), Some(Need::Prefix(bytes(&["/a"]))));
+        assert_eq!(longest("((a+)+)+[^x]foo$"), None);
     }
 }

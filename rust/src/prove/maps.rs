@@ -8,16 +8,21 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::hash::{self, Element, Sizes};
 use crate::lexer::{Event, Lexer, Word};
-use crate::prove::{Proof, Refutation};
+use crate::prove::{Proof, Refutation, tables};
 
 /// The maps by the name of their variable.
 pub struct Maps<'t> {
     by_name: HashMap<Cow<'t, [u8]>, Map<'t>>,
-    set_sizes: bool,
+    /// The sizes of the tables, where they are set with the maps.
+    sizes: tables::Set,
 }
 
-/// A key and what it stands for.
-type Row<'t> = (Cow<'t, [u8]>, Cow<'t, [u8]>);
+/// A key and what it stands for, with the hash of the key in small letters: a table that grows asks for it again.
+struct Row<'t> {
+    key: Cow<'t, [u8]>,
+    value: Cow<'t, [u8]>,
+    hash: u64,
+}
 
 /// One `map $uri $name { volatile; ... }`.
 #[derive(Default)]
@@ -29,11 +34,10 @@ pub struct Map<'t> {
     hasher: DefaultHashBuilder,
 }
 
-/// Reads the http part, and checks that nginx builds each table without a warning. `outside` are the sizes that the
-/// configuration sets elsewhere.
-pub fn read(text: &[u8], outside: (Option<usize>, Option<usize>)) -> Proof<Maps<'_>> {
+/// Reads the http part.
+pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
     let mut by_name: HashMap<Cow<[u8]>, Map> = HashMap::new();
-    let (mut max, mut bucket) = outside;
+    let (mut max, mut bucket) = (None, None);
     let mut open: Option<(Cow<[u8]>, Map)> = None;
     for event in Lexer::new(text) {
         match event.map_err(|error| Refutation::new(format!("the maps do not parse: {error}")))? {
@@ -60,13 +64,7 @@ pub fn read(text: &[u8], outside: (Option<usize>, Option<usize>)) -> Proof<Maps<
             }
         }
     }
-    let maps = Maps { by_name, set_sizes: (max, bucket) != outside };
-    if let (Some(max), Some(bucket)) = (max, bucket) {
-        maps.check_sizes(Sizes { max, bucket })?;
-    } else if !maps.by_name.is_empty() {
-        return Err(Refutation::new("the sizes of the hash tables are not set"));
-    }
-    Ok(maps)
+    Ok(Maps { by_name, sizes: (max, bucket) })
 }
 
 /// `map $uri $name {`: the name.
@@ -108,35 +106,35 @@ impl<'t> Map<'t> {
                     Cow::Owned(key) if key.starts_with(b"\\") => Cow::Owned(key[1..].to_vec()),
                     key => key,
                 };
-                if self.find(&key).is_some() {
-                    return Err(Refutation::on(
-                        format!("${}: nginx refuses a key given twice", name.escape_ascii()),
-                        &key,
-                    ));
+                if !self.insert(key, value) {
+                    return refute("nginx refuses a key given twice");
                 }
-                self.insert(key, value);
             }
         }
         Ok(())
     }
 
-    fn insert(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>) {
-        let at = self.rows.len() as u32;
+    /// Adds a row, unless there is one whose key differs by case at most.
+    fn insert(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>) -> bool {
         let hash = hash_lowered(&self.hasher, &key);
-        self.rows.push((key, value));
-        let (rows, hasher) = (&self.rows, &self.hasher);
-        self.table.insert_unique(hash, at, |at| hash_lowered(hasher, &rows[*at as usize].0));
+        if self.find(&key, hash).is_some() {
+            return false;
+        }
+        let at = self.rows.len() as u32;
+        self.rows.push(Row { key, value, hash });
+        let rows = &self.rows;
+        self.table.insert_unique(hash, at, |at| rows[*at as usize].hash);
+        true
     }
 
-    fn find(&self, uri: &[u8]) -> Option<usize> {
-        let hash = hash_lowered(&self.hasher, uri);
-        let same = |at: &u32| self.rows[*at as usize].0.eq_ignore_ascii_case(uri);
-        self.table.find(hash, same).map(|at| *at as usize)
+    fn find(&self, uri: &[u8], hash: u64) -> Option<&Row<'t>> {
+        let row = |at: &u32| &self.rows[*at as usize];
+        self.table.find(hash, |at| row(at).hash == hash && row(at).key.eq_ignore_ascii_case(uri)).map(row)
     }
 
     /// What the map says for a URI; the case of letters makes no difference to nginx.
     pub fn get(&self, uri: &[u8]) -> &[u8] {
-        self.find(uri).map_or(self.fallback(), |at| &self.rows[at].1)
+        self.find(uri, hash_lowered(&self.hasher, uri)).map_or(self.fallback(), |row| &row.value)
     }
 
     fn fallback(&self) -> &[u8] {
@@ -144,7 +142,7 @@ impl<'t> Map<'t> {
     }
 
     pub fn rows(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.rows.iter().map(|(key, value)| (&**key, &**value))
+        self.rows.iter().map(|row| (&*row.key, &*row.value))
     }
 
     /// Whether `if ($map = $uri)` is true of nothing but its keys: each gives back itself, or `$uri` to answer every
@@ -156,7 +154,9 @@ impl<'t> Map<'t> {
             b"" => !value.is_empty() && !value.contains(&b'$'),
             _ => value == b"$uri" || gives_itself(key, value),
         };
-        self.fallback().is_empty() && self.find(b"").is_some() && self.rows().all(is_exact)
+        self.fallback().is_empty()
+            && self.find(b"", hash_lowered(&self.hasher, b"")).is_some()
+            && self.rows().all(is_exact)
     }
 }
 
@@ -171,10 +171,21 @@ impl<'t> Maps<'t> {
 
     /// Whether a size of the tables is set before them.
     pub fn set_sizes(&self) -> bool {
-        self.set_sizes
+        self.sizes != (None, None)
     }
 
-    fn check_sizes(&self, sizes: Sizes) -> Proof<()> {
+    /// Checks that nginx builds each table without a warning; `elsewhere` are the sizes that are not set with the maps.
+    pub fn check_sizes(&self, elsewhere: tables::Set) -> Proof<()> {
+        let one = |here: Option<usize>, there: Option<usize>| match (here, there) {
+            (Some(_), Some(_)) => Err(Refutation::new("a size of the map tables is set twice")),
+            (here, there) => {
+                here.or(there).ok_or_else(|| Refutation::new("the sizes of the map tables are not both set"))
+            }
+        };
+        if self.by_name.is_empty() {
+            return Ok(());
+        }
+        let sizes = Sizes { max: one(self.sizes.0, elsewhere.0)?, bucket: one(self.sizes.1, elsewhere.1)? };
         for (name, map) in &self.by_name {
             let elements: Vec<Element> = map.rows().map(|(key, _)| Element::new(key)).collect();
             let problem = match hash::simulate(&elements, sizes) {

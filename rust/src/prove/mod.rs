@@ -35,6 +35,7 @@ pub mod work;
 
 use std::collections::HashSet;
 
+use crate::parallel;
 use crate::prove::align::{Known, Node};
 use crate::prove::names::Used;
 use crate::prove::tables::Include;
@@ -109,13 +110,18 @@ pub type Proof<T> = Result<T, Refutation>;
 
 /// Decides whether the files do afterwards, with `maps` in the http block, what they did before. `others` are the files
 /// of the configuration that are not changed.
-pub fn prove(pairs: &[Pair], others: &[&[u8]], maps: &[u8], facts: &Facts) -> Proof<Checked> {
-    let others = read_all(others.iter().copied(), "an unchanged file")?;
-    let before = read_all(pairs.iter().map(|pair| pair.before), "the original")?;
-    let after = read_all(pairs.iter().map(|pair| pair.after), "the emitted text")?;
-    let used = Used::of(others.iter().chain(&before).map(Vec::as_slice));
+pub fn prove<'t>(pairs: &[Pair<'t>], others: &[&'t [u8]], maps: &[u8], facts: &Facts) -> Proof<Checked> {
+    // The maps are about as long as all files together, so that both halves of the reading take about as long.
+    let read_files = || -> Proof<_> {
+        let others = read_all(others.iter().copied(), "an unchanged file")?;
+        let before = read_all(pairs.iter().map(|pair| pair.before), "the original")?;
+        Ok((others, before, read_all(pairs.iter().map(|pair| pair.after), "the emitted text")?))
+    };
+    let (maps, read) = parallel::both(|| maps::read(maps), read_files);
+    let (maps, (others, before, after)) = (maps?, read?);
     let sizes = tables::set(others.iter().chain(&after).map(Vec::as_slice))?;
-    let maps = maps::read(maps, sizes)?;
+    maps.check_sizes(sizes)?;
+    let used = Used::of(others.iter().chain(&before).map(Vec::as_slice));
     for name in maps.names() {
         names::is_free(name)?;
         used.leave(name)?;

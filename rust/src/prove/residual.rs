@@ -1,61 +1,75 @@
 //! Which of the rules that stay matches a string first: PCRE2 decides; plain bytes that every match must hold keep most
 //! of them from being asked.
 
-use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::sync::OnceLock;
 
-use memchr::memmem::Finder;
+use aho_corasick::AhoCorasick;
+use hashbrown::HashMap;
+use regex_automata::meta;
 
 use crate::pcre::{Outcome, Regex};
-use crate::prove::script::{Matches, matches_some_case};
-use crate::prove::work;
 use crate::syntax::{self, Ast};
-
-/// Subjects up to this length are told from their bytes alone, where PCRE2 is sure not to give up on them.
-const SHORT: u32 = 512;
 
 /// The rules that stay, by their place among all rules.
 pub struct Residual<'t> {
     rules: Vec<Kept<'t>>,
-    /// By the bytes a subject starts with, the rules that need it to.
-    by_prefix: HashMap<Vec<u8>, Vec<usize>>,
-    prefix_lengths: Vec<usize>,
+    /// By the bytes that a subject starts and ends with, in small letters. An end is looked for before a final newline,
+    /// too.
+    starting: Bytes,
+    ending: Bytes,
+    /// By the bytes that a subject has anywhere, likewise.
+    holding: Option<AhoCorasick>,
+    held_by: Vec<u32>,
+    /// Rules in `ending` and `holding` on which PCRE2 may give up, rather than say No, if the subject has more bytes than this. Ascending.
+    may_give_up: Vec<(usize, u32)>,
     /// The rules that any subject may match.
-    others: Vec<usize>,
+    others: Vec<u32>,
 }
 
 struct Kept<'t> {
     place: usize,
     pattern: &'t [u8],
-    regex: OnceCell<Option<Regex>>,
-    part: Option<Finder<'static>>,
+    regex: OnceLock<Option<Regex>>,
+    spellings: OnceLock<Option<meta::Regex>>,
 }
 
 impl<'t> Residual<'t> {
     /// `rules` in order, each with its place and pattern.
     pub fn new(rules: impl Iterator<Item = (usize, &'t [u8])>) -> Residual<'t> {
-        let mut residual =
-            Residual { rules: Vec::new(), by_prefix: HashMap::new(), prefix_lengths: Vec::new(), others: Vec::new() };
-        for (place, pattern) in rules {
-            let at = residual.rules.len();
-            let ast = syntax::parse(pattern).ok().map(|pattern| pattern.ast);
-            let mut kept = Kept { place, pattern, regex: OnceCell::new(), part: None };
-            match ast.as_ref().map(literal) {
-                Some((true, prefix)) if !prefix.is_empty() => residual.by_prefix.entry(prefix).or_default().push(at),
-                Some((false, part))
-                    if !part.is_empty() && ast.as_ref().is_some_and(|ast| work::ends_in_time(ast, SHORT)) =>
-                {
-                    kept.part = Some(Finder::new(&part).into_owned());
-                    residual.others.push(at);
-                }
-                _ => residual.others.push(at),
-            }
-            residual.rules.push(kept);
+        let rules: Vec<Kept> = rules.map(|(place, pattern)| Kept::new(place, pattern)).collect();
+        let ends: Vec<Needs> = rules.iter().map(|rule| Needs::of(rule.pattern)).collect();
+        let mut crowds: HashMap<(bool, &[u8]), usize> = HashMap::new();
+        for ends in &ends {
+            *crowds.entry((true, &ends.start)).or_insert(0) += 1;
+            *crowds.entry((false, &ends.end)).or_insert(0) += 1;
         }
-        residual.prefix_lengths = residual.by_prefix.keys().map(Vec::len).collect();
-        residual.prefix_lengths.sort_unstable();
-        residual.prefix_lengths.dedup();
-        residual
+        let (mut starting, mut ending) = (Bytes::default(), Bytes::default());
+        let (mut parts, mut held_by) = (Vec::new(), Vec::new());
+        let (mut may_give_up, mut others) = (Vec::new(), Vec::new());
+        for (at, found) in (0u32..).zip(&ends) {
+            let by_end = found.longest > 0 && !found.end.is_empty();
+            let rarer_end = by_end && crowds[&(false, &*found.end)] < crowds[&(true, &*found.start)];
+            if by_end && (rarer_end || found.start.is_empty()) {
+                ending.add(&found.end, at);
+                may_give_up.push((found.longest, at));
+            } else if !found.start.is_empty() {
+                starting.add(&found.start, at);
+            } else if found.longest > 0 && !found.part.is_empty() {
+                parts.push(&found.part);
+                held_by.push(at);
+                may_give_up.push((found.longest, at));
+            } else {
+                others.push(at);
+            }
+        }
+        may_give_up.sort_unstable();
+        starting.finish();
+        ending.finish();
+        let holding = AhoCorasick::new(&parts).ok().filter(|_| !parts.is_empty());
+        if holding.is_none() {
+            others.append(&mut held_by);
+        }
+        Residual { rules, starting, ending, holding, held_by, may_give_up, others }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -64,39 +78,192 @@ impl<'t> Residual<'t> {
 
     /// Whether a rule that stands before place `limit` matches, or is one on which PCRE2 gives up: it is asked first.
     pub fn takes(&self, subject: &[u8], limit: usize) -> bool {
-        let asked = |at: &usize| self.rules[*at].place < limit && self.rules[*at].takes(subject);
-        let lengths = self.prefix_lengths.iter().take_while(|length| **length <= subject.len());
-        let by_prefix = lengths.filter_map(|length| self.by_prefix.get(&subject[..*length])).flatten();
-        by_prefix.chain(&self.others).any(asked)
+        self.any_candidate(&subject.to_ascii_lowercase(), limit, |rule| rule.takes(subject))
     }
 
-    /// Whether a rule before `limit` may match some spelling of `subject`: never a false `false`.
+    /// Whether a rule before `limit` may match some spelling of `subject`, which is in small letters: never a false
+    /// `false`.
     pub fn may_take_some_case(&self, subject: &[u8], limit: usize) -> bool {
-        let before = self.rules.iter().take_while(|rule| rule.place < limit);
-        before.into_iter().any(|rule| matches_some_case(rule.pattern, subject) != Matches::No)
+        self.any_candidate(subject, limit, |rule| rule.may_take_some_case(subject))
+    }
+
+    /// Asks the rules before `limit` that may match some spelling of `lowered`.
+    fn any_candidate(&self, lowered: &[u8], limit: usize, asked: impl Fn(&Kept) -> bool) -> bool {
+        let asked = |at: &u32| {
+            let rule = &self.rules[*at as usize];
+            rule.place < limit && asked(rule)
+        };
+        let before_newline = lowered.strip_suffix(b"\n");
+        self.starting.of(lowered, |length| &lowered[..length]).any(asked)
+            || [Some(lowered), before_newline]
+                .into_iter()
+                .flatten()
+                .any(|subject| self.ending.of(subject, |length| &subject[subject.len() - length..]).any(asked))
+            || self
+                .holding
+                .iter()
+                .flat_map(|parts| parts.find_overlapping_iter(lowered))
+                .any(|hit| asked(&self.held_by[hit.pattern().as_usize()]))
+            || self.others.iter().any(asked)
+            || self.may_give_up.iter().take_while(|(longest, _)| *longest < lowered.len()).any(|(_, at)| asked(at))
     }
 }
 
-impl Kept<'_> {
+impl<'t> Kept<'t> {
+    fn new(place: usize, pattern: &'t [u8]) -> Kept<'t> {
+        Kept { place, pattern, regex: OnceLock::new(), spellings: OnceLock::new() }
+    }
+
     fn takes(&self, subject: &[u8]) -> bool {
-        if subject.len() <= SHORT as usize && self.part.as_ref().is_some_and(|part| part.find(subject).is_none()) {
-            return false;
-        }
         let regex = self.regex.get_or_init(|| Regex::new(self.pattern).ok());
         regex.as_ref().is_none_or(|regex| regex.is_match(subject) != Outcome::No)
     }
+
+    fn may_take_some_case(&self, subject: &[u8]) -> bool {
+        let spellings = self.spellings.get_or_init(|| spellings(self.pattern));
+        spellings.as_ref().is_none_or(|regex| regex.is_match(subject))
+    }
 }
 
-/// Bytes that every match holds in one piece, and whether the subject starts with them.
-fn literal(ast: &Ast) -> (bool, Vec<u8>) {
-    let one = std::slice::from_ref(ast);
-    let parts = if let Ast::Concat(parts) = ast { parts } else { one };
-    let run = |parts: &[Ast]| -> Vec<u8> {
-        parts.iter().map_while(|part| if let Ast::Byte(byte) = part { Some(*byte) } else { None }).collect()
-    };
-    if let [Ast::Start, rest @ ..] = parts {
-        return (true, run(rest));
+/// An automaton of the case variants of a pattern's language, or of a larger one.
+fn spellings(pattern: &[u8]) -> Option<meta::Regex> {
+    let folded = syntax::parse(pattern).ok()?.translate_folded().hir;
+    // One that is small and soon built: it is asked about few strings.
+    let config = meta::Config::new().utf8_empty(false).hybrid(false).auto_prefilter(false);
+    meta::Regex::builder().configure(config).build_from_hir(&folded).ok()
+}
+
+/// Rules by some bytes.
+#[derive(Default)]
+struct Bytes {
+    rules: HashMap<Vec<u8>, Vec<u32>>,
+    lengths: Vec<usize>,
+}
+
+impl Bytes {
+    fn add(&mut self, bytes: &[u8], rule: u32) {
+        self.rules.entry_ref(bytes).or_default().push(rule);
     }
-    let longest = (0..parts.len()).map(|from| run(&parts[from..])).max_by_key(Vec::len);
-    (false, longest.unwrap_or_default())
+
+    fn finish(&mut self) {
+        self.lengths = self.rules.keys().map(Vec::len).collect();
+        self.lengths.sort_unstable();
+        self.lengths.dedup();
+    }
+
+    /// The rules of all parts of a subject; `part` gives the one of a length.
+    fn of<'b>(&'b self, subject: &[u8], part: impl Fn(usize) -> &'b [u8]) -> impl Iterator<Item = &'b u32> {
+        let fitting = self.lengths.partition_point(|length| *length <= subject.len());
+        self.lengths[..fitting].iter().filter_map(move |length| self.rules.get(part(*length))).flatten()
+    }
+}
+
+/// What every match starts with, ends with and holds, in small letters; empty where nothing is known.
+#[derive(Default)]
+struct Needs {
+    start: Vec<u8>,
+    end: Vec<u8>,
+    /// The longest piece of bytes in it.
+    part: Vec<u8>,
+    /// The longest subject without that end or part on which PCRE2 is sure to say No; 0 where none is.
+    longest: usize,
+}
+
+impl Needs {
+    fn of(pattern: &[u8]) -> Needs {
+        let Ok(syntax::Pattern { ast: Ast::Concat(parts), .. }) = syntax::parse(pattern) else {
+            return Needs::default();
+        };
+        let (start, rest) = match parts.as_slice() {
+            [Ast::Start, rest @ ..] => (bytes(rest.iter()), rest),
+            rest => (Vec::new(), rest),
+        };
+        let mut end = match rest {
+            [before @ .., Ast::Dollar | Ast::End] => bytes(before.iter().rev()),
+            _ => Vec::new(),
+        };
+        end.reverse();
+        let longest = longest(&parts);
+        let part = (0..rest.len()).map(|from| bytes(rest[from..].iter())).max_by_key(Vec::len).unwrap_or_default();
+        Needs { start, end, part, longest }
+    }
+}
+
+fn bytes<'a>(parts: impl Iterator<Item = &'a Ast>) -> Vec<u8> {
+    let byte = |part: &Ast| if let Ast::Byte(byte) = part { Some(byte.to_ascii_lowercase()) } else { None };
+    parts.map_while(byte).collect()
+}
+
+/// A tenth of PCRE2's match limit.
+const FEW_CALLS: f64 = 1e6;
+
+/// The longest subject for which PCRE2 says No before its match limit, by a bound that only knows sequences of bytes,
+/// sets and repetitions of one of these: each repetition, and the start of an unanchored match, has at most one way for
+/// each byte of the subject.
+fn longest(parts: &[Ast]) -> usize {
+    let mut loops = i32::from(parts.first() != Some(&Ast::Start));
+    let mut size = 1.0;
+    for part in parts {
+        match inner(part) {
+            Ast::Byte(_) | Ast::Class(_) | Ast::Start | Ast::Dollar | Ast::End | Ast::Empty => {}
+            Ast::Repeat { sub, .. } if matches!(**sub, Ast::Byte(_) | Ast::Class(_)) => loops += 1,
+            _ => return 0,
+        }
+        size += 3.0; // a group is entered and left
+    }
+    if loops == 0 { usize::MAX } else { (FEW_CALLS / size).powf(1.0 / f64::from(loops)) as usize }
+}
+
+/// What a group around one node holds.
+fn inner(part: &Ast) -> &Ast {
+    if let Ast::Capture { sub, .. } = part { inner(sub) } else { part }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Residual;
+
+    fn residual<'t>(patterns: &[&'t str]) -> Residual<'t> {
+        Residual::new(patterns.iter().map(|pattern| pattern.as_bytes()).enumerate())
+    }
+
+    fn taken(patterns: &[&str], subject: &[u8]) -> bool {
+        residual(patterns).takes(subject, patterns.len())
+    }
+
+    /// Rules are found by what subjects start and end with, or asked always; those from the limit on are not.
+    #[test]
+    fn takes() {
+        let patterns = ["^/a/(.*)-1$", "^/a/(.*)-2$", r"old\.php$", r"/x\z", "^/B/", "shop", "^/c(d|e)", "-sale-"];
+        for subject in ["/a/b-2", "/a/b-1\n", "/old.php", "/old.php\n", "/x", "/B/c", "/my/shop/", "/ce", "/big-sale-1"]
+        {
+            assert!(taken(&patterns, subject.as_bytes()), "{subject}");
+        }
+        for subject in ["/a/b-3", "/a/b-1\n\n", "/old.phpx", "/x\n", "/b/c", "/sho", "/c", "", "\n"] {
+            assert!(!taken(&patterns, subject.as_bytes()), "{subject}");
+        }
+        assert!(!residual(&patterns).takes(b"/a/b-2", 1));
+    }
+
+    /// A rule on which PCRE2 gives up is asked first, even where its literal bytes are not in the subject.
+    #[test]
+    fn match_limit() {
+        let subject = [b"/".as_slice(), &[b'a'; 60], b"oof"].concat();
+        for pattern in ["/(a+)+[^x]foo$", "/(a+)+[^x]foo"] {
+            assert!(taken(&[pattern], &subject), "{pattern}");
+            assert!(!taken(&[pattern], b"/aoof"), "{pattern}");
+        }
+        let subject = [b"/".as_slice(), &vec![b'a'; 1_000], b"1"].concat();
+        assert!(taken(&["^(.*)(.*)(.*)x1$"], &subject));
+    }
+
+    /// Some spelling is enough.
+    #[test]
+    fn some_case() {
+        let residual = residual(&["^/A/(.*)-X$", "^/a/(.*)-Y$", "^/[^b]"]);
+        assert!(residual.may_take_some_case(b"/a/b-y\n", 2));
+        assert!(!residual.may_take_some_case(b"/a/b-y", 1));
+        assert!(residual.may_take_some_case(b"/b", 3)); // as /B
+        assert!(!residual.may_take_some_case(b"/b", 2));
+    }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::parallel;
 use crate::pcre::{Outcome, Regex};
 use crate::prove::align::Node;
 use crate::prove::enumerate::{self, Letters, Subjects};
@@ -157,15 +158,17 @@ impl<'t> Sides<'t, '_> {
         Ok(())
     }
 
-    /// P(s) = P'(s) for each string that is listed.
+    /// P(s) = P'(s) for each string that is listed. The first that differs, in their order, is the counterexample.
     fn check_exact(&self, strings: &Strings) -> Proof<()> {
-        for (string, owner) in strings.exact.iter() {
+        let check = |(string, owner): (&[u8], u32)| {
             // `NOBODY` is the last of all places.
             let owner = owner.min(any_case_owner(strings, string));
             let kept_first = owner == NOBODY || self.residual.takes(string, owner as usize);
-            self.compare(Uri { text: string, any_case: false }, (!kept_first).then_some(owner as usize))?;
-        }
-        Ok(())
+            self.compare(Uri { text: string, any_case: false }, (!kept_first).then_some(owner as usize))
+        };
+        parallel::ranges(strings.exact.len(), |places| strings.exact.part(places).try_for_each(check))
+            .into_iter()
+            .collect()
     }
 
     /// The same for the spellings that are not listed: each group on one URI that stands for all of it.

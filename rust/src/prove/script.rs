@@ -81,7 +81,7 @@ pub struct Rewrite<'t> {
     path: Vec<Part<'t>>,
     args: Option<Vec<Part<'t>>>,
     appends_args: bool,
-    regex: std::cell::OnceCell<Option<Regex>>,
+    regex: std::sync::OnceLock<Option<Regex>>,
 }
 
 enum Part<'t> {
@@ -149,7 +149,7 @@ impl<'t> Rewrite<'t> {
             Some(path) => (path, Some(parts)),
             None => (parts, None),
         };
-        Some(Rewrite { pattern, groups, end, path, args, appends_args, regex: std::cell::OnceCell::new() })
+        Some(Rewrite { pattern, groups, end, path, args, appends_args, regex: std::sync::OnceLock::new() })
     }
 
     /// Whether the rule matches; for a URI that stands for many, `own` says that it is known to match all of them.

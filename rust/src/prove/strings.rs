@@ -1,6 +1,7 @@
 //! A set of byte strings in few allocations, each with the first rule that was given for it.
 
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -47,7 +48,12 @@ impl Owners {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], u32)> + '_ {
-        (0..self.ends.len()).map(|at| (self.string(at), self.ends[at].1))
+        self.part(0..self.ends.len())
+    }
+
+    /// The strings from one place up to another.
+    pub fn part(&self, places: Range<usize>) -> impl Iterator<Item = (&[u8], u32)> + '_ {
+        places.map(|at| (self.string(at), self.ends[at].1))
     }
 
     fn string(&self, at: usize) -> &[u8] {

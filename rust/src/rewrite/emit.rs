@@ -140,7 +140,7 @@ impl<'a> Writer<'a> {
 
     fn text(&self, entry: &Entry) -> Text<'a> {
         let rule = entry.rule as usize;
-        let folded = self.plan.moved[rule].as_ref().and_then(|moved| moved.folded.as_deref());
+        let folded = self.plan.extras.get(&rule).and_then(|extra| extra.folded.as_ref());
         if let Some((path, args)) = folded.and_then(|folded| folded.get(self.plan.key(entry))) {
             return Text { path: Cow::Borrowed(path), args: args.as_deref().map(Cow::Borrowed) };
         }
@@ -150,12 +150,12 @@ impl<'a> Writer<'a> {
 
     fn class(&self, entry: &Entry, text: &Text) -> Class {
         let rule = &self.run.rules[entry.rule as usize];
-        let moved = self.plan.moved[entry.rule as usize].as_ref();
+        let extra = self.plan.extras.get(&(entry.rule as usize));
         Class {
             action: rule.action,
             own_args: text.args.is_some(),
             drop_args: rule.replacement.ends_with(b"?"),
-            sets_captures: moved.is_some_and(|moved| moved.sets_captures),
+            sets_captures: extra.is_some_and(|extra| extra.sets_captures),
         }
     }
 
@@ -187,7 +187,7 @@ impl<'a> Writer<'a> {
     }
 
     fn pattern(&self, rule: usize) -> &'a [u8] {
-        let read_as = self.plan.moved[rule].as_ref().and_then(|moved| moved.read_as.as_deref());
+        let read_as = self.plan.extras.get(&rule).and_then(|extra| extra.read_as.as_deref());
         read_as.unwrap_or(&self.run.rules[rule].pattern)
     }
 

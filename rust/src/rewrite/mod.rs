@@ -1,9 +1,11 @@
-//! The rewrite compiler: rules are read ([`program`]), divided into those that a map can answer and those that stay
-//! ([`plan`]), and written down as the bodies of maps ([`emit`]). The proof in [`crate::prove`] uses none of it.
+//! The rewrite compiler: rules are read ([`program`]), judged one by one ([`candidate`]), divided into those that a map
+//! can answer and those that stay ([`plan`], string by string in [`claims`]), and written down as the bodies of maps
+//! ([`emit`]). The proof in [`crate::prove`] uses none of it.
 
+pub mod candidate;
+pub mod claims;
 pub mod emit;
 pub mod kept;
-pub mod overlap;
 pub mod plan;
 pub mod program;
 pub mod reason;

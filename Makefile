@@ -1,0 +1,86 @@
+# make demo   builds what is needed and shows rewrite-to-map on the rules of a real site
+# make test   sets up all that the tests need, and runs every check
+# make lint   the checks that run no test
+# make clean  removes all that make has made
+#
+# All of it stays inside the repository: .venv/, build/ and rust/target/. Nothing is made twice.
+
+.PHONY: demo test lint rust-test python-test nginx clean
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# rustup installs here, and a shell knows it only after the next login.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+VENV := .venv
+BIN := $(abspath $(VENV)/bin)
+CRATE := --manifest-path rust/Cargo.toml --locked
+OLDEST_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' rust/Cargo.toml)
+RUST_SOURCES := $(shell find rust/src) rust/Cargo.toml rust/Cargo.lock .cargo/config.toml
+
+is_python = $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print(sys.executable)' 2>/dev/null)
+PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(call is_python,$(name))))
+
+# $(call need,COMMAND,SENTENCE): ends with the sentence if the command fails.
+need = @$(1) >/dev/null 2>&1 || { echo "nginxopt: $(2)" >&2; exit 1; }
+title = @printf '\n== %s\n' "$(1)"
+
+demo: $(VENV)/.built
+	@PATH="$(BIN):$$PATH" sh docs/demo.sh
+
+test: $(VENV)/.built $(VENV)/.tools nginx lint rust-test python-test
+
+lint: $(VENV)/.built $(VENV)/.tools
+	$(call need,cargo fmt --version,cargo fmt is missing: run `rustup component add rustfmt`.)
+	$(call need,cargo clippy --version,cargo clippy is missing: run `rustup component add clippy`.)
+	$(call title,ruff)
+	@$(BIN)/python -m ruff check --quiet .
+	@$(BIN)/python -m ruff format --quiet --check . || { $(BIN)/python -m ruff format --diff .; exit 1; }
+	$(call title,mypy --strict)
+	@$(BIN)/python -m mypy
+	$(call title,cargo fmt)
+	@cargo fmt --manifest-path rust/Cargo.toml --check
+	$(call title,cargo clippy)
+	@cargo clippy --quiet $(CRATE) --all-targets -- -D warnings
+	@PYO3_PYTHON=$(BIN)/python cargo clippy --quiet $(CRATE) --all-targets --features python -- -D warnings
+
+rust-test: $(VENV)/.built
+	$(call title,cargo test)
+	@cargo test --quiet $(CRATE)
+
+# Without nginx its tests are skipped, and what only they run is no reason to fail.
+python-test: $(VENV)/.built $(VENV)/.tools nginx
+	$(call title,pytest)
+	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null || echo --cov-fail-under=0); \
+	PATH="$(BIN):$$PATH" python -m pytest --quiet --cov $$floor </dev/null
+
+nginx:
+	@sh .ci/install-nginx
+
+# The virtual environment, empty.
+$(VENV)/.made:
+	$(call need,test -n "$(PYTHON)",Python 3.11 or later is needed and was not found: install it or name it (make PYTHON=...).)
+	$(call need,$(PYTHON) -c 'import venv; import ensurepip',$(PYTHON) has no venv module: install it (Debian: the package python3-venv).)
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+# The package, editable, with its extension built in place.
+$(VENV)/.built: $(VENV)/.made pyproject.toml $(RUST_SOURCES)
+	$(call need,cargo --version,a Rust toolchain is needed and cargo was not found: install it with rustup.)
+	$(call need,printf '%s\n' $(OLDEST_RUST) $$(rustc --version | cut -d' ' -f2) | sort -VC,Rust $(OLDEST_RUST) or later is needed: run `rustup update`.)
+	$(call need,command -v $${CC:-cc},a C compiler is needed for PCRE2 and $${CC:-cc} was not found: install one (Debian: the package gcc).)
+	@echo "Building nginxopt; the first time this takes a minute or two."
+	@rm -f nginxopt/_native*.so
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --editable .
+	@touch $@
+
+# What only the checks need: the extra `dev`, without building the package again.
+$(VENV)/.tools: $(VENV)/.made pyproject.toml
+	@echo "Installing what the tests need."
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"], sep="\n")' \
+		| $(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement /dev/stdin
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist rust/target nginxopt.egg-info nginxopt/_native*.so .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

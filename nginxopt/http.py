@@ -1,0 +1,206 @@
+"""Raw HTTP/1.1 to 127.0.0.1: requests are the bytes that are sent, and answers the bytes that came.
+
+The questions asked here are about bytes, so nothing is parsed but what tells where an answer ends.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+_BODILESS = re.compile(rb"HTTP/1\.[01] (?:1\d\d|204|304) ")
+_LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The bytes of one request. A HEAD has an answer without a body.
+
+    `alone`: sent on a connection of its own and answered until nginx closes it, so it must say `Connection:
+    close`.
+    """
+
+    data: bytes
+    head: bool = False
+    alone: bool = False
+
+
+class Client:
+    """A raw HTTP/1.1 client of one port of 127.0.0.1; usable as a context manager.
+
+    `ask` returns the answers as nginx sent them. An answer that is empty or ends early is returned as it
+    is: nginx closed the connection, or was silent for `timeout` seconds.
+    """
+
+    PIPELINE_REQUESTS = 64
+    # A batch that fits the buffers of both sides cannot block, however slowly either side reads.
+    PIPELINE_BYTES = 32_768
+
+    def __init__(self, port: int, *, timeout: float = 10.0) -> None:
+        self._address = ("127.0.0.1", port)
+        self._timeout = timeout
+        self._connection: _Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the persistent connection, if there is one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def ask(self, requests: Sequence[Request]) -> list[bytes]:
+        """Return the raw answer to each request, in order."""
+        answers: list[bytes] = []
+        for batch in batches(requests):
+            answers += self.receive(batch, self.send(batch))
+        return answers
+
+    def send(self, batch: Sequence[Request]) -> list[_Connection]:
+        """Send one of the `batches`; what is returned goes to `receive`. Two servers can work meanwhile."""
+        if batch[0].alone:
+            return [self._connect(request.data) for request in batch]
+        data = b"".join(request.data for request in batch)
+        if self._connection is None or not self._connection.send(data):
+            self.close()
+            self._connection = self._connect(data)
+        return [self._connection]
+
+    def receive(self, batch: Sequence[Request], sent: Sequence[_Connection]) -> list[bytes]:
+        """Return the answers to a batch that was sent."""
+        if batch[0].alone:
+            return [_all_of(connection) for connection in sent]
+        answers = self._pipelined(batch)
+        while len(answers) < len(batch):
+            # nginx closed the connection. Ask for the next one with nothing behind it: a reset because of
+            # unread requests can take answers with it, and an answer that is really empty (`return 444`) is
+            # seen for sure.
+            answers += self._pipelined(batch[len(answers) : len(answers) + 1], fresh=True) or [b""]
+            if len(answers) < len(batch):
+                answers += self._pipelined(batch[len(answers) :], fresh=True)
+        return answers
+
+    def _pipelined(self, batch: Sequence[Request], *, fresh: bool = False) -> list[bytes]:
+        """Answers on the persistent connection, up to its end; `fresh` sends the batch on a new one first."""
+        if fresh:
+            self.close()
+            self._connection = self._connect(b"".join(request.data for request in batch))
+        answers: list[bytes] = []
+        for request in batch:
+            assert self._connection is not None
+            answer = self._connection.answer(head=request.head)
+            ended = self._connection.ended
+            if not ended or (answer and len(batch) == 1):  # with more behind it, it may have been cut off
+                answers.append(answer)
+            if ended or b"\r\nConnection: close\r\n" in answer:
+                self.close()
+                break
+        return answers
+
+    def _connect(self, data: bytes) -> _Connection:
+        connection = _Connection(socket.create_connection(self._address, self._timeout))
+        connection.send(data)
+        return connection
+
+
+def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:
+    """Yield the requests in order, in batches that `Client.send` takes: all alone, or all for a pipeline."""
+    batch: list[Request] = []
+    size = 0
+    for request in requests:
+        full = len(batch) >= Client.PIPELINE_REQUESTS or size + len(request.data) > Client.PIPELINE_BYTES
+        if batch and (full or request.alone != batch[0].alone):
+            yield batch
+            batch, size = [], 0
+        batch.append(request)
+        size += len(request.data)
+    if batch:
+        yield batch
+
+
+class _Connection:
+    """A connection and the bytes received on it that no answer has taken yet."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._received = b""
+        self.ended = False
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def send(self, data: bytes) -> bool:
+        try:
+            self._socket.sendall(data)
+        except OSError:  # nginx closed it; what it said before that may still be there to read
+            return False
+        return True
+
+    def answer(self, *, head: bool) -> bytes:
+        """The next answer; what there is of it when the connection ends."""
+        while (header := self._received.find(b"\r\n\r\n") + 4) < 4 and self._more():
+            pass
+        if header < 4:
+            return self._take(len(self._received))
+        body = self._received[:header]
+        if head or _BODILESS.match(body):
+            return self._take(header)
+        length = _LENGTH.search(body)
+        if length:
+            return self._take_up_to(header + int(length[1]))
+        return self._chunked(header) if b"\r\nTransfer-Encoding: chunked\r\n" in body else self.rest()
+
+    def rest(self) -> bytes:
+        """All that comes until the connection ends."""
+        while self._more():
+            pass
+        return self._take(len(self._received))
+
+    def _chunked(self, end: int) -> bytes:
+        """The answer whose chunks start at `end`; nginx sends no trailers here (RFC 9112, 7.1)."""
+        while True:
+            while (line := self._received.find(b"\r\n", end)) < 0 and self._more():
+                pass
+            if line < 0:
+                return self._take(len(self._received))
+            size = int(self._received[end:line].partition(b";")[0], 16)
+            end = line + 2 + size + 2
+            if not size:
+                return self._take_up_to(end)
+            while len(self._received) < end and self._more():
+                pass
+
+    def _take_up_to(self, end: int) -> bytes:
+        while len(self._received) < end and self._more():
+            pass
+        return self._take(end)
+
+    def _take(self, end: int) -> bytes:
+        answer, self._received = self._received[:end], self._received[end:]
+        return answer
+
+    def _more(self) -> bool:
+        try:
+            data = self._socket.recv(65536)
+        except OSError:  # a reset or a time-out ends the conversation as a close does
+            data = b""
+        self._received += data
+        self.ended = not data
+        return bool(data)
+
+
+def _all_of(connection: _Connection) -> bytes:
+    try:
+        return connection.rest()
+    finally:
+        connection.close()

@@ -1,0 +1,144 @@
+//! Which patterns a subject may match, by the literals it holds.
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use hashbrown::HashMap;
+
+use super::TooManyLiterals;
+use super::requirement::{self, Need, Requirement};
+use super::trie::PrefixTrie;
+
+/// How the letters of literals and subjects compare.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Letters {
+    Exact,
+    /// In any case: literals are in small letters, and so must be the subjects.
+    Small,
+}
+
+/// An index over patterns by the literals that each of their matches has.
+pub(super) struct Index {
+    /// Patterns that any string may match, ascending.
+    always: Vec<u32>,
+    /// Patterns whose matches start with one of some literals.
+    prefixes: PrefixTrie,
+    /// Literals of which one is in each match of their pattern, and these patterns.
+    literals: Option<AhoCorasick>,
+    owners: Vec<u32>,
+    /// For strings longer than the first number, in bytes, the pattern is not skipped. Ascending.
+    not_for_longer: Vec<(usize, u32)>,
+}
+
+impl Index {
+    pub fn new(patterns: &[&[u8]], letters: Letters) -> Result<Index, TooManyLiterals> {
+        let mut always = Vec::new();
+        let mut prefixes = Vec::new();
+        let mut literals = Vec::new();
+        let mut owners = Vec::new();
+        let mut not_for_longer = Vec::new();
+        let requirements: Vec<_> = patterns.iter().map(|pattern| spelled(requirement::of(pattern), letters)).collect();
+        let crowds = Crowds::count(&requirements);
+        let chosen: Vec<_> = requirements.iter().map(|found| crowds.choose(found)).collect();
+        for (index, (found, chosen)) in (0u32..).zip(requirements.into_iter().zip(chosen)) {
+            let Some(Requirement { need, longest }) = found.into_iter().nth(chosen) else {
+                always.push(index);
+                continue;
+            };
+            match need {
+                Need::Prefix(found) => prefixes.extend(found.into_iter().map(|prefix| (prefix, index))),
+                Need::Literal(found) => {
+                    owners.extend(found.iter().map(|_| index));
+                    literals.extend(found);
+                }
+            }
+            if longest < usize::MAX {
+                not_for_longer.push((longest, index));
+            }
+        }
+        not_for_longer.sort_unstable();
+        Ok(Index {
+            always,
+            prefixes: PrefixTrie::new(prefixes),
+            literals: searcher(&literals).map_err(TooManyLiterals)?,
+            owners,
+            not_for_longer,
+        })
+    }
+
+    /// The patterns below `limit` that a subject may match, ascending, each once. O(length), and the candidates sorted.
+    pub fn candidates<'i>(&'i self, subject: &[u8], limit: usize) -> impl Iterator<Item = usize> + 'i {
+        let mut found = self.found(subject, limit).into_iter().peekable();
+        let mut always = self.always.iter().copied().take_while(move |&index| (index as usize) < limit).peekable();
+        // Both lists are ascending and have no index in common.
+        std::iter::from_fn(move || match (found.peek(), always.peek()) {
+            (Some(candidate), Some(other)) if candidate < other => found.next(),
+            (Some(_), None) => found.next(),
+            _ => always.next(),
+        })
+        .map(|index| index as usize)
+    }
+
+    /// Those of them that have literals.
+    fn found(&self, subject: &[u8], limit: usize) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut add = |index: u32| {
+            if (index as usize) < limit {
+                found.push(index);
+            }
+        };
+        self.prefixes.of(subject).for_each(&mut add);
+        if let Some(literals) = &self.literals {
+            let hits = literals.find_overlapping_iter(subject);
+            hits.for_each(|hit| add(self.owners[hit.pattern().as_usize()]));
+        }
+        let not_skipped = self.not_for_longer.iter().take_while(|(longest, _)| *longest < subject.len());
+        not_skipped.for_each(|&(_, index)| add(index));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+fn spelled(requirements: Vec<Requirement>, letters: Letters) -> Vec<Requirement> {
+    let small = |requirement: Requirement| Requirement { need: requirement.need.spelled(letters), ..requirement };
+    requirements.into_iter().map(small).collect()
+}
+
+/// How many patterns have a literal.
+struct Crowds(HashMap<Vec<u8>, u32>);
+
+/// As many candidates are put to PCRE2 sooner than told apart by other literals.
+const SMALL_CROWD: u32 = 8;
+
+impl Crowds {
+    fn count(requirements: &[Vec<Requirement>]) -> Crowds {
+        let mut crowds = HashMap::new();
+        for literal in requirements.iter().flatten().flat_map(|requirement| requirement.need.literals()) {
+            *crowds.entry_ref(literal.as_slice()).or_insert(0) += 1;
+        }
+        Crowds(crowds)
+    }
+
+    /// The place of the requirement to index a pattern by: the first that few others have, else the rarest. Thousands of
+    /// patterns `^/products/(.*)-name$` share all that they start with.
+    fn choose(&self, requirements: &[Requirement]) -> usize {
+        let crowd = |requirement: &Requirement| {
+            requirement.need.literals().iter().map(|literal| self.0[literal.as_slice()]).max().unwrap_or(0)
+        };
+        let few = requirements.iter().position(|requirement| crowd(requirement) <= SMALL_CROWD);
+        let rarest = || (0..requirements.len()).min_by_key(|&place| crowd(&requirements[place]));
+        few.or_else(rarest).unwrap_or(0)
+    }
+}
+
+/// Up to this many states the literals go in a DFA, which takes 1 ns a byte of the subject and up to 1 kB a state; beyond,
+/// in an NFA, which takes some 8 ns and 20 bytes.
+const DFA_STATES: usize = 20_000;
+
+fn searcher(literals: &[Vec<u8>]) -> Result<Option<AhoCorasick>, aho_corasick::BuildError> {
+    if literals.is_empty() {
+        return Ok(None);
+    }
+    let states: usize = literals.iter().map(Vec::len).sum();
+    let kind = if states <= DFA_STATES { AhoCorasickKind::DFA } else { AhoCorasickKind::ContiguousNFA };
+    AhoCorasick::builder().kind(Some(kind)).build(literals).map(Some)
+}

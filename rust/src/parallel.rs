@@ -1,0 +1,50 @@
+//! Independent work on the processors there are.
+
+use std::num::NonZero;
+use std::ops::Range;
+use std::thread;
+
+/// Below this many items a thread costs more than it saves.
+const LEAST: usize = 4096;
+
+/// Splits `0..count` into one range for each processor, runs `work` on them at once, and returns the results in order.
+///
+/// Panics if `work` does.
+pub fn ranges<R: Send>(count: usize, work: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let parts = processors.min(count / LEAST).max(1);
+    let size = count.div_ceil(parts).max(1);
+    let bounds = |part: usize| part * size..((part + 1) * size).min(count);
+    if parts == 1 {
+        return vec![work(0..count)];
+    }
+    let work = &work;
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..parts).map(|part| scope.spawn(move || work(bounds(part)))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("the work does not panic")).collect()
+    })
+}
+
+/// Runs two pieces of work at once.
+pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().expect("the work does not panic"), other)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every index is worked on once, and results keep their order.
+    #[test]
+    fn covers_everything_in_order() {
+        for count in [0, 1, LEAST - 1, 3 * LEAST + 7] {
+            let all: Vec<usize> = ranges(count, |range| range.collect::<Vec<_>>()).concat();
+            assert_eq!(all, (0..count).collect::<Vec<_>>());
+        }
+        assert_eq!(both(|| 1, || "two"), (1, "two"));
+    }
+}

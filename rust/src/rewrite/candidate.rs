@@ -1,0 +1,260 @@
+//! One rule by itself: the strings it matches, what moving it takes, or why it stays.
+
+use std::collections::BTreeMap;
+
+use regex_syntax::hir::{Hir, Look};
+
+use crate::first_match::effort;
+use crate::language::{self, Finite};
+use crate::pcre::{Outcome, Regex};
+use crate::rewrite::emit::quoted_length;
+use crate::rewrite::plan::{Level, Options};
+use crate::rewrite::program::Rule;
+use crate::rewrite::reason::Reason;
+use crate::rewrite::target::{self, Action, Part, Target};
+use crate::syntax::{self, Literal, Readings};
+use crate::variables;
+
+/// `ngx_conf_read_token` reads quoted tokens of up to `NGX_CONF_BUFFER - 3` bytes before a blank; the rest is room for
+/// the variables in a directive.
+const MAX_TOKEN: usize = 3_900;
+
+/// The path and arguments a rule's target has for one string, where they depend on what the rule captures.
+pub type Folded = BTreeMap<Vec<u8>, (Vec<u8>, Option<Vec<u8>>)>;
+
+/// What moving a rule takes besides its keys; most need none of it.
+#[derive(Clone, Debug, Default)]
+pub struct Extra {
+    /// Its pattern is run again on a hit, so that it leaves in `$1` what it left there before.
+    pub sets_captures: bool,
+    /// Its target repeats a capture: the text for each string.
+    pub folded: Option<Folded>,
+    /// Its pattern under the declared readings, where they change it.
+    pub read_as: Option<Vec<u8>>,
+}
+
+/// A rule that can be moved.
+pub struct Movable<'a> {
+    pub strings: Strings<'a>,
+    /// Each string stands for all spellings of its letters.
+    pub any_case: bool,
+    pub extra: Option<Box<Extra>>,
+}
+
+/// What a rule matches. Literals, which most rules are, are not written out until they are asked for.
+pub enum Strings<'a> {
+    Literal(Literal<'a>),
+    Listed(Vec<Vec<u8>>),
+}
+
+impl Strings<'_> {
+    /// Calls `with` for each string, shorter ones first, until it says no.
+    pub fn all(&self, mut with: impl FnMut(&[u8]) -> bool) -> bool {
+        match self {
+            Strings::Listed(strings) => strings.iter().all(|string| with(string)),
+            Strings::Literal(literal) => {
+                let mut string = Vec::with_capacity(literal.stem.len() + 2);
+                let ends: &[&[u8]] = if literal.dollar { &[b"", b"\n"] } else { &[b""] };
+                ends.iter().all(|end| {
+                    [None, literal.optional].iter().take(1 + usize::from(literal.optional.is_some())).all(|optional| {
+                        string.clear();
+                        string.extend_from_slice(&literal.stem);
+                        string.extend(*optional);
+                        string.extend_from_slice(end);
+                        with(&string)
+                    })
+                })
+            }
+        }
+    }
+}
+
+/// Judges one rule. The outer error is PCRE2's, of a pattern it does not compile.
+pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>, Reason>, String> {
+    let target = match readable_target(rule, options.level) {
+        Ok(target) => target,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let Ok(read_as) = syntax::read_as(&rule.pattern, &options.readings) else {
+        return Ok(Err(Reason::Pattern));
+    };
+    let text: &[u8] = read_as.as_deref().unwrap_or(&rule.pattern);
+    let Subjects { strings, any_case, captures } = match subjects(text, &rule.pattern, options.bound)? {
+        Ok(subjects) => subjects,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    if !any_case && !strings.all(|string| !string.contains(&b'$')) {
+        return Ok(Err(Reason::DollarInKey));
+    }
+    if !strings.all(|string| !string.is_empty()) {
+        return Ok(Err(Reason::EmptyUri));
+    }
+    let mut extra = Extra { sets_captures: options.captures_matter && captures, ..Extra::default() };
+    if target.parts().any(|part| matches!(part, Part::Capture(_))) {
+        if target.parts().any(|part| matches!(part, Part::Variable(name) if !variables::keeps_captures(name))) {
+            return Ok(Err(Reason::CaptureVariable));
+        }
+        if any_case && captures {
+            return Ok(Err(Reason::CaptureCase));
+        }
+        match fold(rule.action, &compile(text)?, &target, &strings) {
+            Some(folded) => extra.folded = Some(folded),
+            None => return Ok(Err(Reason::CaptureEscaping)),
+        }
+    }
+    if !fits_tokens(&strings, &extra, &target, text) {
+        return Ok(Err(Reason::KeyTooLong));
+    }
+    // The strings may borrow from the pattern as written, but not from a reading of it, which ends here.
+    let strings = match strings {
+        Strings::Literal(_) if read_as.is_none() => {
+            Strings::Literal(syntax::literal(&rule.pattern).expect("it was one a moment ago"))
+        }
+        strings => Strings::Listed(strings.written()),
+    };
+    extra.read_as = read_as;
+    let needs_none = !extra.sets_captures && extra.folded.is_none() && extra.read_as.is_none();
+    Ok(Ok(Movable { strings, any_case, extra: (!needs_none).then(|| Box::new(extra)) }))
+}
+
+impl Strings<'_> {
+    fn written(&self) -> Vec<Vec<u8>> {
+        let mut written = Vec::new();
+        self.all(|string| {
+            written.push(string.to_vec());
+            true
+        });
+        written
+    }
+}
+
+/// What a pattern matches, where that can be listed.
+struct Subjects<'a> {
+    strings: Strings<'a>,
+    any_case: bool,
+    /// Whether it has capturing groups.
+    captures: bool,
+}
+
+/// Lists what `text` matches, `written` being the pattern before any declared reading of it.
+fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<Subjects<'a>, Reason>, String> {
+    if let Some(literal) = syntax::literal(text) {
+        let count = (1 + usize::from(literal.optional.is_some())) * (1 + usize::from(literal.dollar));
+        let listed = Subjects { strings: Strings::Literal(literal), any_case: false, captures: false };
+        return Ok(if count > bound { Err(Reason::TooMany) } else { Ok(listed) });
+    }
+    let Ok(pattern) = syntax::parse(text) else {
+        compile(text)?; // what is not understood may not be a pattern at all
+        return Ok(Err(Reason::Pattern));
+    };
+    if pattern.named {
+        return Ok(Err(Reason::NamedCapture));
+    }
+    if !effort::always_ends(&pattern.ast) {
+        return Ok(Err(Reason::Backtracking));
+    }
+    let translation = pattern.translate();
+    let exact = translation.exact && !has_word_boundary(&translation.hir);
+    let (mut strings, any_case) = match language::finite(&translation.hir, bound) {
+        Finite::Strings { strings, any_case } => (strings, any_case),
+        Finite::Infinite => return Ok(Err(why_infinite(&translation.hir))),
+        Finite::TooMany => return Ok(Err(why_too_many(written))),
+    };
+    if any_case && !exact {
+        return Ok(Err(Reason::Pattern)); // one spelling has to speak for all
+    }
+    strings.retain(|string| !string.contains(&0)); // no URI holds a zero byte
+    strings.sort_by_key(Vec::len); // `/team` reads better before `/team/`
+    if !exact {
+        let regex = compile(text)?;
+        strings.retain(|string| regex.is_match(string) == Outcome::Yes);
+    }
+    Ok(Ok(Subjects { strings: Strings::Listed(strings), any_case, captures: pattern.captures > 0 }))
+}
+
+fn compile(pattern: &[u8]) -> Result<Regex, String> {
+    Regex::new(pattern).map_err(|error| error.to_string())
+}
+
+/// The target of a rule, where a map can take it over at this level.
+fn readable_target<'a>(rule: &'a Rule, level: Level) -> Result<Target<'a>, Reason> {
+    if rule.action == Action::Break && level != Level::Server {
+        return Err(Reason::BreakInLocation);
+    }
+    let target = target::parse(&rule.replacement).ok_or(Reason::Refused)?;
+    let no_args = target.args.as_ref().is_some_and(|args| target::may_be_empty(args));
+    let no_path = target.path.is_empty() || (!rule.action.is_redirect() && target::may_be_empty(&target.path));
+    if no_args || no_path {
+        return Err(Reason::EmptyTarget);
+    }
+    Ok(target)
+}
+
+fn has_word_boundary(hir: &Hir) -> bool {
+    hir.properties().look_set().iter().any(|look| !matches!(look, Look::Start | Look::End))
+}
+
+fn why_infinite(hir: &Hir) -> Reason {
+    let properties = hir.properties();
+    if !properties.look_set_prefix().contains(Look::Start) {
+        Reason::Unanchored
+    } else if properties.maximum_len().is_none() {
+        Reason::Wildcard
+    } else {
+        Reason::Prefix
+    }
+}
+
+fn why_too_many(pattern: &[u8]) -> Reason {
+    let dots = Readings { literal_dots: true, ..Readings::default() };
+    match syntax::read_as(pattern, &dots) {
+        Ok(Some(_)) => Reason::Dot,
+        _ => Reason::TooMany,
+    }
+}
+
+/// The target for each string with what the rule captures written out, or `None` where nginx would escape it in some
+/// requests and not in others (`ngx_http_script_copy_capture_code`), or read it as a variable.
+fn fold(action: Action, regex: &Regex, target: &Target, strings: &Strings) -> Option<Folded> {
+    let mut folded = Folded::new();
+    for string in strings.written() {
+        let captures = regex.captures(&string).ok()??;
+        let group = |digit: u8| captures.get(usize::from(digit)).cloned().flatten().map_or(&[][..], |at| &string[at]);
+        let write = |parts: &[Part], escapes: bool| -> Option<Vec<u8>> {
+            let written = parts.iter().map(|part| match part {
+                Part::Capture(digit) => {
+                    let text = group(*digit);
+                    let safe = if escapes {
+                        text.iter().all(|byte| target::is_never_escaped(*byte))
+                    } else {
+                        !text.contains(&b'$')
+                    };
+                    safe.then_some(Part::Text(text))
+                }
+                part => Some(part.clone()),
+            });
+            Some(target::text(&written.collect::<Option<Vec<_>>>()?).into_owned())
+        };
+        let path = write(&target.path, action.is_redirect())?;
+        let args = match &target.args {
+            Some(args) => Some(write(args, true)?),
+            None => None,
+        };
+        if path.is_empty() || args.as_ref().is_some_and(Vec::is_empty) {
+            return None;
+        }
+        folded.insert(string, (path, args));
+    }
+    Some(folded)
+}
+
+/// Whether every token to be written for the rule is one that nginx can read.
+fn fits_tokens(strings: &Strings, extra: &Extra, target: &Target, pattern: &[u8]) -> bool {
+    let both = |path: &[u8], args: Option<&[u8]>| quoted_length(path) + args.map_or(0, quoted_length) <= MAX_TOKEN;
+    let target_fits = match &extra.folded {
+        Some(folded) => folded.values().all(|(path, args)| both(path, args.as_deref())),
+        None => both(&target::text(&target.path), target.args.as_deref().map(target::text).as_deref()),
+    };
+    let pattern_fits = !extra.sets_captures || quoted_length(pattern) <= MAX_TOKEN;
+    target_fits && pattern_fits && strings.all(|string| quoted_length(string) <= MAX_TOKEN)
+}

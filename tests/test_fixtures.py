@@ -1,0 +1,40 @@
+"""The fixtures are what `fixtures/README.md` says they are."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+# A line of fixtures/README.md: the file, and the sha256 of its bytes in the repository it comes from.
+_TAKEN = re.compile(r"^\| `(\S+)` \|.*\| `([0-9a-f]{64})` \|$", re.MULTILINE)
+_LITERAL = re.compile(r"^(rewrite \^)([-\w/.]+) ", re.MULTILINE)
+
+
+def exact(rules: str) -> str:
+    """The same rules with every literal pattern written as it is meant: dots escaped, the end anchored."""
+    return _LITERAL.sub(lambda match: f"{match[1]}{match[2].replace('.', chr(92) + '.')}$ ", rules)
+
+
+@pytest.mark.parametrize(("name", "digest"), _TAKEN.findall((FIXTURES / "README.md").read_text()))
+def test_a_file_is_as_it_was_published(name: str, digest: str) -> None:
+    """A file that others wrote has the bytes that its source has."""
+    assert hashlib.sha256((FIXTURES / name).read_bytes()).hexdigest() == digest
+
+
+def test_every_file_has_a_line() -> None:
+    """No rules lie here whose source and licence are not named."""
+    readme = (FIXTURES / "README.md").read_text()
+    files = [path.relative_to(FIXTURES).as_posix() for path in FIXTURES.rglob("*.conf")]
+    assert len(files) >= 4
+    assert [name for name in files if f"| `{name}` |" not in readme] == []
+
+
+def test_the_exact_rules_say_what_the_published_ones_mean() -> None:
+    """`fec/exact.conf` differs from the published rules in the dots and ends of literal patterns alone."""
+    published = (FIXTURES / "fec" / "redirects-transition.conf").read_text()
+    assert (FIXTURES / "fec" / "exact.conf").read_text() == exact(published)
