@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from nginxopt import __version__
+from nginxopt.cli.stdout import ClosedPipeError
 from nginxopt.errors import DefectError, NginxoptError
 
 _COMMANDS = {"rewrite-to-map": "nginxopt.cli.rewrite_to_map"}
@@ -74,7 +75,7 @@ def _run(args: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         _say("interrupted")
         return _INTERRUPTED
-    except BrokenPipeError:
+    except ClosedPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes at its end
         return 128 + signal.SIGPIPE
     except DefectError as error:

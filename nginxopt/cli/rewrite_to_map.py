@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from nginxopt.cli import stdout
 from nginxopt.errors import DefectError, UsageError
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _report(call: _Call, compiled: Plan, proof: Proof | None, differentials: lis
     text = json.dumps(report(compiled, proof, differentials), indent=2, ensure_ascii=False) + "\n"
     data = text.encode("utf-8", "backslashreplace")
     if call.report == "-":
-        sys.stdout.buffer.write(data)
+        stdout.write([data])
     else:
         write_all({call.report: data})
 
@@ -206,11 +207,9 @@ def _output(call: _Call, emission: Emission) -> list[str]:
     from nginxopt.rewrite import output
 
     if call.mode == "print" and call.report != "-":
-        for piece in output.printed(emission):
-            sys.stdout.buffer.write(piece)
+        stdout.write(output.printed(emission))
     if call.mode == "diff":
-        for piece in output.diffs(emission):
-            sys.stdout.buffer.write(piece)
+        stdout.write(output.diffs(emission))
     if call.mode == "folder" and call.folder is not None:
         return output.into_folder(emission, call.folder)
     if call.mode == "write":

@@ -158,7 +158,7 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<S
     let (mut strings, any_case) = match language::finite(&translation.hir, bound) {
         Finite::Strings { strings, any_case } => (strings, any_case),
         Finite::Infinite => return Ok(Err(why_infinite(&translation.hir))),
-        Finite::TooMany => return Ok(Err(why_too_many(written))),
+        Finite::TooMany => return Ok(Err(why_too_many(&translation.hir, written))),
     };
     if any_case && !exact {
         return Ok(Err(Reason::Pattern)); // one spelling has to speak for all
@@ -205,7 +205,11 @@ fn why_infinite(hir: &Hir) -> Reason {
     }
 }
 
-fn why_too_many(pattern: &[u8]) -> Reason {
+fn why_too_many(hir: &Hir, pattern: &[u8]) -> Reason {
+    let properties = hir.properties();
+    if !properties.look_set_prefix().contains(Look::Start) || !properties.look_set_suffix().contains(Look::End) {
+        return why_infinite(hir); // there are too many to tell, but then it has no end either
+    }
     let dots = Readings { literal_dots: true, ..Readings::default() };
     match syntax::read_as(pattern, &dots) {
         Ok(Some(_)) => Reason::Dot,
