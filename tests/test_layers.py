@@ -44,15 +44,16 @@ NATIVE = {
 
 # What each module of the crate may use of the others.
 CRATE_USES: dict[str, set[str]] = {
-    "parallel": set(),
     "lexer": set(),
     "hash": set(),
     "syntax": set(),
     "pcre": set(),
+    "parallel": set(),
+    "variables": set(),
     "first_match": {"syntax", "pcre"},
     "language": {"syntax", "pcre", "first_match"},
-    "rewrite": {"parallel", "lexer", "hash", "syntax", "pcre", "first_match", "language"},
-    "prove": {"parallel", "lexer", "hash", "syntax", "pcre"},
+    "rewrite": {"lexer", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
+    "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
     "border": {"lexer", "hash", "syntax", "rewrite", "prove"},
     "lib": {"border"},
 }
