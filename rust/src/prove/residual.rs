@@ -85,24 +85,34 @@ impl<'t> Residual<'t> {
         self.any_candidate(subject, limit, |rule| rule.may_take_some_case(subject))
     }
 
+    /// The places of the rules that may match a subject, or on which PCRE2 may give up; ascending.
+    pub fn candidates(&self, subject: &[u8]) -> Vec<usize> {
+        let mut places = Vec::new();
+        self.any_candidate(&subject.to_ascii_lowercase(), usize::MAX, |rule| {
+            places.push(rule.place);
+            false
+        });
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
     /// Asks the rules before `limit` that may match some spelling of `lowered`.
-    fn any_candidate(&self, lowered: &[u8], limit: usize, asked: impl Fn(&Kept) -> bool) -> bool {
-        let asked = |at: &u32| {
+    fn any_candidate(&self, lowered: &[u8], limit: usize, mut asked: impl FnMut(&Kept) -> bool) -> bool {
+        let mut asked = |at: &u32| {
             let rule = &self.rules[*at as usize];
             rule.place < limit && asked(rule)
         };
         let before_newline = lowered.strip_suffix(b"\n");
-        self.starting.of(lowered, |length| &lowered[..length]).any(asked)
-            || [Some(lowered), before_newline]
-                .into_iter()
-                .flatten()
-                .any(|subject| self.ending.of(subject, |length| &subject[subject.len() - length..]).any(asked))
+        let mut ends = [Some(lowered), before_newline].into_iter().flatten();
+        self.starting.of(lowered, |length| &lowered[..length]).any(&mut asked)
+            || ends.any(|subject| self.ending.of(subject, |length| &subject[subject.len() - length..]).any(&mut asked))
             || self
                 .holding
                 .iter()
                 .flat_map(|parts| parts.find_overlapping_iter(lowered))
                 .any(|hit| asked(&self.held_by[hit.pattern().as_usize()]))
-            || self.others.iter().any(asked)
+            || self.others.iter().any(&mut asked)
             || self.may_give_up.iter().take_while(|(longest, _)| *longest < lowered.len()).any(|(_, at)| asked(at))
     }
 }

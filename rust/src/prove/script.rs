@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::pcre::{Outcome, Regex};
 use crate::prove::align::Node;
 use crate::prove::maps::{Map, Maps};
+use crate::prove::residual::Residual;
 use crate::prove::{Proof, Refutation};
 use crate::syntax;
 use crate::variables;
@@ -307,12 +308,12 @@ enum Step<'t> {
     /// `if ($key = $uri)` with what it does.
     Guard(&'t Map<'t>, Then<'t>),
     /// `if ($hit = number)`.
-    Class(&'t [u8], Vec<Rewrite<'t>>),
+    Class(&'t [u8], Rewrites<'t>),
 }
 
 enum Then<'t> {
     SetClass(&'t Map<'t>),
-    Rewrite(Vec<Rewrite<'t>>),
+    Rewrite(Rewrites<'t>),
 }
 
 /// What the program does.
@@ -360,7 +361,7 @@ impl<'t> Script<'t> {
                 _ => continue,
             };
             entered = true;
-            for rewrite in rewrites {
+            for rewrite in rewrites.that_may_match(uri.text) {
                 match rewrite.matches(uri, own) {
                     Matches::No => {}
                     Matches::Unknown => return Result::Unknown,
@@ -415,14 +416,34 @@ fn condition<'t>(node: &'t Node<'t>) -> Option<(&'t [u8], &'t [u8], &'t [Node<'t
     Some((left, node.word(3).strip_suffix(b")")?, node.block.as_deref()?))
 }
 
-fn rewrites<'t>(body: &'t [Node<'t>]) -> Proof<Vec<Rewrite<'t>>> {
+/// The directives of a block, tried in order.
+struct Rewrites<'t> {
+    all: Vec<Rewrite<'t>>,
+    /// Tells which may match, where there are many: a class whose rules set captures has one for each.
+    index: Option<Box<Residual<'t>>>,
+}
+
+/// So many are sooner tried than looked up.
+const FEW: usize = 8;
+
+impl<'t> Rewrites<'t> {
+    fn that_may_match(&self, uri: &[u8]) -> impl Iterator<Item = &Rewrite<'t>> {
+        let places = self.index.as_ref().map_or_else(|| (0..self.all.len()).collect(), |index| index.candidates(uri));
+        places.into_iter().map(|place| &self.all[place])
+    }
+}
+
+fn rewrites<'t>(body: &'t [Node<'t>]) -> Proof<Rewrites<'t>> {
     let read = |node: &'t Node<'t>| {
         let flag = node.flag().filter(|_| node.is_rule())?;
         Rewrite::read(Cow::Borrowed(node.word(1)), node.word(2), Some(flag))
     };
     let all: Option<Vec<_>> = body.iter().map(read).collect();
-    all.filter(|all| !all.is_empty())
-        .ok_or_else(|| Refutation::new("a guard does something else than to rewrite with a flag"))
+    let all = all
+        .filter(|all| !all.is_empty())
+        .ok_or_else(|| Refutation::new("a guard does something else than to rewrite with a flag"))?;
+    let index = (all.len() > FEW).then(|| Box::new(Residual::new(body.iter().map(|node| node.word(1)).enumerate())));
+    Ok(Rewrites { all, index })
 }
 
 /// `if ($key = $uri)` for this URI.
