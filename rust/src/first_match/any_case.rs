@@ -1,57 +1,24 @@
-//! Which of many patterns may match some spelling of a string.
-
-use std::cell::OnceCell;
+//! The case variants of a language.
 
 use regex_automata::meta::{Config, Regex};
 use regex_syntax::hir::Look;
 
-use super::index::{Index, Letters};
-use super::{Texts, TooManyLiterals, effort};
+use super::effort;
 use crate::syntax::{self, Translation};
 
-/// Patterns in the order of their rules, their letters read in any case (ASCII).
+/// Tells whether a pattern matches some spelling (ASCII) of a string.
 ///
-/// Automata of all patterns in one would have states for each, at any place of a subject: with 5,000 patterns, 20 GB. So
-/// each is a small one of its own, made when it is first asked, and an index leaves few to ask.
-pub struct AnyCase {
-    patterns: Texts,
-    built: Vec<OnceCell<Option<Spellings>>>,
-    index: Index,
-}
-
-/// The case variants of a language.
-struct Spellings {
+/// Automata of many patterns in one would have states for each, at any place of a subject: with 5,000 patterns, 20 GB. So
+/// each is a small one of its own.
+pub(super) struct Spellings {
     regex: Regex,
     /// The longest subject on which PCRE2 is sure to come to an answer.
     longest: usize,
 }
 
-impl AnyCase {
-    /// O(total length of the patterns). The error is as for [`super::FirstMatch::new`].
-    pub fn new(patterns: &[&[u8]]) -> Result<AnyCase, TooManyLiterals> {
-        Ok(AnyCase {
-            patterns: Texts::new(patterns),
-            built: patterns.iter().map(|_| OnceCell::new()).collect(),
-            index: Index::new(patterns, Letters::Small)?,
-        })
-    }
-
-    /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, which is in small letters,
-    /// and PCRE2 does not give up on one either.
-    pub fn may_match(&self, subject: &[u8], limit: usize) -> bool {
-        debug_assert!(!subject.iter().any(u8::is_ascii_uppercase));
-        self.index.candidates(subject, limit).any(|index| {
-            let spellings = self.built[index].get_or_init(|| Spellings::of(self.patterns.get(index)));
-            spellings
-                .as_ref()
-                .is_none_or(|spellings| subject.len() > spellings.longest || spellings.regex.is_match(subject))
-        })
-    }
-}
-
 impl Spellings {
     /// `None` for a pattern of which not enough is known.
-    fn of(pattern: &[u8]) -> Option<Spellings> {
+    pub fn of(pattern: &[u8]) -> Option<Spellings> {
         let pattern = syntax::parse(pattern).ok()?;
         // Without the engines that are fast on long subjects and take long to build.
         let config = Config::new().utf8_empty(false).hybrid(false).auto_prefilter(false);
@@ -63,15 +30,20 @@ impl Spellings {
         let regex = Regex::builder().configure(config).build_from_hir(&folded).ok()?;
         Some(Spellings { regex, longest: effort::whole(&pattern.ast, anchored) })
     }
+
+    /// `false` only if PCRE2 answers No to all spellings of the subject.
+    pub fn may_match(&self, subject: &[u8]) -> bool {
+        subject.len() > self.longest || self.regex.is_match(subject)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::AnyCase;
+    use crate::first_match::FirstMatch;
 
     fn may_match(patterns: &[&str], subject: &str, limit: usize) -> bool {
         let patterns: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
-        AnyCase::new(&patterns).expect("a small index").may_match(subject.as_bytes(), limit)
+        FirstMatch::new(&patterns).expect("a small index").may_match_some_case(subject.as_bytes(), limit)
     }
 
     /// Some spelling is enough, wherever the letters of the pattern stand; patterns from the limit on are not asked.

@@ -7,15 +7,8 @@ use super::TooManyLiterals;
 use super::requirement::{self, Need, Requirement};
 use super::trie::PrefixTrie;
 
-/// How the letters of literals and subjects compare.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Letters {
-    Exact,
-    /// In any case: literals are in small letters, and so must be the subjects.
-    Small,
-}
-
-/// An index over patterns by the literals that each of their matches has.
+/// An index over patterns by the literals that each of their matches has, in small letters: it serves for all spellings of
+/// a subject, too, and few patterns differ by the case of their literals alone.
 pub(super) struct Index {
     /// Patterns that any string may match, ascending.
     always: Vec<u32>,
@@ -29,13 +22,13 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub fn new(patterns: &[&[u8]], letters: Letters) -> Result<Index, TooManyLiterals> {
+    pub fn new(patterns: &[&[u8]]) -> Result<Index, TooManyLiterals> {
         let mut always = Vec::new();
         let mut prefixes = Vec::new();
         let mut literals = Vec::new();
         let mut owners = Vec::new();
         let mut not_for_longer = Vec::new();
-        let requirements: Vec<_> = patterns.iter().map(|pattern| spelled(requirement::of(pattern), letters)).collect();
+        let requirements: Vec<_> = patterns.iter().map(|pattern| requirement::of(pattern)).collect();
         let crowds = Crowds::count(&requirements);
         let chosen: Vec<_> = requirements.iter().map(|found| crowds.choose(found)).collect();
         for (index, (found, chosen)) in (0u32..).zip(requirements.into_iter().zip(chosen)) {
@@ -64,7 +57,8 @@ impl Index {
         })
     }
 
-    /// The patterns below `limit` that a subject may match, ascending, each once. O(length), and the candidates sorted.
+    /// The patterns below `limit` that may match some spelling of a subject, which is in small letters; ascending, each
+    /// once. O(length), and the candidates sorted.
     pub fn candidates<'i>(&'i self, subject: &[u8], limit: usize) -> impl Iterator<Item = usize> + 'i {
         let mut found = self.found(subject, limit).into_iter().peekable();
         let mut always = self.always.iter().copied().take_while(move |&index| (index as usize) < limit).peekable();
@@ -96,11 +90,6 @@ impl Index {
         found.dedup();
         found
     }
-}
-
-fn spelled(requirements: Vec<Requirement>, letters: Letters) -> Vec<Requirement> {
-    let small = |requirement: Requirement| Requirement { need: requirement.need.spelled(letters), ..requirement };
-    requirements.into_iter().map(small).collect()
 }
 
 /// How many patterns have a literal.

@@ -13,8 +13,8 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::pcre::{Outcome, Regex};
-pub use any_case::AnyCase;
-use index::{Index, Letters};
+use any_case::Spellings;
+use index::Index;
 
 /// Which pattern is the first that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,7 @@ impl std::error::Error for TooManyLiterals {}
 pub struct FirstMatch {
     patterns: Texts,
     compiled: Vec<OnceLock<Result<Regex, i32>>>,
+    spellings: Vec<OnceLock<Option<Box<Spellings>>>>,
     index: Index,
 }
 
@@ -62,7 +63,8 @@ impl FirstMatch {
         Ok(FirstMatch {
             patterns: Texts::new(patterns),
             compiled: patterns.iter().map(|_| OnceLock::new()).collect(),
-            index: Index::new(patterns, Letters::Exact)?,
+            spellings: patterns.iter().map(|_| OnceLock::new()).collect(),
+            index: Index::new(patterns)?,
         })
     }
 
@@ -70,7 +72,7 @@ impl FirstMatch {
     ///
     /// O(length) for the index, and PCRE2 for each candidate up to the answer.
     pub fn first(&self, subject: &[u8], limit: usize) -> First {
-        for index in self.index.candidates(subject, limit) {
+        for index in self.index.candidates(&subject.to_ascii_lowercase(), limit) {
             match self.ask(index, subject) {
                 Outcome::Yes => return First::Match(index),
                 Outcome::No => {}
@@ -78,6 +80,16 @@ impl FirstMatch {
             }
         }
         First::None
+    }
+
+    /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE2 does not give up on
+    /// one either.
+    pub fn may_match_some_case(&self, subject: &[u8], limit: usize) -> bool {
+        let subject = subject.to_ascii_lowercase();
+        self.index.candidates(&subject, limit).any(|index| {
+            let made = || Spellings::of(self.patterns.get(index)).map(Box::new);
+            self.spellings[index].get_or_init(made).as_ref().is_none_or(|spellings| spellings.may_match(&subject))
+        })
     }
 
     fn ask(&self, index: usize, subject: &[u8]) -> Outcome {

@@ -6,7 +6,6 @@ use regex_syntax::hir::literal::{ExtractKind, Extractor};
 use regex_syntax::hir::{Hir, HirKind, Look};
 
 use super::effort;
-use super::index::Letters;
 use crate::syntax::{self, Ast};
 
 /// The most literals that stand for one pattern; with more, the pattern is indexed by others or always tried.
@@ -21,7 +20,7 @@ const SELECTIVE_PREFIX: usize = 4;
 /// A literal of one byte, such as `/`, is in most strings: the pattern might as well be always tried.
 const SHORTEST_LITERAL: usize = 2;
 
-/// One of these must be there for a match.
+/// One of these must be there for a match, in small letters: they are looked for in the subject without its capitals.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Need {
     /// The subject starts with one of these.
@@ -34,21 +33,6 @@ impl Need {
     pub fn literals(&self) -> &[Vec<u8>] {
         match self {
             Need::Prefix(literals) | Need::Literal(literals) => literals,
-        }
-    }
-
-    /// The need of all case variants of the subjects, if these are in small letters.
-    pub fn spelled(self, letters: Letters) -> Need {
-        let small = |mut literals: Vec<Vec<u8>>| {
-            literals.iter_mut().for_each(|literal| literal.make_ascii_lowercase());
-            literals.sort_unstable();
-            literals.dedup();
-            literals
-        };
-        match (letters, self) {
-            (Letters::Exact, need) => need,
-            (Letters::Small, Need::Prefix(literals)) => Need::Prefix(small(literals)),
-            (Letters::Small, Need::Literal(literals)) => Need::Literal(small(literals)),
         }
     }
 }
@@ -111,7 +95,7 @@ fn later_literals(hir: &Hir) -> Vec<Vec<Vec<u8>>> {
     let mut inner = Vec::new();
     required(hir, &mut inner);
     let mut sets = vec![literals(hir, ExtractKind::Suffix)];
-    sets.extend(inner.into_iter().map(|literal| vec![literal.to_vec()]));
+    sets.extend(inner.into_iter().map(|literal| vec![literal.to_ascii_lowercase()]));
     sets.sort_by_key(|literals| Reverse(shortest(literals)));
     sets.truncate(MOST_SETS);
     sets
@@ -121,7 +105,10 @@ fn later_literals(hir: &Hir) -> Vec<Vec<Vec<u8>>> {
 fn literals(hir: &Hir, kind: ExtractKind) -> Vec<Vec<u8>> {
     let literals = Extractor::new().kind(kind).limit_total(MOST_LITERALS).extract(hir);
     let literals = literals.literals().unwrap_or_default();
-    literals.iter().map(|literal| literal.as_bytes().to_vec()).collect()
+    let mut literals: Vec<_> = literals.iter().map(|literal| literal.as_bytes().to_ascii_lowercase()).collect();
+    literals.sort_unstable();
+    literals.dedup();
+    literals
 }
 
 /// The length of the shortest literal; 0 if there is none.

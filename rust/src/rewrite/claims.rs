@@ -1,12 +1,11 @@
 //! Who answers which string, once every rule is judged by itself.
 
-use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::first_match::{AnyCase, First, FirstMatch};
+use crate::first_match::{First, FirstMatch};
 use crate::rewrite::candidate::Movable;
 use crate::rewrite::plan::{BadPattern, Candidate, Entry, Fate, MAX_TIERS, NONE, Plan};
 use crate::rewrite::program::{Rule, Run};
@@ -34,9 +33,6 @@ impl Claims {
         let patterns: Vec<&[u8]> = kept.iter().map(|rule| &*run.rules[*rule].pattern).collect();
         let first =
             FirstMatch::new(&patterns).map_err(|limit| BadPattern { rule: kept[0], message: limit.to_string() })?;
-        // Made only if there is a rule that answers every spelling.
-        let any_case = LazyCell::new(|| AnyCase::new(&patterns).ok());
-        let any_case = |string: &[u8], limit: usize| any_case.as_ref().is_none_or(|kept| kept.may_match(string, limit));
         let mut claims = Claims {
             entries: Vec::new(),
             keys: Vec::new(),
@@ -48,7 +44,7 @@ impl Claims {
         };
         let mut kept_before = 0;
         for (rule, candidate) in candidates.iter().enumerate() {
-            let before = Kept { rules: &kept[..kept_before], first: &first, any_case: &any_case };
+            let before = Kept { rules: &kept[..kept_before], first: &first };
             match candidate {
                 Ok(movable) => claims.add(rule, movable, &before),
                 Err(_) => kept_before += 1,
@@ -135,15 +131,14 @@ impl Claims {
 struct Kept<'k> {
     rules: &'k [usize],
     first: &'k FirstMatch,
-    /// Whether one of the first so many of them may match some spelling of a string.
-    any_case: &'k dyn Fn(&[u8], usize) -> bool,
 }
 
 impl Kept<'_> {
     /// The first of them that matches `string`; of its other spellings it is only told that none is matched.
     fn taker(&self, string: &[u8], any_case: bool) -> Result<Option<usize>, Reason> {
         if any_case {
-            return if (self.any_case)(string, self.rules.len()) { Err(Reason::CaseOverlap) } else { Ok(None) };
+            let overlaps = self.first.may_match_some_case(string, self.rules.len());
+            return if overlaps { Err(Reason::CaseOverlap) } else { Ok(None) };
         }
         match self.first.first(string, self.rules.len()) {
             First::None => Ok(None),
