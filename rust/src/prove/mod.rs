@@ -20,12 +20,14 @@
 //! - no variable of ours is nginx's or the configuration's ([`names`]).
 //!
 //! Rules that match every spelling of a string stand for more strings than can be listed: they are run on one URI
-//! that stands for all spellings not in S ([`script::Uri::any_case`]).
+//! that stands for all spellings not in S ([`effect::Uri::any_case`]).
 
 pub mod align;
+pub mod effect;
 pub mod enumerate;
 pub mod maps;
 pub mod names;
+pub mod node;
 pub mod residual;
 pub mod run;
 pub mod script;
@@ -36,8 +38,9 @@ pub mod work;
 use std::collections::HashSet;
 
 use crate::parallel;
-use crate::prove::align::{Known, Node};
+use crate::prove::align::Known;
 use crate::prove::names::Used;
+use crate::prove::node::Node;
 use crate::prove::tables::Include;
 use crate::syntax::Readings;
 
@@ -138,5 +141,5 @@ pub fn prove(pairs: &[Pair], others: &[&[u8]], maps: &[u8], facts: &Facts) -> Pr
 }
 
 fn read_all<'t>(texts: impl Iterator<Item = &'t [u8]>, what: &str) -> Proof<Vec<Vec<Node<'t>>>> {
-    texts.map(|text| align::parse(text, what)).collect()
+    texts.map(|text| node::parse(text, what)).collect()
 }

@@ -7,9 +7,9 @@ use regex_syntax::hir::{Hir, Look};
 use crate::first_match::effort;
 use crate::language::{self, Finite};
 use crate::pcre::{Outcome, Regex};
-use crate::rewrite::emit::quoted_length;
-use crate::rewrite::plan::{Level, Options};
+use crate::rewrite::options::{Level, Options};
 use crate::rewrite::program::Rule;
+use crate::rewrite::quote::quoted_length;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::target::{self, Action, Part, Target};
 use crate::syntax::{self, Literal, Readings};
@@ -40,6 +40,9 @@ pub struct Movable<'a> {
     pub any_case: bool,
     pub extra: Option<Box<Extra>>,
 }
+
+/// A rule judged by itself.
+pub type Candidate<'a> = Result<Movable<'a>, Reason>;
 
 /// What a rule matches. Literals, which most rules are, are not written out until they are asked for.
 pub enum Strings<'a> {

@@ -1,0 +1,371 @@
+"""The compiler against a real nginx: what is emitted is proved, and answers every request as the rules do.
+
+Random rule lists, awkward ones made by hand, whole configurations with servers, locations and includes, and the files
+of set A of the corpus (see `tests/test_corpus.py`), each run before and after. The seeds are fixed; two variables of
+the environment make the run longer:
+
+    NGINXOPT_SEEDS     how many random lists and configurations at each level (by default 16)
+    NGINXOPT_REQUESTS  how many requests at most for each of them (by default 900)
+
+    NGINXOPT_SEEDS=400 NGINXOPT_REQUESTS=3000 pytest -s tests/nginx/test_compiler.py
+
+asks about a million, and tells their number.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from nginxopt import nginx
+from nginxopt.config import Config, load, load_text
+from nginxopt.errors import InputError
+from nginxopt.http import Request
+from nginxopt.nginx import Instance
+from nginxopt.rewrite import Emission, Options, emit, plan, prove
+from nginxopt.rewrite.nginx import Level, differential
+from nginxopt.rewrite.requests import sample
+from nginxopt.rewrite.uris import percent_encode
+from tests import rulegen
+from tests.test_corpus import CORPUS, INDEX, is_plain, rows
+
+SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "16"))
+REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))
+SECONDS = 120.0
+LEVELS: tuple[Level, ...] = ("server", "location")
+
+
+@pytest.fixture(scope="module")
+def tally() -> Iterator[Counter[str]]:
+    """What was asked in all, told at the end (`pytest -s`)."""
+    counts: Counter[str] = Counter()
+    yield counts
+    print("\n" + ", ".join(f"{number:,} {name}" for name, number in sorted(counts.items())))
+
+
+def keys(emission: Emission) -> Iterator[bytes]:
+    """The keys of the maps, and URIs that the rules which stay match."""
+    for part in emission.plan.parts:
+        for run in part.runs:
+            yield from run.native.sample
+            yield from run.native.witnesses(50)
+
+
+def compiled(config: Config, options: Options | None = None) -> Emission:
+    """The emission for a configuration, proved."""
+    emission = emit(plan(config, options))
+    proof = prove(emission.plan, emission)
+    assert proof.holds, (proof.refutation, proof.counterexample)
+    assert bool(emission.changes) == bool(emission.plan.moved)
+    return emission
+
+
+def check(
+    binary: nginx.Binary,
+    text: bytes,
+    level: Level,
+    uris: Iterable[bytes],
+    tally: Counter[str],
+    *,
+    limit: int = REQUESTS,
+) -> Emission:
+    """Compile a fragment at a level, prove it, and ask nginx about it."""
+    emission = compiled(load_text(text, context=level))
+    found = differential(
+        before=text,
+        after=emission.after(emission.plan.config.main),
+        maps=emission.maps,
+        level=level,
+        keys=[*uris, *keys(emission)],
+        binary=binary,
+        limit=limit,
+        seconds=SECONDS,
+    )
+    assert [str(mismatch) for mismatch in found.mismatches] == []
+    assert found.warnings == ()
+    assert found.requests > 0
+    tally.update(
+        {
+            f"requests ({level})": found.requests,
+            "mismatches": found.mismatched,
+            "rules": emission.plan.rules,
+            "rules moved": emission.plan.moved,
+        }
+    )
+    return emission
+
+
+def spelled(seed: int, text: bytes) -> bytes:
+    """The same rules in another spelling of the file: CRLF, comments behind rules, or all on one line."""
+    if seed % 5 == 1:
+        return text.replace(b"\n", b"\r\n")
+    if seed % 5 == 2:
+        return text.replace(b";\n", b"; # no rule: rewrite ^/a$ /b last;\n")
+    if seed % 5 == 3 and b"#" not in text:
+        return text.replace(b"\n", b" ")
+    return text
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seed", range(1000, 1000 + SEEDS))
+def test_random_lists(binary: nginx.Binary, seed: int, level: Level, tally: Counter[str]) -> None:
+    """Random rules of every kind, in files of every spelling."""
+    rules = rulegen.generate(seed, random.Random(seed).choice([4, 12, 12, 30]))
+    check(binary, spelled(seed, rules.text), level, rules.uris, tally)
+
+
+AWKWARD: dict[str, bytes] = {
+    "captures read later": rb"""rewrite ^/(x|y)-(z)$ /cap last;
+rewrite ^/(one|two)$ /to/$1/$2 permanent;
+rewrite ^/plain$ /plain/$1 permanent;
+set $after "$1$2";""",
+    "case tiers": rb"""rewrite ^/About$ /1 permanent;
+rewrite ^/about$ /2 permanent;
+rewrite (?i)^/ABOUT$ /3 permanent;
+rewrite ^/aBOUT$ /4 permanent;
+rewrite (?i)^/other/?$ /5 redirect;
+rewrite ^/Other$ /6 redirect;""",
+    "more tiers than there are": b"".join(
+        b"rewrite ^/%s$ /%d permanent;\n" % (name, number)
+        for number, name in enumerate((b"case", b"Case", b"cAse", b"caSe", b"casE", b"CASE"))
+    ),
+    "shadowed in part": rb"""rewrite ^/(a|b)$ /first/$1 permanent;
+rewrite ^/(b|c)/?$ /second/$1 permanent;
+rewrite ^/[a-d]/?$ /third permanent;
+rewrite ^/d$ /dead permanent;""",
+    "kept before moved": rb"""rewrite ^/k /kept permanent;
+rewrite ^/k/a$ /dead permanent;
+rewrite ^/l/a$ /moved permanent;
+rewrite ^/l/(.*)$ /kept/$1 permanent;
+rewrite ^/l/b$ /dead permanent;""",
+    "break": rb"""rewrite ^/a$ /zz break;
+rewrite ^/b$ /a last;
+rewrite ^/c$ /b break;
+rewrite ^/d$ /index.html break;""",
+    "own arguments": rb"""rewrite ^/a$ /to?k=1 permanent;
+rewrite ^/b$ /to?k=2? permanent;
+rewrite ^/c$ /to? permanent;
+rewrite ^/d$ /to?k=$arg_v last;
+rewrite ^/e$ /to?k=1?l=2 last;
+rewrite ^/f$ /to?k=1?l=3 last;
+rewrite ^/g$ /to?$args last;""",
+    "the end": rb"""rewrite ^/a\z /very permanent;
+rewrite ^/a$ /end permanent;
+rewrite ^/b$ /end permanent;
+rewrite ^/b\z /dead permanent;
+rewrite ^/c\Z /end permanent;
+rewrite ^/d\n$ /newline permanent;
+rewrite ^/d$ /end permanent;""",
+    "bytes": 'rewrite ^/café$ /é permanent;\nrewrite "^/\xff\x01$" /ÿ permanent;\n'.encode()
+    + b'rewrite "^/a\\tb$" "/\\t" permanent;\nrewrite "^/\xff\xfe$" /\xfe permanent;\nrewrite ^/x\xe9$ /y last;',
+    "quotes": rb"""rewrite "^/\"q\"$" /1 permanent;
+rewrite '^/\'s$' /2 permanent;
+rewrite "^/b\\\\s$" /3 permanent;
+rewrite ^/c\\\\n$ '/4"' permanent;
+rewrite "^/{};#$" "/5{};#" permanent;
+rewrite "^/ blank $" "/6 blank" permanent;
+rewrite '^/\\\\"$' '/7\\' permanent;""",
+    "dollars": rb"""rewrite ^/a\$b$ /1 permanent;
+rewrite ^/a[$]c$ /2 permanent;
+rewrite (?i)^/d\$e$ /3 permanent;
+rewrite ^/f$ /4 permanent;""",
+    "long keys": b"rewrite ^/%s$ /1 permanent;\nrewrite ^/%s$ /2 permanent;\nrewrite ^/x%s$ /3 permanent;"
+    % (b"a" * 300, b"b" * 2000, b"c" * 500),
+    "special keys": rb"""rewrite ^default$ /1 permanent;
+rewrite ^~x$ /2 permanent;
+rewrite ^/a$ ~x last;
+rewrite ^/b$ default last;
+rewrite ^/c$ include last;
+rewrite ^include$ /3 permanent;
+rewrite "^\\\\x$" /4 permanent;
+rewrite ^/d$ '\\x' last;""",
+    "two classes": rb"""rewrite ^/a$ /1 permanent;
+rewrite ^/b$ /2 permanent;
+rewrite ^/c$ /a last;
+rewrite ^/d$ /b last;""",
+    "many classes and a loop": rb"""rewrite ^/a$ /b last;
+rewrite ^/b$ /c?k=1 last;
+rewrite ^/c$ /d? last;
+rewrite ^/d$ /e?k=2? last;
+rewrite ^/e$ /f last;
+rewrite ^/f$ /g redirect;
+rewrite ^/again$ /again/ last;
+rewrite ^/again/$ /again last;""",
+    "empty targets": rb"""rewrite ^/a$ $arg_v last;
+rewrite ^/c$ ? permanent;
+rewrite ^/d$ /? last;
+rewrite ^/e$ /?? last;
+rewrite ^/f$ $arg_v? permanent;
+rewrite ^(?:/g)?$ /empty permanent;""",
+    "variables that are not there": rb"""rewrite ^/a$ https://$my_site/a permanent;
+rewrite ^/(b|c)$ https://$my_site/$1 permanent;
+rewrite ^/d$ https://${my_site}x/d permanent;
+if ($my_mode) { rewrite ^/e$ /f redirect; }""",
+    "escapes": rb"""rewrite ^/a$ /%41%2f%3F permanent;
+rewrite ^/b$ /%41%2f%3F last;
+rewrite ^/(c%20d|e%66)$ /x/$1 permanent;
+rewrite "^/(g h|i)$" /y/$1 last;
+rewrite "^/(j k|l)$" /z?m=$1 last;""",
+    "other modules between": rb"""rewrite ^/a$ /1 permanent;
+expires 1h;
+rewrite ^/b$ /2 permanent; add_header X-Y z;
+rewrite ^/a$ /3 permanent;""",
+    "barriers": rb"""rewrite ^/a$ /b;
+rewrite ^/b$ /c permanent;
+set $x $uri;
+rewrite ^/d$ /a;
+rewrite ^/a$ /e permanent;
+if ($uri = /f) { break; }
+rewrite ^/f$ /g permanent;
+rewrite ^/h$ /i permanent;
+return 403;
+rewrite ^/j$ /k permanent;""",
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_lists(binary: nginx.Binary, name: str, level: Level, tally: Counter[str]) -> None:
+    """Lists that a compiler is likely to get wrong."""
+    uris = [b"/" + bytes(word) for word in re.findall(rb"\^/([^$\s]*)", AWKWARD[name])]
+    check(binary, AWKWARD[name], level, uris, tally)
+
+
+# PCRE2 gives up on these URIs, which takes it a while, and nginx answers 500: whether a rule matches or not.
+GIVES_UP = rb"""rewrite "^/(?:a?){25}b$" /1 permanent;
+rewrite ^/(?=(a+)+$|ab)ab$ /2 permanent;
+rewrite ^/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab$ /3 permanent;
+rewrite ^/(x+)+$ /4 permanent;
+rewrite ^/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-$ /5 permanent;
+rewrite ^/moved$ /6 permanent;"""
+GIVEN_UP = [b"/" + b"a" * 25 + b"bb", b"/" + b"a" * 40 + b"b!", b"/" + b"x" * 40 + b"!"]
+
+
+def test_patterns_that_give_up(binary: nginx.Binary) -> None:
+    """A rule that answers a URI with 500 without matching it still does, and a key behind it is not asked first."""
+    emission = compiled(load_text(GIVES_UP, context="server"))
+    assert emission.changes
+    show = b'location / { return 200 "$uri"; }'
+    uris = [*GIVEN_UP, *keys(emission)]
+    requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
+    with (
+        Instance(binary, servers=[GIVES_UP + show]) as one,
+        Instance(binary, servers=[emission.changes[0].after + show], http=emission.maps) as two,
+    ):
+        assert different(one, two, requests) == []
+        assert all(b" 500 " in answer for answer in answers(one, requests[: len(GIVEN_UP)]))
+
+
+def answers(side: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
+    """What a side says, without what differs between any two runs."""
+    with side.client(server) as client:
+        return [
+            re.sub(rb"\r\nDate: [^\r]*", b"", answer, count=1).replace(b"%d" % side.ports[server], b"<port>")
+            for answer in client.ask(requests)
+        ]
+
+
+def different(one: Instance, two: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
+    """The requests that two sides answer differently."""
+    both = zip(requests, answers(one, requests, server), answers(two, requests, server), strict=True)
+    return [request.data for request, was, is_now in both if was != is_now]
+
+
+class Whole:
+    """A random configuration of several servers, in files: what stands in each, and the URIs to ask.
+
+    The rules of `both.conf` are included in servers and in locations.
+    """
+
+    SERVERS = 2
+
+    def __init__(self, seed: int) -> None:
+        draw = random.Random(seed)
+        self.captures = draw.random() < 0.5
+        self.uris: list[bytes] = []
+        self.files = {f"s{number}.conf": self._server(draw) for number in range(self.SERVERS)}
+        self.files["both.conf"] = self._rules(draw, 4)
+        self.files["first.conf"] = b"".join(
+            [
+                draw.choice([b"", b"map_hash_bucket_size 64;\n"]),
+                draw.choice([b"", b"map_hash_max_size 512;\n"]),
+                b"map $uri $by_regex { ~^/(.)  $1; }\n",
+            ]
+        )
+        includes = b"".join(b"server { include %s; }\n" % name.encode() for name in self._servers())
+        self.files["nginx.conf"] = b"events {}\nhttp {\n    include first.conf;\n" + includes + b"}\n"
+
+    def run(self, binary: nginx.Binary, files: dict[str, bytes], http: bytes) -> Instance:
+        """The servers of `files`, with the http block that `nginx.conf` has."""
+        servers = [b"include %s;" % name.encode() for name in self._servers()]
+        return Instance(binary, servers=servers, http=http, files=files, log_level="emerg")
+
+    def _servers(self) -> list[str]:
+        return [name for name in self.files if name[0] == "s"]
+
+    def _rules(self, draw: random.Random, count: int) -> bytes:
+        rules = rulegen.generate(draw.randrange(10**6), count)
+        self.uris += rules.uris
+        return re.sub(rb"\$seen", b"$seen%d_" % draw.randrange(10**6), rules.text)
+
+    def _server(self, draw: random.Random) -> bytes:
+        state = b'return 200 "uri=[$uri] args=[$args] %s";' % (b"1=[$1]" if self.captures else b"")
+        lines = [self._rules(draw, 8), draw.choice([b"", b"include both.conf;"])]
+        lines += [b"rewrite ^/(r|rr)$ /x/$by_regex/$1 last;", b"rewrite ^/(s|ss)$ /x/$by_regex last;"]
+        for path in (b"/", b"/a", b"= /b", b"~ ^/(x)"):
+            lines.append(b"location %s {" % path)
+            lines.append(self._rules(draw, 4))
+            lines.append(draw.choice([b"", b"include both.conf;"]))
+            lines.append(b"location %sc { %s }" % (path, state) if path == b"/a" else b"")
+            lines += [b"error_page 404 /a;", state, b"}"]
+        self.uris += [b"/r", b"/rr", b"/s", b"/ss", b"/ac"]
+        return b"\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_whole_configurations(binary: nginx.Binary, seed: int, tmp_path: Path, tally: Counter[str]) -> None:
+    """All servers of a random configuration, with locations and shared includes, before and after."""
+    whole = Whole(seed)
+    for name, data in whole.files.items():
+        (tmp_path / name).write_bytes(data)
+    emission = compiled(load(tmp_path / "nginx.conf"))
+    if not emission.changes:
+        return
+    after = {
+        name: emission.after(emission.plan.config.file(tmp_path / name)) for name in whole.files if name != "nginx.conf"
+    }
+    after[Path(emission.maps_path or "").name] = emission.maps
+    http = re.search(rb"http \{(.*?)server ", emission.after(emission.plan.config.main), re.DOTALL)
+    assert http
+    requests = sample([*whole.uris, *keys(emission)], [b"/"], limit=REQUESTS, capturing=False).requests
+    before = whole.files | {"nginx.conf": b""}
+    with whole.run(binary, before, b"include first.conf;") as one, whole.run(binary, after, http[1]) as two:
+        for server in range(Whole.SERVERS):
+            assert different(one, two, requests, server) == []
+            tally["requests (whole)"] += len(requests)
+
+
+def fragments() -> Iterator[str]:
+    """The plain files of set A that hold rewrites and stand in a server."""
+    if INDEX.exists():
+        for row in rows():
+            if row["set"] == "A" and is_plain(row) and int(row["rewrites"] or 0) and row["context"] == "server":
+                yield row["file"]
+
+
+@pytest.mark.skipif(not INDEX.exists(), reason=f"no corpus at {CORPUS}: name its folder in NGINXOPT_CORPUS")
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("file", sorted(fragments()))
+def test_corpus_files(binary: nginx.Binary, file: str, level: Level, tally: Counter[str]) -> None:
+    """Fragments in use, before and after."""
+    text = (CORPUS / file).read_bytes()
+    try:
+        check(binary, text, level, [], tally)
+    except InputError as error:
+        pytest.skip(f"nginx does not take it: {error}")
