@@ -5,7 +5,7 @@
 #
 # All of it stays inside the repository: .venv/, build/ and rust/target/. Nothing is made twice.
 
-.PHONY: demo test lint rust-test python-test nginx clean
+.PHONY: demo test lint rust-test python-test packages clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
@@ -28,7 +28,7 @@ title = @printf '\n== %s\n' "$(1)"
 demo: $(VENV)/.built
 	@PATH="$(BIN):$$PATH" sh docs/demo.sh
 
-test: $(VENV)/.built $(VENV)/.tools nginx lint rust-test python-test
+test: $(VENV)/.built $(VENV)/.tools packages lint rust-test python-test
 
 lint: $(VENV)/.built $(VENV)/.tools
 	$(call need,cargo fmt --version,cargo fmt is missing: run `rustup component add rustfmt`.)
@@ -49,13 +49,13 @@ rust-test: $(VENV)/.built
 	@cargo test --quiet $(CRATE)
 
 # Without nginx its tests are skipped, and what only they run is no reason to fail.
-python-test: $(VENV)/.built $(VENV)/.tools nginx
+python-test: $(VENV)/.built $(VENV)/.tools packages
 	$(call title,pytest)
 	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null || echo --cov-fail-under=0); \
-	PATH="$(BIN):$$PATH" python -m pytest --quiet --cov $$floor </dev/null
+	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --dist loadfile --cov $$floor </dev/null
 
-nginx:
-	@sh .ci/install-nginx
+packages:
+	@sh .ci/install-packages
 
 # The virtual environment, empty.
 $(VENV)/.made:

@@ -1,10 +1,9 @@
-"""User-space instructions nginx executes for one request, counted by callgrind: the same number on any
-machine.
+"""User-space instructions nginx executes for one request, counted by callgrind: the same number on any machine.
 
-    python benchmarks/instructions.py                  no rules, N rewrites and their compiled form, N = 819
-    and 10000 python benchmarks/instructions.py --sizes 819
-    python benchmarks/instructions.py --details        the parts of the compiled form: guards, clearing of
-    captures
+    python -m benchmarks.instructions                  no rules, N rewrites and what they compile to, N = 819 and 10000
+    python -m benchmarks.instructions --sizes 819
+    python -m benchmarks.instructions --classes        compiled rules of one to four kinds of directives
+    python -m benchmarks.instructions --clearing       ways to clear captures
 
 Needs nginx and valgrind. The count of a request is the difference of two runs that differ in the number of
 requests, so the start of nginx is not in it.
@@ -13,14 +12,17 @@ requests, so the start of nginx is not in it.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.compiled import Parts, fragment, whole
+from benchmarks.mixes import FAR_MISS, literal, uri
 from nginxopt import nginx
 from nginxopt.errors import MissingError, NginxoptError
 from nginxopt.http import Request
@@ -29,8 +31,10 @@ FEW, MANY = 4, 36
 _START_SECONDS = 120.0
 _ANSWER_SECONDS = 120.0
 _LOCATION = b'location / { return 200 "ok"; }'
-_SIZING = b"map_hash_max_size 32768; map_hash_bucket_size 512;\n"
-FAR_MISS = b"/favicon.ico"
+
+# At most so many times the instructions of no rules; and so many times fewer than 10,000 rewrites on a near miss.
+MOST_ON_MISS, MOST_ON_HIT = 1.4, 2.3
+LEAST_GAIN, GAIN_SIZE = 1_000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,46 +84,47 @@ def _instance(binary: nginx.Binary, case: Case, counts: Path) -> nginx.Instance:
     )
 
 
-def uri(number: int) -> bytes:
-    """Return the URI of a rule: 34 bytes, as long as real ones are on average."""
-    return b"/section/archive/article-%05d.html" % number
+Form = Callable[[Iterable[bytes]], Parts]
+FORMS: dict[str, Form] = {"fragment": fragment, "whole": whole}
 
 
-def rewrites(count: int) -> bytes:
-    """Return `count` literal rules as they are found in the wild."""
-    rule = b"rewrite ^%s$ https://$http_host/new/%05d permanent;\n"
-    return b"".join(rule % (uri(number).replace(b".", rb"\."), number) for number in range(count))
+def targets(size: int) -> dict[str, bytes]:
+    """Return what is asked of `size` literal rules."""
+    return {"far miss": FAR_MISS, "near miss": uri(size), "hit first": uri(0), "hit last": uri(size - 1)}
 
 
-def compiled(count: int) -> tuple[bytes, bytes]:
-    """Return the exact form of `rewrites(count)`: the http part, and what stands in place of the rules."""
-    uris = [uri(number) for number in range(count)]
-    guard = exact_map(b"nxo_k", uris, uris)
-    targets = exact_map(b"nxo_t", uris, [b"/new/%05d" % number for number in range(count)])
-    rules = b"if ($nxo_k = $uri) { rewrite ^ https://$http_host$nxo_t permanent; }\n"
-    return _SIZING + guard + targets, rules
-
-
-def exact_map(variable: bytes, keys: Sequence[bytes], values: Sequence[bytes]) -> bytes:
-    """Return a volatile map of `$uri`; each key has its twin with a final newline, and a guard's value has
-    it too."""
-    entries = []
-    for key, value in zip(keys, values, strict=True):
-        twin = value + rb"\n" if key == value else value
-        entries.append(b'"%s" "%s"; "%s\\n" "%s";\n' % (key, value, key, twin))
-    return b"map $uri $%s { volatile;\n%s}\n" % (variable, b"".join(entries))
-
-
-def rule_cases(sizes: Sequence[int]) -> Iterator[Case]:
-    """Yield the cases of the cost table: no rules, and for each size the rules and their compiled form."""
+def rule_cases(sizes: Sequence[int], forms: Mapping[str, Form] = FORMS) -> Iterator[Case]:
+    """Yield the cases of the cost table: no rules, and for each size the rules and what they compile to."""
     yield Case("no rules", FAR_MISS)
     for size in sizes:
-        http, rules = compiled(size)
-        targets = (("far miss", FAR_MISS), ("near miss", uri(size)), ("hit last", uri(size - 1)))
-        for what, target in targets:
-            yield Case(f"{size} rewrites, {what}", target, b"", rewrites(size))
-        for what, target in (*targets, ("hit first", uri(0))):
-            yield Case(f"{size} compiled, {what}", target, http, rules)
+        for what, target in targets(size).items():
+            yield Case(f"{size} rewrites, {what}", target, b"", b"".join(literal(size)))
+        for name, form in forms.items():
+            parts = form(literal(size))
+            for what, target in targets(size).items():
+                yield Case(f"{size} compiled ({name}), {what}", target, parts.http, parts.server)
+
+
+_CLASSES = (b"/new/%d permanent", b"/new/%d redirect", b"/new/%d?a=%d permanent", b"/new/%d?a=%d redirect")
+
+
+def class_cases(size: int, forms: Mapping[str, Form] = FORMS) -> Iterator[Case]:
+    """Yield cases of compiled rules that need one to four directives, in equal parts."""
+    yield Case("no rules", FAR_MISS)
+    for count in range(1, len(_CLASSES) + 1):
+        for name, form in forms.items():
+            parts = form(_of_classes(count, size))
+            yield Case(f"{count} classes ({name}), far miss", FAR_MISS, parts.http, parts.server)
+            for number in range(count):
+                what = f"{count} classes ({name}), hit of class {number + 1}"
+                yield Case(what, uri(number), parts.http, parts.server)
+
+
+def _of_classes(count: int, size: int) -> Iterator[bytes]:
+    for number in range(size):
+        target = _CLASSES[number % count]
+        values = (number,) * target.count(b"%d")
+        yield b"rewrite ^%s$ %s;\n" % (uri(number).replace(b".", rb"\."), target % values)
 
 
 # Each fails on every URI, or on every URI from a client, and so clears the numbered captures.
@@ -137,70 +142,72 @@ CLEARING = (
 LONG_MISS = b"/" + b"x" * 59
 
 
-def detail_cases() -> Iterator[Case]:
-    """Yield the cases that decide between forms: ways to clear captures, and one guard a class against a
-    class id."""
-    yield Case("no rules", FAR_MISS)
-    for regex in CLEARING:
-        yield Case(f"rewrite {regex.decode()}", FAR_MISS, b"", b'rewrite "%s" /;' % regex)
-    yield Case("no rules, 60 bytes", LONG_MISS)
-    for regex in CLEARING:
-        yield Case(f"rewrite {regex.decode()}, 60 bytes", LONG_MISS, b"", b'rewrite "%s" /;' % regex)
-    for classes in (1, 2, 4):
-        for name, form in (("guards", guards), ("class id", class_id)):
-            http, rules = form(classes)
-            for what, target in (("far miss", FAR_MISS), ("hit last", uri(818))):
-                yield Case(f"{classes} classes as {name}, {what}", target, http, rules)
+def clearing_cases() -> Iterator[Case]:
+    """Yield the ways to clear captures, on a URI of usual length and on a long one."""
+    for length, target in (("", FAR_MISS), (", 60 bytes", LONG_MISS)):
+        yield Case(f"no rules{length}", target)
+        for regex in CLEARING:
+            yield Case(f"rewrite {regex.decode()}{length}", target, b"", b'rewrite "%s" /;' % regex)
 
 
-def guards(classes: int, count: int = 819) -> tuple[bytes, bytes]:
-    """Return maps and a block of its own for each class: a guard map and a target map over the keys of the
-    class."""
-    http, rules = _SIZING, b""
-    for number in range(classes):
-        uris = [uri(index) for index in range(count) if (index - count) % classes == number]
-        http += exact_map(b"nxo_k%d" % number, uris, uris)
-        http += exact_map(b"nxo_t%d" % number, uris, [b"/new" + key for key in uris])
-        rules += b"if ($nxo_k%d = $uri) { rewrite ^ https://$http_host$nxo_t%d permanent; }\n" % (
-            number,
-            number,
-        )
-    return http, rules
+def verdicts(costs: Mapping[str, int]) -> Iterator[tuple[str, float, bool]]:
+    """Yield each target: what it is about, the ratio that was measured, and whether it holds."""
+    none = costs["no rules"]
+    for name, cost in costs.items():
+        if "compiled" in name:
+            most = MOST_ON_HIT if "hit" in name else MOST_ON_MISS
+            yield f"{name}: at most {most} x no rules", cost / none, cost / none <= most
+    before = costs.get(f"{GAIN_SIZE} rewrites, near miss")
+    for form in FORMS:
+        after = costs.get(f"{GAIN_SIZE} compiled ({form}), near miss")
+        if before and after:
+            gain = before / after
+            yield (
+                f"{GAIN_SIZE} rewrites, near miss: at least {LEAST_GAIN:,} x compiled ({form})",
+                gain,
+                gain >= LEAST_GAIN,
+            )
 
 
-def class_id(classes: int, count: int = 819) -> tuple[bytes, bytes]:
-    """Return one guard over all keys that sets the class, and a block for each class without maps of its
-    own."""
-    uris = [uri(index) for index in range(count)]
-    http = _SIZING + exact_map(b"nxo_k", uris, uris)
-    http += exact_map(b"nxo_c", uris, [b"%d" % ((index - count) % classes + 1) for index in range(count)])
-    http += exact_map(b"nxo_t", uris, [b"/new" + key for key in uris])
-    rules = b'set $nxo_id ""; if ($nxo_k = $uri) { set $nxo_id $nxo_c; }\n'
-    for number in range(1, classes + 1):
-        rules += b"if ($nxo_id = %d) { rewrite ^ https://$http_host$nxo_t permanent; }\n" % number
-    return http, rules
-
-
-def main() -> int:
-    """Print a table of instructions a request, with ratios to no rules."""
-    parser = argparse.ArgumentParser(description="Count nginx's instructions a request with callgrind.")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a table of instructions a request, with ratios to no rules, and whether the targets hold; 1 if not."""
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.instructions", description="Count nginx's instructions a request with callgrind."
+    )
     parser.add_argument("--nginx", metavar="PATH", help="the nginx binary (default: the one on PATH)")
-    parser.add_argument("--sizes", default="819,10000", help="numbers of rules, with commas (default: %(default)s)")
-    parser.add_argument("--details", action="store_true", help="measure the parts of the compiled form instead")
-    options = parser.parse_args()
+    parser.add_argument("--sizes", default="819,10000", help="numbers of rules (default: %(default)s)")
+    parser.add_argument("--classes", action="store_true", help="compiled rules of one to four directives instead")
+    parser.add_argument("--clearing", action="store_true", help="ways to clear captures instead")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
     sizes = [int(size) for size in options.sizes.split(",")]
+    cases = class_cases(sizes[0]) if options.classes else clearing_cases() if options.clearing else rule_cases(sizes)
     try:
-        binary = nginx.find(options.nginx)
-        print(f"nginx {'.'.join(map(str, binary.version))}, instructions a request\n")
-        none = 0
-        for case in detail_cases() if options.details else rule_cases(sizes):
-            cost = per_request(binary, case)
-            none = none or cost
-            print(f"{case.name:<42} {cost:>12,} {cost / none:>10.2f} x {cost - none:>+12,}", flush=True)
+        costs = measure(nginx.find(options.nginx), cases, quiet=options.json)
     except NginxoptError as error:
         print(f"instructions: {error}", file=sys.stderr)
         return error.exit_code
-    return 0
+    found = list(verdicts(costs))
+    if options.json:
+        print(json.dumps(costs, indent=2))
+    else:
+        print(
+            "",
+            *(f"{'held' if holds else 'NOT HELD':<9}{ratio:>9,.2f}  {what}" for what, ratio, holds in found),
+            sep="\n",
+        )
+    return int(not all(holds for _, _, holds in found))
+
+
+def measure(binary: nginx.Binary, cases: Iterable[Case], *, quiet: bool) -> dict[str, int]:
+    """Return the instructions of each case by its name, and print them as they come."""
+    costs: dict[str, int] = {}
+    for case in cases:
+        cost = costs[case.name] = per_request(binary, case)
+        none = next(iter(costs.values()))
+        if not quiet:
+            print(f"{case.name:<42} {cost:>12,} {cost / none:>10.2f} x {cost - none:>+12,}", flush=True)
+    return costs
 
 
 if __name__ == "__main__":

@@ -50,14 +50,17 @@ def _hunks(old: bytes, edits: list[Edit]) -> Iterator[_Hunk]:
         starts.append(len(old))
     count = len(starts) - 1
     group: list[Edit] = []
-    start = end = 0
+    start = end = at = 0
+    fresh = True  # whether what becomes of the text up to `at` ends a line
     for edit in sorted(edits, key=lambda edit: (edit.span.start, len(edit.span) > 0)):
         first = min(bisect_right(starts, edit.span.start) - 1, count)
         last = max(bisect_left(starts, edit.span.end), first)
         if first == count and old and not old.endswith(b"\n"):
             first -= 1  # what is put behind a last line without an end belongs to it
-        ends_line = edit.text.endswith(b"\n") or (not edit.text and edit.span.start == starts[first])
-        if not ends_line and starts[last] == edit.span.end:
+        if at < edit.span.start:
+            fresh = old.endswith(b"\n", 0, edit.span.start)
+        fresh, at = edit.text.endswith(b"\n") if edit.text else fresh, edit.span.end
+        if not fresh and starts[last] == edit.span.end:
             last = min(last + 1, count)  # the next line is joined to what is before it
         if group and first > end:
             yield _hunk(old, starts, start, end, group)

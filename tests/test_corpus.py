@@ -47,9 +47,7 @@ def read(row: dict[str, str]) -> Config | InputError:
         return error
 
 
-def test_every_file_is_read_or_refused(
-    record_property: Callable[[str, object], None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_file_is_read_or_refused(record_property: Callable[[str, object], None]) -> None:
     """No file crashes; of the plain ones those are accepted that are whole; a refusal names its place."""
     found = [(row, read(row)) for row in rows()]
     refused = [(row, result) for row, result in found if isinstance(result, InputError)]
@@ -58,8 +56,6 @@ def test_every_file_is_read_or_refused(
     all_accepted = len(found) - len(refused)
     report = f"{len(found)} files read, {all_accepted} accepted; plain: {accepted} of {len(plain)}"
     record_property("corpus", report)
-    with capsys.disabled():
-        print(f"\ncorpus: {report}")
     assert len(found) >= 1219
     assert accepted >= PLAIN_FLOOR
     assert all(error.render().count("\n") >= 2 and error.span is not None for _, error in refused)

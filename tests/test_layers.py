@@ -28,6 +28,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("rewrite.proof", "rewrite.output", "rewrite.questions"),
     ("rewrite.summary", "rewrite.report"),
     ("", "rewrite"),
+    ("cli.stdout",),
     ("cli.rewrite_to_map",),
     ("cli",),
     ("__main__",),

@@ -232,7 +232,7 @@ def _tell(
     err = call.mode != "plan" or call.report == "-"
     color = False if os.environ.get("NO_COLOR") else None
     for number, line in enumerate(summary.lines(compiled, proof, verbose=call.verbose)):
-        click.secho(line, err=err, color=color, bold=number == 0)
+        click.secho(line, err=err, color=color, bold=number == 0 or None)
     if differentials:
         _tell_differentials(differentials, err=err)
     for note in notes or []:

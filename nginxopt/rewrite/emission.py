@@ -5,9 +5,9 @@ The lines of the maps come from the native core; all that stands around them fro
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -111,11 +111,11 @@ def _stem(plan: Plan) -> str:
     if plan.options.name is not None:
         stem = plan.options.name
     else:
-        digest = hashlib.blake2s(digest_size=3)
+        checksum = 0
         for part in plan.parts:
             if part.compiled:
-                digest.update(part.file.source.data)
-        stem = f"nxo_{digest.hexdigest()}"
+                checksum = zlib.crc32(part.file.source.data, checksum)
+        stem = f"nxo_{checksum & 0xFFFFFF:06x}"
     return _unused(stem, plan.config)
 
 
@@ -143,7 +143,7 @@ def _tier(names: _Names, index: int, tier: _native.Tier) -> dict[str, Any]:
             "name": names(kind, index),
             "says": _SAYS[kind],
             "default": tier["default"] + 1 if kind == "class" else None,
-            "lines": decode(text),
+            "lines": text,
         }
         for kind, text in present.items()
     ]
@@ -185,16 +185,26 @@ def _run_text(part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], 
 
 def _maps_text(plan: Plan, maps: list[dict[str, Any]], place: mapfile.Place) -> bytes:
     sentences = Readings.sentences()
-    pieces = _template("maps.conf.j2").generate(
+    text = _template("maps.conf.j2").render(
         moved=plan.moved,
         origin=plan.config.main.path if plan.config.main.path != "-" else "standard input",
         oldest=OLDEST,
         differences=[sentences[name] for name in plan.changed],
         max=place.max_size,
         bucket=place.bucket_size,
-        maps=maps,
+        maps=[{**found, "lines": f"{_HOLE}{number}{_HOLE}"} for number, found in enumerate(maps)],
     )
-    return b"".join(map(encode, pieces))
+    return _filled(text, [found["lines"] for found in maps])
+
+
+_HOLE = "\0"
+"""Stands before and after the number of a text that is put in later; no configuration has it."""
+
+
+def _filled(text: str, lines: Sequence[bytes]) -> bytes:
+    """Put `lines`, which may be hundreds of megabytes and are bytes already, into the holes of a rendered template."""
+    pieces = text.split(_HOLE)
+    return b"".join(lines[int(piece)] if number % 2 else encode(piece) for number, piece in enumerate(pieces))
 
 
 def _replace(file: File, run: Run, text: str) -> Iterator[Edit]:

@@ -11,8 +11,11 @@ use crate::hash;
 use crate::lexer;
 use crate::rewrite::emit::{self, Args, Map};
 use crate::rewrite::kept;
-use crate::rewrite::plan::{self, BadPattern, Fate, Level, Plan};
+use crate::rewrite::options::{Level, Options};
+use crate::rewrite::plan::{BadPattern, Fate, Plan};
+use crate::rewrite::planner::plan;
 use crate::rewrite::program;
+use crate::rewrite::quote;
 use crate::rewrite::reason::Reason;
 use crate::syntax::{self, Readings};
 
@@ -85,7 +88,7 @@ pub fn compile_rewrites(
     readings: PyReadings,
     bound: usize,
 ) -> PyResult<Program> {
-    let options = plan::Options { level: read_level(level)?, captures_matter, readings: readings.into(), bound };
+    let options = Options { level: read_level(level)?, captures_matter, readings: readings.into(), bound };
     let sections: Vec<Vec<Range<usize>>> =
         sections.into_iter().map(|section| section.into_iter().map(|(start, end)| start..end).collect()).collect();
     let (runs, barriers) = py.detach(|| compile(bytes, &sections, &options)).map_err(|failed| failed.into_py(py))?;
@@ -118,17 +121,13 @@ impl Failed {
 
 type Barriers = Vec<(usize, usize, &'static str)>;
 
-fn compile(
-    bytes: &[u8],
-    sections: &[Vec<Range<usize>>],
-    options: &plan::Options,
-) -> Result<(Vec<Run>, Barriers), Failed> {
+fn compile(bytes: &[u8], sections: &[Vec<Range<usize>>], options: &Options) -> Result<(Vec<Run>, Barriers), Failed> {
     let program = program::read(bytes, sections).map_err(Failed::Lexer)?;
     let barriers =
         program.barriers.iter().map(|barrier| (barrier.span.start, barrier.span.end, barrier.reason.code())).collect();
     let mut runs = Vec::new();
     for run in &program.runs {
-        let plan = plan::plan(run, options)
+        let plan = plan(run, options)
             .map_err(|BadPattern { rule, message }| Failed::Pattern(run.rules[rule].span.clone(), message))?;
         runs.push(Run::new(run, plan, &options.readings));
     }
@@ -310,7 +309,7 @@ impl PyBlock {
     fn new(block: &emit::Block) -> PyBlock {
         let escaped = |text: &[u8]| {
             let mut out = Vec::new();
-            emit::escape(text, &mut out);
+            quote::escape(text, &mut out);
             out
         };
         PyBlock {

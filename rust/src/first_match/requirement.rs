@@ -1,5 +1,7 @@
 //! What each match of a pattern has in it.
 
+use std::cmp::Reverse;
+
 use regex_syntax::hir::literal::{ExtractKind, Extractor};
 use regex_syntax::hir::{Hir, HirKind, Look};
 
@@ -9,6 +11,9 @@ use crate::syntax::{self, Ast};
 
 /// The most literals that stand for one pattern; with more, the pattern is indexed by others or always tried.
 const MOST_LITERALS: usize = 32;
+
+/// The most sets of literals to choose from for one pattern.
+const MOST_SETS: usize = 4;
 
 /// A prefix of this many bytes tells paths apart; shorter ones, such as `/`, give way to literals further back.
 const SELECTIVE_PREFIX: usize = 4;
@@ -85,27 +90,31 @@ impl Requirement {
 
 fn by_selectivity(hir: &Hir, ast: &Ast) -> Vec<Requirement> {
     let anchored = hir.properties().look_set_prefix().contains(Look::Start);
-    let (prefix, later) = (literals(hir, ExtractKind::Prefix), later_literals(hir));
-    let (prefix_length, later_length) = (shortest(&prefix), shortest(&later));
+    let prefix = literals(hir, ExtractKind::Prefix);
+    let prefix_length = shortest(&prefix);
     let prefix = Requirement {
         need: if anchored { Need::Prefix(prefix) } else { Need::Literal(prefix) },
         longest: effort::up_to_prefix(ast, anchored),
     };
-    let later = Requirement { need: Need::Literal(later), longest: effort::whole(ast, anchored) };
-    if (anchored && prefix_length >= SELECTIVE_PREFIX) || prefix_length >= later_length {
-        vec![prefix, later]
-    } else {
-        vec![later, prefix]
-    }
+    let longest = effort::whole(ast, anchored);
+    let later = later_literals(hir);
+    let later_length = later.first().map_or(0, |literals| shortest(literals));
+    let mut requirements: Vec<_> =
+        later.into_iter().map(|literals| Requirement { need: Need::Literal(literals), longest }).collect();
+    let prefix_first = (anchored && prefix_length >= SELECTIVE_PREFIX) || prefix_length >= later_length;
+    requirements.insert(if prefix_first { 0 } else { requirements.len().min(1) }, prefix);
+    requirements
 }
 
-/// Literals of which one is in each match, at its end or within.
-fn later_literals(hir: &Hir) -> Vec<Vec<u8>> {
-    let suffix = literals(hir, ExtractKind::Suffix);
-    match required(hir) {
-        Some(inner) if inner.len() > shortest(&suffix) => vec![inner.to_vec()],
-        _ => suffix,
-    }
+/// Sets of literals of which one is in each match, at its end or within; the set with the longest literals first.
+fn later_literals(hir: &Hir) -> Vec<Vec<Vec<u8>>> {
+    let mut inner = Vec::new();
+    required(hir, &mut inner);
+    let mut sets = vec![literals(hir, ExtractKind::Suffix)];
+    sets.extend(inner.into_iter().map(|literal| vec![literal.to_vec()]));
+    sets.sort_by_key(|literals| Reverse(shortest(literals)));
+    sets.truncate(MOST_SETS);
+    sets
 }
 
 /// Literals of which each match starts (or ends) with one; none if they are unknown or too many.
@@ -120,14 +129,14 @@ fn shortest(literals: &[Vec<u8>]) -> usize {
     literals.iter().map(Vec::len).min().unwrap_or(0)
 }
 
-/// The longest literal that no match can do without.
-fn required(hir: &Hir) -> Option<&[u8]> {
+/// The literals that no match can do without.
+fn required<'h>(hir: &'h Hir, found: &mut Vec<&'h [u8]>) {
     match hir.kind() {
-        HirKind::Literal(literal) => Some(&literal.0),
-        HirKind::Concat(parts) => parts.iter().filter_map(required).max_by_key(|literal| literal.len()),
-        HirKind::Capture(capture) => required(&capture.sub),
-        HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub),
-        _ => None,
+        HirKind::Literal(literal) => found.push(&literal.0),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| required(part, found)),
+        HirKind::Capture(capture) => required(&capture.sub, found),
+        HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub, found),
+        _ => {}
     }
 }
 

@@ -8,13 +8,13 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::hash::{self, Element, Sizes};
 use crate::lexer::{Event, Lexer, Word};
-use crate::prove::{Proof, Refutation, tables};
+use crate::prove::{Proof, Refutation};
 
 /// The maps by the name of their variable.
 pub struct Maps<'t> {
     by_name: HashMap<Cow<'t, [u8]>, Map<'t>>,
-    /// The sizes of the tables, where they are set with the maps.
-    sizes: tables::Set,
+    max: Option<usize>,
+    bucket: Option<usize>,
 }
 
 /// A key and what it stands for, with the hash of the key in small letters: a table that grows asks for it again.
@@ -64,7 +64,7 @@ pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
             }
         }
     }
-    Ok(Maps { by_name, sizes: (max, bucket) })
+    Ok(Maps { by_name, max, bucket })
 }
 
 /// `map $uri $name {`: the name.
@@ -154,9 +154,7 @@ impl<'t> Map<'t> {
             b"" => !value.is_empty() && !value.contains(&b'$'),
             _ => value == b"$uri" || gives_itself(key, value),
         };
-        self.fallback().is_empty()
-            && self.find(b"", hash_lowered(&self.hasher, b"")).is_some()
-            && self.rows().all(is_exact)
+        self.fallback().is_empty() && !self.get(b"").is_empty() && self.rows().all(is_exact)
     }
 }
 
@@ -171,21 +169,23 @@ impl<'t> Maps<'t> {
 
     /// Whether a size of the tables is set before them.
     pub fn set_sizes(&self) -> bool {
-        self.sizes != (None, None)
+        self.max.is_some() || self.bucket.is_some()
     }
 
-    /// Checks that nginx builds each table without a warning; `elsewhere` are the sizes that are not set with the maps.
-    pub fn check_sizes(&self, elsewhere: tables::Set) -> Proof<()> {
-        let one = |here: Option<usize>, there: Option<usize>| match (here, there) {
-            (Some(_), Some(_)) => Err(Refutation::new("a size of the map tables is set twice")),
-            (here, there) => {
-                here.or(there).ok_or_else(|| Refutation::new("the sizes of the map tables are not both set"))
-            }
-        };
-        if self.by_name.is_empty() {
-            return Ok(());
+    /// Whether nginx builds each table without a warning. `outside` are the sizes that the configuration sets elsewhere;
+    /// set twice, they are an error.
+    pub fn fit(&self, outside: (Option<usize>, Option<usize>)) -> Proof<()> {
+        if (self.max.is_some() && outside.0.is_some()) || (self.bucket.is_some() && outside.1.is_some()) {
+            return Err(Refutation::new("a size of the hash tables is set twice"));
         }
-        let sizes = Sizes { max: one(self.sizes.0, elsewhere.0)?, bucket: one(self.sizes.1, elsewhere.1)? };
+        match (self.max.or(outside.0), self.bucket.or(outside.1)) {
+            (Some(max), Some(bucket)) => self.check_sizes(Sizes { max, bucket }),
+            _ if self.by_name.is_empty() => Ok(()),
+            _ => Err(Refutation::new("the sizes of the hash tables are not set")),
+        }
+    }
+
+    fn check_sizes(&self, sizes: Sizes) -> Proof<()> {
         for (name, map) in &self.by_name {
             let elements: Vec<Element> = map.rows().map(|(key, _)| Element::new(key)).collect();
             let problem = match hash::simulate(&elements, sizes) {

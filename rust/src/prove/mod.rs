@@ -20,12 +20,14 @@
 //! - no variable of ours is nginx's or the configuration's ([`names`]).
 //!
 //! Rules that match every spelling of a string stand for more strings than can be listed: they are run on one URI
-//! that stands for all spellings not in S ([`script::Uri::any_case`]).
+//! that stands for all spellings not in S ([`effect::Uri::any_case`]).
 
 pub mod align;
+pub mod effect;
 pub mod enumerate;
 pub mod maps;
 pub mod names;
+pub mod node;
 pub mod residual;
 pub mod run;
 pub mod script;
@@ -36,8 +38,9 @@ pub mod work;
 use std::collections::HashSet;
 
 use crate::parallel;
-use crate::prove::align::{Known, Node};
+use crate::prove::align::Known;
 use crate::prove::names::Used;
+use crate::prove::node::Node;
 use crate::prove::tables::Include;
 use crate::syntax::Readings;
 
@@ -110,18 +113,19 @@ pub type Proof<T> = Result<T, Refutation>;
 
 /// Decides whether the files do afterwards, with `maps` in the http block, what they did before. `others` are the files
 /// of the configuration that are not changed.
-pub fn prove<'t>(pairs: &[Pair<'t>], others: &[&'t [u8]], maps: &[u8], facts: &Facts) -> Proof<Checked> {
-    // The maps are about as long as all files together, so that both halves of the reading take about as long.
+pub fn prove(pairs: &[Pair], others: &[&[u8]], maps: &[u8], facts: &Facts) -> Proof<Checked> {
     let read_files = || -> Proof<_> {
         let others = read_all(others.iter().copied(), "an unchanged file")?;
         let before = read_all(pairs.iter().map(|pair| pair.before), "the original")?;
-        Ok((others, before, read_all(pairs.iter().map(|pair| pair.after), "the emitted text")?))
+        let after = read_all(pairs.iter().map(|pair| pair.after), "the emitted text")?;
+        Ok((others, before, after))
     };
-    let (maps, read) = parallel::both(|| maps::read(maps), read_files);
-    let (maps, (others, before, after)) = (maps?, read?);
-    let sizes = tables::set(others.iter().chain(&after).map(Vec::as_slice))?;
-    maps.check_sizes(sizes)?;
+    // The maps are about as long as all files together, so that both halves of the reading take about as long.
+    let (maps, files) = parallel::both(|| maps::read(maps), read_files);
+    let (maps, (others, before, after)) = (maps?, files?);
     let used = Used::of(others.iter().chain(&before).map(Vec::as_slice));
+    let sizes = tables::set(others.iter().chain(&after).map(Vec::as_slice))?;
+    maps.fit(sizes)?;
     for name in maps.names() {
         names::is_free(name)?;
         used.leave(name)?;
@@ -137,5 +141,5 @@ pub fn prove<'t>(pairs: &[Pair<'t>], others: &[&'t [u8]], maps: &[u8], facts: &F
 }
 
 fn read_all<'t>(texts: impl Iterator<Item = &'t [u8]>, what: &str) -> Proof<Vec<Vec<Node<'t>>>> {
-    texts.map(|text| align::parse(text, what)).collect()
+    texts.map(|text| node::parse(text, what)).collect()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::prove::align::Node;
+use crate::prove::node::Node;
 use crate::prove::{Proof, Refutation};
 use crate::variables;
 

@@ -11,6 +11,7 @@ use crate::pcre::{Outcome, Regex};
 use crate::syntax::{self, Ast};
 
 /// The rules that stay, by their place among all rules.
+#[derive(Default)]
 pub struct Residual<'t> {
     rules: Vec<Kept<'t>>,
     /// By the bytes that a subject starts and ends with, in small letters. An end is looked for before a final newline,
@@ -37,39 +38,36 @@ impl<'t> Residual<'t> {
     /// `rules` in order, each with its place and pattern.
     pub fn new(rules: impl Iterator<Item = (usize, &'t [u8])>) -> Residual<'t> {
         let rules: Vec<Kept> = rules.map(|(place, pattern)| Kept::new(place, pattern)).collect();
-        let ends: Vec<Needs> = rules.iter().map(|rule| Needs::of(rule.pattern)).collect();
-        let mut crowds: HashMap<(bool, &[u8]), usize> = HashMap::new();
-        for ends in &ends {
-            *crowds.entry((true, &ends.start)).or_insert(0) += 1;
-            *crowds.entry((false, &ends.end)).or_insert(0) += 1;
+        let needs: Vec<Needs> = rules.iter().map(|rule| Needs::of(rule.pattern)).collect();
+        let mut crowds: HashMap<&Need, usize> = HashMap::new();
+        for need in needs.iter().flat_map(|needs| &needs.all) {
+            *crowds.entry(need).or_insert(0) += 1;
         }
-        let (mut starting, mut ending) = (Bytes::default(), Bytes::default());
-        let (mut parts, mut held_by) = (Vec::new(), Vec::new());
-        let (mut may_give_up, mut others) = (Vec::new(), Vec::new());
-        for (at, found) in (0u32..).zip(&ends) {
-            let by_end = found.longest > 0 && !found.end.is_empty();
-            let rarer_end = by_end && crowds[&(false, &*found.end)] < crowds[&(true, &*found.start)];
-            if by_end && (rarer_end || found.start.is_empty()) {
-                ending.add(&found.end, at);
-                may_give_up.push((found.longest, at));
-            } else if !found.start.is_empty() {
-                starting.add(&found.start, at);
-            } else if found.longest > 0 && !found.part.is_empty() {
-                parts.push(&found.part);
-                held_by.push(at);
-                may_give_up.push((found.longest, at));
-            } else {
-                others.push(at);
+        let mut residual = Residual { rules, ..Residual::default() };
+        let mut parts = Vec::new();
+        for (at, needs) in (0u32..).zip(&needs) {
+            let rarest = needs.all.iter().min_by_key(|need| crowds[need]);
+            match rarest {
+                Some(Need::Start(bytes)) => residual.starting.add(bytes, at),
+                Some(Need::End(bytes)) => residual.ending.add(bytes, at),
+                Some(Need::Part(bytes)) => {
+                    parts.push(bytes);
+                    residual.held_by.push(at);
+                }
+                None => residual.others.push(at),
+            }
+            if matches!(rarest, Some(Need::End(_) | Need::Part(_))) {
+                residual.may_give_up.push((needs.longest, at));
             }
         }
-        may_give_up.sort_unstable();
-        starting.finish();
-        ending.finish();
-        let holding = AhoCorasick::new(&parts).ok().filter(|_| !parts.is_empty());
-        if holding.is_none() {
-            others.append(&mut held_by);
+        residual.holding = AhoCorasick::new(&parts).ok().filter(|_| !parts.is_empty());
+        if residual.holding.is_none() {
+            residual.others.append(&mut residual.held_by);
         }
-        Residual { rules, starting, ending, holding, held_by, may_give_up, others }
+        residual.may_give_up.sort_unstable();
+        residual.starting.finish();
+        residual.ending.finish();
+        residual
     }
 
     pub fn is_empty(&self) -> bool {
@@ -158,14 +156,20 @@ impl Bytes {
     }
 }
 
-/// What every match starts with, ends with and holds, in small letters; empty where nothing is known.
+/// What every match of a pattern has, in small letters.
+#[derive(PartialEq, Eq, Hash)]
+enum Need {
+    Start(Vec<u8>),
+    End(Vec<u8>),
+    Part(Vec<u8>),
+}
+
+/// All that is known of a pattern.
 #[derive(Default)]
 struct Needs {
-    start: Vec<u8>,
-    end: Vec<u8>,
-    /// The longest piece of bytes in it.
-    part: Vec<u8>,
-    /// The longest subject without that end or part on which PCRE2 is sure to say No; 0 where none is.
+    all: Vec<Need>,
+    /// The longest subject without an end or part on which PCRE2 is sure to say No. Without a start it always is: no
+    /// match is tried any further.
     longest: usize,
 }
 
@@ -174,24 +178,37 @@ impl Needs {
         let Ok(syntax::Pattern { ast: Ast::Concat(parts), .. }) = syntax::parse(pattern) else {
             return Needs::default();
         };
-        let (start, rest) = match parts.as_slice() {
-            [Ast::Start, rest @ ..] => (bytes(rest.iter()), rest),
-            rest => (Vec::new(), rest),
-        };
-        let mut end = match rest {
-            [before @ .., Ast::Dollar | Ast::End] => bytes(before.iter().rev()),
-            _ => Vec::new(),
-        };
-        end.reverse();
         let longest = longest(&parts);
-        let part = (0..rest.len()).map(|from| bytes(rest[from..].iter())).max_by_key(Vec::len).unwrap_or_default();
-        Needs { start, end, part, longest }
+        let mut all = Vec::new();
+        let mut runs: Vec<&[Ast]> = parts.split(|part| !matches!(part, Ast::Byte(_))).collect();
+        if let [Ast::Start, ..] = parts.as_slice() {
+            all.push(Need::Start(bytes(runs[1]))); // before `^` is an empty run
+            runs.drain(..2);
+        }
+        if longest > 0 {
+            if let [.., Ast::Dollar | Ast::End] = parts.as_slice() {
+                let before = runs.len().checked_sub(2);
+                all.extend(before.map(|at| Need::End(bytes(runs.remove(at)))));
+            }
+            all.extend(runs.into_iter().map(|run| Need::Part(bytes(run))));
+        }
+        all.retain(|need| !need.bytes().is_empty());
+        Needs { all, longest }
     }
 }
 
-fn bytes<'a>(parts: impl Iterator<Item = &'a Ast>) -> Vec<u8> {
-    let byte = |part: &Ast| if let Ast::Byte(byte) = part { Some(byte.to_ascii_lowercase()) } else { None };
-    parts.map_while(byte).collect()
+impl Need {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Need::Start(bytes) | Need::End(bytes) | Need::Part(bytes) => bytes,
+        }
+    }
+}
+
+fn bytes(run: &[Ast]) -> Vec<u8> {
+    run.iter()
+        .filter_map(|part| if let Ast::Byte(byte) = part { Some(byte.to_ascii_lowercase()) } else { None })
+        .collect()
 }
 
 /// A tenth of PCRE2's match limit.

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 
 use crate::parallel;
 use crate::pcre::{Outcome, Regex};
-use crate::prove::align::Node;
+use crate::prove::effect::{End, Rewrite, Uri};
 use crate::prove::enumerate::{self, Letters, Subjects};
 use crate::prove::maps::Maps;
+use crate::prove::node::Node;
 use crate::prove::residual::Residual;
-use crate::prove::script::{End, Result as Ran, Rewrite, Script, Uri};
+use crate::prove::script::{Result as Ran, Script};
 use crate::prove::strings::{NOBODY, Owners};
 use crate::prove::{Checked, Proof, Refutation, work};
 use crate::syntax::{self, Ast, Readings};

@@ -3,7 +3,7 @@
 //! nginx fixes `map_hash_max_size` and `map_hash_bucket_size` at the first map it reads; set twice, or behind a map, they
 //! are an error (`ngx_http_map_block`, `ngx_conf_set_num_slot`).
 
-use crate::prove::align::Node;
+use crate::prove::node::Node;
 use crate::prove::{Proof, Refutation};
 
 /// `map_hash_max_size` and `map_hash_bucket_size`, where they are set.

@@ -7,9 +7,9 @@ use regex_syntax::hir::{Hir, Look};
 use crate::first_match::effort;
 use crate::language::{self, Finite};
 use crate::pcre::{Outcome, Regex};
-use crate::rewrite::emit::quoted_length;
-use crate::rewrite::plan::{Level, Options};
+use crate::rewrite::options::{Level, Options};
 use crate::rewrite::program::Rule;
+use crate::rewrite::quote::quoted_length;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::target::{self, Action, Part, Target};
 use crate::syntax::{self, Literal, Readings};
@@ -40,6 +40,9 @@ pub struct Movable<'a> {
     pub any_case: bool,
     pub extra: Option<Box<Extra>>,
 }
+
+/// A rule judged by itself.
+pub type Candidate<'a> = Result<Movable<'a>, Reason>;
 
 /// What a rule matches. Literals, which most rules are, are not written out until they are asked for.
 pub enum Strings<'a> {
@@ -90,7 +93,7 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
         return Ok(Err(Reason::EmptyUri));
     }
     let mut extra = Extra { sets_captures: options.captures_matter && captures, ..Extra::default() };
-    if target.parts().any(|part| matches!(part, Part::Capture(_))) {
+    if repeats_capture(&target) {
         if target.parts().any(|part| matches!(part, Part::Variable(name) if !variables::keeps_captures(name))) {
             return Ok(Err(Reason::CaptureVariable));
         }
@@ -150,9 +153,6 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<S
     if pattern.named {
         return Ok(Err(Reason::NamedCapture));
     }
-    if !effort::always_ends(&pattern.ast) {
-        return Ok(Err(Reason::Backtracking));
-    }
     let translation = pattern.translate();
     let exact = translation.exact && !has_word_boundary(&translation.hir);
     let (mut strings, any_case) = match language::finite(&translation.hir, bound) {
@@ -160,6 +160,9 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<S
         Finite::Infinite => return Ok(Err(why_infinite(&translation.hir))),
         Finite::TooMany => return Ok(Err(why_too_many(&translation.hir, written))),
     };
+    if !effort::always_ends(&pattern.ast) {
+        return Ok(Err(Reason::Backtracking));
+    }
     if any_case && !exact {
         return Ok(Err(Reason::Pattern)); // one spelling has to speak for all
     }
@@ -170,6 +173,10 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<S
         strings.retain(|string| regex.is_match(string) == Outcome::Yes);
     }
     Ok(Ok(Subjects { strings: Strings::Listed(strings), any_case, captures: pattern.captures > 0 }))
+}
+
+fn repeats_capture(target: &Target) -> bool {
+    target.parts().any(|part| matches!(part, Part::Capture(_)))
 }
 
 fn compile(pattern: &[u8]) -> Result<Regex, String> {

@@ -7,8 +7,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::first_match::{AnyCase, First, FirstMatch};
-use crate::rewrite::candidate::Movable;
-use crate::rewrite::plan::{BadPattern, Candidate, Entry, Fate, MAX_TIERS, NONE, Plan};
+use crate::rewrite::candidate::{Candidate, Movable};
+use crate::rewrite::plan::{BadPattern, Entry, Fate, MAX_TIERS, NONE, Plan};
 use crate::rewrite::program::{Rule, Run};
 use crate::rewrite::reason::Reason;
 

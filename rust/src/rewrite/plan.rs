@@ -1,40 +1,9 @@
-//! Which rules of a run a map can answer, and which stay.
-//!
-//! A rule is *moved* when the strings it matches are few enough to list; each string becomes a key, owned by the first
-//! rule that matches it. A string that an earlier kept rule matches is left out of the map: the kept rule answers it.
-//! Rules that differ by letter case alone go to different *tiers* of maps, because nginx folds the case of map keys.
+//! The division of a run: what becomes of each rule, and the keys of the maps.
 
 use std::collections::HashMap;
 
-use crate::parallel;
-use crate::rewrite::candidate::{self, Extra, Movable};
-use crate::rewrite::claims::Claims;
-use crate::rewrite::program::Run;
+use crate::rewrite::candidate::Extra;
 use crate::rewrite::reason::Reason;
-use crate::syntax::Readings;
-
-/// A rule judged by itself.
-pub type Candidate<'a> = Result<Movable<'a>, Reason>;
-
-/// Where a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    Server,
-    Location,
-    /// Not known: only what is right at both levels is done.
-    Either,
-}
-
-/// What the planner is told about a run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub level: Level,
-    /// Whether `$1` to `$9` may be read after the run: what it leaves in them is then kept as it was.
-    pub captures_matter: bool,
-    pub readings: Readings,
-    /// How many strings a rule may match to be moved.
-    pub bound: usize,
-}
 
 /// How many rules may differ by case alone: each tier costs every request another look-up.
 pub const MAX_TIERS: usize = 4;
@@ -101,26 +70,4 @@ pub struct BadPattern {
     /// The rule's place in its run.
     pub rule: usize,
     pub message: String,
-}
-
-/// Divides a run. Linear in the rules but for PCRE2 on strings that kept rules may match.
-pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
-    let judge = |index: usize| {
-        candidate::judge(&run.rules[index], options).map_err(|message| BadPattern { rule: index, message })
-    };
-    let parts = parallel::ranges(run.rules.len(), |places| places.map(judge).collect::<Result<Vec<_>, _>>());
-    let mut candidates: Vec<Candidate> = Vec::with_capacity(run.rules.len());
-    for part in parts {
-        candidates.extend(part?);
-    }
-    // A rule that an earlier kept rule gets in the way of is kept itself, and everything is asked again.
-    loop {
-        let claims = Claims::make(run, &candidates)?;
-        if claims.demoted.is_empty() {
-            return Ok(claims.into_plan(run, candidates));
-        }
-        for (rule, reason) in claims.demoted {
-            candidates[rule] = Err(reason);
-        }
-    }
 }

@@ -1,0 +1,59 @@
+"""Runs a command and returns what it took by the operating system's own account."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from statistics import median
+
+MEGABYTE = 1_000_000
+_MAXRSS_UNIT = 1024  # getrusage(2) on Linux
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a process took, its own children included: seconds, seconds and bytes."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def run(command: Sequence[str], cwd: Path) -> Usage:
+    """Run a command to its end and return its usage; `ChildError` with its last words if it fails.
+
+    The kernel hands the peak of the parent's memory on to a child (`exec_mmap` in fs/exec.c), so whoever measures
+    must stay smaller than what is measured.
+    """
+    with tempfile.TemporaryFile() as log:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if status:
+            log.seek(0)
+            said = log.read().decode(errors="replace")[-2000:]
+            raise ChildError(f"{' '.join(command[:4])} ended with {process.returncode}: {said}")
+    return Usage(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _MAXRSS_UNIT)
+
+
+class ChildError(Exception):
+    """A command that is measured failed."""
+
+
+def medians(contenders: Mapping[str, Callable[[], Usage]], rounds: int) -> dict[str, Usage]:
+    """Return the medians of each contender over `rounds`, in each of which all run one after the other.
+
+    So what else the machine does meets all of them.
+    """
+    taken: dict[str, list[Usage]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, measure in contenders.items():
+            taken[name].append(measure())
+    return {name: Usage(*map(median, zip(*map(astuple, usages), strict=True))) for name, usages in taken.items()}

@@ -1,0 +1,299 @@
+//! One `rewrite` as nginx runs it: whether it matches a URI, and all that it does with it
+//! (`ngx_http_script_regex_start_code`, `ngx_http_script_regex_end_code`).
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use crate::pcre::{Outcome, Regex};
+use crate::prove::maps::Maps;
+use crate::syntax;
+use crate::variables;
+
+/// How a rule ends the script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Redirect(u16),
+    Last,
+    Break,
+}
+
+impl End {
+    /// The end that a replacement and a flag bring about; `None` for a rule that does not end the script, or does so
+    /// in a way of its own.
+    pub fn of(replacement: &[u8], flag: Option<&[u8]>) -> Option<End> {
+        let redirects = replacement.starts_with(b"http://")
+            || replacement.starts_with(b"https://")
+            || replacement.starts_with(b"$scheme");
+        match flag {
+            Some(b"permanent") => Some(End::Redirect(301)),
+            Some(b"redirect") => Some(End::Redirect(302)),
+            None | Some(b"last") if redirects => Some(End::Redirect(302)),
+            Some(b"last") => Some(End::Last),
+            Some(b"break") if !redirects => Some(End::Break),
+            _ => None,
+        }
+    }
+}
+
+/// A URI the program is run on.
+#[derive(Clone, Copy, Debug)]
+pub struct Uri<'u> {
+    pub text: &'u [u8],
+    /// It stands for all spellings of its letters that no exact key has.
+    pub any_case: bool,
+}
+
+/// A piece of a target, as it will be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    Text(Vec<u8>),
+    Variable(Vec<u8>),
+    /// A captured text that nginx escapes in some requests and not in others.
+    Escapable(Vec<u8>),
+    /// A group of a pattern run on a URI that stands for many.
+    Spelled(u8),
+}
+
+/// What `$1` to `$9` hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Captures {
+    /// The texts of the groups, empty ones at the end left out.
+    Texts(Vec<Vec<u8>>),
+    /// The groups of this pattern on a URI that stands for many.
+    Of(Vec<u8>),
+}
+
+/// All that a rule that fires does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect {
+    pub end: End,
+    pub path: Vec<Piece>,
+    pub args: Option<Vec<Piece>>,
+    pub appends_args: bool,
+    pub captures: Captures,
+}
+
+/// What is known of a `rewrite` before it runs.
+pub struct Rewrite<'t> {
+    pub pattern: Cow<'t, [u8]>,
+    pub groups: u32,
+    end: End,
+    path: Vec<Part<'t>>,
+    args: Option<Vec<Part<'t>>>,
+    appends_args: bool,
+    regex: OnceLock<Option<Regex>>,
+}
+
+enum Part<'t> {
+    Text(&'t [u8]),
+    Variable(&'t [u8]),
+    Capture(u8),
+}
+
+impl Part<'_> {
+    /// A variable may be a map with a regex, which sets `$1` to `$9` before the target's own are written.
+    fn may_set_captures(&self) -> bool {
+        matches!(self, Part::Variable(name) if !variables::keeps_captures(name))
+    }
+}
+
+/// Whether a pattern matches a URI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matches {
+    Yes,
+    No,
+    /// It depends on the spelling, or PCRE2 gave up.
+    Unknown,
+}
+
+impl<'t> Rewrite<'t> {
+    /// Reads a replacement the way `ngx_http_script_compile` walks over it.
+    pub fn read(pattern: Cow<'t, [u8]>, replacement: &'t [u8], flag: Option<&[u8]>) -> Option<Rewrite<'t>> {
+        let end = End::of(replacement, flag)?;
+        let has_groups = pattern.contains(&b'(');
+        let groups = if has_groups { syntax::parse(&pattern).ok()?.captures } else { 0 };
+        let (text, appends_args) = match replacement {
+            [text @ .., b'?'] => (text, false),
+            text => (text, true),
+        };
+        let (mut parts, mut path) = (Vec::new(), None);
+        let (mut at, mut start) = (0, 0);
+        while at < text.len() {
+            let part = match text[at] {
+                b'?' if path.is_none() => None,
+                b'$' => Some(variable(&text[at..])?),
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            };
+            if start < at {
+                parts.push(Part::Text(&text[start..at]));
+            }
+            match part {
+                None => {
+                    path = Some(std::mem::take(&mut parts));
+                    at += 1;
+                }
+                Some((part, length)) => {
+                    parts.push(part);
+                    at += length;
+                }
+            }
+            start = at;
+        }
+        if start < text.len() {
+            parts.push(Part::Text(&text[start..]));
+        }
+        let (path, args) = match path {
+            Some(path) => (path, Some(parts)),
+            None => (parts, None),
+        };
+        Some(Rewrite { pattern, groups, end, path, args, appends_args, regex: OnceLock::new() })
+    }
+
+    /// Whether the rule matches; for a URI that stands for many, `own` says that it is known to match all of them.
+    pub fn matches(&self, uri: Uri, own: &dyn Fn(&[u8]) -> bool) -> Matches {
+        if &*self.pattern == b"^" {
+            return Matches::Yes;
+        }
+        if uri.any_case {
+            return if own(&self.pattern) { Matches::Yes } else { matches_some_case(&self.pattern, uri.text) };
+        }
+        match self.regex().map(|regex| regex.is_match(uri.text)) {
+            Some(Outcome::Yes) => Matches::Yes,
+            Some(Outcome::No) => Matches::No,
+            Some(Outcome::Error(_)) | None => Matches::Unknown,
+        }
+    }
+
+    fn regex(&self) -> Option<&Regex> {
+        self.regex.get_or_init(|| Regex::new(&self.pattern).ok()).as_ref()
+    }
+
+    /// What the rule does with a URI that it matches. Without `keep_captures` nobody reads the captures afterwards.
+    pub fn effect(&self, uri: Uri, maps: Option<&Maps>, keep_captures: bool) -> Option<Effect> {
+        let repeats = self.parts().any(|part| matches!(part, Part::Capture(_)));
+        if repeats && self.parts().any(Part::may_set_captures) {
+            return None;
+        }
+        let captures = match (self.groups > 0 && (keep_captures || repeats), uri.any_case) {
+            (false, _) => Captures::Texts(Vec::new()),
+            (true, true) => Captures::Of(self.pattern.to_vec()),
+            (true, false) => Captures::Texts(self.groups_of(uri.text)?),
+        };
+        let redirects = matches!(self.end, End::Redirect(_));
+        let write = |parts: &[Part], escapes| written(parts, &captures, escapes, maps, uri.text);
+        let path = write(&self.path, redirects)?;
+        let args = match &self.args {
+            Some(args) => Some(write(args, true)?),
+            None => None,
+        };
+        let captures = if keep_captures { captures } else { Captures::Texts(Vec::new()) };
+        Some(Effect { end: self.end, path, args, appends_args: self.appends_args, captures })
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Part<'t>> {
+        self.path.iter().chain(self.args.iter().flatten())
+    }
+
+    fn groups_of(&self, uri: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let ranges = self.regex()?.captures(uri).ok()??;
+        let text = |range: Option<std::ops::Range<usize>>| range.map_or_else(Vec::new, |range| uri[range].to_vec());
+        let mut texts: Vec<Vec<u8>> = ranges.into_iter().skip(1).map(text).collect();
+        while texts.last().is_some_and(Vec::is_empty) {
+            texts.pop();
+        }
+        Some(texts)
+    }
+}
+
+/// A variable at a `$`, with the bytes it takes.
+fn variable(text: &[u8]) -> Option<(Part<'_>, usize)> {
+    let name = |from: usize| {
+        let rest = &text[from..];
+        &rest[..rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(rest.len())]
+    };
+    match text.get(1)? {
+        digit @ b'1'..=b'9' => Some((Part::Capture(digit - b'0'), 2)),
+        b'{' => {
+            let name = name(2);
+            (!name.is_empty() && text.get(2 + name.len()) == Some(&b'}'))
+                .then_some((Part::Variable(name), name.len() + 3))
+        }
+        _ => {
+            let name = name(1);
+            (!name.is_empty()).then_some((Part::Variable(name), name.len() + 1))
+        }
+    }
+}
+
+/// The pieces of a target; variables of `maps` are looked up.
+fn written(parts: &[Part], captures: &Captures, escapes: bool, maps: Option<&Maps>, uri: &[u8]) -> Option<Vec<Piece>> {
+    let mut out = Vec::with_capacity(1);
+    for part in parts {
+        match part {
+            Part::Text(text) => push_text(&mut out, text),
+            Part::Capture(digit) => match captures {
+                Captures::Of(_) => out.push(Piece::Spelled(*digit)),
+                Captures::Texts(texts) => {
+                    let text = texts.get(usize::from(*digit) - 1).map_or(&[][..], Vec::as_slice);
+                    if escapes && !text.iter().all(|byte| is_plain(*byte)) {
+                        out.push(Piece::Escapable(text.to_vec()));
+                    } else {
+                        push_text(&mut out, text);
+                    }
+                }
+            },
+            Part::Variable(name) => match maps.and_then(|maps| maps.get(name)) {
+                None => out.push(Piece::Variable(name.to_vec())),
+                Some(map) => push_value(&mut out, map.get(uri))?,
+            },
+        }
+    }
+    Some(out)
+}
+
+fn push_text(out: &mut Vec<Piece>, text: &[u8]) {
+    match out.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Piece::Text(last)) => last.extend_from_slice(text),
+        _ => out.push(Piece::Text(text.to_vec())),
+    }
+}
+
+/// The value of a map: text and variables, and no captures, which a map would take from who knows where.
+fn push_value(out: &mut Vec<Piece>, value: &[u8]) -> Option<()> {
+    let mut rest = value;
+    while let Some(at) = memchr::memchr(b'$', rest) {
+        push_text(out, &rest[..at]);
+        match variable(&rest[at..])? {
+            (Part::Variable(name), length) => {
+                out.push(Piece::Variable(name.to_vec()));
+                rest = &rest[at + length..];
+            }
+            _ => return None,
+        }
+    }
+    push_text(out, rest);
+    Some(())
+}
+
+/// Bytes that `NGX_ESCAPE_ARGS` leaves alone in every version of nginx.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' | b',' | b':' | b'=' | b'@'
+        | b'!' | b'*' | b'(' | b')' | b'\'')
+}
+
+/// Whether a pattern matches any spelling of `text`: never a false `No`.
+pub fn matches_some_case(pattern: &[u8], text: &[u8]) -> Matches {
+    let Ok(pattern) = syntax::parse(pattern) else {
+        return Matches::Unknown;
+    };
+    let folded = pattern.translate_folded().hir;
+    let config = regex_automata::meta::Config::new().utf8_empty(false);
+    match regex_automata::meta::Regex::builder().configure(config).build_from_hir(&folded) {
+        Ok(regex) if !regex.is_match(text) => Matches::No,
+        _ => Matches::Unknown,
+    }
+}

@@ -1,0 +1,65 @@
+//! A text as statements: what both sides of the proof are read into.
+
+use std::borrow::Cow;
+
+use crate::lexer::{Event, Lexer, Word};
+use crate::prove::effect::End;
+use crate::prove::{Proof, Refutation};
+
+/// One statement.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Node<'t> {
+    pub(super) words: Box<[Cow<'t, [u8]>]>,
+    pub block: Option<Vec<Node<'t>>>,
+}
+
+impl<'t> Node<'t> {
+    fn new(words: Vec<Word<'t>>) -> Node<'t> {
+        Node { words: words.into_iter().map(|word| word.value).collect(), block: None }
+    }
+
+    pub fn words(&self) -> Vec<&[u8]> {
+        self.words.iter().map(|word| &**word).collect()
+    }
+
+    pub fn word(&self, at: usize) -> &[u8] {
+        self.words.get(at).map_or(&[], |word| word)
+    }
+
+    /// The variable and the value of a `set`.
+    pub fn sets(&self) -> Option<(&[u8], &[u8])> {
+        let is_set = self.block.is_none() && self.words.len() == 3 && self.word(0) == b"set";
+        is_set.then(|| self.word(1).strip_prefix(b"$").map(|name| (name, self.word(2))))?
+    }
+
+    pub fn flag(&self) -> Option<&[u8]> {
+        self.words.get(3).map(|word| &**word)
+    }
+
+    /// Whether this is a rule that ends the script when it matches.
+    pub fn is_rule(&self) -> bool {
+        self.block.is_none()
+            && self.word(0) == b"rewrite"
+            && matches!(self.words.len(), 3 | 4)
+            && End::of(self.word(2), self.flag()).is_some()
+    }
+}
+
+/// Reads a text into statements.
+pub fn parse<'t>(text: &'t [u8], what: &str) -> Proof<Vec<Node<'t>>> {
+    let mut open: Vec<(Node, Vec<Node>)> = Vec::new();
+    let mut current = Vec::new();
+    for event in Lexer::new(text) {
+        match event.map_err(|error| Refutation::new(format!("{what} does not parse: {error}")))? {
+            Event::Comment { .. } => {}
+            Event::Statement { words, .. } => current.push(Node::new(words)),
+            Event::Open { words, .. } => open.push((Node::new(words), std::mem::take(&mut current))),
+            Event::Close { .. } => {
+                let Some((mut node, outer)) = open.pop() else { continue };
+                node.block = Some(std::mem::replace(&mut current, outer));
+                current.push(node);
+            }
+        }
+    }
+    Ok(current)
+}

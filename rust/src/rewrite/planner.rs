@@ -1,0 +1,34 @@
+//! Which rules of a run a map can answer, and which stay.
+//!
+//! A rule is *moved* when the strings it matches are few enough to list; each string becomes a key, owned by the first
+//! rule that matches it. A string that an earlier kept rule matches is left out of the map: the kept rule answers it.
+//! Rules that differ by letter case alone go to different *tiers* of maps, because nginx folds the case of map keys.
+
+use crate::parallel;
+use crate::rewrite::candidate::{self, Candidate};
+use crate::rewrite::claims::Claims;
+use crate::rewrite::options::Options;
+use crate::rewrite::plan::{BadPattern, Plan};
+use crate::rewrite::program::Run;
+
+/// Divides a run. Linear in the rules but for PCRE2 on strings that kept rules may match.
+pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
+    let judge = |index: usize| {
+        candidate::judge(&run.rules[index], options).map_err(|message| BadPattern { rule: index, message })
+    };
+    let parts = parallel::ranges(run.rules.len(), |places| places.map(judge).collect::<Result<Vec<_>, _>>());
+    let mut candidates: Vec<Candidate> = Vec::with_capacity(run.rules.len());
+    for part in parts {
+        candidates.extend(part?);
+    }
+    // A rule that an earlier kept rule gets in the way of is kept itself, and everything is asked again.
+    loop {
+        let claims = Claims::make(run, &candidates)?;
+        if claims.demoted.is_empty() {
+            return Ok(claims.into_plan(run, candidates));
+        }
+        for (rule, reason) in claims.demoted {
+            candidates[rule] = Err(reason);
+        }
+    }
+}
