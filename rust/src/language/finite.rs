@@ -58,7 +58,8 @@ fn is_case_closed(hir: &Hir) -> bool {
         HirKind::Literal(literal) => !literal.0.iter().any(u8::is_ascii_alphabetic),
         HirKind::Class(class) => {
             let members = members(class);
-            members.iter().all(|byte| !byte.is_ascii_alphabetic() || members.contains(&(byte ^ 32)))
+            let other_case = |letter: u8| members.contains(&vec![letter ^ 32]);
+            members.iter().all(|member| !member[0].is_ascii_alphabetic() || other_case(member[0]))
         }
         HirKind::Repetition(Repetition { sub, .. }) => is_case_closed(sub),
         HirKind::Capture(capture) => is_case_closed(&capture.sub),
@@ -66,15 +67,18 @@ fn is_case_closed(hir: &Hir) -> bool {
     }
 }
 
-/// The bytes of a class in order. The constructors of `Hir` turn a class of ASCII bytes into one of characters.
-fn members(class: &Class) -> Vec<u8> {
-    let bytes = match class {
-        Class::Bytes(bytes) => Some(bytes.clone()),
-        Class::Unicode(characters) => characters.to_byte_class(),
-    };
-    // A class beyond ASCII cannot come from a translation of bytes.
-    let bytes = bytes.expect("a class of bytes");
-    bytes.ranges().iter().flat_map(|range| range.start()..=range.end()).collect()
+/// The strings of a class in order: bytes, or characters in UTF-8, as the constructors of `Hir` turn a class of ASCII
+/// bytes, and alternatives that are each a character, into a class of characters.
+fn members(class: &Class) -> Vec<Vec<u8>> {
+    match class {
+        Class::Bytes(bytes) => {
+            bytes.ranges().iter().flat_map(|range| range.start()..=range.end()).map(|byte| vec![byte]).collect()
+        }
+        Class::Unicode(characters) => {
+            let all = characters.ranges().iter().flat_map(|range| range.start()..=range.end());
+            all.map(|character| character.to_string().into_bytes()).collect()
+        }
+    }
 }
 
 /// Why there is no list.
@@ -221,8 +225,8 @@ impl Lister {
 
     fn class(&self, class: &Class) -> Result<Fragments, Stop> {
         let mut fragments = Fragments::default();
-        let listed = members(class).into_iter().filter(|byte| !(self.lower && byte.is_ascii_uppercase()));
-        fragments.extend(listed.map(|byte| Fragment::of(&[byte])), self.bound)?;
+        let listed = members(class).into_iter().filter(|member| !(self.lower && member[0].is_ascii_uppercase()));
+        fragments.extend(listed.map(|member| Fragment::of(&member)), self.bound)?;
         Ok(fragments)
     }
 
@@ -336,6 +340,13 @@ mod tests {
         assert_eq!(strings(r"^/a{1,2}?b??\z"), ["/a", "/ab", "/aa", "/aab"]);
         assert_eq!(strings(r"^/a\n?$"), ["/a\n", "/a\n\n", "/a"]);
         assert_eq!(strings(r"^(/a\z|/b$)"), ["/a", "/b", "/b\n"]);
+    }
+
+    /// Alternatives that are a character each, beyond ASCII too, which the constructors of `Hir` make a class of.
+    #[test]
+    fn characters() {
+        assert_eq!(strings(r"^/(é|a)\z"), ["/a", "/é"]);
+        assert_eq!(strings("^/(é|à|[bc])$").len(), 8);
     }
 
     /// A string that is derived in several ways is listed once.
