@@ -369,6 +369,15 @@ MUTATIONS = (
         "whole",
         maps(b"map_hash_max_size 16384;\n", b"map_hash_max_size 16384;\nmap_hash_bucket_size 512;\n"),
     ),
+    Mutation(
+        "size behind a map",
+        "nginx refuses a size behind the first map.",
+        "two",
+        lambda e: replace(
+            e,
+            maps=e.maps.replace(b"map_hash_max_size 16384;\n", b"") + b"map_hash_max_size 16384;\n",
+        ),
+    ),
     # The directives.
     Mutation(
         "return for rewrite",

@@ -4,7 +4,7 @@ Random rule lists, awkward ones made by hand, whole configurations with servers,
 of set A of the corpus (see `tests/test_corpus.py`), each run before and after. The seeds are fixed; two variables of
 the environment make the run longer:
 
-    NGINXOPT_SEEDS     how many random lists and configurations at each level (by default 16)
+    NGINXOPT_SEEDS     how many random lists and configurations at each level (by default 12)
     NGINXOPT_REQUESTS  how many requests at most for each of them (by default 900)
 
     NGINXOPT_SEEDS=400 NGINXOPT_REQUESTS=3000 pytest -s tests/nginx/test_compiler.py
@@ -19,6 +19,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ from nginxopt.rewrite.uris import percent_encode
 from tests import rulegen
 from tests.test_corpus import CORPUS, INDEX, is_plain, rows
 
-SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "16"))
+SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
 REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))
 SECONDS = 120.0
 LEVELS: tuple[Level, ...] = ("server", "location")
@@ -252,7 +253,7 @@ def test_patterns_that_give_up(binary: nginx.Binary) -> None:
     emission = compiled(load_text(GIVES_UP, context="server"))
     assert emission.changes
     show = b'location / { return 200 "$uri"; }'
-    uris = [*GIVEN_UP, *keys(emission)]
+    uris = [*GIVEN_UP, b"/moved", b"/ab"]
     requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
     with (
         Instance(binary, servers=[GIVES_UP + show]) as one,
@@ -349,6 +350,100 @@ def test_whole_configurations(binary: nginx.Binary, seed: int, tmp_path: Path, t
         for server in range(Whole.SERVERS):
             assert different(one, two, requests, server) == []
             tally["requests (whole)"] += len(requests)
+
+
+def damaged(draw: random.Random, text: bytes) -> bytes:
+    """The text with one thing wrong somewhere: a line lost, doubled or moved, a word or a byte changed or lost."""
+    lines = text.split(b"\n")
+    places = [at for at, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(b"#")]
+    at, other = draw.choice(places), draw.choice(places)
+    line = lines[at]
+    byte, words = draw.randrange(len(line)), line.split(b" ")
+    words[draw.randrange(len(words))] = draw.choice(lines[other].split(b" "))
+    changed = line[:byte] + bytes([draw.choice(b'aAb1/"\\$?;{} _k2n')]) + line[byte + 1 :]
+    match draw.randrange(6):
+        case 0:
+            del lines[at]
+        case 1:
+            lines.insert(other, line)
+        case 2:
+            lines[at], lines[other] = lines[other], line
+        case 3:
+            lines[at] = changed
+        case 4:
+            lines[at] = b" ".join(words)
+        case _:
+            lines[at] = line[:byte] + line[byte + 1 :]
+    return b"\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(3000, 3000 + SEEDS))
+def test_random_damage(binary: nginx.Binary, seed: int, tally: Counter[str]) -> None:
+    """What is damaged at random is refuted, or nginx answers as before."""
+    draw = random.Random(seed)
+    level = draw.choice(LEVELS)
+    rules = rulegen.generate(seed, draw.choice([3, 6, 12]))
+    right = emit(plan(load_text(rules.text, context=level), Options(name="m")))
+    for _ in range(30 if right.changes else 0):
+        change = right.changes[0]
+        if draw.random() < 0.5:
+            wrong = replace(right, maps=damaged(draw, right.maps))
+        else:
+            wrong = replace(right, changes=(replace(change, after=damaged(draw, change.after)),))
+        if not prove(right.plan, wrong).holds:
+            tally["faults refuted"] += 1
+        elif wrong != right:
+            tally["faults without effect"] += 1
+            found = differential(
+                before=rules.text,
+                after=wrong.changes[0].after,
+                maps=wrong.maps,
+                level=level,
+                keys=[*rules.uris, *keys(right)],
+                binary=binary,
+                limit=REQUESTS // 2,
+                seconds=SECONDS,
+            )
+            assert [str(mismatch) for mismatch in found.mismatches] == []
+            assert found.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        b"",
+        b"map_hash_bucket_size 64;",
+        b"map_hash_max_size 100; map_hash_bucket_size 32;",
+        b"include sizes.conf;",
+    ],
+)
+def test_a_configuration_that_grows(binary: nginx.Binary, sizes: bytes, tmp_path: Path) -> None:
+    """A second run changes nothing; with new rules, there are more maps, and nginx takes all of it each time."""
+    files = {
+        "sizes.conf": b"map_hash_max_size 100;\nmap $host $one { default 1; }\n",
+        "rules.conf": b"rewrite ^/c$ /d last;\nrewrite ^/C$ /d last;\n",
+        "nginx.conf": b"pid nginx.pid;\nevents {}\nhttp { %s\n    map $host $two { default 2; }\n"
+        b"    server { listen unix:s.sock; rewrite ^/a$ /b last; include rules.conf; }\n}\n" % sizes,
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+
+    def run() -> bool:
+        emission = compiled(load(tmp_path / "nginx.conf"))
+        if emission.maps_path:
+            Path(emission.maps_path).write_bytes(emission.maps)
+        for change in emission.changes:
+            Path(change.file.path).write_bytes(change.after)
+        texts = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        verdict = binary.test(texts.pop("nginx.conf"), texts)
+        assert verdict.ok, verdict.messages
+        assert not any("warn" in line for line in verdict.messages)
+        return bool(emission.changes)
+
+    assert [run(), run()] == [True, False]
+    rules = tmp_path / "rules.conf"
+    rules.write_bytes(rules.read_bytes() + b"rewrite ^/new$ /e redirect;\nrewrite ^/%s$ /f last;\n" % (b"x" * 700))
+    assert [run(), run()] == [True, False]
 
 
 def fragments() -> Iterator[str]:

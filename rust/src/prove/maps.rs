@@ -46,6 +46,7 @@ pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
             Event::Open { .. } => return Err(Refutation::new("a block stands inside a map")),
             Event::Statement { words, .. } => match &mut open {
                 Some((name, map)) => map.add(name, words)?,
+                None if !by_name.is_empty() => return Err(Refutation::new("a statement stands behind a map")),
                 None => match setting(&words) {
                     Some((b"map_hash_max_size", size)) if max.is_none() => max = Some(size),
                     Some((b"map_hash_bucket_size", size)) if bucket.is_none() => bucket = Some(size),

@@ -13,6 +13,10 @@ pub fn is_size(node: &Node) -> bool {
     matches!(node.word(0), b"map_hash_max_size" | b"map_hash_bucket_size")
 }
 
+fn may_hold_map(node: &Node) -> bool {
+    matches!(node.word(0), b"map" | b"include")
+}
+
 /// The sizes that `files` set.
 pub fn set<'n>(files: impl Iterator<Item = &'n [Node<'n>]>) -> Proof<Set> {
     let mut sizes = (None, None);
@@ -66,12 +70,15 @@ impl Include {
             return Err(Refutation::new("the maps are included twice"));
         }
         self.found = true;
-        let before = &block[..at];
-        if before.iter().filter(|node| is_size(node)).count() < self.sizes {
+        let (before, behind) = (&block[..at], &block[at + 1..]);
+        // Sizes of other files stand before every map of a configuration that nginx takes, so before the next one here.
+        let here = block.iter().filter(|node| is_size(node)).count();
+        let next = behind.iter().find(|node| may_hold_map(node) || is_size(node));
+        let others_before = here == self.sizes || next.is_some_and(|node| node.word(0) == b"map");
+        if behind.iter().any(is_size) || !others_before {
             return Err(Refutation::new("a size of the map tables may be set behind the maps"));
         }
         let last_size = before.iter().rposition(is_size).map_or(0, |at| at + 1);
-        let may_hold_map = |node: &Node| matches!(node.word(0), b"map" | b"include");
         if self.sets_sizes && before[last_size..].iter().any(may_hold_map) {
             return Err(Refutation::new("a map may stand before the sizes of the map tables"));
         }
