@@ -32,7 +32,7 @@ mkdir -p "$out"
 say "1. The redirects of fec.gov: nginx tries 1,410 patterns, one after the other, on every request."
 show "$exact" '^rewrite' 4
 run '' nginxopt rewrite-to-map "$exact" -o "$out/exact"
-show "$out/exact/http.conf" '^map' 5
+show "$out/exact/http.conf" '^map \$' 6
 show "$out/exact/server.conf" '^#.*maps' 7
 
 if PATH="$PATH:/usr/sbin" command -v nginx >/dev/null; then
