@@ -58,11 +58,13 @@ class Block(TypedDict):
     drop_args: bool
     patterns: list[bytes]
 
-# `class` is a keyword, so the form with a dict. Each map is the text of its lines; `default` is the index of the
+# `class` is a keyword, so the form with a dict. `lines`: the maps are keyed by the URI without a final newline.
+# Each map is the text of its lines; `default` is the index of the
 # block of keys without a line in `class`.
 Tier = TypedDict(
     "Tier",
     {
+        "lines": bool,
         "key": bytes,
         "class": bytes | None,
         "default": int,
@@ -78,6 +80,7 @@ class Run:
     keys: int
     moved: int
     changed: list[int]
+    declared: list[tuple[int, int, bytes]]
     sample: list[bytes]
     def __len__(self) -> int: ...
     def kept(self) -> list[tuple[int, int, str]]: ...

@@ -81,6 +81,8 @@ def emit(plan: Plan) -> Emission:
     for number, (part, run) in enumerate(runs, 1):
         names = _Names(stem + (f"_{number}" if len(runs) > 1 else ""))
         tiers = [_tier(names, index, tier) for index, tier in enumerate(run.native.tiers(), 1)]
+        if any(tier["lines"] for tier in tiers):
+            maps.append(_text_map(names))
         maps += [found for tier in tiers for found in tier["maps"]]
         text = _run_text(part, run, names, tiers, place.name)
         texts.setdefault(part.file, []).extend(_replace(part.file, run, text))
@@ -98,6 +100,9 @@ class _Names:
     def __init__(self, stem: str) -> None:
         self.stem = stem
         self.hit = f"{stem}_hit"
+        self.line = f"{stem}_line"
+        self.text = f"{stem}_text"
+        self.rest = f"{stem}_rest"
 
     def __call__(self, kind: str, tier: int) -> str:
         return f"{self.stem}_{kind}" + (f"_{tier}" if tier > 1 else "")
@@ -134,12 +139,25 @@ _SAYS = {
 }
 
 
+def _text_map(names: _Names) -> dict[str, Any]:
+    """Return the map that takes a final newline off the URI, for the templates."""
+    return {
+        "source": "uri",
+        "name": names.text,
+        "says": "The URI before its final newline; only asked of a URI that ends in one.",
+        "default": None,
+        "lines": f'    "~(?s)^(?<{names.rest}>.*)\\n\\z" ${names.rest};\n'.encode(),
+    }
+
+
 def _tier(names: _Names, index: int, tier: _native.Tier) -> dict[str, Any]:
     """Return a tier for the templates: the names and lines of its maps, and its directives."""
     lines = {"key": tier["key"], "class": tier["class"], "to": tier["to"], "args": tier["args"]}
     present = {kind: text for kind, text in lines.items() if text is not None}
+    source = names.line if tier["lines"] else "uri"
     maps = [
         {
+            "source": source,
             "name": names(kind, index),
             "says": _SAYS[kind],
             "default": tier["default"] + 1 if kind == "class" else None,
@@ -153,6 +171,8 @@ def _tier(names: _Names, index: int, tier: _native.Tier) -> dict[str, Any]:
     ]
     return {
         "maps": maps,
+        "lines": tier["lines"],
+        "source": source,
         "key": names("key", index),
         "class": names("class", index) if "class" in present else None,
         "blocks": blocks,
@@ -172,14 +192,17 @@ def _rewrites(names: _Names, tier: int, block: _native.Block) -> Iterator[str]:
 
 
 def _run_text(part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], maps: str) -> str:
+    of_lines = any(tier["lines"] for tier in tiers)
     return _template("run.conf.j2").render(
         moved=run.native.moved,
         rules=len(run.native),
         maps=maps,
         hit=names.hit if any(tier["class"] for tier in tiers) else None,
+        line=names.line if of_lines else None,
+        text=names.text,
         tiers=tiers,
         never=program.NEVER,
-        clears=part.program.captures_matter and run.kept == 0,
+        clears=part.program.captures_matter and run.kept == 0 and not of_lines,
     )
 
 

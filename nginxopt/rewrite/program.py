@@ -25,7 +25,7 @@ NEVER = '"^a(?!)"'
 
 _SCRIPT = {"rewrite", "if", "return", "set", "break", "include"}
 _CAPTURE = re.compile(r"\$[1-9]")
-_OURS = re.compile(r"\$\w+_key(_\d+)? \$uri$|\$\w+_hit \d+$")
+_GUARD = re.compile(r"\$(\w+)_key(?:_\d+)?")
 
 
 @cache
@@ -108,10 +108,11 @@ def _kind(context: Context) -> str:
 def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False) -> None:
     level = _level(kinds, main=main)
     section: list[Span] = []
+    stems = _stems(block)
     for node in block.nodes:
         if isinstance(node, Comment):
             continue
-        if _is_ours(node):
+        if _is_ours(node, stems):
             if section:
                 found.sections.setdefault(level or "either", []).append(tuple(section))
                 section = []
@@ -128,13 +129,24 @@ def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False)
         found.sections.setdefault(level or "either", []).append(tuple(section))
 
 
-def _is_ours(node: Directive | Bulk) -> bool:
+def _stems(block: Block) -> set[str]:
+    """Return how the names of the guards in a block start that an earlier compilation emitted."""
+    conditions = (node.args for node in block.unfolded() if node.name == "if" and len(node.args) == 3)
+    guards = ((_GUARD.fullmatch(left), right) for left, operator, right in conditions if operator == "=")
+    return {guard[1] for guard, right in guards if guard and right in ("$uri", f"${guard[1]}_line")}
+
+
+def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
     """Return whether a statement was emitted by an earlier compilation, so that its rewrites are none to compile."""
     if isinstance(node, Bulk):
         return False
     if node.name == "rewrite":
         return node.args == (NEVER.strip('"'), "/")
-    return node.name == "if" and len(node.args) == 3 and bool(_OURS.match(f"{node.args[0]} {node.args[2]}"))
+    if node.name != "if" or len(node.args) != 3:
+        return False
+    name = node.args[0].removeprefix("$")
+    guard = _GUARD.fullmatch(node.args[0])
+    return (guard is not None and guard[1] in stems) or name.removesuffix("_hit") in stems - {name}
 
 
 def _put(node: Directive | Bulk, level: Level | None, kinds: set[str], section: list[Span], found: _Found) -> None:

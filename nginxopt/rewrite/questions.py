@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from nginxopt.edit import Edit, apply
 from nginxopt.nginx import Binary
 from nginxopt.rewrite.emission import Compiled, Emission
 from nginxopt.rewrite.nginx import Differential, Level, differential
@@ -62,7 +63,9 @@ def _questions(emission: Emission) -> Iterator[_Question]:
     if emission.maps_path is None and len(config.files) == 1 and not _has_blocks(emission):
         runs = tuple(compiled.run for compiled in emission.compiled)
         for level in _levels(runs[0]) if runs else ():
-            yield _Question(config.main.source.data, emission.after(config.main), level, True, runs)
+            edits = [edit for run in runs for edit in _declared(run)]
+            before = apply(config.main.source.data, edits)
+            yield _Question(before, emission.after(config.main), level, True, runs)
         return
     for compiled in emission.compiled:
         for level in _levels(compiled.run):
@@ -81,11 +84,14 @@ def _levels(run: Run) -> tuple[Level, ...]:
 
 def _alone(compiled: Compiled) -> tuple[bytes, bytes]:
     """Return the rules of a run by themselves, and what they become."""
-    source = compiled.part.file.source
-    kept = [source.data[start:end] for start, end, _ in compiled.run.native.kept()]
-    rules = [source.data[span.start : span.end] for span in _spans(compiled.run)]
+    data = compiled.part.file.source.data
+    read = {edit.span: edit.text for edit in _declared(compiled.run)}
+    spans = [Span(start, end) for start, end in compiled.run.native.spans()]
+    rules = [read.get(span, data[span.start : span.end]) for span in spans]
+    kept = [data[start:end] for start, end, _ in compiled.run.native.kept()]
     return b"\n".join([*rules, b""]), b"\n".join([compiled.text, *kept, b""])
 
 
-def _spans(run: Run) -> Iterator[Span]:
-    return (Span(start, end) for start, end in run.native.spans())
+def _declared(run: Run) -> Iterator[Edit]:
+    """Yield the rules under the declared readings: the differences that were asked for are none to be found."""
+    return (Edit(Span(start, end), text) for start, end, text in run.native.declared)

@@ -63,6 +63,9 @@ pub struct Run {
     spans: Vec<Range<usize>>,
     fates: Vec<Fate>,
     tiers: Vec<emit::Tier>,
+    /// The rules that are gone and read otherwise than written: start, end, and the rule as it is read.
+    #[pyo3(get)]
+    declared: Vec<(usize, usize, Vec<u8>)>,
     /// The rules that stay, and their patterns.
     kept: Vec<(usize, Vec<u8>)>,
     #[pyo3(get)]
@@ -129,22 +132,23 @@ fn compile(bytes: &[u8], sections: &[Vec<Range<usize>>], options: &Options) -> R
     for run in &program.runs {
         let plan = plan(run, options)
             .map_err(|BadPattern { rule, message }| Failed::Pattern(run.rules[rule].span.clone(), message))?;
-        runs.push(Run::new(run, plan, &options.readings));
+        runs.push(Run::new(run, plan, options));
     }
     Ok((runs, barriers))
 }
 
 impl Run {
-    fn new(run: &program::Run, plan: Plan, readings: &Readings) -> Run {
+    fn new(run: &program::Run, plan: Plan, options: &Options) -> Run {
         let step = plan.entries.len().div_ceil(SAMPLE).max(1);
         Run {
             spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
-            tiers: emit::tiers(run, &plan),
+            tiers: emit::tiers(run, &plan, options.level == Level::Server),
             kept: plan.kept().map(|(rule, _)| (rule, run.rules[rule].pattern.to_vec())).collect(),
             keys: plan.entries.len(),
             sample: plan.entries.iter().step_by(step).map(|entry| plan.key(entry).to_vec()).collect(),
             moved: plan.fates.iter().filter(|fate| **fate == Fate::Moved).count(),
-            changed: changed(run, &plan, readings),
+            changed: changed(run, &plan, &options.readings),
+            declared: declared(run, &plan),
             fates: plan.fates,
         }
     }
@@ -172,6 +176,19 @@ fn changed(run: &program::Run, plan: &Plan, readings: &Readings) -> [usize; 4] {
         })
         .count()
     })
+}
+
+/// The rules that are gone under a declared reading, written as they are read.
+fn declared(run: &program::Run, plan: &Plan) -> Vec<(usize, usize, Vec<u8>)> {
+    let read = plan.extras.iter().filter_map(|(rule, extra)| Some((*rule, extra.read_as.as_deref()?)));
+    let mut written: Vec<_> = read
+        .map(|(rule, pattern)| {
+            let rule = &run.rules[rule];
+            (rule.span.start, rule.span.end, rule.written(pattern))
+        })
+        .collect();
+    written.sort_unstable();
+    written
 }
 
 type Dead = (usize, usize, Option<(usize, usize)>, Option<Vec<u8>>);
@@ -270,6 +287,7 @@ impl Run {
 /// The maps and blocks of a tier. A map is the text of its lines.
 #[derive(IntoPyObject)]
 pub struct PyTier<'py> {
+    lines: bool,
     key: Bound<'py, PyBytes>,
     r#class: Option<Bound<'py, PyBytes>>,
     default: usize,
@@ -295,6 +313,7 @@ impl<'py> PyTier<'py> {
     fn new(py: Python<'py>, tier: &mut emit::Tier) -> PyTier<'py> {
         let mut text = |map: &mut Map| PyBytes::new(py, &std::mem::take(&mut map.lines));
         PyTier {
+            lines: tier.lines,
             key: text(&mut tier.key),
             class: tier.class.as_mut().map(&mut text),
             default: tier.default,

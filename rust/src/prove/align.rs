@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::prove::maps::Maps;
 use crate::prove::names::{self, Used};
-use crate::prove::node::Node;
+use crate::prove::node::{Level, Node};
 use crate::prove::run::{self, Compiled};
 use crate::prove::tables::{self, Include};
 use crate::prove::{Checked, Facts, Pair, Proof, Refutation};
@@ -70,12 +70,12 @@ impl<'t> Sides<'t, '_> {
     }
 
     /// The level of the rules of a block; `None` where nginx allows none, or no `if` that could take their place.
-    fn level(&self, in_location: bool, block: Option<&[u8]>) -> Option<run::Level> {
+    fn level(&self, in_location: bool, block: Option<&[u8]>) -> Option<Level> {
         let takes_rules = match block {
             None => self.pair.takes_rules,
             Some(name) => name == b"server" || name == b"location",
         };
-        takes_rules.then_some(if in_location { run::Level::Location } else { run::Level::Server })
+        takes_rules.then_some(if in_location { Level::Location } else { Level::Server })
     }
 
     /// A statement that is no rule and no part of the script: the same words, and a block that is again compared.
@@ -102,7 +102,7 @@ impl<'t> Sides<'t, '_> {
         &mut self,
         before: &[&'t Node<'t>],
         after: &[&'t Node<'t>],
-        level: Option<run::Level>,
+        level: Option<Level>,
         block: Option<&[u8]>,
     ) -> Proof<(Checked, HashSet<*const Node<'t>>)> {
         let mut checked = Checked::default();
@@ -164,6 +164,8 @@ fn count<T>(items: &[T], test: impl Fn(&T) -> bool) -> usize {
 struct Ours<'t> {
     maps: &'t Maps<'t>,
     classes: HashSet<&'t [u8]>,
+    /// The variables that hold the URI without a final newline.
+    lines: HashSet<&'t [u8]>,
 }
 
 impl<'t> Ours<'t> {
@@ -173,16 +175,18 @@ impl<'t> Ours<'t> {
             let (name, value) = node.sets()?;
             maps.get(value.strip_prefix(b"$")?).map(|_| name)
         };
-        Ours { maps, classes: sets.filter_map(class).collect() }
+        let lines = maps.sources().filter(|source| *source != b"uri").collect::<HashSet<_>>();
+        let classes = sets.filter_map(class).filter(|name| !lines.contains(name)).collect();
+        Ours { maps, classes, lines }
     }
 
     /// The variable of a class may be set by nothing else, a map included.
     fn check_names(&self, used: &Used) -> Proof<()> {
-        for name in &self.classes {
+        for name in self.classes.iter().chain(&self.lines) {
             names::is_free(name)?;
             used.leave(name)?;
             if self.maps.get(name).is_some() {
-                return Err(Refutation::new("the variable that holds the class is a map's"));
+                return Err(Refutation::new("a variable that is set is a map's"));
             }
         }
         Ok(())
@@ -190,10 +194,10 @@ impl<'t> Ours<'t> {
 
     fn is_emitted(&self, node: &Node) -> bool {
         let name = match (node.word(0), node.word(1)) {
-            (b"set", [b'$', name @ ..]) => return self.classes.contains(name),
+            (b"set", [b'$', name @ ..]) => return self.classes.contains(name) || self.lines.contains(name),
             (b"if", [b'(', b'$', name @ ..]) => name,
             _ => return false,
         };
-        self.maps.get(name).is_some() || self.classes.contains(name)
+        self.maps.get(name).is_some() || self.classes.contains(name) || self.lines.contains(name)
     }
 }

@@ -152,6 +152,14 @@ impl<'t> Rewrite<'t> {
         Some(Rewrite { pattern, groups, end, path, args, appends_args, regex: OnceLock::new() })
     }
 
+    /// The variables its target reads.
+    pub fn variables(&self) -> impl Iterator<Item = &[u8]> {
+        self.path.iter().chain(self.args.iter().flatten()).filter_map(|part| match part {
+            Part::Variable(name) => Some(*name),
+            _ => None,
+        })
+    }
+
     /// Whether the rule matches; for a URI that stands for many, `own` says that it is known to match all of them.
     pub fn matches(&self, uri: Uri, own: &dyn Fn(&[u8]) -> bool) -> Matches {
         if &*self.pattern == b"^" {

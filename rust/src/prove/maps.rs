@@ -24,9 +24,13 @@ struct Row<'t> {
     hash: u64,
 }
 
-/// One `map $uri $name { volatile; ... }`.
+/// One `map $uri $name { volatile; ... }`, or one of the variable that holds the URI without a final newline.
 #[derive(Default)]
 pub struct Map<'t> {
+    /// The name of the variable it is asked about.
+    source: Cow<'t, [u8]>,
+    /// Where it only takes a final newline off: the name of the group that does.
+    strips: Option<Cow<'t, [u8]>>,
     rows: Vec<Row<'t>>,
     default: Option<Cow<'t, [u8]>>,
     volatile: bool,
@@ -42,7 +46,7 @@ pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
     for event in Lexer::new(text) {
         match event.map_err(|error| Refutation::new(format!("the maps do not parse: {error}")))? {
             Event::Comment { .. } => {}
-            Event::Open { words, .. } if open.is_none() => open = Some((header(words)?, Map::default())),
+            Event::Open { words, .. } if open.is_none() => open = Some(header(words)?),
             Event::Open { .. } => return Err(Refutation::new("a block stands inside a map")),
             Event::Statement { words, .. } => match &mut open {
                 Some((name, map)) => map.add(name, words)?,
@@ -68,16 +72,23 @@ pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
     Ok(Maps { by_name, max, bucket })
 }
 
-/// `map $uri $name {`: the name.
-fn header<'t>(words: Vec<Word<'t>>) -> Proof<Cow<'t, [u8]>> {
+/// `map $source $name {`: the name, and the map without its rows.
+fn header<'t>(words: Vec<Word<'t>>) -> Proof<(Cow<'t, [u8]>, Map<'t>)> {
     let words: Vec<Cow<[u8]>> = words.into_iter().map(|word| word.value).collect();
     match words.as_slice() {
-        [map, source, name] if &**map == b"map" && &**source == b"$uri" => match name {
-            Cow::Borrowed([b'$', name @ ..]) if !name.is_empty() => Ok(Cow::Borrowed(name)),
-            _ => Err(Refutation::new("a map has no variable")),
-        },
+        [map, Cow::Borrowed([b'$', source @ ..]), Cow::Borrowed([b'$', name @ ..])]
+            if &**map == b"map" && !source.is_empty() && !name.is_empty() =>
+        {
+            Ok((Cow::Borrowed(name), Map { source: Cow::Borrowed(source), ..Map::default() }))
+        }
         _ => Err(Refutation::new("a block of the http part is not a map of $uri")),
     }
+}
+
+/// The group of `"~(?s)^(?<group>.*)\n\z" $group`.
+fn stripping_group<'k>(key: &'k [u8], value: &[u8]) -> Option<&'k [u8]> {
+    let group = key.strip_prefix(b"~(?s)^(?<")?.strip_suffix(b">.*)\n\\z")?;
+    (value.strip_prefix(b"$") == Some(group)).then_some(group)
 }
 
 fn setting<'w>(words: &'w [Word]) -> Option<(&'w [u8], usize)> {
@@ -96,10 +107,17 @@ impl<'t> Map<'t> {
         match (&*key, value) {
             (b"volatile", None) => self.volatile = true,
             (_, None) => return refute("a line of one word"),
-            (b"default", Some(value)) if self.default.is_none() => self.default = Some(value),
+            (b"default", Some(value)) if self.default.is_none() && self.strips.is_none() => self.default = Some(value),
             (b"default" | b"include" | b"hostnames" | b"volatile", _) => {
                 return refute("a parameter where a key belongs");
             }
+            ([b'~', ..], Some(value)) if self.rows.is_empty() && self.default.is_none() && self.strips.is_none() => {
+                let Some(group) = stripping_group(&key, &value) else {
+                    return refute("a regex where a key belongs");
+                };
+                self.strips = Some(Cow::Owned(group.to_vec()));
+            }
+            _ if self.strips.is_some() => return refute("a key beside a regex"),
             ([b'~', ..], _) => return refute("a regex where a key belongs"),
             (_, Some(value)) => {
                 let key = match key {
@@ -133,8 +151,29 @@ impl<'t> Map<'t> {
         self.table.find(hash, |at| row(at).hash == hash && row(at).key.eq_ignore_ascii_case(uri)).map(row)
     }
 
+    /// The name of the variable it is asked about: `uri`, or one that [`super::script`] knows to hold the URI without a
+    /// final newline.
+    pub fn source(&self) -> &[u8] {
+        &self.source
+    }
+
+    /// What that variable holds.
+    pub fn subject<'u>(&self, uri: &'u [u8]) -> &'u [u8] {
+        if self.is_of_lines() { uri.strip_suffix(b"\n").unwrap_or(uri) } else { uri }
+    }
+
+    /// Whether it gives the URI without its final newline; it is of no other use.
+    pub fn strips(&self) -> bool {
+        self.strips.is_some() && &*self.source == b"uri"
+    }
+
+    pub fn is_of_lines(&self) -> bool {
+        &*self.source != b"uri"
+    }
+
     /// What the map says for a URI; the case of letters makes no difference to nginx.
     pub fn get(&self, uri: &[u8]) -> &[u8] {
+        let uri = self.subject(uri);
         self.find(uri, hash_lowered(&self.hasher, uri)).map_or(self.fallback(), |row| &row.value)
     }
 
@@ -153,7 +192,7 @@ impl<'t> Map<'t> {
         let gives_itself = |key: &[u8], value: &[u8]| value == key && !key.contains(&b'$');
         let is_exact = |(key, value): (&[u8], &[u8])| match key {
             b"" => !value.is_empty() && !value.contains(&b'$'),
-            _ => value == b"$uri" || gives_itself(key, value),
+            _ => (value == b"$uri" && !self.is_of_lines()) || gives_itself(key, value),
         };
         self.fallback().is_empty() && !self.get(b"").is_empty() && self.rows().all(is_exact)
     }
@@ -164,8 +203,15 @@ impl<'t> Maps<'t> {
         self.by_name.get(name)
     }
 
+    /// The names of the variables that the maps are asked about.
+    pub fn sources(&self) -> impl Iterator<Item = &[u8]> {
+        self.by_name.values().map(Map::source)
+    }
+
+    /// The names of all variables that the maps define, those of groups included.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
-        self.by_name.keys().map(|name| &**name)
+        let groups = self.by_name.values().filter_map(|map| map.strips.as_deref());
+        self.by_name.keys().map(|name| &**name).chain(groups)
     }
 
     /// Whether a size of the tables is set before them.

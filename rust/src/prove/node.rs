@@ -6,6 +6,15 @@ use crate::lexer::{Event, Lexer, Word};
 use crate::prove::effect::End;
 use crate::prove::{Proof, Refutation};
 
+/// Where a run stands, as far as it makes a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    Server,
+    Location,
+}
+
+/// A pattern that matches nothing, and that PCRE2 gives up at the first byte of nearly every URI.
+const NEVER: &[u8] = b"^a(?!)";
 /// One statement.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Node<'t> {
@@ -30,6 +39,11 @@ impl<'t> Node<'t> {
     pub fn sets(&self) -> Option<(&[u8], &[u8])> {
         let is_set = self.block.is_none() && self.words.len() == 3 && self.word(0) == b"set";
         is_set.then(|| self.word(1).strip_prefix(b"$").map(|name| (name, self.word(2))))?
+    }
+
+    /// Whether this is a rule that never matches, and so leaves `$1` to `$9` empty.
+    pub fn is_clear(&self) -> bool {
+        self.block.is_none() && self.words() == [&b"rewrite"[..], NEVER, b"/"]
     }
 
     pub fn flag(&self) -> Option<&[u8]> {

@@ -8,19 +8,12 @@ use crate::pcre::{Outcome, Regex};
 use crate::prove::effect::{End, Rewrite, Uri};
 use crate::prove::enumerate::{self, Letters, Subjects};
 use crate::prove::maps::Maps;
-use crate::prove::node::Node;
+use crate::prove::node::{Level, Node};
 use crate::prove::residual::Residual;
 use crate::prove::script::{Result as Ran, Script};
 use crate::prove::strings::{NOBODY, Owners};
 use crate::prove::{Checked, Proof, Refutation, work};
 use crate::syntax::{self, Ast, Readings};
-
-/// Where a run stands, as far as it makes a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    Server,
-    Location,
-}
 
 /// The statements that stand in place of a run.
 pub struct Compiled<'t> {
@@ -30,8 +23,6 @@ pub struct Compiled<'t> {
     kept: Vec<&'t Node<'t>>,
 }
 
-/// A pattern that matches nothing, and that PCRE2 gives up at the first byte of nearly every URI.
-const NEVER: &[u8] = b"^a(?!)";
 /// More strings than this are not listed for one rule.
 const LIMIT: usize = 4096;
 /// So many letters have few enough spellings to ask for each.
@@ -42,7 +33,7 @@ impl<'t> Compiled<'t> {
     pub fn split(nodes: &[&'t Node<'t>], is_emitted: impl Fn(&Node) -> bool) -> (Compiled<'t>, usize) {
         let emitted: Vec<_> = nodes.iter().copied().take_while(|node| is_emitted(node)).collect();
         let mut rest = &nodes[emitted.len()..];
-        let clears_captures = !emitted.is_empty() && rest.first().is_some_and(|node| is_clear(node));
+        let clears_captures = !emitted.is_empty() && rest.first().is_some_and(|node| node.is_clear());
         if clears_captures {
             rest = &rest[1..];
         }
@@ -58,10 +49,6 @@ impl<'t> Compiled<'t> {
     }
 }
 
-fn is_clear(node: &Node) -> bool {
-    node.block.is_none() && node.words() == [&b"rewrite"[..], NEVER, b"/"]
-}
-
 /// Decides whether `compiled` does what `rules` do.
 pub fn check<'t>(
     rules: &[&'t Node<'t>],
@@ -72,13 +59,13 @@ pub fn check<'t>(
     captures_matter: bool,
 ) -> Proof<Checked> {
     let kept = places(rules, &compiled.kept)?;
-    let script = Script::read(&compiled.emitted, maps)?;
+    let script = Script::read(&compiled.emitted, maps, level)?;
     let residual = Residual::new(kept.iter().map(|place| (*place, rules[*place].word(1))));
     let mut sides = Sides { rules, script, residual, maps, readings, captures_matter, gone: HashMap::new() };
     if kept.len() == rules.len() && compiled.emitted.is_empty() {
         return Ok(Checked { rules: rules.len(), ..Checked::default() });
     }
-    if captures_matter && sides.residual.is_empty() && compiled.clears.is_none() {
+    if captures_matter && sides.residual.is_empty() && compiled.clears.is_none() && !sides.script.clears_captures() {
         return Err(Refutation::new("a URI that no rule matches keeps $1 to $9, which the rules would have emptied"));
     }
     let strings = sides.strings(&kept, level)?;
@@ -131,7 +118,7 @@ impl<'t> Sides<'t, '_> {
             }
         }
         for (key, any_case) in self.script.keys() {
-            strings.exact.add(key, NOBODY);
+            strings.exact.add(&key, NOBODY);
             if any_case {
                 strings.any_case.add(&key.to_ascii_lowercase(), NOBODY);
             }

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use crate::prove::effect::{Effect, Matches, Rewrite, Uri};
 use crate::prove::maps::{Map, Maps};
-use crate::prove::node::Node;
+use crate::prove::node::{Level, Node};
 use crate::prove::residual::Residual;
 use crate::prove::{Proof, Refutation};
 
 /// The emitted statements of a run.
 pub struct Script<'t> {
+    /// The variable that holds the URI without a final newline.
+    line: Option<&'t [u8]>,
     steps: Vec<Step<'t>>,
 }
 
@@ -37,19 +39,34 @@ pub enum Result {
 }
 
 impl<'t> Script<'t> {
-    /// Admits a variable that is emptied first, exact guards, and comparisons of that variable with a number: nothing
-    /// that could do anything for a URI that is no key.
-    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Proof<Script<'t>> {
-        let mut hit: Option<&[u8]> = None;
-        let mut steps = Vec::new();
-        for node in nodes {
-            match (node.sets(), condition(node)) {
-                (Some((name, b"")), _) if hit.is_none() && steps.is_empty() => hit = Some(name),
-                (_, Some((left, right, body))) => steps.push(Step::read(left, right, body, hit, maps)?),
-                _ => return Err(Refutation::new("an emitted statement is neither a guard nor a class")),
+    /// Admits a variable that is emptied first, one that takes a newline off the URI, exact guards, and comparisons of
+    /// the first with a number: nothing that could do anything for a URI that is no key.
+    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>, level: Level) -> Proof<Script<'t>> {
+        let (hit, rest) = match nodes {
+            [set, rest @ ..] if set.sets().is_some_and(|(_, value)| value.is_empty()) => (set.sets(), rest),
+            rest => (None, rest),
+        };
+        let (line, rest) = match rest {
+            [set, strip, rest @ ..] if set.sets().is_some_and(|(_, value)| value == b"$uri") => {
+                (Some(read_line(set, strip, maps, level)?), rest)
             }
+            rest => (None, rest),
+        };
+        let known = Known { hit: hit.map(|(name, _)| name), line, maps };
+        let mut steps = Vec::new();
+        for node in rest {
+            let Some((left, right, body)) = condition(node) else {
+                return Err(Refutation::new("an emitted statement is neither a guard nor a class"));
+            };
+            steps.push(known.step(left, right, body)?);
         }
-        Ok(Script { steps })
+        Ok(Script { line, steps })
+    }
+
+    /// Whether a URI that no guard is true of leaves `$1` to `$9` empty: the pattern that looks for a newline does so
+    /// where it does not match (`ngx_http_script_regex_start_code`), and what stands in its block where it does.
+    pub fn clears_captures(&self) -> bool {
+        self.line.is_some()
     }
 
     /// Runs the program. `own` tells the pattern that is known to match a URI that stands for many.
@@ -83,38 +100,74 @@ impl<'t> Script<'t> {
         if entered { Result::Entered } else { Result::Falls }
     }
 
-    /// The keys that the guards answer, and whether each answers every spelling.
-    pub fn keys(&self) -> impl Iterator<Item = (&[u8], bool)> {
+    /// The strings that the guards answer, and whether each stands for every spelling.
+    pub fn keys(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, bool)> {
         let maps = self.steps.iter().filter_map(|step| match step {
             Step::Guard(keys, _) => Some(keys),
             Step::Class(..) => None,
         });
-        let rows = maps.flat_map(|map| map.rows()).filter(|(key, _)| !key.is_empty());
-        rows.map(|(key, value)| (key, value == b"$uri"))
+        let rows = maps.flat_map(|map| map.rows().map(|row| (row, map.is_of_lines())));
+        rows.filter(|((key, _), _)| !key.is_empty()).flat_map(|((key, value), lines)| {
+            let twin = lines.then(|| (Cow::Owned([key, b"\n"].concat()), false));
+            std::iter::once((Cow::Borrowed(key), value == b"$uri")).chain(twin)
+        })
     }
 }
 
-impl<'t> Step<'t> {
-    fn read(
-        left: &'t [u8],
-        right: &'t [u8],
-        body: &'t [Node<'t>],
-        hit: Option<&[u8]>,
-        maps: &'t Maps<'t>,
-    ) -> Proof<Step<'t>> {
-        if Some(left) == hit && !right.is_empty() && right.iter().all(u8::is_ascii_digit) {
-            return Ok(Step::Class(right, rewrites(body)?));
+/// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without its
+/// final newline: the variable. The `if` may be true and nothing fire, so that it has to be one of a server.
+fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps, level: Level) -> Proof<&'t [u8]> {
+    let refute = || Refutation::new("a newline is not taken off the URI as it has to be");
+    let (line, _) = set.sets().ok_or_else(refute)?;
+    let Some([again, clear]) = strip.block.as_deref() else { return Err(refute()) };
+    let (name, text) = again.sets().ok_or_else(refute)?;
+    let strips = text.strip_prefix(b"$").and_then(|text| maps.get(text)).is_some_and(Map::strips);
+    let tested = [b"($", line].concat();
+    let is_condition = strip.words() == [&b"if"[..], &tested, b"~", b"\n\\z", b")"];
+    let admitted = level == Level::Server && is_condition && name == line && strips && clear.is_clear();
+    if admitted { Ok(line) } else { Err(refute()) }
+}
+
+/// What the statements of a script may refer to.
+struct Known<'t> {
+    hit: Option<&'t [u8]>,
+    line: Option<&'t [u8]>,
+    maps: &'t Maps<'t>,
+}
+
+impl<'t> Known<'t> {
+    fn step(&self, left: &'t [u8], right: &'t [u8], body: &'t [Node<'t>]) -> Proof<Step<'t>> {
+        if Some(left) == self.hit && !right.is_empty() && right.iter().all(u8::is_ascii_digit) {
+            return Ok(Step::Class(right, self.rewrites(body)?));
         }
-        let Some(keys) = maps.get(left).filter(|map| right == b"$uri" && map.is_guard()) else {
-            return Err(Refutation::new("a condition is not an exact guard"));
-        };
+        let compared = right.strip_prefix(b"$").unwrap_or_default();
+        let keys = self.map(left)?.filter(|map| map.source() == compared && map.is_guard());
+        let keys = keys.ok_or_else(|| Refutation::new("a condition is not an exact guard"))?;
         if let Some((name, value)) = body.first().filter(|_| body.len() == 1).and_then(Node::sets) {
-            let class = value.strip_prefix(b"$").and_then(|value| maps.get(value));
-            let class = class.filter(|_| Some(name) == hit);
+            let class = self.map(value.strip_prefix(b"$").unwrap_or_default())?.filter(|_| Some(name) == self.hit);
             let class = class.ok_or_else(|| Refutation::new("a guard sets a variable that no class reads"))?;
             return Ok(Step::Guard(keys, Then::SetClass(class)));
         }
-        Ok(Step::Guard(keys, Then::Rewrite(rewrites(body)?)))
+        Ok(Step::Guard(keys, Then::Rewrite(self.rewrites(body)?)))
+    }
+
+    /// The map of this name, which has to be asked about something that is known.
+    fn map(&self, name: &[u8]) -> Proof<Option<&'t Map<'t>>> {
+        let map = self.maps.get(name);
+        let is_known = |map: &&Map| !map.strips() && (map.source() == b"uri" || Some(map.source()) == self.line);
+        if map.as_ref().is_none_or(is_known) {
+            Ok(map)
+        } else {
+            Err(Refutation::new("a map is asked about something else than the URI"))
+        }
+    }
+
+    fn rewrites(&self, body: &'t [Node<'t>]) -> Proof<Rewrites<'t>> {
+        let rewrites = rewrites(body)?;
+        for name in rewrites.all.iter().flat_map(Rewrite::variables) {
+            self.map(name)?;
+        }
+        Ok(rewrites)
     }
 }
 
@@ -155,10 +208,10 @@ fn rewrites<'t>(body: &'t [Node<'t>]) -> Proof<Rewrites<'t>> {
     Ok(Rewrites { all, index })
 }
 
-/// `if ($key = $uri)` for this URI.
+/// `if ($key = $uri)` for this URI, or the same of the URI without a final newline.
 fn is_key(keys: &Map, uri: Uri) -> bool {
     match keys.get(uri.text) {
         b"$uri" => true,
-        key => !uri.any_case && key == uri.text,
+        key => !uri.any_case && key == keys.subject(uri.text),
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::lexer::{Event, LexError, Lexer, Word};
+use crate::rewrite::quote::quote;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::target::{self, Action, NotTerminal};
 
@@ -15,6 +16,20 @@ pub struct Rule<'a> {
     pub pattern: Cow<'a, [u8]>,
     pub replacement: Cow<'a, [u8]>,
     pub action: Action,
+}
+
+impl Rule<'_> {
+    /// The rule as a statement, with another pattern.
+    pub fn written(&self, pattern: &[u8]) -> Vec<u8> {
+        let mut out = b"rewrite ".to_vec();
+        quote(pattern, &mut out);
+        out.push(b' ');
+        quote(&self.replacement, &mut out);
+        out.push(b' ');
+        out.extend_from_slice(self.action.flag().as_bytes());
+        out.push(b';');
+        out
+    }
 }
 
 /// A sequence of terminal rules with nothing of the rewrite module between them.
