@@ -32,7 +32,7 @@ rewrite ^/(x|y)$ /cap/$1 permanent;
 rewrite ^/(.*)\.old$ /$1.new permanent;
 return 404;
 """
-# Two classes, which have a guard each; nothing stays.
+# Two classes, which a map tells apart; nothing stays.
 TWO = b"""rewrite ^/a$ /to/a permanent;
 rewrite ^/b$ /to/b permanent;
 rewrite ^/c$ /to/c last;
@@ -324,13 +324,13 @@ MUTATIONS = (
         "variable of two maps",
         "nginx takes the last of two maps of one variable.",
         "two",
-        maps(b"map $uri $m_to_2 {", b"map $uri $m_to {"),
+        maps(b"map $uri $m_class {", b"map $uri $m_to {"),
     ),
     Mutation(
         "variable of two maps but for case",
         "nginx does not mind the case of variables.",
         "two",
-        maps(b"map $uri $m_to_2 {", b"map $uri $M_TO {"),
+        maps(b"map $uri $m_class {", b"map $uri $M_TO {"),
     ),
     Mutation(
         "more than maps",
@@ -389,7 +389,7 @@ MUTATIONS = (
     Mutation("no flag", "The next rules see the new URI.", "two", text(b'"$m_to" permanent', b'"$m_to"')),
     Mutation("last for a redirect", "The client is not told.", "two", text(b'"$m_to" permanent', b'"$m_to" last')),
     Mutation(
-        "break for last", "The request stays in its location.", "two", text(b'"$m_to_2" last', b'"$m_to_2" break')
+        "break for last", "The request stays in its location.", "two", text(b'"$m_to" last', b'"$m_to" break')
     ),
     Mutation(
         "arguments kept",

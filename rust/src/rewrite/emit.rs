@@ -123,12 +123,13 @@ fn twins(plan: &Plan, at_server: bool) -> Vec<Twin> {
         if plan.extras.get(&(group[0].rule as usize)).is_some_and(|extra| extra.folded.is_some()) {
             continue; // its target is another for each string
         }
-        for (at, entry) in group.iter().enumerate() {
+        // A string that ends in a newline would lose it, too.
+        let pairs_up = |entry: &Entry| !entry.any_case && !plan.key(entry).ends_with(b"\n");
+        for (at, entry) in group.iter().enumerate().filter(|(_, entry)| pairs_up(entry)) {
             let is_twin = |other: &Entry| {
                 other.tier == entry.tier && plan.key(other).strip_suffix(b"\n") == Some(plan.key(entry))
             };
-            if let Some(twin) = group.iter().position(is_twin).filter(|_| !entry.any_case && marks[at] == Twin::HasNone)
-            {
+            if let Some(twin) = group.iter().position(is_twin) {
                 (marks[at], marks[twin]) = (Twin::Has, Twin::Is);
                 *pairs.entry(entry.tier).or_insert(0) += 1;
             }
