@@ -77,13 +77,15 @@ class Place:
 class Config:
     """A configuration or a fragment of one, with all it includes.
 
-    `files` are in the order in which nginx first reads them. `candidates` are the contexts `main` may stand
-    in: one if stated or clear, several if its directives fit several, none if they tell nothing.
+    `files` are in the order in which nginx first reads them; relative includes start from `prefix`.
+    `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
+    several, none if they tell nothing.
     """
 
     main: File
     files: tuple[File, ...]
     candidates: tuple[Context, ...]
+    prefix: str
     _included: dict[Directive, tuple[File, ...]] = field(repr=False)
     _places: dict[File, tuple[tuple[tuple[Directive, ...], Directive | None], ...]] = field(repr=False)
 
@@ -164,7 +166,7 @@ def load_text(
         reader.follow(main, (), ())
     candidates = contexts.possible(main.block) if stated is None else (stated,)
     places = {file: tuple(found) for file, found in reader.places.items()}
-    return Config(main, tuple(reader.files.values()), candidates, reader.included, places)
+    return Config(main, tuple(reader.files.values()), candidates, base, reader.included, places)
 
 
 class _Reader:

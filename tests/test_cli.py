@@ -461,3 +461,12 @@ def test_no_colours_outside_a_terminal(run: Any, rules: Path) -> None:
     ran = run("rewrite-to-map", rules.name)
     assert "\x1b" not in ran.err
     assert b"\x1b" not in ran.out
+
+
+def test_prefix(run: Any, config: Path, tmp_path: Path) -> None:
+    """With -p, relative includes start from that folder, and so does the include of the maps."""
+    (tmp_path / "conf").mkdir()
+    config.rename(tmp_path / "conf" / "nginx.conf")
+    assert run("rewrite-to-map", "conf/nginx.conf", "-p", ".", "--write", "-q").status == 0
+    (maps,) = tmp_path.glob("nxo_*.conf")
+    assert f"include {maps.name};".encode() in (tmp_path / "conf" / "nginx.conf").read_bytes()

@@ -388,9 +388,7 @@ MUTATIONS = (
     Mutation("wrong flag", "A redirect has another status.", "two", text(b'"$m_to" permanent', b'"$m_to" redirect')),
     Mutation("no flag", "The next rules see the new URI.", "two", text(b'"$m_to" permanent', b'"$m_to"')),
     Mutation("last for a redirect", "The client is not told.", "two", text(b'"$m_to" permanent', b'"$m_to" last')),
-    Mutation(
-        "break for last", "The request stays in its location.", "two", text(b'"$m_to" last', b'"$m_to" break')
-    ),
+    Mutation("break for last", "The request stays in its location.", "two", text(b'"$m_to" last', b'"$m_to" break')),
     Mutation(
         "arguments kept",
         "A dropped question mark lets the client's arguments through.",

@@ -60,7 +60,7 @@ def place(config: Config, stem: str, sizes: tuple[int, int]) -> Place:
     file, at = _after(config, block, [found for found in existing if found])
     edits.setdefault(file, []).append(Edit(Span(at, at), _include_text(file, at, name)))
     max_size, bucket_size = (None if found else size for found, size in zip(existing, sizes, strict=True))
-    path = os.path.join(os.path.dirname(config.main.path), name)  # noqa: PTH118, PTH120 - paths stay as given
+    path = os.path.normpath(os.path.join(config.prefix, name))  # noqa: PTH118 - paths stay as given
     return Place(name, path, max_size, bucket_size, edits, {file: ("include", name)})
 
 
@@ -105,7 +105,7 @@ def _include_text(file: File, at: int, name: str) -> bytes:
 
 def _free_name(config: Config, stem: str) -> str:
     """Return a file name that is not taken and that no include of the configuration matches."""
-    folder = os.path.dirname(config.main.path)  # noqa: PTH120
+    folder = config.prefix
     patterns = [str(d.args[0]) for d, _ in config.outline() if d.name == "include" and len(d.args) == 1]
     for suffix in (".conf", ".maps", ".http"):
         for number in ("", *map(str, range(2, 100))):

@@ -73,12 +73,12 @@ pub fn simulate(elements: &[Element], sizes: Sizes) -> Outcome {
 
 /// Sizes under which every one of `tables` is built without a warning, or `None` where there are none.
 ///
-/// `max` grows with the keys so that chains stay short, and is never so much larger than them that nginx searches
+/// `max` is twice the keys or more, so that chains stay short, and is never so much larger than them that nginx searches
 /// for long at start; `bucket` holds a cache line or more of keys and is doubled until the simulation fits.
 pub fn sizes(tables: &[Vec<Element>]) -> Option<Sizes> {
     let keys = tables.iter().map(Vec::len).max().unwrap_or(0);
     let longest = tables.iter().flatten().map(|element| element.size as usize).max().unwrap_or(0);
-    let max = keys.next_power_of_two().max(16_384);
+    let max = (2 * keys).next_power_of_two().max(16_384);
     let mut bucket = (longest + 8).max(512).next_multiple_of(CACHE_LINE);
     while bucket <= BUCKET_LIMIT {
         let sizes = Sizes { max, bucket };
