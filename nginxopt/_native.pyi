@@ -47,6 +47,11 @@ class PatternError(Exception):
 
     args: tuple[int, int, str]
 
+class RefusedError(Exception):
+    """nginx refuses a rewrite; `args` are the start and the end of the rule, and what nginx says."""
+
+    args: tuple[int, int, str]
+
 class Block(TypedDict):
     """One `if` block; texts are the inside of double-quoted tokens."""
 

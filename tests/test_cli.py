@@ -18,7 +18,7 @@ import pytest
 
 from nginxopt import cli
 from nginxopt.rewrite import proof as proofs
-from tests.support import needs_nginx
+from tests.support import needs_nginx, nginx_test
 
 RULES = b"""# old pages
 rewrite ^/about$ https://www.example.com/about-us permanent;
@@ -287,6 +287,10 @@ def test_bytes_that_are_not_utf8(run: Any, rules: Path, tmp_path: Path) -> None:
         (b"server { rewrite ^/a$ /b permanent;", "unexpected end of file"),
         (b"rewrite ^/a(b$ /b permanent;", "PCRE2 does not compile the pattern"),
         (b"\0\1\2", "binary file"),
+        (b"rewrite ^/a$ /b permanent\nrewrite ^/c$ /d last;\n", 'invalid number of arguments in "rewrite" directive'),
+        (b"rewrite ^/a$ /b Permanent;\n", 'invalid parameter "Permanent" in rules.conf:1'),
+        (b"rewrite ^/a$ /b$ last;\n", "invalid variable name"),
+        (b"rewrite ^/a$ /b${x last;\n", 'the closing bracket in "x" variable is missing'),
     ],
 )
 def test_unreadable_input(run: Any, rules: Path, text: bytes, said: str) -> None:
@@ -481,3 +485,17 @@ def test_unknown_context(run: Any, rules: Path) -> None:
     stated = run("rewrite-to-map", rules.name, "--context", "server")
     assert "--context" not in stated.err
     assert len(stated.out) < 0.6 * len(ran.out)
+
+
+@needs_nginx
+@pytest.mark.parametrize(
+    "rule", [b"rewrite ^/a$;", b"rewrite ^/a$ /b Last;", b"rewrite ^/a$ /b$;", b"rewrite ^/a$ /${b last;"]
+)
+def test_refusals_are_in_the_words_of_nginx(run: Any, rules: Path, rule: bytes, tmp_path: Path) -> None:
+    """What is said that nginx says is what it says."""
+    rules.write_bytes(rule)
+    ran = run("rewrite-to-map", rules.name)
+    said = nginx_test(tmp_path, b"events {} http { server { %s } }" % rule).message.decode()
+    assert ran.status == 3
+    assert said
+    assert f"nginx says: {said} in rules.conf:1" in ran.err

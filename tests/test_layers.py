@@ -38,7 +38,7 @@ ROW = {module: row for row, modules in enumerate(ROWS) for module in modules}
 # What each module may ask of the native core: the proof no plan, and the planner no proof.
 NATIVE = {
     "tokens": {"Events", "LexError"},
-    "rewrite.planning": {"PatternError", "Program", "Run", "compile_rewrites", "reasons"},
+    "rewrite.planning": {"PatternError", "Program", "RefusedError", "Run", "compile_rewrites", "reasons"},
     "rewrite.emission": {"Block", "Tier", "map_sizes"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
 }

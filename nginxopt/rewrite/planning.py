@@ -13,6 +13,8 @@ from nginxopt.rewrite import program
 from nginxopt.rewrite.options import Options, Readings
 from nginxopt.source import Span
 
+_SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -180,8 +182,8 @@ class Plan:
 def plan(config: Config, options: Options | None = None) -> Plan:
     """Divide the rewrites of `config`; nothing is written.
 
-    Linear in the rules, but for PCRE2 on strings that a rule which stays may match. `InputError` at a pattern
-    that PCRE2 does not compile: nginx would not start with it.
+    Linear in the rules, but for PCRE2 on strings that a rule which stays may match. `InputError` at a rewrite
+    that nginx refuses, or whose pattern PCRE2 does not compile: nginx would not start with it.
     """
     options = options or Options()
     return Plan(config, options, tuple(_part(found, options) for found in program.read(config)))
@@ -223,4 +225,13 @@ def _compile(found: program.Program, scope: program.Scope, options: Options) -> 
         start, end, message = error.args
         raise InputError(
             f"PCRE2 does not compile the pattern: {message}", source=source, span=Span(start, end)
+        ) from None
+    except _native.RefusedError as error:
+        start, end, says = error.args
+        raise InputError(
+            "nginx refuses this rewrite",
+            source=source,
+            span=Span(start, end),
+            expected=None if "variable" in says else _SHAPE,
+            nginx=f"{says} in {source.path}:{source.position(end - 1).line}",
         ) from None

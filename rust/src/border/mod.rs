@@ -16,5 +16,5 @@ mod _native {
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]
-    use super::rewrite::{PatternError, Program, Run, compile_rewrites, map_sizes, reasons};
+    use super::rewrite::{PatternError, Program, RefusedError, Run, compile_rewrites, map_sizes, reasons};
 }

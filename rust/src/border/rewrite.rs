@@ -14,7 +14,7 @@ use crate::rewrite::kept;
 use crate::rewrite::options::{Level, Options};
 use crate::rewrite::plan::{BadPattern, Fate, Plan};
 use crate::rewrite::planner::plan;
-use crate::rewrite::program;
+use crate::rewrite::program::{self, Unreadable};
 use crate::rewrite::quote;
 use crate::rewrite::reason::Reason;
 use crate::syntax::{self, Readings};
@@ -24,6 +24,13 @@ pyo3::create_exception!(
     PatternError,
     pyo3::exceptions::PyException,
     "PCRE2 does not compile a pattern: (start, end of the rule, message)."
+);
+
+pyo3::create_exception!(
+    nginxopt._native,
+    RefusedError,
+    pyo3::exceptions::PyException,
+    "nginx refuses a rewrite: (start, end of the rule, what it says)."
 );
 
 /// How many keys are handed to Python, to ask a real nginx about.
@@ -111,6 +118,16 @@ fn read_level(level: &str) -> PyResult<Level> {
 enum Failed {
     Lexer(lexer::LexError),
     Pattern(Range<usize>, String),
+    Refused(Range<usize>, String),
+}
+
+impl From<Unreadable> for Failed {
+    fn from(unreadable: Unreadable) -> Failed {
+        match unreadable {
+            Unreadable::Lexer(error) => Failed::Lexer(error),
+            Unreadable::Refused(span, says) => Failed::Refused(span, says),
+        }
+    }
 }
 
 impl Failed {
@@ -118,6 +135,7 @@ impl Failed {
         match self {
             Failed::Lexer(error) => error_to_py(py, error),
             Failed::Pattern(span, message) => PatternError::new_err((span.start, span.end, message)),
+            Failed::Refused(span, says) => RefusedError::new_err((span.start, span.end, says)),
         }
     }
 }
@@ -125,7 +143,7 @@ impl Failed {
 type Barriers = Vec<(usize, usize, &'static str)>;
 
 fn compile(bytes: &[u8], sections: &[Vec<Range<usize>>], options: &Options) -> Result<(Vec<Run>, Barriers), Failed> {
-    let program = program::read(bytes, sections).map_err(Failed::Lexer)?;
+    let program = program::read(bytes, sections)?;
     let barriers =
         program.barriers.iter().map(|barrier| (barrier.span.start, barrier.span.end, barrier.reason.code())).collect();
     let mut runs = Vec::new();

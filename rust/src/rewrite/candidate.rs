@@ -188,7 +188,7 @@ fn readable_target<'a>(rule: &'a Rule, level: Level) -> Result<Target<'a>, Reaso
     if rule.action == Action::Break && level != Level::Server {
         return Err(Reason::BreakInLocation);
     }
-    let target = target::parse(&rule.replacement).ok_or(Reason::Refused)?;
+    let target = target::parse(&rule.replacement).expect("a rule that was read has a readable target");
     let no_args = target.args.as_ref().is_some_and(|args| target::may_be_empty(args));
     let no_path = target.path.is_empty() || (!rule.action.is_redirect() && target::may_be_empty(&target.path));
     if no_args || no_path {

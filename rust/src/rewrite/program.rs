@@ -45,6 +45,14 @@ pub struct Barrier {
     pub reason: Reason,
 }
 
+/// Why the rewrites cannot be read: nginx does not start with them.
+#[derive(Debug)]
+pub enum Unreadable {
+    Lexer(LexError),
+    /// Where the statement stands, and what nginx says.
+    Refused(Range<usize>, String),
+}
+
 /// What the rewrites of one section are.
 #[derive(Clone, Debug, Default)]
 pub struct Program<'a> {
@@ -54,17 +62,17 @@ pub struct Program<'a> {
 
 /// Reads the `rewrite` statements in `sections`; each section is a list of byte ranges of `bytes` with nothing of the
 /// rewrite module between them, and each range holds whole statements. Linear in their length.
-pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Program<'a>, LexError> {
+pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Program<'a>, Unreadable> {
     let mut program = Program::default();
     for section in sections {
         let mut run = Run::default();
         for range in section {
             for event in Lexer::new(&bytes[range.clone()]) {
-                let Event::Statement { words, end } = event? else {
+                let Event::Statement { words, end } = event.map_err(Unreadable::Lexer)? else {
                     continue;
                 };
                 let span = range.start + words[0].start..range.start + end;
-                match rule(words, span.clone()) {
+                match rule(words, span.clone()).map_err(|says| Unreadable::Refused(span.clone(), says))? {
                     Ok(rule) => run.rules.push(rule),
                     Err(reason) => {
                         program.barriers.push(Barrier { span, reason });
@@ -86,20 +94,27 @@ impl<'a> Program<'a> {
     }
 }
 
-fn rule(words: Vec<Word<'_>>, span: Range<usize>) -> Result<Rule<'_>, Reason> {
+/// Reads one statement; a rule that ends no script is a reason. The outer error is what nginx says as it refuses it.
+fn rule(words: Vec<Word<'_>>, span: Range<usize>) -> Result<Result<Rule<'_>, Reason>, String> {
     let mut words = words.into_iter().map(|word| word.value);
     let name = words.next();
     let (Some(pattern), Some(replacement), flag, None) = (words.next(), words.next(), words.next(), words.next())
     else {
-        return Err(Reason::Refused);
+        return Err("invalid number of arguments in \"rewrite\" directive".to_owned());
     };
     debug_assert_eq!(name.as_deref(), Some(&b"rewrite"[..]));
-    let action = target::action(&replacement, flag.as_deref()).map_err(|why| match why {
-        NotTerminal::NoFlag => Reason::NoFlag,
-        NotTerminal::BreakRedirect => Reason::BreakRedirect,
-        NotTerminal::Refused => Reason::Refused,
-    })?;
-    Ok(Rule { span, pattern, replacement, action })
+    if target::parse(&replacement).is_none() {
+        return Err(target::refusal(&replacement));
+    }
+    match target::action(&replacement, flag.as_deref()) {
+        Ok(action) => Ok(Ok(Rule { span, pattern, replacement, action })),
+        Err(NotTerminal::NoFlag) => Ok(Err(Reason::NoFlag)),
+        Err(NotTerminal::BreakRedirect) => Ok(Err(Reason::BreakRedirect)),
+        Err(NotTerminal::Refused) => {
+            let flag = String::from_utf8_lossy(flag.as_deref().unwrap_or_default()).into_owned();
+            Err(format!("invalid parameter \"{flag}\""))
+        }
+    }
 }
 
 /// The span of a statement with its line, line end included, where nothing else stands on the line.

@@ -5,7 +5,6 @@
 pub enum Reason {
     NoFlag,
     BreakRedirect,
-    Refused,
     Unanchored,
     Prefix,
     Wildcard,
@@ -29,10 +28,9 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of the documentation.
-    pub const ALL: [Reason; 22] = [
+    pub const ALL: [Reason; 21] = [
         Reason::NoFlag,
         Reason::BreakRedirect,
-        Reason::Refused,
         Reason::Unanchored,
         Reason::Prefix,
         Reason::Wildcard,
@@ -59,7 +57,6 @@ impl Reason {
         match self {
             Reason::NoFlag => "no-flag",
             Reason::BreakRedirect => "break-redirect",
-            Reason::Refused => "refused-by-nginx",
             Reason::Unanchored => "unanchored",
             Reason::Prefix => "prefix",
             Reason::Wildcard => "wildcard",
@@ -87,7 +84,6 @@ impl Reason {
         match self {
             Reason::NoFlag => "without a flag the rules after it see the new URI",
             Reason::BreakRedirect => "`break` on a redirect does both at once, which no compiled form does",
-            Reason::Refused => "nginx refuses this directive",
             Reason::Unanchored => "without `^` the pattern matches anywhere in the URI",
             Reason::Prefix => "without `$` the pattern matches every URI that starts like it",
             Reason::Wildcard => "the pattern matches infinitely many URIs",

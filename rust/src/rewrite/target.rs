@@ -116,6 +116,23 @@ fn parts(text: &[u8]) -> Option<Vec<Part<'_>>> {
     Some(out)
 }
 
+/// What nginx says of a replacement that [`parse`] cannot split (`ngx_http_script_compile`).
+pub fn refusal(replacement: &[u8]) -> String {
+    let mut rest = replacement;
+    while let Some(at) = memchr::memchr(b'$', rest) {
+        rest = &rest[at + 1..];
+        match (variable(rest), rest) {
+            (Some((_, length)), _) => rest = &rest[length..],
+            (None, [b'{', name @ ..]) => {
+                let name = String::from_utf8_lossy(&name[..name_length(name)]);
+                return format!("the closing bracket in \"{name}\" variable is missing");
+            }
+            (None, _) => break,
+        }
+    }
+    "invalid variable name".to_owned()
+}
+
 /// The variable at the start of `rest` (behind its `$`), and how many bytes it takes.
 fn variable(rest: &[u8]) -> Option<(Part<'_>, usize)> {
     match rest.first()? {
@@ -207,5 +224,7 @@ mod tests {
         assert_eq!(parse(b"/a$"), None);
         assert_eq!(parse(b"/a$-"), None);
         assert_eq!(parse(b"/a${b"), None);
+        assert_eq!(refusal(b"/$x/a${b"), "the closing bracket in \"b\" variable is missing");
+        assert_eq!(refusal(b"/a$-${b"), "invalid variable name");
     }
 }
