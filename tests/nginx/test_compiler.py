@@ -132,7 +132,7 @@ rewrite (?i)^/ABOUT$ /3 permanent;
 rewrite ^/aBOUT$ /4 permanent;
 rewrite (?i)^/other/?$ /5 redirect;
 rewrite ^/Other$ /6 redirect;""",
-    "more tiers than there are": b"".join(
+    "many tiers": b"".join(
         b"rewrite ^/%s$ /%d permanent;\n" % (name, number)
         for number, name in enumerate((b"case", b"Case", b"cAse", b"caSe", b"casE", b"CASE"))
     ),

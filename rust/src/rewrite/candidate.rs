@@ -1,6 +1,6 @@
 //! One rule by itself: the strings it matches, what moving it takes, or why it stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use regex_syntax::hir::{Hir, Look};
 
@@ -18,6 +18,10 @@ use crate::variables;
 /// `ngx_conf_read_token` reads quoted tokens of up to `NGX_CONF_BUFFER - 3` bytes before a blank; the rest is room for
 /// the variables in a directive.
 const MAX_TOKEN: usize = 3_900;
+
+/// How many strings of one rule may differ by case alone: each needs a tier of maps, which costs every request as much
+/// as the rule itself does.
+const MOST_SPELLINGS: usize = 4;
 
 /// The path and arguments a rule's target has for one string, where they depend on what the rule captures.
 pub type Folded = BTreeMap<Vec<u8>, (Vec<u8>, Option<Vec<u8>>)>;
@@ -92,6 +96,9 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
     if !strings.all(|string| !string.is_empty()) {
         return Ok(Err(Reason::EmptyUri));
     }
+    if strings.spellings() > MOST_SPELLINGS {
+        return Ok(Err(Reason::CaseTiers));
+    }
     let mut extra = Extra { sets_captures: options.captures_matter && captures, ..Extra::default() };
     if repeats_capture(&target) {
         if target.parts().any(|part| matches!(part, Part::Variable(name) if !variables::keeps_captures(name))) {
@@ -121,6 +128,16 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
 }
 
 impl Strings<'_> {
+    /// The most strings that differ by case alone.
+    fn spellings(&self) -> usize {
+        let Strings::Listed(strings) = self else { return 1 };
+        let mut counts = HashMap::new();
+        for string in strings {
+            *counts.entry(string.to_ascii_lowercase()).or_insert(0) += 1;
+        }
+        counts.into_values().max().unwrap_or(0)
+    }
+
     fn written(&self) -> Vec<Vec<u8>> {
         let mut written = Vec::new();
         self.all(|string| {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::rewrite::candidate::Extra;
 use crate::rewrite::reason::Reason;
 
-/// How many rules may differ by case alone: each tier costs every request another look-up.
-pub const MAX_TIERS: usize = 4;
+/// How many strings may differ by case alone: tiers are numbered in a byte.
+pub const MAX_TIERS: usize = 255;
 
 /// What becomes of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -97,7 +97,7 @@ impl Reason {
             Reason::CaptureVariable => "a variable in its target may be a map with a regex, which sets `$1` anew",
             Reason::CaptureCase => "the target repeats the client's spelling of letters in any case",
             Reason::CaseOverlap => "an earlier rule that stays may match some spelling of it",
-            Reason::CaseTiers => "too many rules differ by the case of letters alone",
+            Reason::CaseTiers => "it matches too many strings that differ by the case of letters alone",
             Reason::KeyTooLong => "nginx reads no parameter longer than 4,095 bytes",
             Reason::DollarInKey => "a `$` in the value of a map starts a variable, and the guard's value is the URI",
             Reason::Backtracking => "it may exceed the match limit of PCRE on a URI that it does not match",
