@@ -1,0 +1,138 @@
+"""What a rule finds and what may be done about it: findings, fixes, diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import total_ordering
+
+from nginxopt.edit import Edit
+from nginxopt.source import Position, Source, Span
+
+
+@total_ordering
+class Severity(Enum):
+    """How much a finding matters; `ERROR` is the greatest."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+    def __lt__(self, other: Severity) -> bool:
+        return _GRADES[self] < _GRADES[other]
+
+    def __str__(self) -> str:
+        return self.value
+
+
+_GRADES = {severity: grade for grade, severity in enumerate(Severity)}
+
+
+class Safety(Enum):
+    """What a fix keeps.
+
+    `SAFE`: every response stays as it is, and nothing but speed changes. `UNSAFE`: what clients, upstreams or logs
+    see may change in a way that the fix names; it is made only on request.
+    """
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An edit, and the text that it belongs to."""
+
+    source: Source
+    edit: Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to do about a finding: all of `changes`, or none. `title` is an imperative without a full stop."""
+
+    title: str
+    changes: tuple[Change, ...]
+    safety: Safety = Safety.SAFE
+
+    def __post_init__(self) -> None:
+        if not self.changes:
+            raise ValueError(f"a fix that changes nothing: {self.title}")
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a finding speaks of, and what is to be seen there."""
+
+    source: Source
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule says about one place.
+
+    Attributes:
+        message: What is slow and why, in one sentence without a full stop.
+        fix: What may be done, None if the rule cannot do it.
+        help: What to do by hand where there is no fix, or what to know of it; may be empty.
+    """
+
+    source: Source
+    span: Span
+    message: str
+    fix: Fix | None = None
+    help: str = ""
+    related: tuple[Related, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A finding with the rule that made it and what the settings say of that rule.
+
+    Attributes:
+        rule: The rule's id.
+        url: The rule's page.
+        scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`), None if there is none.
+    """
+
+    rule: str
+    severity: Severity
+    finding: Finding
+    url: str
+    scenario: str | None = None
+
+    @property
+    def path(self) -> str:
+        """The file, as it is named in messages."""
+        return self.finding.source.path
+
+    @property
+    def start(self) -> Position:
+        """Line and column of the first character."""
+        return self.finding.source.position(self.finding.span.start)
+
+    @property
+    def end(self) -> Position:
+        """Line and column behind the last character."""
+        return self.finding.source.position(self.finding.span.end)
+
+    @property
+    def message(self) -> str:
+        """What the rule says."""
+        return self.finding.message
+
+    @property
+    def fix(self) -> Fix | None:
+        """What the rule offers to do."""
+        return self.finding.fix
+
+
+def worst(diagnostics: Iterable[Diagnostic]) -> Severity | None:
+    """Return the greatest severity among `diagnostics`; None if there is none."""
+    return max((diagnostic.severity for diagnostic in diagnostics), default=None)

@@ -1,0 +1,190 @@
+"""A lint rule: one module of `nginxopt.rules`, whose docstring is its page and whose examples are its tests.
+
+The page of a rule is Markdown:
+
+    The title: what is slow, in one sentence without a full stop.
+
+    What is flagged, and what is not.
+
+    ## Why it matters
+    The mechanism, with a figure and its source.
+
+    ## Bad
+    A fenced block of nginx text in which the rule finds something.
+
+    ## Good
+    One in which it finds nothing. If the rule fixes, the first is what the fix makes of the first bad one.
+
+    ## Silent
+    One that looks guilty and is not.
+
+    ## When to ignore it
+    ## References
+
+A fence is opened by "```nginx", and by what the example stands in and is read for: "```nginx http 1.22.1" is the inside
+of an http block, for nginx 1.22.1. Without a context the example is a whole configuration.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nginxopt.diagnostic import Finding, Safety, Severity
+from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.model import Model
+
+Check = Callable[["Model"], Iterator[Finding]]
+
+CATEGORIES = {
+    "proxy": "upstreams and what is passed to them",
+    "cache": "answers kept at the proxy",
+    "rewrite": "rewrites, redirects, locations, conditions and maps",
+    "process": "workers, connections, descriptors, the machine",
+    "log": "access and error logs",
+    "static": "files from disk",
+    "client": "connections to clients, compression",
+    "tls": "TLS and HTTP/2",
+    "config": "what nginx would refuse or ignore",
+}
+"""The category of every rule, and what it is about."""
+
+PAGES = "https://github.com/nginxopt/nginxopt/blob/main/docs/rules"
+
+SECTIONS = ("Why it matters", "Bad", "Good", "Silent", "When to ignore it", "References")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A configuration of a page.
+
+    `context` is where it stands (`http`, `http,server`), None for a whole configuration; `target` the nginx that it
+    is read for, None for the default.
+    """
+
+    kind: str
+    text: str
+    context: str | None
+    target: Version | None
+
+
+@dataclass(frozen=True)
+class Page:
+    """The documentation of a rule, which is the docstring of its module."""
+
+    text: str
+
+    @property
+    def title(self) -> str:
+        """The first line, without a full stop."""
+        return self.text.partition("\n")[0].rstrip(".")
+
+    @cached_property
+    def summary(self) -> str:
+        """What is flagged: the text between the title and the first section."""
+        return re.split(r"^## ", self.text, maxsplit=1, flags=re.MULTILINE)[0].partition("\n")[2].strip()
+
+    @cached_property
+    def sections(self) -> dict[str, str]:
+        """The text of each section by its heading."""
+        parts = re.split(r"^## (.*)\n", self.text, flags=re.MULTILINE)[1:]
+        return {heading.strip(): text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
+
+    @cached_property
+    def examples(self) -> tuple[Example, ...]:
+        """The examples under Bad, Good and Silent, in the order of the page."""
+        return tuple(
+            Example(heading.lower(), text, *_fence(words))
+            for heading, section in self.sections.items()
+            for words, text in re.findall(r"^```nginx([^\n]*)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+        )
+
+
+def _fence(words: str) -> tuple[str | None, Version | None]:
+    """Return the context and the target that the words of a fence name."""
+    versions = [Version.parse(word) for word in words.split() if word[0].isdigit()]
+    contexts = [word for word in words.split() if not word[0].isdigit()]
+    return next(iter(contexts), None), next(iter(versions), None)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of the catalogue.
+
+    Attributes:
+        id: Its name, that of the module with dashes: `upstream-keepalive-missing`.
+        check: Yields the findings in a model, in any order.
+        severity: What a finding is unless the settings say otherwise.
+        category: One of `CATEGORIES`.
+        fix: The safety of the fixes that it offers; None if it offers none.
+        since: The first nginx that it speaks of; None for all.
+        until: The last nginx that it speaks of; None for all.
+        default: Whether it is selected unless the settings say otherwise.
+        scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
+    """
+
+    id: str
+    check: Check
+    page: Page
+    severity: Severity
+    category: str
+    fix: Safety | None = None
+    since: Version | None = None
+    until: Version | None = None
+    default: bool = True
+    scenario: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.category not in CATEGORIES:
+            raise ValueError(f"{self.id} has an unknown category: {self.category}")
+
+    @property
+    def title(self) -> str:
+        """What is slow, in one sentence without a full stop."""
+        return self.page.title
+
+    @property
+    def url(self) -> str:
+        """Where the page of the rule is."""
+        return f"{PAGES}/{self.id}.md"
+
+    def speaks_of(self, target: Version) -> bool:
+        """Return whether the rule holds for that nginx."""
+        return (self.since is None or target >= self.since) and (self.until is None or target <= self.until)
+
+
+def rule(
+    *,
+    severity: Severity,
+    category: str,
+    fix: Safety | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    default: bool = True,
+    scenario: str | None = None,
+) -> Callable[[Check], Rule]:
+    """Make a `Rule` of the function below, named after its module and documented by the module's docstring."""
+
+    def make(check: Check) -> Rule:
+        module = sys.modules[check.__module__]
+        return Rule(
+            id=check.__module__.rpartition(".")[2].replace("_", "-"),
+            check=check,
+            page=Page(inspect.cleandoc(module.__doc__ or "")),
+            severity=severity,
+            category=category,
+            fix=fix,
+            since=None if since is None else Version.parse(since),
+            until=None if until is None else Version.parse(until),
+            default=default,
+            scenario=scenario,
+        )
+
+    return make
