@@ -17,9 +17,9 @@ CRATE = ROOT / "rust" / "src"
 ROWS: tuple[tuple[str, ...], ...] = (
     ("source", "includes"),
     ("errors", "edit"),
-    ("version", "tokens", "diff", "files", "http"),
+    ("version", "tokens", "diff", "files", "filesystem", "http"),
     ("tree",),
-    ("context",),
+    ("context", "reader"),
     ("config",),
     ("nginx", "rewrite.options", "rewrite.uris"),
     ("rewrite.program", "rewrite.requests"),
