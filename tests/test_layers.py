@@ -18,9 +18,12 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("source", "includes"),
     ("errors", "edit"),
     ("version", "tokens", "diff", "files", "filesystem", "http"),
-    ("tree",),
+    ("diagnostic", "tree"),
     ("context", "reader"),
     ("config",),
+    ("layout", "defaults"),
+    ("inherit",),
+    ("upstreams",),
     ("nginx", "rewrite.options", "rewrite.uris"),
     ("rewrite.program", "rewrite.requests"),
     ("rewrite.planning", "rewrite.mapfile", "rewrite.nginx"),
@@ -28,6 +31,10 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("rewrite.proof", "rewrite.output", "rewrite.questions"),
     ("rewrite.summary", "rewrite.report"),
     ("", "rewrite"),
+    ("model",),
+    ("rule",),
+    ("catalogue", "lint"),
+    ("fix",),
     ("cli.stdout",),
     ("cli.rewrite_to_map",),
     ("cli",),
@@ -112,6 +119,12 @@ def test_imports_point_one_way(module: str) -> None:
 def test_every_row_is_of_modules() -> None:
     """No row names a module that is gone."""
     assert set(ROW) == set(MODULES)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "rules").glob("*.py")), ids=lambda path: str(path.stem))
+def test_rules_know_nothing_of_who_asks_them(path: Path) -> None:
+    """A rule imports what is above the catalogue, and no other rule."""
+    assert {name for name in imported(path) if name not in ROW or ROW[name] > ROW["rule"]} == set()
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
