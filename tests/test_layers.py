@@ -34,7 +34,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("model",),
     ("rule",),
     ("catalogue", "lint"),
-    ("fix",),
+    ("fix", "target", "trial"),
     ("cli.stdout",),
     ("cli.rewrite_to_map",),
     ("cli",),
