@@ -17,7 +17,7 @@ CRATE = ROOT / "rust" / "src"
 ROWS: tuple[tuple[str, ...], ...] = (
     ("source", "includes"),
     ("errors", "edit"),
-    ("version", "tokens", "diff", "files", "filesystem", "http"),
+    ("version", "tokens", "diff", "files", "filesystem", "dump", "http"),
     ("tree",),
     ("context", "reader"),
     ("config",),
