@@ -19,7 +19,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("errors", "edit"),
     ("version", "tokens", "diff", "files", "filesystem", "dump", "http"),
     ("tree",),
-    ("context", "reader"),
+    ("context", "reader", "templating"),
     ("config",),
     ("nginx", "rewrite.options", "rewrite.uris"),
     ("rewrite.program", "rewrite.requests"),
