@@ -17,9 +17,9 @@ CRATE = ROOT / "rust" / "src"
 ROWS: tuple[tuple[str, ...], ...] = (
     ("source", "includes"),
     ("errors", "edit"),
-    ("version", "tokens", "diff", "files", "filesystem", "http"),
+    ("version", "tokens", "diff", "files", "filesystem", "dump", "http"),
     ("diagnostic", "tree"),
-    ("context", "reader"),
+    ("context", "reader", "templating"),
     ("config",),
     ("layout", "defaults"),
     ("inherit",),
