@@ -17,11 +17,11 @@ CRATE = ROOT / "rust" / "src"
 ROWS: tuple[tuple[str, ...], ...] = (
     ("source", "includes"),
     ("errors", "edit"),
-    ("version", "tokens", "diff", "files", "filesystem", "dump", "http"),
+    ("version", "tokens", "diff", "files", "filesystem", "dump", "http", "paths"),
     ("diagnostic", "tree"),
     ("context", "reader", "templating"),
     ("config",),
-    ("layout", "defaults"),
+    ("inputs", "layout", "defaults"),
     ("inherit",),
     ("upstreams",),
     ("nginx", "rewrite.options", "rewrite.uris"),
