@@ -17,8 +17,8 @@ CRATE = ROOT / "rust" / "src"
 ROWS: tuple[tuple[str, ...], ...] = (
     ("source", "includes"),
     ("errors", "edit"),
-    ("version", "tokens", "diff", "files", "filesystem", "dump", "http", "paths"),
-    ("diagnostic", "tree"),
+    ("version", "tokens", "diff", "files", "filesystem", "dump", "http"),
+    ("diagnostic", "tree", "paths"),
     ("context", "reader", "templating"),
     ("config",),
     ("inputs", "layout", "defaults"),
