@@ -16,8 +16,8 @@ CRATE = ROOT / "rust" / "src"
 # A module may import those of the rows above it. The two packages that gather names stand just before the command line.
 ROWS: tuple[tuple[str, ...], ...] = (
     ("source", "includes"),
-    ("errors", "edit"),
-    ("version", "tokens", "diff", "files", "filesystem", "http"),
+    ("errors", "edit", "suggest", "patterns"),
+    ("toml", "version", "tokens", "diff", "files", "filesystem", "http"),
     ("diagnostic", "tree"),
     ("context", "reader"),
     ("config",),
@@ -33,7 +33,8 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("", "rewrite"),
     ("model",),
     ("rule",),
-    ("catalogue", "lint"),
+    ("settings",),
+    ("catalogue", "lint", "selection"),
     ("fix",),
     ("cli.stdout",),
     ("cli.rewrite_to_map",),
