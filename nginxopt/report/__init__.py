@@ -1,0 +1,1 @@
+"""What linting found, in the formats that people and servers read."""
