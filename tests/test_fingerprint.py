@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nginxopt.diagnostic import Diagnostic
 from nginxopt.report.fingerprint import fingerprints
-from nginxopt.report.paths import relative
+from nginxopt.report.place import relative
 from nginxopt.source import Source, Span
 from tests.diagnostics import diagnostic, span
 
