@@ -10,20 +10,18 @@ of several errors another one may be told.
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nginxopt import context as contexts
 from nginxopt.context import Context
-from nginxopt.errors import InputError
-from nginxopt.includes import matches
-from nginxopt.source import Source
+from nginxopt.filesystem import DISK, STDIN, Files, Overlay
+from nginxopt.reader import File, Reader, contents, parsed
 from nginxopt.tokens import Comment, Token
-from nginxopt.tree import Block, Bulk, Directive, Node, parse
+from nginxopt.tree import Block, Bulk, Directive, Node
 
 __all__ = [
     "Block",
@@ -38,22 +36,8 @@ __all__ = [
     "Token",
     "load",
     "load_text",
+    "reread",
 ]
-
-STDIN = "-"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class File:
-    """One file of a configuration."""
-
-    source: Source
-    block: Block
-
-    @property
-    def path(self) -> str:
-        """The name of the file in messages: as it was given, or the prefix and the path in the `include`."""
-        return self.source.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +63,24 @@ class Config:
 
     `files` are in the order in which nginx first reads them; relative includes start from `prefix`.
     `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
-    several, none if they tell nothing.
+    several, none if they tell nothing. `missing` are the includes that name a file that could not be read, if
+    that was allowed. `origin` is where the files were read from.
     """
 
     main: File
     files: tuple[File, ...]
     candidates: tuple[Context, ...]
     prefix: str
+    missing: tuple[Directive, ...]
+    origin: Files
     _included: dict[Directive, tuple[File, ...]] = field(repr=False)
     _places: dict[File, tuple[tuple[tuple[Directive, ...], Directive | None], ...]] = field(repr=False)
 
     def file(self, path: str | os.PathLike[str]) -> File:
         """Return the file at `path`, by whatever name; `KeyError` if it is not part of the configuration."""
+        meant = self.origin.identity(os.fspath(path))
         for file in self.files:
-            if file.path == os.fspath(path) or _identity(file.path) == _identity(os.fspath(path)):
+            if self.origin.identity(file.path) == meant:
                 return file
         raise KeyError(os.fspath(path))
 
@@ -134,19 +122,20 @@ def load(
     prefix: str | os.PathLike[str] | None = None,
     context: str | Sequence[str] | None = None,
     includes: bool = True,
+    missing_ok: bool = False,
+    files: Files = DISK,
 ) -> Config:
     """Read the configuration at `path` (`-`: standard input) and, if `includes`, what it includes.
 
     `prefix` is what relative includes are relative to: by default the directory of `path`, as nginx's
     `conf_prefix` is that of its main file. `context` states where a fragment stands (`server`,
-    `http,server`); without it, it is inferred. `InputError` for a file that cannot be read or parsed,
-    `UsageError` for an unknown context.
+    `http,server`); without it, it is inferred. `missing_ok` reads on where an included file cannot be read
+    (see `Config.missing`); one that does not parse is an error all the same. `files` is where files are read
+    from. `InputError` for a file that cannot be read or parsed, `UsageError` for an unknown context.
     """
     name = os.fspath(path)
-    if name == STDIN:
-        return load_text(sys.stdin.buffer.read(), STDIN, prefix=prefix, context=context, includes=includes)
-    data = _read(name)
-    return load_text(data, name, prefix=prefix, context=context, includes=includes)
+    data = sys.stdin.buffer.read() if name == STDIN else contents(name, files)
+    return load_text(data, name, prefix=prefix, context=context, includes=includes, missing_ok=missing_ok, files=files)
 
 
 def load_text(
@@ -156,98 +145,28 @@ def load_text(
     prefix: str | os.PathLike[str] | None = None,
     context: str | Sequence[str] | None = None,
     includes: bool = True,
+    missing_ok: bool = False,
+    files: Files = DISK,
 ) -> Config:
     """Read a configuration from memory: as `load`, `name` being its path."""
     stated = contexts.stated(context) if context is not None else None
-    main = _file(name, data)
+    main = parsed(name, data)
     base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)
-    reader = _Reader(base, main)
+    reader = Reader(main, base, files, missing_ok=missing_ok)
     if includes:
-        reader.follow(main, (), ())
+        reader.follow(main)
     candidates = contexts.possible(main.block) if stated is None else (stated,)
     places = {file: tuple(found) for file, found in reader.places.items()}
-    return Config(main, tuple(reader.files.values()), candidates, base, reader.included, places)
+    read = tuple(reader.files.values())
+    return Config(main, read, candidates, base, tuple(reader.missing), files, reader.included, places)
 
 
-class _Reader:
-    """Reads a main file's includes, each file once."""
+def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
+    """Read a configuration again with other texts in place of some of its files; nothing is written.
 
-    def __init__(self, prefix: str, main: File) -> None:
-        self.prefix = prefix
-        self.files: dict[str, File] = {_identity(main.path): main}
-        self.included: dict[Directive, tuple[File, ...]] = {}
-        self.places: dict[File, list[tuple[tuple[Directive, ...], Directive | None]]] = {main: [((), None)]}
-
-    def follow(self, file: File, parents: tuple[Directive, ...], chain: tuple[File, ...]) -> None:
-        """Read what `file` includes, which stands in `parents` and was included by the files of `chain`."""
-        chain = (*chain, file)
-        for include, inner in _includes(file.block, parents):
-            if include not in self.included:
-                self.included[include] = tuple(self._open(include, path) for path in self._paths(include))
-            for child in self.included[include]:
-                _refuse_circle(include, child, chain)
-                self.places.setdefault(child, []).append((inner, include))
-                self.follow(child, inner, chain)
-
-    def _paths(self, include: Directive) -> list[str]:
-        if len(include.args) != 1:
-            nginx = include.told('invalid number of arguments in "include" directive')
-            raise include.error('"include" takes one path', nginx=nginx)
-        return matches(self.prefix, str(include.args[0]))
-
-    def _open(self, include: Directive, path: str) -> File:
-        identity = _identity(path)
-        if identity not in self.files:
-            self.files[identity] = _file(path, _read(path, include))
-        return self.files[identity]
-
-
-def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-    """Yield the includes of a file with what is around them; folded rewrites have none."""
-    for node in block.nodes:
-        if not isinstance(node, Directive):
-            continue
-        if node.block:
-            yield from _includes(node.block, (*parents, node))
-        elif node.name == "include":
-            yield node, parents
-
-
-def _refuse_circle(include: Directive, child: File, chain: tuple[File, ...]) -> None:
-    if child not in chain:
-        return
-    circle = " -> ".join(file.path for file in (*chain[chain.index(child) :], child))
-    nginx = f'open() "{_absolute(child.path)}" failed ({errno.EMFILE}: {os.strerror(errno.EMFILE)})'
-    raise include.error(f"circular include: {circle}", at=include.args[0], nginx=include.told(nginx))
-
-
-def _file(path: str, data: bytes) -> File:
-    source = Source(path, data)
-    return File(source, parse(source))
-
-
-def _read(path: str, include: Directive | None = None) -> bytes:
-    """Return the bytes of a file; `InputError` at the include, if there is one, if it cannot be read."""
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        is_directory = error.errno == errno.EISDIR
-        call = "pread()" if is_directory else "open()"
-        nginx = f'{call} "{_absolute(path)}" failed ({error.errno}: {reason})'
-        if include is None:
-            raise InputError(f"cannot be read: {reason}", path=path, nginx=nginx) from None
-        said = nginx if is_directory else include.told(nginx)  # reading a directory, nginx names no place
-        message = f"{path} cannot be read: {reason}"
-        raise include.error(message, at=include.args[0], nginx=said) from None
-    except ValueError as error:  # a NUL in the path
-        raise InputError(f"cannot be read: {error}", path=path) from None
-
-
-def _identity(path: str) -> str:
-    """What two names of one file have in common."""
-    return path if path == STDIN else os.path.realpath(path)
-
-
-def _absolute(path: str) -> str:
-    return path if path == STDIN else str(Path(path).absolute())
+    Its main file stands where it stood, and a missing include is no error. `InputError` if a text does not parse.
+    """
+    files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)
+    main = files.read(config.main.path)
+    again = load_text(main, config.main.path, prefix=config.prefix, missing_ok=True, files=files)
+    return replace(again, candidates=config.candidates)

@@ -21,8 +21,9 @@ The page of a rule is Markdown:
     ## When to ignore it
     ## References
 
-A fence is opened by "```nginx", and by what the example stands in and is read for: "```nginx http 1.22.1" is the inside
-of an http block, for nginx 1.22.1. Without a context the example is a whole configuration.
+A fence is opened by "```nginx", and by what the example is the inside of and read for: "```nginx http 1.22.1" is all
+that stands in the http block of a configuration, for nginx 1.22.1. Without `http`, `server` or `location` the example
+is a whole configuration.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ SECTIONS = ("Why it matters", "Bad", "Good", "Silent", "When to ignore it", "Ref
 class Example:
     """A configuration of a page.
 
-    `context` is where it stands (`http`, `http,server`), None for a whole configuration; `target` the nginx that it
-    is read for, None for the default.
+    `context` is the block that it is the inside of (`http`, `server`, `location`), None for a whole configuration;
+    `target` the nginx that it is read for, None for the default.
     """
 
     kind: str

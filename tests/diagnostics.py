@@ -12,6 +12,7 @@ from nginxopt.errors import InputError
 from nginxopt.report.model import Note, Report
 from nginxopt.rule import CATEGORIES, PAGES, Page, Rule
 from nginxopt.source import Source, Span, decode, encode
+from nginxopt.target import Target
 from nginxopt.version import Version
 
 PAGE = """gzip_comp_level is above 6
@@ -89,7 +90,7 @@ def report(
     fixed: int | None = None,
 ) -> Report:
     """Return the report of a run in `BASE` for nginx 1.22.1."""
-    return Report(diagnostics, files, Version(1, 22, 1), "nginx -v", BASE, rules, errors, notes, fixed)
+    return Report(diagnostics, files, Target(Version(1, 22, 1), "nginx -v"), BASE, rules, errors, notes, fixed)
 
 
 PIECES = [b"gzip on;", b" ", b"\t", b"\n", b"\r\n", b"\r", b"%", b",", b":", b"::", b"]]>", b"<&\"'>", b"\\", b"{0}"]

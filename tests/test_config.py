@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nginxopt
-from nginxopt.config import Bulk, Config, Directive, load, load_text
+from nginxopt.config import Bulk, Config, Directive, load, load_text, reread
 from nginxopt.context import stated
 from nginxopt.errors import InputError, UsageError
+from nginxopt.filesystem import Overlay
 from nginxopt.source import Source, decode
 from nginxopt.tree import DEPTH, FOLD, parse
 from tests.support import needs_nginx, nginx_files, nginx_test_in
@@ -230,6 +231,68 @@ def test_includes_in_maps(tmp_path: Path) -> None:
     assert config.contexts(config.files[1])[0].context == ("http", "map")
 
 
+# --- files that are missing, and texts in place of files
+
+
+def test_missing_includes_may_be_allowed(tmp_path: Path) -> None:
+    """Includes that cannot be read are kept, in order and once, and all that is there is read."""
+    main = write(
+        tmp_path,
+        nginx="include none.conf; include a.conf; include d.conf; include link*.conf; include nothing*.conf; c;",
+        a="b; include a/none.conf;",
+    )
+    (tmp_path / "d.conf").mkdir()
+    for name in ("link1.conf", "link2.conf"):
+        (tmp_path / name).symlink_to("nowhere")
+    (tmp_path / "link3.conf").symlink_to("a.conf")
+    config = load(main, missing_ok=True)
+    assert [texts(include) for include in config.missing] == [
+        ["none.conf"],
+        ["a/none.conf"],
+        ["d.conf"],
+        ["link*.conf"],
+    ]
+    assert [str(d.name) for d, _ in config.walk() if d.name != "include"] == ["b", "b", "c"]
+    assert config.included(config.missing[0]) == ()
+    with pytest.raises(InputError, match=r"none\.conf cannot be read"):
+        load(main)
+
+
+@pytest.mark.parametrize(
+    "text", ["include a.conf;", "include a b;", "include circle.conf;"], ids=["broken", "arguments", "circle"]
+)
+def test_what_is_no_missing_include(tmp_path: Path, text: str) -> None:
+    """A file that does not parse, an include of no path and a circle stay errors where missing files are none."""
+    main = write(tmp_path, nginx=text, a="b", circle="include circle.conf;")
+    with pytest.raises(InputError):
+        load(main, missing_ok=True)
+
+
+def test_texts_in_place_of_files(tmp_path: Path) -> None:
+    """A text stands for a file by whatever name it is included, the main file too; the disk stays as it is."""
+    main = write(tmp_path, nginx="include a.conf; include link.conf; include b*.conf;", a="a;", b="b;")
+    (tmp_path / "link.conf").symlink_to("a.conf")
+    files = Overlay({str(tmp_path / "link.conf"): b"new;", str(tmp_path / "b2.conf"): b"unseen;"})
+    names = [str(d.name) for d, _ in load(main, files=files).walk() if d.name != "include"]
+    assert names == ["new", "new", "b"]
+    both = Overlay({str(main): b"c; include b2.conf;"}, files)
+    assert [str(d.name) for d, _ in load(main, files=both).walk()] == ["c", "include", "unseen"]
+    assert (tmp_path / "a.conf").read_bytes() == b"a;"
+
+
+def test_a_configuration_read_again(tmp_path: Path) -> None:
+    """What was read is read again with changed texts, one change upon the other, where it stood before."""
+    write(tmp_path, a="b;")
+    config = load_text(b"include a.conf; include none.conf;", prefix=tmp_path, context="server", missing_ok=True)
+    first = reread(config, {config.files[1].path: b"c;"})
+    assert [str(d.name) for d, _ in first.walk()] == ["include", "c", "include"]
+    second = reread(first, {"-": b"d; include a.conf;"})
+    assert [str(d.name) for d, _ in second.walk()] == ["d", "include", "c"]
+    assert (second.candidates, second.prefix) == (config.candidates, config.prefix)
+    with pytest.raises(InputError, match="ends inside"):
+        reread(config, {"-": b"d"})
+
+
 # --- contexts
 
 
@@ -249,12 +312,33 @@ def test_includes_in_maps(tmp_path: Path) -> None:
         (b"server {}", ["http", "mail", "stream"]),
         (b"listen 80; events {}", []),
         (b"/a b; unknown_directive c;", []),
+        (b"server { listen 80; location / { proxy_pass http://x; } }", ["http"]),
+        (b"server { listen 80; server_name a; }", ["http", "mail"]),
+        (b"server { listen 53 udp; proxy_pass x; }", ["stream"]),
+        (b"server { listen 25; protocol smtp; }", ["mail"]),
+        (b"server { listen 80; include x; unknown a; }", ["http", "mail", "stream"]),
+        (b"server { unknown { root a; } }", ["http", "mail", "stream"]),
+        (b"upstream a { server b; }", ["http", "stream"]),
+        (b"upstream a { server b; ip_hash; }", ["http"]),
+        (b"map $a $b { root c; listen d; }", ["http", "stream"]),
+        (b"location / { location /a { limit_except GET { deny all; } } }", ["http,server", "http,server,location"]),
+        (b"if ($a) { proxy_pass b; }", ["http,server,location"]),
+        (b"if ($a) { return 404; }", ["http,server", "http,server,location"]),
+        (b"server { listen 80; rewrite a b; location / { listen 80; } }", ["http"]),
+        (b"server { protocol smtp; root a; }", ["http", "mail"]),
+        (b"server { if ($a) { " + b"rewrite a b;" * 100 + b" } }", ["http"]),
     ],
 )
 def test_the_context_of_a_fragment(text: bytes, expected: list[str]) -> None:
-    """A fragment may stand where all its known directives may; what is not known tells nothing."""
+    """A fragment may stand where all its known directives may, and where those in its blocks fit best."""
     candidates = load_text(text, includes=False).candidates
     assert [",".join(context) for context in candidates] == expected
+
+
+def test_a_context_is_found_without_unfolding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No directive of a folded run is made to find the context of a file."""
+    monkeypatch.setattr(Bulk, "__iter__", lambda _: pytest.fail("a run was unfolded"))
+    assert load_text(b"server {\n" + rewrites(FOLD) + b"\n}").candidates == (("http",),)
 
 
 def test_a_stated_context(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def _whole(report: Report, **findings: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "version": VERSION,
         "tool": {"name": "nginxopt", "version": __version__},
-        "target": {"version": str(report.target), "origin": unicode(report.origin)},
+        "target": {"version": str(report.target.version), "origin": report.target.origin},
         **findings,
         "errors": list(map(_error, report.errors)),
         "notes": list(map(_note, report.notes)),

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nginxopt.diagnostic import Diagnostic, Safety
 from nginxopt.errors import InputError
 from nginxopt.rule import PAGES, Rule
 from nginxopt.source import Source, Span
-from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.target import Target
 
 PROJECT = PAGES.partition("/blob/")[0]
 """Where nginxopt is told about."""
@@ -35,8 +38,7 @@ class Report:
     Attributes:
         diagnostics: Sorted by file, offset and rule.
         files: Every file that was checked, as it is named in messages, in the order of reading.
-        target: The nginx that the configuration is read for.
-        origin: Where `target` comes from, as a phrase: `nginx -v`, `stated`, `settings`, `default`.
+        target: The nginx that the configuration was judged for.
         base: The folder that relative paths start from, absolute.
         rules: The rules that were asked.
         errors: The files that could not be read or parsed.
@@ -46,8 +48,7 @@ class Report:
 
     diagnostics: tuple[Diagnostic, ...]
     files: tuple[str, ...]
-    target: Version
-    origin: str
+    target: Target
     base: str
     rules: tuple[Rule, ...]
     errors: tuple[InputError, ...] = ()

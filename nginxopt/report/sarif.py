@@ -35,7 +35,7 @@ def render(report: Report) -> Iterator[str]:
         "originalUriBaseIds": {_ROOT: {"description": {"text": _ROOT_IS}}},
         "columnKind": "unicodeCodePoints",
         "results": list(_results(report)),
-        "properties": {"nginx": str(report.target), "nginxFrom": unicode(report.origin)},
+        "properties": {"nginx": str(report.target.version), "nginxFrom": report.target.origin},
     }
     yield json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 

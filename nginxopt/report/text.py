@@ -113,7 +113,7 @@ def _counts(report: Report, pen: _Pen) -> Iterator[str]:
     if report.fixed is not None:
         yield f"fixed {count(report.fixed, 'finding')}"
     missed = f", {len(report.errors):,} not checked" if report.errors else ""
-    for_target = f"(for nginx {report.target}, {printable(report.origin)})"
+    for_target = f"(for nginx {report.target.version}, {report.target.origin})"
     found = count(len(report.diagnostics), "finding") if report.diagnostics else "no findings"
     grades = Counter(diagnostic.severity for diagnostic in report.diagnostics)
     parts = ", ".join(

@@ -1,0 +1,86 @@
+"""What rules ask: a configuration as levels, with an index of its directives, for one version of nginx."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nginxopt.config import Config, Directive
+from nginxopt.inherit import Level, levels
+from nginxopt.upstreams import PROTOCOLS, Pass, Upstream, read_pass
+from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.planning import Plan
+
+_OTHERS = {"stream", "mail"}
+
+
+class Model:
+    """A configuration that is judged for the nginx `target`; all of it is made once, when it is first asked for.
+
+    A file that is included in several places occurs in each of them.
+    """
+
+    def __init__(self, config: Config, target: Version) -> None:
+        self.config = config
+        self.target = target
+
+    @cached_property
+    def root(self) -> Level:
+        """The outermost level."""
+        return levels(self.config, self.target)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the configuration was read: it is no fragment, and every include was found."""
+        return not any(level.is_open for level in self._levels)
+
+    def each(self, *names: str) -> Iterator[tuple[Directive, Level]]:
+        """Yield the directives of these names with their levels, name by name; those of stream and mail left out."""
+        for name in names:
+            yield from self._index.get(name, ())
+
+    def levels(self, *kinds: str) -> Iterator[Level]:
+        """Yield the levels of these kinds in the order of reading; those of stream and mail left out."""
+        return (level for level in self._levels if level.kind in kinds)
+
+    @cached_property
+    def upstreams(self) -> dict[str, Upstream]:
+        """The upstreams of http by their names in lower case."""
+        found = (Upstream(level.args[0], level) for level in self.levels("upstream") if level.args)
+        return {upstream.name.lower(): upstream for upstream in found}
+
+    @cached_property
+    def passes(self) -> tuple[Pass, ...]:
+        """All that passes requests on."""
+        names = [f"{protocol}_pass" for protocol in PROTOCOLS]
+        found = (read_pass(directive, level, self.upstreams) for directive, level in self.each(*names))
+        return tuple(one for one in found if one is not None)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The rewrites as `nginxopt rewrite-to-map` divides them. `InputError` at a rewrite that nginx refuses."""
+        from nginxopt.rewrite.planning import plan
+
+        return plan(self.config)
+
+    @cached_property
+    def _levels(self) -> tuple[Level, ...]:
+        return tuple(_walk(self.root))
+
+    @cached_property
+    def _index(self) -> dict[str, list[tuple[Directive, Level]]]:
+        index: dict[str, list[tuple[Directive, Level]]] = {}
+        for level in self._levels:
+            for directive in level.directives:
+                index.setdefault(str(directive.name), []).append((directive, level))
+        return index
+
+
+def _walk(level: Level) -> Iterator[Level]:
+    yield level
+    for inner in level.levels:
+        if inner.kind not in _OTHERS:
+            yield from _walk(inner)

@@ -1,0 +1,69 @@
+"""What tests of rules need: a text judged by one rule, and mended by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nginxopt.catalogue import catalogue
+from nginxopt.config import Config, load_text
+from nginxopt.diagnostic import Diagnostic
+from nginxopt.fix import fix
+from nginxopt.lint import Linted, Selected, lint
+from nginxopt.version import Version
+
+TARGET = Version(1, 28, 0)
+
+
+_AROUND = {
+    None: (b"", b""),
+    "http": (b"events {}\nhttp {\n", b"}\n"),
+    "server": (b"events {}\nhttp {\nserver {\n", b"}\n}\n"),
+    "location": (b"events {}\nhttp {\nserver {\nlocation / {\n", b"}\n}\n}\n"),
+}
+
+
+def wrapped(text: str | bytes, context: str | None) -> bytes:
+    """The whole configuration of which a text is the inside of a block."""
+    head, tail = _AROUND[context]
+    return head + (text.encode() if isinstance(text, str) else text) + tail
+
+
+def read(text: str | bytes, context: str | None = None) -> Config:
+    """The configuration `nginx.conf` with a text inside; includes that are not there are left out."""
+    return load_text(wrapped(text, context), "nginx.conf", missing_ok=True)
+
+
+def found(
+    rule: str, text: str | bytes, *, context: str | None = None, target: Version | str = TARGET
+) -> tuple[Diagnostic, ...]:
+    """What a rule finds in a text."""
+    return judge(rule, read(text, context), target).diagnostics
+
+
+def fixed(
+    rule: str, text: str | bytes, *, context: str | None = None, target: Version | str = TARGET, unsafe: bool = True
+) -> bytes:
+    """What the fixes of a rule make of a text."""
+    whole = wrapped(text, context)
+    head, tail = _AROUND[context]
+    result = mend(rule, whole, target=target, unsafe=unsafe)
+    assert result.startswith(head)
+    assert result.endswith(tail)
+    return result[len(head) : len(result) - len(tail)]
+
+
+def mend(rule: str, data: bytes, *, target: Version | str = TARGET, unsafe: bool = True) -> bytes:
+    """What the fixes of a rule make of a whole configuration."""
+
+    def again(texts: Mapping[str, bytes]) -> Config:
+        return read(texts.get("nginx.conf", data))
+
+    drafts = fix(again, lambda config: judge(rule, config, target), unsafe=unsafe).drafts
+    return drafts["nginx.conf"].text if drafts else data
+
+
+def judge(rule: str, config: Config, target: Version | str = TARGET) -> Linted:
+    """What a rule finds in a configuration."""
+    one = catalogue()[rule]
+    version = Version.parse(target) if isinstance(target, str) else target
+    return lint(config, [Selected(one, one.severity)], version)
