@@ -190,7 +190,8 @@ def test_the_prefix_of_a_fragment() -> None:
 def test_a_stated_context() -> None:
     """The context that is stated is that of each fragment; one that nginx has not is a wrong call."""
     write(a="return 404;", b="return 404;")
-    assert [config.candidates for config in read(["."], How(context=lambda _: "server")).configs] == [(("http", "server"),)] * 2
+    found = read(["."], How(context=lambda _: "server")).configs
+    assert [config.candidates for config in found] == [(("http", "server"),)] * 2
     with pytest.raises(UsageError, match="no context"):
         read(["a.conf"], How(context=lambda _: "servers"))
 
