@@ -32,7 +32,6 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("rewrite.summary", "rewrite.report"),
     ("", "rewrite"),
     ("model",),
-    ("pools", "headers"),
     ("rule",),
     ("catalogue", "lint", "settings"),
     ("fix", "target", "trial", "selection"),
