@@ -32,7 +32,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("rewrite.summary", "rewrite.report"),
     ("", "rewrite"),
     ("model",),
-    ("rule",),
+    ("rule", "tls"),
     ("catalogue", "lint"),
     ("fix",),
     ("cli.stdout",),
