@@ -23,7 +23,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("config",),
     ("inputs", "layout", "defaults", "toml"),
     ("inherit",),
-    ("upstreams",),
+    ("upstreams", "listens"),
     ("nginx", "rewrite.options", "rewrite.uris"),
     ("rewrite.program", "rewrite.requests"),
     ("rewrite.planning", "rewrite.mapfile", "rewrite.nginx"),
