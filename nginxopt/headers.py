@@ -28,7 +28,7 @@ def takes_directives(one: Pass) -> bool:
     return one.level.kind not in ("if", "limit_except")
 
 
-def with_header(model: Model, one: Pass, lines: Sequence[str], owners: Container[Level]) -> tuple[Change, ...] | None:
+def with_header(one: Pass, lines: Sequence[str], owners: Container[Level]) -> tuple[Change, ...] | None:
     """Return the change that adds `proxy_set_header` lines for a pass; None if it cannot be made.
 
     An inherited set of headers gets them where it stands if its level is one of `owners`; else the location gets a copy
@@ -40,7 +40,7 @@ def with_header(model: Model, one: Pass, lines: Sequence[str], owners: Container
     if headers.level is None:
         return (after(one.directive, lines),)
     if headers.level is one.level or headers.level in owners:
-        anchor = _anchor(model, headers.level, headers.directives[-1])
+        anchor = _anchor(headers.level, headers.directives[-1])
         return (after(anchor, lines),) if anchor else None
     copies = [written(directive) for directive in headers.directives]
     return (after(one.directive, [*copies, *lines]),)
@@ -60,12 +60,12 @@ def owners(model: Model, group: Callable[[Pass], Group]) -> dict[Group, set[Leve
     return found
 
 
-def _anchor(model: Model, level: Level, directive: Directive) -> Directive | None:
+def _anchor(level: Level, directive: Directive) -> Directive | None:
     """Return what stands for a directive in the file of its level: itself, or the include that it comes from."""
-    if directive.source is level.source:
-        return directive
-    for include in level.own("include"):
-        sources = [file.source for file in model.config.included(include)]
-        if include.source is level.source and directive.source in sources:
-            return include
+    anchor = None
+    for one in level.directives:  # what a file says follows its include
+        if one.source is level.source:
+            anchor = one
+        if one is directive:
+            return anchor
     return None

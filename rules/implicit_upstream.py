@@ -70,13 +70,12 @@ Where few requests are passed on, or each takes much longer than a connection to
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, count
 
 from nginxopt.config import Directive
 from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
-from nginxopt.headers import owners, takes_directives, with_header
+from nginxopt.headers import owners, with_header
 from nginxopt.inherit import FRAGMENT, Level
 from nginxopt.layout import after, before, replace
 from nginxopt.model import Model
@@ -98,11 +97,9 @@ def check(model: Model) -> Iterator[Finding]:
         if _is_meant(model, one):
             found.setdefault(_target(one), []).append(one)
     taken = {one.host.lower() for one in model.passes} | set(model.upstreams)
-    times = Counter(level.opener for level in model.levels("server"))
     levels = owners(model, lambda one: _target(one) if _is_meant(model, one) else None)
     for server, passes in found.items():
-        once = times[_server_block(passes[0])] == 1
-        yield _finding(passes, _fix(model, passes, taken, levels.get(server, set())) if once else None)
+        yield _finding(passes, _fix(passes, taken, levels.get(server, set())))
 
 
 def _is_meant(model: Model, one: Pass) -> bool:
@@ -149,7 +146,7 @@ def _server(one: Pass) -> str:
     return f"{one.host}:{one.port}"
 
 
-def _fix(model: Model, passes: list[Pass], taken: set[str], levels: set[Level]) -> Fix | None:
+def _fix(passes: list[Pass], taken: set[str], levels: set[Level]) -> Fix | None:
     """Return an upstream before the server of the first pass, and the passes to its name; None if that is not exact.
 
     Its name becomes one of those `taken`; `levels` are those whose headers hold for these passes only.
@@ -161,7 +158,7 @@ def _fix(model: Model, passes: list[Pass], taken: set[str], levels: set[Level]) 
     block = (f"upstream {name} {{", f"    server {_server(passes[0])};", f"    keepalive {SIZE};", "}")
     changes = {before(opener, block): None}
     for one in passes:
-        moved = _moved(model, one, name, levels)
+        moved = _moved(one, name, levels)
         if moved is None:
             return None
         changes |= dict.fromkeys(moved)  # a set of headers that several passes share is changed once
@@ -174,13 +171,14 @@ def _server_block(one: Pass) -> Directive | None:
     server = one.level.around("server")
     if server is None or server.parent is None or server.parent.kind not in ("http", FRAGMENT):
         return None
-    return server.opener
+    is_read_once = server.opener is not None and server.opener.source.original is None
+    return server.opener if is_read_once else None
 
 
-def _moved(model: Model, one: Pass, name: str, levels: set[Level]) -> list[Change] | None:
+def _moved(one: Pass, name: str, levels: set[Level]) -> list[Change] | None:
     """Return the changes that pass to the upstream and leave all else as it is; None if there are none."""
     location = one.level
-    if location.kind != "location" or not takes_directives(one) or one.has_variable or not knows_headers(one):
+    if location.kind != "location" or one.has_variable or not knows_headers(one) or one.directive.source.original:
         return None
     redirect, host = _redirect(one, location), headers(one, "host")
     if redirect is None or any("$proxy_" in word for header in _headers(one) for word in header.args):
@@ -189,7 +187,7 @@ def _moved(model: Model, one: Pass, name: str, levels: set[Level]) -> list[Chang
     if redirect:
         changes.append(after(one.directive, [redirect]))
     if not host:
-        added = with_header(model, one, [f"proxy_set_header Host {_host(one)};"], levels)
+        added = with_header(one, [f"proxy_set_header Host {_host(one)};"], levels)
         if added is None:
             return None
         changes += added

@@ -115,7 +115,7 @@ def check(model: Model) -> Iterator[Finding]:
         if _is_meant(one, pooled):
             said = connection(model, one)
             if said is Connection.DEFAULT and model.target < PIVOT:
-                yield _missing(model, one, levels)
+                yield _missing(one, levels)
             elif said in (Connection.CLOSE, Connection.CLIENT):
                 yield _written(model, one, said)
 
@@ -124,8 +124,8 @@ def _is_meant(one: Pass, pooled: set[Upstream]) -> bool:
     return one.protocol == "proxy" and one.upstream in pooled and not states_http10(one)
 
 
-def _missing(model: Model, one: Pass, levels: set[Level]) -> Finding:
-    changes = with_header(model, one, [CLEARED], levels)
+def _missing(one: Pass, levels: set[Level]) -> Finding:
+    changes = with_header(one, [CLEARED], levels)
     return Finding(
         one.directive.source,
         one.directive.name.span,
