@@ -40,7 +40,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("report.fingerprint", "report.model"),
     ("report.wording", "report.xml"),
     ("report.checkstyle", "report.github", "report.gitlab", "report.json", "report.junit", "report.sarif"),
-    ("report.text",),
+    ("report.text", "suppress"),
     ("report",),
     ("cli.stdout",),
     ("cli.rewrite_to_map",),
