@@ -1,4 +1,4 @@
-"""What the documentation says of the rules is what their pages say."""
+"""What the documentation says of the rules and of reports is what the code says."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from nginxopt.catalogue import catalogue
+from nginxopt.report import FORMATS
 
 ROOT = Path(__file__).parents[1]
 MADE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
 GENERATED: dict[Path, str] = MADE["generated"]()
+REPORTS = (ROOT / "docs" / "reports.md").read_text()
 
 
 @pytest.mark.parametrize("path", GENERATED, ids=lambda path: str(path.relative_to(ROOT)))
@@ -32,3 +34,8 @@ def test_the_readme_lists_every_rule() -> None:
     links = re.findall(r"\]\((docs/rules/[^)]+)\)", (ROOT / "README.md").read_text())
     assert {f"docs/rules/{rule}.md" for rule in catalogue()} <= set(links)
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_format_is_told() -> None:
+    """The documentation has each format of a report, in the order of the code, with its sentence."""
+    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", REPORTS, re.MULTILINE) == list(FORMATS.items())
