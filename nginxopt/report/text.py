@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
 
 from nginxopt.diagnostic import Diagnostic, Safety, Severity
 from nginxopt.errors import InputError
 from nginxopt.report.model import Report, by_rule, details
+from nginxopt.report.pen import Pen
 from nginxopt.report.place import Placed, ends
 from nginxopt.report.wording import advice, count, printable
 
@@ -17,7 +17,7 @@ _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "bl
 
 def render(report: Report, *, color: bool = False) -> Iterator[str]:
     """Yield the findings, the errors, the notes and the counts; nothing raw of a file reaches the terminal."""
-    pen = _Pen(color)
+    pen = Pen(color)
     for diagnostic in report.diagnostics:
         yield from _lines(_finding(diagnostic, pen))
     for error in report.errors:
@@ -31,7 +31,7 @@ def render(report: Report, *, color: bool = False) -> Iterator[str]:
 
 def statistics(report: Report, *, color: bool = False) -> Iterator[str]:
     """Yield a line for each rule that found something: how often, its id, `[*]` for a safe fix, `[-]` for an unsafe."""
-    pen = _Pen(color)
+    pen = Pen(color)
     counts = list(by_rule(report))
     digits = max((len(f"{found.count:,}") for found in counts), default=0)
     width = max((len(found.rule) for found in counts), default=0)
@@ -48,25 +48,11 @@ def statistics(report: Report, *, color: bool = False) -> Iterator[str]:
         yield "  [*] has findings that --fix mends, [-] only --unsafe-fixes\n"
 
 
-class _Pen:
-    """Styles text, or leaves it as it is."""
-
-    def __init__(self, color: bool) -> None:
-        self._color = color
-
-    def __call__(self, text: str, **style: Any) -> str:
-        if not self._color:
-            return text
-        import click
-
-        return click.style(text, **style)
-
-
 def _lines(lines: Iterator[str] | list[str]) -> Iterator[str]:
     return (f"{line}\n" for line in lines)
 
 
-def _finding(diagnostic: Diagnostic, pen: _Pen) -> Iterator[str]:
+def _finding(diagnostic: Diagnostic, pen: Pen) -> Iterator[str]:
     hue = _COLORS[diagnostic.severity]
     head = f"{pen(str(diagnostic.severity), fg=hue, bold=True)} {pen(diagnostic.rule, bold=True)}"
     yield f"{_place(diagnostic.finding, None, pen)}{head} {printable(diagnostic.message)}"
@@ -78,14 +64,14 @@ def _finding(diagnostic: Diagnostic, pen: _Pen) -> Iterator[str]:
         yield f"  {pen('note:', fg='cyan')} {_place(related, None, pen)}{printable(related.message)}"
 
 
-def _error(error: InputError, pen: _Pen) -> Iterator[str]:
+def _error(error: InputError, pen: Pen) -> Iterator[str]:
     yield f"{_place(error, error.path, pen)}{pen('error', fg='red', bold=True)} {printable(error.message)}"
     yield from _snippet(error, "red", pen)
     for line in details(error):
         yield f"  {printable(line)}"
 
 
-def _place(placed: Placed, path: str | None, pen: _Pen) -> str:
+def _place(placed: Placed, path: str | None, pen: Pen) -> str:
     """`file:line:column: `, as much of it as is known."""
     path = path if placed.source is None else placed.source.path
     if path is None:
@@ -95,7 +81,7 @@ def _place(placed: Placed, path: str | None, pen: _Pen) -> str:
     return f"{pen(printable(path), bold=True)}{position}: "
 
 
-def _snippet(placed: Placed, hue: str, pen: _Pen) -> Iterator[str]:
+def _snippet(placed: Placed, hue: str, pen: Pen) -> Iterator[str]:
     if placed.source is not None and placed.span is not None:
         line, carets = placed.source.snippet(placed.span).split("\n")
         indent = carets.rstrip("^")
@@ -103,13 +89,13 @@ def _snippet(placed: Placed, hue: str, pen: _Pen) -> Iterator[str]:
         yield f"    {indent}{pen(carets.removeprefix(indent), fg=hue, bold=True)}"
 
 
-def _closing(report: Report, pen: _Pen) -> Iterator[str]:
+def _closing(report: Report, pen: Pen) -> Iterator[str]:
     yield from _counts(report, pen)
     yield from _fixes(report)
     yield from _benchmarks(report)
 
 
-def _counts(report: Report, pen: _Pen) -> Iterator[str]:
+def _counts(report: Report, pen: Pen) -> Iterator[str]:
     if report.fixed is not None:
         yield f"fixed {count(report.fixed, 'finding')}"
     missed = f", {len(report.errors):,} not checked" if report.errors else ""
