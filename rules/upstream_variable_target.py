@@ -1,8 +1,9 @@
 """A fixed server behind a variable: looked up while requests wait, and never kept connected
 
 Flagged is a `proxy_pass` or `grpc_pass` whose host is made of variables that only `set` or `map` fill, with literals
-that name no upstream. Each server is reported once. Not flagged are hosts that really depend on the request, and
-variables whose values are names of upstreams.
+that name no upstream. Each server is reported once. Not flagged are hosts that really depend on the request, variables
+whose values are names of upstreams, and before nginx 1.27.3 host names: there a variable is the only way to notice that
+their addresses change.
 
 ## Why it matters
 A host that is only known when a request comes is no upstream: nginx makes one for the request, throws it away with its
@@ -42,8 +43,7 @@ location / {
 ```
 
 ## When to ignore it
-Before 1.27.3, where the server's address changes while nginx runs; and where nginx must start although the name cannot
-be looked up yet.
+Where few requests are passed on, or each takes much longer than a connection to the server.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#resolve
@@ -70,6 +70,7 @@ RESOLVE = Version(1, 27, 3)
 MOST = 16
 """More targets than this are a routing table, not a fixed server."""
 
+_ADDRESS = re.compile(r"(?:\d+(?:\.\d+){3}|\[|localhost|unix:)")
 _PART = re.compile(r"(\$\w+|\$\{\w+\})")
 _MAP_WORDS = ("hostnames", "volatile", "include")
 
@@ -109,12 +110,20 @@ def _servers(model: Model, one: Pass) -> tuple[str, ...]:
     targets: set[str] = set()
     for words in product(*choices):
         target = re.split(r"[/?]", "".join(words).partition("://")[2], maxsplit=1)[0]
-        if not target or "$" in target or target.lower() in model.upstreams:
+        if "$" in target or not _is_server(model, target.lower()):
             return ()
         targets.add(target)
         if len(targets) > MOST:
             return ()
     return tuple(sorted(targets))
+
+
+def _is_server(model: Model, target: str) -> bool:
+    """Return whether a target is a server that an upstream might name, and for certain no upstream itself."""
+    if _ADDRESS.match(target):
+        return True
+    named = target in model.upstreams or not (model.is_whole or ":" in target)
+    return bool(target) and not named and model.target >= RESOLVE
 
 
 def _values(model: Model, level: Level, word: str) -> list[str]:
