@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, Directive
-from nginxopt.inherit import Level, levels
+from nginxopt.inherit import FRAGMENT, Level, levels
 from nginxopt.listens import Address, Endpoint, Listen, endpoints, read_listens
 from nginxopt.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
+    from nginxopt.rewrite.follow import Way
     from nginxopt.rewrite.planning import Plan
 
 _OTHERS = {"stream", "mail"}
@@ -76,6 +77,23 @@ class Model:
         from nginxopt.rewrite.planning import plan
 
         return plan(self.config)
+
+    @cached_property
+    def odd_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
+        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`."""
+        from nginxopt.rewrite.oddities import odd
+
+        return tuple(odd(self._levels))
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """The ways from redirect to redirect, and the loops. `InputError` at a rewrite that nginx refuses."""
+        from nginxopt.rewrite.follow import Site
+
+        _ = self.plan  # it has the words for what is refused
+        servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
+        sites = (Site(self.config, one, tuple(other for other in servers if other is not one)) for one in servers)
+        return tuple(way for site in sites for way in site.ways())
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

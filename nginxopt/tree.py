@@ -94,6 +94,13 @@ class Bulk:
         return (_directive(self.source, each) if each.kind == ";" else each.comments[0] for each in part)
 
 
+def directive_at(source: Source, span: Span) -> Directive:
+    """Return the directive that stands at `span`: one of a `Bulk`, without the others being made."""
+    line = source.position(span.start).line
+    (statement,) = (one for one in statements(source, start=span.start, end=span.end, line=line) if one.kind == ";")
+    return _directive(source, statement)
+
+
 Node = Directive | Bulk | Comment
 
 
