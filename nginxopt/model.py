@@ -37,7 +37,7 @@ class Model:
     @property
     def is_whole(self) -> bool:
         """Whether all of the configuration was read: it is no fragment, and every include was found."""
-        return not any(level.is_open for level in self._levels)
+        return not (self.config.missing or any(level.is_open for level in self._levels))
 
     def each(self, *names: str) -> Iterator[tuple[Directive, Level]]:
         """Yield the directives of these names with their levels, name by name; those of stream and mail left out."""
