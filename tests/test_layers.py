@@ -40,10 +40,11 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("report.fingerprint", "report.model"),
     ("report.wording", "report.xml"),
     ("report.checkstyle", "report.github", "report.gitlab", "report.json", "report.junit", "report.sarif"),
-    ("report.text", "report.pages", "suppress"),
+    ("report.text", "report.pages", "suppress", "baseline"),
     ("report",),
+    ("check",),
     ("cli.stdout",),
-    ("cli.rewrite_to_map", "cli.explain", "cli.rules"),
+    ("cli.rewrite_to_map", "cli.lint", "cli.explain", "cli.rules"),
     ("cli",),
     ("__main__",),
 )

@@ -20,6 +20,7 @@ from nginxopt.cli.stdout import ClosedPipeError
 from nginxopt.errors import DefectError, NginxoptError
 
 _COMMANDS = {
+    "lint": "nginxopt.cli.lint",
     "explain": "nginxopt.cli.explain",
     "rules": "nginxopt.cli.rules",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
