@@ -97,6 +97,10 @@ class Config:
             for parents, include in self._places[file]
         )
 
+    def times(self, file: File) -> int:
+        """Return how often nginx reads the file: once for each include, each time the including file is read."""
+        return len(self._places[file])
+
     def walk(self) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
         """Yield every directive as nginx reads them, includes in place, with the directives around it."""
         return self._walk(Block.directives, self.main.block, ())

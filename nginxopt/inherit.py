@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from nginxopt.config import Bulk, Config, Directive
 from nginxopt.defaults import default
 from nginxopt.source import Source, Span
-from nginxopt.tree import Block
+from nginxopt.tree import Block, reading
 from nginxopt.version import Version
 
 FRAGMENT = "fragment"
@@ -168,9 +168,13 @@ class Setting:
 
 
 def levels(config: Config, target: Version) -> Level:
-    """Return the outermost level of `config` with all within it. Linear in the text that is read."""
+    """Return the outermost level of `config` with all within it. Linear in the text that is read.
+
+    What a file says that is read several times stands in each of those places, with a source of its own for each
+    reading (`Source.original`).
+    """
     root = _outermost(config, target)
-    _fill(config, root, config.main.block)
+    _Filler(config).fill(root, config.main.block, config.main.block)
     return root
 
 
@@ -195,23 +199,34 @@ def _is_main(block: Block) -> bool:
     return any(directive.name in ("http", "events", "stream", "mail") for directive in block.unfolded())
 
 
-def _fill(config: Config, level: Level, block: Block) -> None:
-    """Add to a level what stands in a block or file, and in the files that it includes."""
-    for node in block.nodes:
-        if isinstance(node, Bulk):
-            level.bulks.append(node)
-        elif isinstance(node, Directive):
-            level._add(node)
-            if node.name == "include":
-                _include(config, level, node)
-            elif node.block:
-                inner = Level(str(node.name), node, node.block, level, level.target)
-                level.levels.append(inner)
-                _fill(config, inner, node.block)
+class _Filler:
+    """Puts into levels what stands in blocks and files."""
 
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._missing = frozenset(config.missing)
 
-def _include(config: Config, level: Level, include: Directive) -> None:
-    if include in config.missing:
-        level.is_open = True
-    for file in config.included(include):
-        _fill(config, level, file.block)
+    def fill(self, level: Level, block: Block, written: Block) -> None:
+        """Add to a level what stands in a block, and in the files that it includes; `written` is the block as it was
+        read first, whose includes the configuration knows.
+        """
+        for node, original in zip(block.nodes, written.nodes, strict=True):
+            if isinstance(node, Bulk):
+                level.bulks.append(node)
+            elif isinstance(node, Directive) and isinstance(original, Directive):
+                level._add(node)
+                if node.name == "include":
+                    self._include(level, original)
+                elif node.block and original.block:
+                    inner = Level(str(node.name), node, node.block, level, level.target)
+                    level.levels.append(inner)
+                    self.fill(inner, node.block, original.block)
+
+    def _include(self, level: Level, include: Directive) -> None:
+        if include in self._missing:
+            level.is_open = True
+        for file in self._config.included(include):
+            block = file.block
+            if self._config.times(file) > 1:
+                block = reading(block, Source(file.path, file.source.data, file.source))
+            self.fill(level, block, file.block)

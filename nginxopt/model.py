@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, Directive
 from nginxopt.inherit import Level, levels
+from nginxopt.listens import Address, Endpoint, Listen, endpoints, read_listens
 from nginxopt.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 from nginxopt.version import Version
 
@@ -58,6 +59,16 @@ class Model:
         names = [f"{protocol}_pass" for protocol in PROTOCOLS]
         found = (read_pass(directive, level, self.upstreams) for directive, level in self.each(*names))
         return tuple(one for one in found if one is not None)
+
+    @cached_property
+    def listens(self) -> tuple[Listen, ...]:
+        """Where the servers of http listen, in the order of reading."""
+        return tuple(read_listens(self.levels("server")))
+
+    @cached_property
+    def endpoints(self) -> dict[Address, Endpoint]:
+        """The addresses at which http listens, with the servers of each."""
+        return endpoints(self.listens)
 
     @cached_property
     def plan(self) -> Plan:

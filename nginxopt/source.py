@@ -55,10 +55,15 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A text and the name it has in messages. Two sources are equal only if they are the same object."""
+    """A text and the name it has in messages. Two sources are equal only if they are the same object.
+
+    A file that nginx reads in several places has a source for each reading, if they must be told apart: `original` is
+    then the source of the file itself.
+    """
 
     path: str
     data: bytes = field(repr=False)
+    original: Source | None = field(default=None, repr=False)
 
     @cached_property
     def _line_starts(self) -> array[int]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -123,6 +123,18 @@ class Block:
             yield directive
             if directive.block:
                 yield from directive.block.walk()
+
+
+def reading(block: Block, source: Source) -> Block:
+    """Return a copy of a block whose nodes say that they stand in `source`, which has the same text."""
+    return replace(block, nodes=tuple([_reading(node, source) for node in block.nodes]), source=source)
+
+
+def _reading(node: Node, source: Source) -> Node:
+    if isinstance(node, Directive):
+        inner = reading(node.block, source) if node.block else None
+        return Directive(node.name, node.args, node.span, node.line, source, inner, node.comments)
+    return replace(node, source=source)
 
 
 def parse(source: Source) -> Block:

@@ -14,6 +14,10 @@ PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time", "ntlm")
 """The directives that choose how an upstream balances; without one it goes round."""
 
+# A URI begins with `/` or `?`, or with a variable that does.
+_ADDRESS = re.compile(
+    r"(\[[^]]*\]|[^:/?]*?)(?::([^/?]*?))?((?:[/?]|\$(?:request_uri|uri|document_uri)\b).*)?", re.DOTALL | re.IGNORECASE
+)
 _LITERAL_HOST = re.compile(r"localhost|\d+(?:\.\d+){3}|\[[0-9a-fA-F:.]+\]|unix")
 
 
@@ -102,7 +106,7 @@ def _split(address: str) -> tuple[str, str | None, str | None]:
     if address.startswith("unix:"):
         path, mark, uri = address[5:].partition(":")
         return "unix", path, uri if mark else None
-    match = re.fullmatch(r"(\[[^]]*\]|[^:/?]*)(?::([^/?]*))?([/?].*)?", address, re.DOTALL)
+    match = _ADDRESS.fullmatch(address)
     if match is None:
         return address, None, None
     return match[1], match[2], match[3]
