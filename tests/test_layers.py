@@ -42,6 +42,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("report.checkstyle", "report.github", "report.gitlab", "report.json", "report.junit", "report.sarif"),
     ("report.text",),
     ("report",),
+    ("baseline",),
     ("cli.stdout",),
     ("cli.rewrite_to_map",),
     ("cli",),
