@@ -104,8 +104,8 @@ def read_pass(directive: Directive, level: Level, upstreams: dict[str, Upstream]
 def _split(address: str) -> tuple[str, str | None, str | None]:
     """Return host, port and URI of `host:port/uri` or `unix:/path:/uri`."""
     if address.startswith("unix:"):
-        path, mark, uri = address[5:].partition(":")
-        return "unix", path, uri if mark else None
+        path, _, uri = address[5:].partition(":")
+        return "unix", path, uri or None
     match = _ADDRESS.fullmatch(address)
     if match is None:
         return address, None, None

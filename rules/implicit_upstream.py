@@ -2,7 +2,7 @@
 
 Flagged is an address, `localhost`, a socket or a host name in a `proxy_pass` or `grpc_pass` that names no `upstream`,
 and in a `fastcgi_pass` with `fastcgi_keep_conn on`. Each server is reported once, with the number of places. Not
-flagged are WebSockets (`Connection: upgrade`), and passes that state HTTP/1.0 or `Connection: close`.
+flagged are WebSockets (`Connection: upgrade`), health checks, and passes that state HTTP/1.0 or `Connection: close`.
 
 The fix is for `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` becomes the name of the upstream. `Host`
 and the redirects that nginx rewrites stay as they are; what is cached under the default `proxy_cache_key` is cached
@@ -82,6 +82,7 @@ from nginxopt.pools import SIZE, headers, knows_headers, may_share, wants_pool
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
 
+_CHECK = re.compile(r"health|status|\bping\b", re.IGNORECASE)
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
 
 
@@ -100,17 +101,19 @@ def _is_implicit(model: Model, one: Pass) -> bool:
     """Return whether a pass names a server, and for certain no upstream."""
     if "$" in f"{one.scheme}{one.host}{one.port}" or one.upstream is not None:
         return False
+    if any(_CHECK.search(word) for word in one.level.args):
+        return False
     return one.names_an_address or model.is_whole
 
 
 def _finding(model: Model, passes: list[Pass]) -> Finding:
     first, *others = passes
-    places = f" ({len(passes)} places)" if others else ""
+    places = f", from {len(passes)} places," if others else ""
     fix = _fix(model, passes)
     return Finding(
         first.directive.source,
         first.directive.args[0].span,
-        f"{_server(first)} is no upstream{places}: nginx never keeps its connections, each request opens one",
+        f"requests to {_server(first)}{places} use no upstream block: nginx opens a connection for each and keeps none",
         fix,
         "" if fix else _help(first),
         tuple(Related(one.directive.source, one.directive.name.span, "passed to here, too") for one in others),
