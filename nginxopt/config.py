@@ -21,7 +21,7 @@ from nginxopt.context import Context
 from nginxopt.filesystem import DISK, STDIN, Files, Overlay
 from nginxopt.reader import File, Reader, contents, parsed
 from nginxopt.tokens import Comment, Token
-from nginxopt.tree import Block, Bulk, Directive, Node
+from nginxopt.tree import Block, Bulk, Directive, Node, directive_at
 
 __all__ = [
     "Block",
@@ -34,6 +34,7 @@ __all__ = [
     "Node",
     "Place",
     "Token",
+    "directive_at",
     "load",
     "load_text",
     "reread",

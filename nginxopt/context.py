@@ -7,7 +7,7 @@ sources (the `NGX_HTTP_SRV_CONF`-like masks of `ngx_command_t`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from crossplane.analyzer import CONTEXTS, DIRECTIVES, NGX_CONF_BLOCK
 
@@ -25,6 +25,9 @@ def _full(context: Context) -> Context:
 
 
 _MASKS: dict[Context, int] = {_full(tuple(context)): mask for context, mask in CONTEXTS.items()}
+
+_BLOCKS = {context[-1] for context in _MASKS if context}
+"""The names of the blocks that are contexts."""
 
 _SHORT: dict[str, Context] = {
     "main": (),
@@ -65,25 +68,44 @@ def _flat(context: Context) -> Context:
 def possible(block: Block) -> tuple[Context, ...]:
     """Return the contexts in which every known directive of `block` is allowed, outer ones first.
 
-    Empty if none is known, as in a file of map rows, or if they contradict each other. `include` says
-    nothing.
+    Of these, the ones stay that the directives in the blocks within contradict least: none at all, unless the
+    text is wrong everywhere. Empty if no directive is known, as in a file of map rows, or if they contradict
+    each other. `include` says nothing, and neither does what stands in a block of rows such as `map`.
     """
-    masks = [_mask(name, is_block) for name, is_block in _names(block.nodes)]
-    told = [mask for mask in masks if mask is not None]
-    if not told:
+    used: set[_Use] = set()
+    _collect(block, (), used)
+    told = [(inner, mask) for inner, name, is_block in used if (mask := _mask(name, is_block)) is not None]
+    outer = [mask for inner, mask in told if not inner]
+    if not outer:
         return ()
-    return tuple(context for context in known() if all(mask & _MASKS[context] for mask in told))
+    candidates = [context for context in known() if all(mask & _MASKS[context] for mask in outer)]
+    faults = {context: sum(_contradicts(context + inner, mask) for inner, mask in told) for context in candidates}
+    return tuple(context for context in candidates if faults[context] == min(faults.values()))
 
 
-def _names(nodes: Iterable[object]) -> set[tuple[str, bool]]:
-    """Return the distinct directives: name, and whether it has a block."""
-    names = set()
-    for node in nodes:
+_Use = tuple[Context, str, bool]
+"""A directive somewhere in a file: the blocks around it, its name, and whether it has a block."""
+
+
+def _collect(block: Block, inner: Context, used: set[_Use]) -> None:
+    """Put every distinct use of a directive in a block, and in the blocks within, into `used`."""
+    for node in block.nodes:
         if isinstance(node, Directive):
-            names.add((str(node.name), node.block is not None))
+            name = str(node.name)
+            if node.block is None:
+                used.add((inner, name, False))
+                continue
+            used.add((inner, name, True))
+            if name in _BLOCKS:
+                _collect(node.block, _flat((*inner, name)), used)
         elif isinstance(node, Bulk):
-            names.add((node.name, False))
-    return names - {("include", False)}
+            used.add((inner, node.name, False))
+    used.discard((inner, "include", False))
+
+
+def _contradicts(context: Context, mask: int) -> bool:
+    """Return whether a directive may not stand in a context; what is no context of nginx tells nothing."""
+    return not mask & _MASKS.get(_flat(context), mask)
 
 
 def _mask(name: str, is_block: bool) -> int | None:

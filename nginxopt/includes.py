@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 _MAGIC = re.compile(r"[*?[]")
@@ -18,12 +20,46 @@ def matches(prefix: str, name: str) -> list[str]:
     a wildcard does not match a leading dot, and nothing found is no error. One difference: a backslash in a
     pattern is a plain character here.
     """
-    if not _MAGIC.search(name):
+    if not is_pattern(name):
         return [_join(prefix, name)]
-    # glob(3) accepts [^a] for [!a], Python's glob does not. The prefix itself is not a part of the pattern.
-    pattern = os.fsencode(name.replace("[^", "[!"))
-    found = glob.glob(pattern, root_dir=os.fsencode(prefix) or None)  # noqa: PTH207 - Path.glob finds dotfiles
+    # The prefix itself is not a part of the pattern.
+    found = glob.glob(_pattern(name), root_dir=os.fsencode(prefix) or None)  # noqa: PTH207 - Path.glob finds dotfiles
     return [_join(prefix, os.fsdecode(path)) for path in sorted(found)]
+
+
+def among(paths: Iterable[str], prefix: str, name: str) -> list[str]:
+    """Return the paths of `include name` if `paths` are all the files there are: as `matches`."""
+    if not is_pattern(name):
+        return [_join(prefix, name)]
+    root = Path(prefix)
+    pattern = Path(name).parts
+    fitting = [path for path in paths if _fits(Path(path) if Path(name).is_absolute() else _below(root, path), pattern)]
+    return sorted(fitting, key=os.fsencode)
+
+
+def is_pattern(name: str) -> bool:
+    """Return whether a name is one with wildcards."""
+    return bool(_MAGIC.search(name))
+
+
+def _below(root: Path, path: str) -> Path:
+    """Return a path from `root` on; one that fits nothing if it does not lie there."""
+    return Path(path).relative_to(root) if Path(path).is_relative_to(root) else Path()
+
+
+def _fits(path: Path, pattern: tuple[str, ...]) -> bool:
+    """Return whether each part of a path fits its part of a pattern."""
+    return len(path.parts) == len(pattern) and all(map(_part_fits, path.parts, pattern))
+
+
+def _part_fits(part: str, pattern: str) -> bool:
+    is_hidden = part.startswith(".") and not pattern.startswith(".")
+    return not is_hidden and fnmatch.fnmatchcase(os.fsencode(part), _pattern(pattern))
+
+
+def _pattern(name: str) -> bytes:
+    """Return a pattern as Python reads it: glob(3) accepts [^a] for [!a], Python's glob does not."""
+    return os.fsencode(name.replace("[^", "[!"))
 
 
 def _join(prefix: str, name: str) -> str:

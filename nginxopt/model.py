@@ -7,11 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, Directive
-from nginxopt.inherit import Level, levels
+from nginxopt.inherit import FRAGMENT, Level, levels
+from nginxopt.listens import Address, Endpoint, Listen, endpoints, read_listens
 from nginxopt.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
+    from nginxopt.rewrite.follow import Way
     from nginxopt.rewrite.planning import Plan
 
 _OTHERS = {"stream", "mail"}
@@ -60,11 +62,38 @@ class Model:
         return tuple(one for one in found if one is not None)
 
     @cached_property
+    def listens(self) -> tuple[Listen, ...]:
+        """Where the servers of http listen, in the order of reading."""
+        return tuple(read_listens(self.levels("server")))
+
+    @cached_property
+    def endpoints(self) -> dict[Address, Endpoint]:
+        """The addresses at which http listens, with the servers of each."""
+        return endpoints(self.listens)
+
+    @cached_property
     def plan(self) -> Plan:
         """The rewrites as `nginxopt rewrite-to-map` divides them. `InputError` at a rewrite that nginx refuses."""
         from nginxopt.rewrite.planning import plan
 
         return plan(self.config)
+
+    @cached_property
+    def odd_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
+        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`."""
+        from nginxopt.rewrite.oddities import odd
+
+        return tuple(odd(self._levels))
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """The ways from redirect to redirect, and the loops. `InputError` at a rewrite that nginx refuses."""
+        from nginxopt.rewrite.follow import Site
+
+        _ = self.plan  # it has the words for what is refused
+        servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
+        sites = (Site(self.config, one, tuple(other for other in servers if other is not one)) for one in servers)
+        return tuple(way for site in sites for way in site.ways())
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

@@ -46,10 +46,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """An nginx executable and its version, for example `(1, 22, 1)`."""
+    """An nginx executable, its version, for example `(1, 22, 1)`, and its name: `nginx`, `openresty` ..."""
 
     path: str
     version: tuple[int, ...]
+    name: str = "nginx"
 
     def command(self, prefix: Path) -> list[str]:
         """Return the command that runs this binary on `prefix/nginx.conf`, with nothing outside `prefix`."""
@@ -94,10 +95,10 @@ def find(path: str | None = None) -> Binary:
         run = subprocess.run([found, "-v"], capture_output=True, timeout=_TEST_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingError(f"{found} cannot be run: {error}") from error
-    version = re.search(rb"nginx version: [^/\s]+/(\d+(?:\.\d+)+)", run.stderr + run.stdout)
+    version = re.search(rb"nginx version: ([^/\s]+)/(\d+(?:\.\d+)+)", run.stderr + run.stdout)
     if version is None:
         raise MissingError(f"{found} is not an nginx binary: it does not answer -v with a version")
-    return Binary(found, tuple(int(number) for number in version[1].split(b".")))
+    return Binary(found, tuple(int(number) for number in version[2].split(b".")), version[1].decode(errors="replace"))
 
 
 def configuration(

@@ -95,10 +95,11 @@ class Source:
         and a long line is cut around the carets.
         """
         position = self.position(span.start)
-        line = "".join(map(_printable, self.line(position.line)))
+        line = self.line(position.line)
         start = min(position.column - 1, len(line))
         marked = decode(self.data[span.start : min(span.end, self._line_end(position.line))])
         line, start, length = _cut(line, start, max(1, len(marked)))
+        line = "".join(map(_printable, line))
         indent = "".join("\t" if char == "\t" else " " * _columns(char) for char in line[:start])
         carets = max(1, sum(map(_columns, line[start : start + length])))
         return f"{line}\n{indent}{'^' * carets}"

@@ -17,7 +17,9 @@ METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time", "ntlm")
 _LITERAL_HOST = re.compile(r"localhost|\d+(?:\.\d+){0,3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
 _SCHEME = re.compile(r"([^:/?]*)://")
 _PATH = r"[/?]|\$\{?(?:request_uri|uri|document_uri|is_args)\b"  # and variables that begin with one of these
-_ADDRESS = re.compile(rf"(\[[^]]*\]|(?:(?!{_PATH})[^:])*)(?::((?:(?!{_PATH}).)*))?((?:{_PATH}).*)?", re.DOTALL)
+_ADDRESS = re.compile(
+    rf"(\[[^]]*\]|(?:(?!{_PATH})[^:])*)(?::((?:(?!{_PATH}).)*))?((?:{_PATH}).*)?", re.DOTALL | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

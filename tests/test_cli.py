@@ -499,3 +499,36 @@ def test_refusals_are_in_the_words_of_nginx(run: Any, rules: Path, rule: bytes, 
     assert ran.status == 3
     assert said
     assert f"nginx says: {said} in rules.conf:1" in ran.err
+
+
+def test_several_files_are_checked(run: Any, rules: Path, tmp_path: Path) -> None:
+    """Each of several files is compiled for itself, and the worst status counts."""
+    (tmp_path / "other.conf").write_text("rewrite ^/a/(.*)$ /b/$1 last;\n")
+    assert run("rewrite-to-map", "--check", "other.conf", "other.conf").status == 0
+    ran = run("rewrite-to-map", "--check", "other.conf", str(rules))
+    assert ran.status == 1
+    assert "other.conf: 1 rewrite" in ran.err
+    assert "rules.conf: 8 rewrites" in ran.err
+
+
+@pytest.mark.parametrize("options", [(), ("-o", "out"), ("--check", "--report", "report.json")])
+def test_one_result_is_of_one_file(run: Any, rules: Path, options: tuple[str, ...]) -> None:
+    """What has one place to go to is refused for two files."""
+    ran = run("rewrite-to-map", *options, str(rules), str(rules))
+    assert ran.status == 2
+    assert "one FILE only" in ran.err
+    assert not Path("out").exists()
+    assert not Path("report.json").exists()
+
+
+def test_a_few_rules_may_be_left(run: Any, rules: Path) -> None:
+    """A file of which fewer rules would move than asked for is left as it is, and is no finding."""
+    moved = re.search(r"moved +(\d+)", run("rewrite-to-map", "--plan-only", str(rules)).out.decode())
+    assert moved
+    count = int(moved[1])
+    assert run("rewrite-to-map", "--check", "--at-least", str(count), str(rules)).status == 1
+    before = rules.read_bytes()
+    ran = run("rewrite-to-map", "--write", "--at-least", str(count + 1), str(rules))
+    assert ran.status == 0
+    assert f"{count} of 8 rules would move, fewer than {count + 1}: left as it is" in ran.err
+    assert rules.read_bytes() == before

@@ -312,12 +312,33 @@ def test_a_configuration_read_again(tmp_path: Path) -> None:
         (b"server {}", ["http", "mail", "stream"]),
         (b"listen 80; events {}", []),
         (b"/a b; unknown_directive c;", []),
+        (b"server { listen 80; location / { proxy_pass http://x; } }", ["http"]),
+        (b"server { listen 80; server_name a; }", ["http", "mail"]),
+        (b"server { listen 53 udp; proxy_pass x; }", ["stream"]),
+        (b"server { listen 25; protocol smtp; }", ["mail"]),
+        (b"server { listen 80; include x; unknown a; }", ["http", "mail", "stream"]),
+        (b"server { unknown { root a; } }", ["http", "mail", "stream"]),
+        (b"upstream a { server b; }", ["http", "stream"]),
+        (b"upstream a { server b; ip_hash; }", ["http"]),
+        (b"map $a $b { root c; listen d; }", ["http", "stream"]),
+        (b"location / { location /a { limit_except GET { deny all; } } }", ["http,server", "http,server,location"]),
+        (b"if ($a) { proxy_pass b; }", ["http,server,location"]),
+        (b"if ($a) { return 404; }", ["http,server", "http,server,location"]),
+        (b"server { listen 80; rewrite a b; location / { listen 80; } }", ["http"]),
+        (b"server { protocol smtp; root a; }", ["http", "mail"]),
+        (b"server { if ($a) { " + b"rewrite a b;" * 100 + b" } }", ["http"]),
     ],
 )
 def test_the_context_of_a_fragment(text: bytes, expected: list[str]) -> None:
-    """A fragment may stand where all its known directives may; what is not known tells nothing."""
+    """A fragment may stand where all its known directives may, and where those in its blocks fit best."""
     candidates = load_text(text, includes=False).candidates
     assert [",".join(context) for context in candidates] == expected
+
+
+def test_a_context_is_found_without_unfolding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No directive of a folded run is made to find the context of a file."""
+    monkeypatch.setattr(Bulk, "__iter__", lambda _: pytest.fail("a run was unfolded"))
+    assert load_text(b"server {\n" + rewrites(FOLD) + b"\n}").candidates == (("http",),)
 
 
 def test_a_stated_context(tmp_path: Path) -> None:

@@ -45,10 +45,11 @@ class _Call:
     nginx: str | None
     quiet: bool
     verbose: bool
+    at_least: int
 
 
 @click.command("rewrite-to-map", epilog=_EXAMPLES)
-@click.argument("file", required=False)
+@click.argument("files", metavar="FILE...", nargs=-1)
 @click.option("-o", "--output-dir", "folder", metavar="DIR", help="Write the result into a folder.")
 @click.option(
     "--write", "mode", flag_value="write", help="Change the files in place; the old text is kept beside each."
@@ -76,6 +77,13 @@ class _Call:
     metavar="N",
     help="How many strings a rule may match to be moved.",
 )
+@click.option(
+    "--at-least",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="With --check, --diff and --write: leave a file as it is if fewer of its rules would move.",
+)
 @click.option("--ignore-case", is_flag=True, help="Declare a difference: letters match in any case.")
 @click.option("--literal-dots", is_flag=True, help="Declare a difference: an unescaped . in a literal is a dot.")
 @click.option("--literal-ends", is_flag=True, help="Declare a difference: a literal without $ ends there.")
@@ -87,7 +95,7 @@ class _Call:
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="List every rule that stays or never fires.")
 def command(
-    file: str | None,
+    files: tuple[str, ...],
     folder: str | None,
     mode: Mode | None,
     report: str | None,
@@ -96,26 +104,35 @@ def command(
     prefix: str | None,
     quiet: bool,
     verbose: bool,
+    at_least: int,
     **options: Any,
 ) -> int:
     """Turn rewrites into maps that nginx looks up, and prove that no response changes.
 
     FILE is a file of rules as included in a server or a location, a whole nginx.conf (its includes are followed),
-    or - for standard input. Rules that a map cannot answer stay as they are, each with a reason.
+    or - for standard input. Rules that a map cannot answer stay as they are, each with a reason. --write, --diff,
+    --check and --plan-only take several files, each compiled for itself.
     """
-    if file is None and nginx:
-        file, nginx = nginx, ""  # `--nginx FILE` without a path of its own
-    if file is None:
+    if not files and nginx:
+        files, nginx = (nginx,), ""  # `--nginx FILE` without a path of its own
+    if not files:
         raise click.UsageError("FILE is missing: a file of rules, a whole nginx.conf, or - for standard input.")
-    call = _Call(file, _mode(mode, folder, file), folder, report, nginx, quiet, verbose)
-    return _run(call, context, prefix, _options(**options))
+    what = _mode(mode, folder, files, report)
+    compile_options = _options(**options)
+    calls = [_Call(file, what, folder, report, nginx, quiet, verbose, at_least) for file in files]
+    return max([_run(call, context, prefix, compile_options) for call in calls])
 
 
-def _mode(mode: Mode | None, folder: str | None, file: str) -> Mode:
+def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report: str | None) -> Mode:
     if mode is not None and folder is not None:
         raise UsageError(f"-o and --{mode if mode != 'plan' else 'plan-only'} exclude each other")
-    if mode == "write" and file == "-":
+    if mode == "write" and "-" in files:
         raise UsageError("--write needs a file: standard input cannot be changed")
+    if len(files) > 1 and (mode is None or report is not None):
+        raise UsageError(
+            f"{'--report takes' if mode else '-o takes' if folder else 'printed is'} one FILE only",
+            hint="--write, --diff, --check and --plan-only take several",
+        )
     return mode or ("folder" if folder is not None else "print")
 
 
@@ -142,6 +159,12 @@ def _run(call: _Call, context: str | None, prefix: str | None, options: Options)
     if call.mode == "plan":
         _tell(call, compiled, None)
         _report(call, compiled, None, None)
+        return 0
+    if call.mode in ("check", "diff", "write") and compiled.moved < call.at_least:
+        _report(call, compiled, None, None)
+        if not call.quiet:
+            moved = f"{compiled.moved} of {compiled.rules} rules would move"
+            click.echo(f"{call.file}: {moved}, fewer than {call.at_least}: left as it is", err=True)
         return 0
     emission = emit(compiled)
     proof = prove(compiled, emission)

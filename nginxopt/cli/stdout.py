@@ -1,7 +1,8 @@
-"""Results as bytes on standard output."""
+"""Results as bytes on standard output, and whether it is a terminal that wants colours."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 
@@ -18,3 +19,8 @@ def write(pieces: Iterable[bytes]) -> None:
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise ClosedPipeError from None
+
+
+def colored() -> bool:
+    """Return whether standard output is a terminal and NO_COLOR is unset or empty (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -1,0 +1,45 @@
+"""For which nginx a configuration is judged, and how that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nginxopt import nginx
+from nginxopt.errors import MissingError
+from nginxopt.version import Version
+
+ASSUMED = Version(1, 28, 0)
+"""The last stable nginx before the defaults of upstreams changed (1.29.7). What is right for it is right after it, too,
+only that some of it goes without saying there."""
+
+_SAME_NUMBERS = ("nginx", "openresty")
+"""The servers whose version begins with that of the nginx they are made of; others count for themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A version of nginx, and the origin of the choice: `stated`, `settings`, `nginx -v` or `assumed`."""
+
+    version: Version
+    origin: str
+
+
+def choose(stated: Version | None, settings: Version | None, binary: str | None = None) -> Target:
+    """Return the nginx to judge for: the one stated, the one of the settings, the one installed, or `ASSUMED`.
+
+    `binary` is where nginx is, None for the usual places; `MissingError` if it is named and is not there.
+    """
+    if stated is not None:
+        return Target(stated, "stated")
+    if settings is not None:
+        return Target(settings, "settings")
+    try:
+        found = nginx.find(binary)
+    except MissingError:
+        if binary:
+            raise
+        return Target(ASSUMED, "assumed")
+    if found.name not in _SAME_NUMBERS:
+        return Target(ASSUMED, "assumed")
+    major, minor, patch, *_ = (*found.version, 0, 0)
+    return Target(Version(major, minor, patch), "nginx -v")
