@@ -84,7 +84,7 @@ def test_a_file_is_read_in_each_of_its_places() -> None:
 CONTEXTS = [
     (b"gzip on;", FRAGMENT, True),
     (b"location / { }", FRAGMENT, True),
-    (b"server_name a;", "server", True),
+    (b"ssl_buffer_size 4k; server_tokens on; types_hash_max_size 1; root a; listen 80;", "server", True),
     (b"http { }", "main", False),
     (b"events { }", "main", False),
     (b"unknown;", FRAGMENT, True),

@@ -21,7 +21,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("diagnostic", "tree", "paths"),
     ("context", "reader", "templating", "comments"),
     ("config",),
-    ("inputs", "layout", "defaults", "toml"),
+    ("inputs", "layout", "defaults", "toml", "directives"),
     ("inherit",),
     ("upstreams", "locations", "maphash", "listens"),
     ("nginx", "rewrite.options", "rewrite.uris"),
