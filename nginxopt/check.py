@@ -16,7 +16,7 @@ from nginxopt.fix import fix
 from nginxopt.lint import Linted, Selected, lint
 from nginxopt.selection import told
 from nginxopt.settings import Settings
-from nginxopt.suppress import suppress
+from nginxopt.suppress import UNUSED, suppress
 from nginxopt.version import Version
 
 
@@ -39,7 +39,7 @@ class Judge:
     def __call__(self, config: Config) -> Linted:
         """Return what the rules find in a configuration, without what comments and settings leave out."""
         linted = lint(config, self.rules, self.target)
-        active = {rule.id: severity for rule, severity in self.rules}
+        active = {rule.id: severity for rule, severity in self.rules if rule.speaks_of(self.target)}
         left = suppress([file.block for file in config.files], linted.diagnostics, active, catalogue()).diagnostics
         found = told(left, catalogue(), self.settings)
         return replace(linted, diagnostics=tuple(_unshared(one, config, self.shared) for one in found))
@@ -72,6 +72,8 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     judge = replace(judge, shared=_shared(configs))
     linted = [judge(config) for config in configs]
     diagnostics = {_key(one): one for result in linted for one in result.diagnostics}
+    for unused in _used_elsewhere(configs, linted):
+        del diagnostics[unused]
     errors = {error.render(): error for result in linted for error in result.errors}
     return Checked(tuple(configs), tuple(diagnostics.values()), tuple(errors.values()))
 
@@ -99,6 +101,14 @@ def _shared(configs: Iterable[Config]) -> frozenset[str]:
     """Return the files that are read by more than one configuration, by what all their names have in common."""
     times = Counter(identity for config in configs for identity in {_identity(config, f.path) for f in config.files})
     return frozenset(identity for identity, count in times.items() if count > 1)
+
+
+def _used_elsewhere(configs: Sequence[Config], linted: Sequence[Linted]) -> set[tuple[object, ...]]:
+    """Return the findings that a comment hides nothing in one configuration, where it does in another."""
+    read = Counter(path for config in configs for path in {file.path for file in config.files})
+    unused = [one for result in linted for one in result.diagnostics if one.rule == UNUSED]
+    times = Counter(_key(one) for one in unused)
+    return {_key(one) for one in unused if times[_key(one)] < read[one.path]}
 
 
 def _identity(config: Config, path: str) -> str:

@@ -15,12 +15,12 @@ from nginxopt.lint import Selected, lint
 from nginxopt.rule import CATEGORIES
 from nginxopt.settings import Settings
 from nginxopt.source import Source
-from nginxopt.suppress import RULES, suppress
+from nginxopt.suppress import FAULTY, UNUSED, suppress
 from tests.lintcheck import TARGET, read
 
 TEXT = (Path(__file__).parents[1] / "docs" / "settings.md").read_text()
 CELL = r" *((?:`[^`]*`|[^|`])*?) *\|"
-KNOWN = [*catalogue(), *RULES]
+KNOWN = list(catalogue())
 
 
 def block(language: str) -> str:
@@ -71,7 +71,7 @@ def test_every_kind_of_suppression_is_told() -> None:
     assert {one.kind for one in suppressions(config.main.block)} == set(Kind)
     rules = {name: catalogue()[name] for name in ("gzip-level", "upstream-keepalive-missing")}
     linted = lint(config, [Selected(rule, rule.severity) for rule in rules.values()], TARGET)
-    active = {name: rule.severity for name, rule in {**rules, **RULES}.items()}
+    active = {name: rule.severity for name, rule in rules.items()}
     result = suppress([file.block for file in config.files], linted.diagnostics, active, rules)
     assert (result.diagnostics, result.hidden) == ((), len(linted.diagnostics))
     assert {one.rule for one in linted.diagnostics} == set(rules)
@@ -79,7 +79,7 @@ def test_every_kind_of_suppression_is_told() -> None:
 
 def test_the_rules_about_suppressions_are_told() -> None:
     """The reference names both rules that judge suppressions."""
-    assert all(f"`{name}`" in TEXT for name in RULES)
+    assert all(f"`{name}`" in TEXT for name in (FAULTY, UNUSED))
 
 
 def test_the_example_of_a_baseline_is_one() -> None:
