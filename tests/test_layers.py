@@ -35,6 +35,8 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("rule",),
     ("catalogue", "lint"),
     ("fix", "target", "trial"),
+    ("bench", "bench.scenario", "bench.runner", "bench.load"),
+    ("bench.site", "bench.result"),
     ("cli.stdout",),
     ("cli.rewrite_to_map",),
     ("cli",),
