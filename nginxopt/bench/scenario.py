@@ -62,11 +62,12 @@ class Target:
     """A request and the answer to it.
 
     `path` is a request target as sent, in which `@round@` stands for the number of the round: a page nobody has asked
-    for before. `headers` are sent beside `Host`, which is the address asked unless it is given.
+    for before. `answer` None: whatever it is, but the same status and Location in all variants of the case. `headers`
+    are sent beside `Host`, which is the address asked unless it is given.
     """
 
     path: str
-    answer: Answer = Answer()
+    answer: Answer | None = Answer()
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
 

@@ -116,14 +116,15 @@ class Generator(Protocol):
 
     name: str
 
-    def prepare(self, folder: Path, name: str, targets: Sequence[Target], address: str, load: Load) -> None:
-        """Write into `folder` what the command needs, under names that begin with `name`."""
+    def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
+        """Return what the command needs in the folder it runs in, by paths that begin with `name`."""
 
-    def command(self, name: str, address: str, load: Load) -> list[str]:
-        """Return the command of an attack; its paths are relative to the folder it runs in."""
+    def command(self, name: str, address: str, load: Load, output: str) -> list[str]:
+        """Return the command of an attack, whose `files` have `name`, and whose results go to names that begin with
+        `output`. Paths are relative to the folder it runs in; an `OpenLoop` has its rate by now."""
 
-    def outcome(self, site: Site, name: str, said: bytes) -> Outcome:
-        """Return what came of the attack `name`, whose command wrote `said` to standard output."""
+    def outcome(self, site: Site, output: str, said: bytes) -> Outcome:
+        """Return what came of the attack with that `output`, whose command wrote `said` to standard output."""
 
     def version(self, site: Site) -> str:
         """Return what it says it is."""

@@ -19,7 +19,7 @@ from nginxopt import __version__
 from nginxopt.cli.stdout import ClosedPipeError
 from nginxopt.errors import DefectError, NginxoptError
 
-_COMMANDS = {"rewrite-to-map": "nginxopt.cli.rewrite_to_map"}
+_COMMANDS = {"bench": "nginxopt.cli.bench", "rewrite-to-map": "nginxopt.cli.rewrite_to_map"}
 """Each command is a module with a `command`, imported when it is asked for."""
 
 _INTERRUPTED = 130
