@@ -15,7 +15,7 @@ CRATE = ROOT / "rust" / "src"
 
 # A module may import those of the rows above it. The two packages that gather names stand just before the command line.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("source", "includes"),
+    ("source", "includes", "values"),
     ("errors", "edit"),
     ("version", "tokens", "diff", "files", "filesystem", "dump", "http", "suggest", "patterns", "process"),
     ("diagnostic", "tree", "paths"),
