@@ -15,9 +15,9 @@ CRATE = ROOT / "rust" / "src"
 
 # A module may import those of the rows above it. The two packages that gather names stand just before the command line.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("source", "includes", "values"),
+    ("source", "includes"),
     ("errors", "edit"),
-    ("version", "tokens", "diff", "files", "filesystem", "dump", "http", "suggest", "patterns", "process"),
+    ("version", "tokens", "diff", "files", "filesystem", "dump", "http", "suggest", "patterns", "values", "process"),
     ("diagnostic", "tree", "paths"),
     ("context", "reader", "templating", "comments"),
     ("config",),
