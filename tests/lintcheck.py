@@ -8,10 +8,22 @@ from nginxopt.catalogue import catalogue
 from nginxopt.config import Config, load_text
 from nginxopt.diagnostic import Diagnostic
 from nginxopt.fix import fix
+from nginxopt.host import Host, Nofile
 from nginxopt.lint import Linted, Selected, lint
 from nginxopt.version import Version
 
 TARGET = Version(1, 28, 0)
+
+HOST = Host(
+    file_max=65_536,
+    nr_open=1_048_576,
+    nofile=Nofile(1_024, 524_288, "nginx.service"),
+    somaxconn=4_096,
+    ports=28_232,
+    processors=4,
+    cpus=4,
+)
+"""The machine that examples are judged for: that of a small server, with Linux's usual limits."""
 
 
 _AROUND = {
@@ -62,8 +74,8 @@ def mend(rule: str, data: bytes, *, target: Version | str = TARGET, unsafe: bool
     return drafts["nginx.conf"].text if drafts else data
 
 
-def judge(rule: str, config: Config, target: Version | str = TARGET) -> Linted:
+def judge(rule: str, config: Config, target: Version | str = TARGET, host: Host | None = HOST) -> Linted:
     """What a rule finds in a configuration."""
     one = catalogue()[rule]
     version = Version.parse(target) if isinstance(target, str) else target
-    return lint(config, [Selected(one, one.severity)], version)
+    return lint(config, [Selected(one, one.severity)], version, host)

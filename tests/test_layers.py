@@ -21,7 +21,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("diagnostic", "tree"),
     ("context", "reader"),
     ("config",),
-    ("layout", "defaults"),
+    ("layout", "defaults", "host"),
     ("inherit",),
     ("upstreams", "listens"),
     ("nginx", "rewrite.options", "rewrite.uris"),
