@@ -23,7 +23,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("config",),
     ("inputs", "layout", "defaults", "toml", "directives"),
     ("inherit",),
-    ("upstreams", "locations", "maphash", "listens"),
+    ("upstreams", "locations", "maphash", "listens", "host"),
     ("nginx", "rewrite.options", "rewrite.uris"),
     ("rewrite.program", "rewrite.requests"),
     ("rewrite.planning", "rewrite.mapfile", "rewrite.nginx", "rewrite.follow", "rewrite.oddities"),

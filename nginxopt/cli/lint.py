@@ -161,7 +161,12 @@ def _judge(
     from nginxopt.selection import selection
 
     rules = selection(catalogue().values(), settings, select=select, ignore=ignore)
-    return Judge(rules, target.version, settings)
+    host = None
+    if with_host:
+        from nginxopt.host import read_host
+
+        host = read_host()
+    return Judge(rules, target.version, settings, host)
 
 
 def _read(
