@@ -13,7 +13,7 @@ WebSockets work as before. The logs then say `HTTP/2.0`, and so does `$server_pr
 made on request only. Below 1.25.1 `http2` holds for the address and port, with all servers there.
 
 ## Bad
-```nginx http
+```nginx http 1.25.1
 server {
     listen 443 ssl;
     listen [::]:443 ssl;
@@ -33,7 +33,7 @@ server {
 
 ## Good
 For nginx from 1.25.1 on:
-```nginx http
+```nginx http 1.25.1
 server {
     listen 443 ssl;
     listen [::]:443 ssl;

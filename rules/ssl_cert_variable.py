@@ -9,7 +9,7 @@ certificate and the key in each full handshake, in the worker, which serves nobo
 parsed ones; for a minute (`valid`) it does not look whether a file has changed, hence the fix is made on request only.
 
 ## Bad
-```nginx http
+```nginx http 1.27.4
 server {
     listen 443 ssl;
     ssl_certificate /etc/ssl/$ssl_server_name.pem;
@@ -18,7 +18,7 @@ server {
 ```
 
 ## Good
-```nginx http
+```nginx http 1.27.4
 server {
     listen 443 ssl;
     ssl_certificate /etc/ssl/$ssl_server_name.pem;
@@ -30,6 +30,12 @@ server {
 ## Silent
 Nothing is read from a file:
 ```nginx http
+map $ssl_server_name $certificate {
+    include certificates.map;
+}
+map $ssl_server_name $certificate_key {
+    include keys.map;
+}
 server {
     listen 443 ssl;
     ssl_certificate data:$certificate;
