@@ -231,7 +231,7 @@ class Site:
         if isinstance(node, Bulk) or node.name == "rewrite":
             script.add(node.source, node.span)
         elif node.name == "include":
-            script.is_understood = script.is_understood and node not in self._config.missing
+            script.is_understood = script.is_understood and not self._config.is_missing(node)
             return script.is_understood and all(self._read(file.block, script) for file in self._config.included(node))
         elif node.name == "return":
             script.last = node
