@@ -7,12 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, Directive
-from nginxopt.inherit import Level, levels
+from nginxopt.inherit import FRAGMENT, Level, levels
 from nginxopt.listens import Address, Endpoint, Listen, endpoints, read_listens
 from nginxopt.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
+    from nginxopt.host import Host
+    from nginxopt.rewrite.follow import Way
     from nginxopt.rewrite.planning import Plan
 
 _OTHERS = {"stream", "mail"}
@@ -21,12 +23,14 @@ _OTHERS = {"stream", "mail"}
 class Model:
     """A configuration that is judged for the nginx `target`; all of it is made once, when it is first asked for.
 
-    A file that is included in several places occurs in each of them.
+    A file that is included in several places occurs in each of them. `host` is the machine that nginx is to run on,
+    None if it is not asked about.
     """
 
-    def __init__(self, config: Config, target: Version) -> None:
+    def __init__(self, config: Config, target: Version, host: Host | None = None) -> None:
         self.config = config
         self.target = target
+        self.host = host
 
     @cached_property
     def root(self) -> Level:
@@ -36,7 +40,7 @@ class Model:
     @property
     def is_whole(self) -> bool:
         """Whether all of the configuration was read: it is no fragment, and every include was found."""
-        return not any(level.is_open for level in self._levels)
+        return not (self.config.missing or any(level.is_open for level in self._levels))
 
     def each(self, *names: str) -> Iterator[tuple[Directive, Level]]:
         """Yield the directives of these names with their levels, name by name; those of stream and mail left out."""
@@ -82,6 +86,23 @@ class Model:
         from nginxopt.rewrite.planning import plan
 
         return plan(self.config)
+
+    @cached_property
+    def odd_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
+        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`."""
+        from nginxopt.rewrite.oddities import odd
+
+        return tuple(odd(self._levels))
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """The ways from redirect to redirect, and the loops. `InputError` at a rewrite that nginx refuses."""
+        from nginxopt.rewrite.follow import Site
+
+        _ = self.plan  # it has the words for what is refused
+        servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
+        sites = (Site(self.config, one, tuple(other for other in servers if other is not one)) for one in servers)
+        return tuple(way for site in sites for way in site.ways())
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

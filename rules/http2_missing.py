@@ -13,7 +13,7 @@ WebSockets work as before. The logs then say `HTTP/2.0`, and so does `$server_pr
 made on request only. Below 1.25.1 `http2` holds for the address and port, with all servers there.
 
 ## Bad
-```nginx http
+```nginx http 1.28.0
 server {
     listen 443 ssl;
     listen [::]:443 ssl;
@@ -33,7 +33,7 @@ server {
 
 ## Good
 For nginx from 1.25.1 on:
-```nginx http
+```nginx http 1.28.0
 server {
     listen 443 ssl;
     listen [::]:443 ssl;
@@ -68,7 +68,7 @@ server {
 ```
 
 A redirect is a single answer:
-```nginx http
+```nginx http 1.28.0
 server {
     listen 443 ssl;
     server_name a.example;
@@ -79,7 +79,7 @@ server {
 ```
 
 Another proxy connects here:
-```nginx http
+```nginx http 1.28.0
 server {
     listen 443 ssl proxy_protocol;
     ssl_certificate cert.pem;

@@ -12,4 +12,5 @@ pub mod planner;
 pub mod program;
 pub mod quote;
 pub mod reason;
+pub mod script;
 pub mod target;
