@@ -65,6 +65,12 @@ class Model:
         return tuple(one for one in found if one is not None)
 
     @cached_property
+    def maps(self) -> dict[str, Level]:
+        """The maps by the names of their variables in lower case, without the `$`."""
+        found = (level for level in self.levels("map") if len(level.args) == 2)
+        return {level.args[1].lstrip("$").strip("{}").lower(): level for level in found}
+
+    @cached_property
     def listens(self) -> tuple[Listen, ...]:
         """Where the servers of http listen, in the order of reading."""
         return tuple(read_listens(self.levels("server")))
