@@ -32,7 +32,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("rewrite.summary", "rewrite.report"),
     ("", "rewrite"),
     ("model",),
-    ("headers", "pools", "static", "tls"),
+    ("headers", "pools", "tls"),
     ("rule",),
     ("catalogue", "lint", "settings"),
     ("fix", "target", "trial", "selection"),
