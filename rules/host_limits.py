@@ -75,15 +75,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from nginxopt.config import Directive
 from nginxopt.diagnostic import Finding, Severity
-from nginxopt.host import Host
 from nginxopt.inherit import Setting
 from nginxopt.listens import BACKLOG, sockets
 from nginxopt.model import Model
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
+
+if TYPE_CHECKING:
+    from nginxopt.host import Host
 
 PER_CONNECTION = 2
 """Descriptors of a connection: its own, and that of a file, which may be a temporary one."""
