@@ -2,8 +2,9 @@
 
 Flagged, with `--host` only, is what the limits of this machine do not let nginx do:
 
-- `worker_connections` for which a worker has too few descriptors: each connection has one, and one more for the file
-  that it is served from or buffered in; logs, listening sockets and the worker itself have theirs.
+- `worker_connections` for which a worker has too few descriptors, where no `worker_rlimit_nofile` is stated: each
+  connection has one, and one more for the file that it is served from or buffered in; logs, listening sockets and the
+  worker itself have theirs.
 - All workers together against `fs.file-max`.
 - `worker_rlimit_nofile` above `fs.nr_open`, or above the hard limit where the master is not root's.
 - `backlog` above `net.core.somaxconn`, to which the system cuts it.
@@ -74,15 +75,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from nginxopt.config import Directive
 from nginxopt.diagnostic import Finding, Severity
-from nginxopt.host import Host
 from nginxopt.inherit import Setting
 from nginxopt.listens import BACKLOG, sockets
 from nginxopt.model import Model
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
+
+if TYPE_CHECKING:
+    from nginxopt.host import Host
 
 PER_CONNECTION = 2
 """Descriptors of a connection: its own, and that of a file, which may be a temporary one."""
@@ -132,23 +136,19 @@ def _descriptors(model: Model, host: Host) -> Iterator[Finding]:
     fixed = _fixed(model, workers or 1)
     needed = connections * PER_CONNECTION + fixed
     sum_ = f"{connections:,} connections x {PER_CONNECTION} descriptors + {fixed} for logs, sockets and itself"
-    limit, whose = _worker_limit(model, host)
-    if limit is not None and needed > limit:
-        message = f"{sum_} = {needed:,} a worker > {limit:,}, {whose}"
+    nofile = host.nofile
+    if nofile and needed > nofile.soft and _starts_with_the_hosts_limit(model, host):
+        message = f"{sum_} = {needed:,} a worker > {nofile.soft:,}, the limit of {nofile.owner}"
         yield _at(setting.directive, message, f"set `worker_rlimit_nofile {needed};`, or fewer connections")
     if workers and host.file_max is not None and workers * needed > host.file_max:
         message = f"{workers} workers x ({sum_}) = {workers * needed:,} > fs.file-max {host.file_max:,}"
         yield _at(setting.directive, message, f"raise the limit of the system: sysctl fs.file-max={workers * needed}")
 
 
-def _worker_limit(model: Model, host: Host) -> tuple[int | None, str]:
-    """Return how many descriptors a worker may have, and where that is said; None if it is not known."""
+def _starts_with_the_hosts_limit(model: Model, host: Host) -> bool:
+    """Whether a worker has the limit that nginx was started with: no other is stated, or it cannot be set."""
     setting = model.root.setting("worker_rlimit_nofile")
-    if setting.is_set:
-        return _number(setting), "its worker_rlimit_nofile"
-    if not setting.known or host.nofile is None:
-        return None, ""
-    return host.nofile.soft, f"the limit of {host.nofile.owner}"
+    return setting.is_unset or (setting.is_set and any(_rlimit(model, host)))
 
 
 def _fixed(model: Model, workers: int) -> int:

@@ -27,11 +27,24 @@ MESSAGES = {
         [f"4 workers x (10,240 connections x 2 descriptors + 9 {ITSELF}) = 81,956 > fs.file-max 65,536"],
     ),
     "logs and sockets": (
-        "worker_rlimit_nofile 2000; error_log e.log; events { worker_connections 1000; }\n"
+        "error_log e.log; events { worker_connections 1000; }\n"
         "http { access_log a.log;\n"
         "server { listen 80; listen 81 reuseport; access_log a.log; access_log syslog:server=a; } }\n",
         HOST,
-        [f"1,000 connections x 2 descriptors + 10 {ITSELF} = 2,010 a worker > 2,000, its worker_rlimit_nofile"],
+        [f"1,000 connections x 2 descriptors + 10 {ITSELF} = 2,010 a worker > 1,024, the limit of nginx.service"],
+    ),
+    "a limit that is stated is another rule's": (
+        "worker_rlimit_nofile 2000; events { worker_connections 1000; }\n",
+        HOST,
+        [],
+    ),
+    "a limit that is stated and cannot be set": (
+        "worker_rlimit_nofile 2000000; events { worker_connections 1000; }\n",
+        HOST,
+        [
+            "worker_rlimit_nofile 2,000,000 > fs.nr_open 1,048,576: it is not set, and only the log tells",
+            f"1,000 connections x 2 descriptors + 6 {ITSELF} = 2,006 a worker > 1,024, the limit of nginx.service",
+        ],
     ),
     "enough": (FOUR + EVENTS, ENOUGH, []),
     "nothing stated": ("events {}\n", replace(HOST, nofile=Nofile(256, 256, "this shell")), []),
