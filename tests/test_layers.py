@@ -41,7 +41,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("bench.gate", "bench.probe", "bench.table", "bench.load.vegeta", "bench.load.wrk", "bench.runner.local"),
     ("bench.rounds",),
     ("bench.benchmark",),
-    ("bench.scenarios.rewrites",),
+    tuple(f"bench.scenarios.{name}" for name in ("balance", "cache", "hop", "keepalive", "rewrites", "rush")),
     ("bench.catalogue",),
     ("cli.stdout",),
     ("cli.rewrite_to_map", "cli.bench"),

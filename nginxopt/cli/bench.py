@@ -155,23 +155,20 @@ def _bench(name: str, settings: Settings, call: _Call) -> int:
 
 def _asked(experiment: Experiment, call: _Call) -> Experiment:
     """Return the experiment with what the options say about its loads."""
-    from nginxopt.bench.scenario import ClosedLoop, OpenLoop
+    from nginxopt.bench.scenario import OpenLoop
 
     rate = _rate(call.rate)
 
     def change(load: Load) -> Load:
         if call.duration is not None:
             load = replace(load, seconds=call.duration)
-        if isinstance(load, OpenLoop) and call.metric == "throughput":
-            return ClosedLoop(_CONNECTIONS, load.seconds, keepalive=load.keepalive)
-        if isinstance(load, OpenLoop) and call.rate is not None:
-            return replace(load, rate=rate)
-        return load
+        if not isinstance(load, OpenLoop) or load.fixed:
+            return load
+        if call.metric == "throughput":
+            return load.closed()
+        return load if call.rate is None else replace(load, rate=rate)
 
     return replace(experiment.with_loads(change), metric=call.metric or experiment.metric)
-
-
-_CONNECTIONS = 10
 
 
 def _rate(text: str | None) -> float | None:
