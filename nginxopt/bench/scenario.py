@@ -33,6 +33,7 @@ class Node:
         nofile: The soft limit of open files with which it is started; None: as the runner finds it.
         status: Whether the configuration serves `stub_status` at `@ROLE/status@` (see `nginxopt.bench.nodes`).
         says: What it is, in a sentence, such as the service time of an origin.
+        ports: Further addresses it listens at, each with its placeholder: `edge/p1` for `@edge/p1@`.
     """
 
     role: str
@@ -41,6 +42,7 @@ class Node:
     nofile: int | None = None
     status: bool = True
     says: str = ""
+    ports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,11 +110,11 @@ class LocalSite:
 
     def time_wait(self, variant: Variant) -> int | None:
         """Return the sockets in TIME_WAIT whose one end is a node of the variant."""
-        ports = {address.rpartition(":")[2] for (name, _), address in self.addresses.items() if name == variant.name}
-        ends = {b"0100007F:%04X" % int(port) for port in ports}
+        mine = [address for (name, _), address in self.addresses.items() if name == variant.name]
+        ports = {b"%04X" % int(address.rpartition(":")[2]) for address in mine}
         with Path("/proc/net/tcp").open("rb") as sockets:  # number, local, remote, state ...
-            waiting = (line.split(None, 4)[1:4] for line in sockets)
-            return sum(state == _TIME_WAIT and (near in ends or far in ends) for near, far, state in waiting)
+            ends = (line.split(None, 4)[1:4] for line in sockets)
+            return sum(state == _TIME_WAIT and not ports.isdisjoint((near[-4:], far[-4:])) for near, far, state in ends)
 
     def test_seconds(self, variant: Variant, role: str) -> float:
         """Return how long `nginx -t` takes on the configuration of a node, in seconds.
