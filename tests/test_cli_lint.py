@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,11 @@ from typing import Any
 import pytest
 
 from nginxopt import cli
+from nginxopt.catalogue import catalogue
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import replace
+from nginxopt.model import Model
+from nginxopt.rule import Rule
 from tests.support import needs_nginx
 
 SLOW = """events {}
@@ -249,3 +255,24 @@ def test_nothing_is_written_if_nginx_refuses(run: Any) -> None:
     assert ran.status == 2
     assert "--nginx needs a whole configuration" in ran.err
     assert Path("sites/app.conf").read_text() == UPSTREAM
+
+
+@needs_nginx
+def test_a_fix_that_nginx_refuses_is_a_defect(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If nginx -t refuses what a fix makes, that is a fault of nginxopt: it is told, and nothing is written."""
+
+    def check(model: Model) -> Iterator[Finding]:
+        for directive, _ in model.each("gzip_comp_level"):
+            if directive.args[0] != "five":
+                fix = Fix("spoil it", (replace(directive, directive.args[0], "five"),))
+                yield Finding(directive.source, directive.span, "a finding", fix)
+
+    spoiling = Rule("gzip-level", check, catalogue()["gzip-level"].page, Severity.ERROR, "client", Safety.SAFE)
+    monkeypatch.setattr("nginxopt.catalogue.catalogue", lambda: {"gzip-level": spoiling})
+    text = f"pid nginx.pid;\nerror_log stderr;\n{SLOW}"
+    Path("nginx.conf").write_text(text)
+    ran = run("nginx.conf", "--fix", "--nginx", options=("--isolated", "--target-version", "1.22.1"))
+    assert ran.status == 70
+    assert "nginx -t refuses nginx.conf after the fixes; nothing was written" in ran.err
+    assert 'invalid number "five"' in ran.err or 'invalid value "five"' in ran.err
+    assert Path("nginx.conf").read_text() == text
