@@ -66,7 +66,7 @@ CASES = [
         ("a slash is optional", "^/?a$"), ("a group begins with the slash", "^(/a)$"), ("anything", "."),
         ("no anchor", "a$"), ("a lazy repetition", "^/a(.*?)b=1$"), ("named groups", "^/(?<id>a)=1$"),
         ("an escape as one of several", "^/a(%20)?b$"), ("a dot after a slash", "^/.well-known/"),
-        ("the look-ahead is no question", "^/(?!x)a=1$"),
+        ("the look-ahead is no question", "^/(?!x)a=1$"), ("a glob that finds files all the same", "^/t/.*/*.tpl"),
     ]),
     silent("rewrite-never-matches", "where slashes are not merged",
            "merge_slashes off;\nrewrite ^/a//b$ /x last;"),
@@ -75,7 +75,9 @@ CASES = [
     silent("rewrite-never-matches", "in a fragment it is not known whether slashes are merged",
            "rewrite ^/a//b$ /x last;", None),  # type: ignore[arg-type]
     Case("locations of all kinds", "rewrite-never-matches",
-         "location ~ ^a$ { }\nlocation = /a%20b { }\nlocation /a//b { }\nlocation ~* \\.php\\?x=1$ { }", (1, 2, 3, 4)),
+         "location ~ ^a$ { }\nlocation = /a%20b { }\nlocation /a//b { }\n"
+         "location ~* \\.php\\?x=1$ { }\nlocation ^/(a|b)$ { }",
+         (1, 2, 3, 4, 5)),
     silent("rewrite-never-matches", "names and ordinary locations",
            "location @a%20 { }\nlocation /a { }\nlocation = /?x { }\nlocation ~ \\.php$ { }"),
     # redirect-chain
