@@ -132,7 +132,7 @@ class Site:
         """Yield what sends on the URIs that are named: in rules of the server, then in locations."""
         script = self._script(self._server)
         rules = script.native()
-        for rule, uri, to, _, is_constant in rules.hops(self._sites, not self._locations_redirect):
+        for rule, uri, to, _, is_constant in rules.hops(self._sites, self._prefixes):
             yield Answer(*script.place(rule), uri, to, rules.flag(rule), is_constant)
         ends = self.answer(b"/") if script.last is not None else None
         if ends is not None:
@@ -208,12 +208,15 @@ class Site:
     def _redirecting(self) -> tuple[Level, ...]:
         """The locations of a URI or prefix whose script sends requests on."""
         found = (level for level in self._server.walk() if level.kind == "location" and _is_path(level))
-        return tuple(level for level in found if level.own("return") or level.own("rewrite") or level.bulks)
+        return tuple(filter(_may_redirect, found))
 
     @property
-    def _locations_redirect(self) -> bool:
-        regexes = (level for level in self._server.walk() if level.kind == "location" and not _is_path(level))
-        return bool(self._redirecting) or any(level.own("return") or level.own("rewrite") for level in regexes)
+    def _prefixes(self) -> list[bytes]:
+        """How the URIs begin that a location may send on."""
+        locations = [level for level in self._server.walk() if level.kind == "location" and _may_redirect(level)]
+        if self._server.is_open or not all(map(_is_path, locations)):
+            return [] if self._server.is_open else [b"/"]
+        return [encode(path(location)) for location in locations]
 
     def _script(self, level: Level) -> _Script:
         if level not in self._scripts:
@@ -236,7 +239,7 @@ class Site:
         elif node.name == "return":
             script.last = node
             return False
-        elif node.name == "if" and node.args[:1] and node.args[0] in _OF_CLIENT:
+        elif node.name == "if" and len(node.args) == 3 and node.args[0] in _OF_CLIENT:
             script.has_conditions = True
         elif node.name not in transparent() and node.name != "set":
             script.is_understood = False
@@ -269,6 +272,10 @@ _PORTS = {"http": 80, "https": 443}
 
 def _is_path(location: Level) -> bool:
     return modifier(location) in ("", "=", "^~") and path(location).startswith("/")
+
+
+def _may_redirect(location: Level) -> bool:
+    return bool(location.own("return") or location.own("rewrite") or location.bulks)
 
 
 def _listens(server: Level) -> set[tuple[int, str]]:
