@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.compiled import Parts, fragment, whole
-from benchmarks.mixes import FAR_MISS, literal, uri
 from nginxopt import nginx
+from nginxopt.bench.rules import FAR_MISS, Parts, fragment, literal, uri, whole
 from nginxopt.errors import MissingError, NginxoptError
 from nginxopt.http import Request
 

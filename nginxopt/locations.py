@@ -102,3 +102,11 @@ class Locations:
 def pattern(location: Level) -> bytes:
     """Return the pattern of a regex location; `~*` is what `(?i)` says (`NGX_REGEX_CASELESS`)."""
     return (b"(?i)" if modifier(location) == "~*" else b"") + encode(path(location))
+
+
+def matches(text: bytes, uri: bytes) -> bool:
+    """Return whether PCRE2 says for certain that a pattern matches `uri`."""
+    try:
+        return Patterns([text]).first(uri) is not None
+    except ValueError:
+        return False

@@ -13,6 +13,7 @@ from nginxopt.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
+    from nginxopt.host import Host
     from nginxopt.rewrite.follow import Way
     from nginxopt.rewrite.planning import Plan
 
@@ -22,12 +23,14 @@ _OTHERS = {"stream", "mail"}
 class Model:
     """A configuration that is judged for the nginx `target`; all of it is made once, when it is first asked for.
 
-    A file that is included in several places occurs in each of them.
+    A file that is included in several places occurs in each of them. `host` is the machine that nginx is to run on,
+    None if it is not asked about.
     """
 
-    def __init__(self, config: Config, target: Version) -> None:
+    def __init__(self, config: Config, target: Version, host: Host | None = None) -> None:
         self.config = config
         self.target = target
+        self.host = host
 
     @cached_property
     def root(self) -> Level:
@@ -60,6 +63,12 @@ class Model:
         names = [f"{protocol}_pass" for protocol in PROTOCOLS]
         found = (read_pass(directive, level, self.upstreams) for directive, level in self.each(*names))
         return tuple(one for one in found if one is not None)
+
+    @cached_property
+    def maps(self) -> dict[str, Level]:
+        """The maps by the names of their variables in lower case, without the `$`."""
+        found = (level for level in self.levels("map") if len(level.args) == 2)
+        return {level.args[1].lstrip("$").strip("{}").lower(): level for level in found}
 
     @cached_property
     def listens(self) -> tuple[Listen, ...]:

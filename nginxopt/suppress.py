@@ -11,103 +11,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nginxopt.comments import Kind, Suppression, suppressions
-from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Safety, Severity
+from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Severity
 from nginxopt.edit import Edit
-from nginxopt.rule import CATEGORIES, Page, Rule
+from nginxopt.rule import CATEGORIES, page_url
 from nginxopt.source import Source, Span, encode
 from nginxopt.suggest import suggestion
 from nginxopt.tokens import Token
 from nginxopt.tree import Block
 
-SUPPRESSION = Rule(
-    id="suppression",
-    # What comments are worth is known after all rules were asked: `suppress` makes the findings.
-    check=lambda _: iter(()),
-    page=Page(
-        """\
-A comment that is meant to hide findings, and hides none
-
-Flagged is a comment that begins with `nginxopt:` and has no ids of rules, an id that there is not, a word like
-`ignore` that is none, or a place where it means nothing.
-
-## Why it matters
-Findings come back, or were never hidden, and nobody knows why.
-
-## Bad
-```nginx http
-gzip_comp_level 9; # nginxopt: ignore
-```
-
-```nginx http
-gzip_comp_level 9; # nginxopt: ignore[gzip-levle]
-```
-
-```nginx http
-gzip_comp_level 9; # nginxopt: ignore-file[gzip-level]
-```
-
-## Good
-```nginx http
-gzip_comp_level 9; # nginxopt: ignore[gzip-level] answers are cached after compression
-```
-
-## Silent
-```nginx http
-gzip_comp_level 6; # as nginxopt: 6 is enough
-```
-
-## When to ignore it
-Where the comments are for another version of nginxopt, which has other rules.
-
-## References
-- https://github.com/nginxopt/nginxopt/blob/main/docs/settings.md#suppressions
-"""
-    ),
-    severity=Severity.WARNING,
-    category="config",
-)
-
-UNUSED = Rule(
-    id="unused-suppression",
-    check=lambda _: iter(()),
-    page=Page(
-        """\
-A comment that hides findings of a rule which finds nothing there
-
-Flagged is an id in a suppression whose rule was asked and found nothing that the suppression would hide.
-
-## Why it matters
-The comment says that something is wrong where nothing is, and it would hide a new finding.
-
-## Bad
-```nginx http
-gzip_comp_level 5; # nginxopt: ignore[gzip-level]
-```
-
-## Good
-```nginx http
-gzip_comp_level 5;
-```
-
-## Silent
-```nginx http
-gzip_comp_level 9; # nginxopt: ignore[gzip-level] answers are cached after compression
-```
-
-## When to ignore it
-In a file that is included by several configurations, of which only some draw the finding.
-
-## References
-- https://github.com/nginxopt/nginxopt/blob/main/docs/settings.md#suppressions
-"""
-    ),
-    severity=Severity.INFO,
-    category="config",
-    fix=Safety.SAFE,
-)
-
-RULES = {rule.id: rule for rule in (SUPPRESSION, UNUSED)}
-"""The rules about suppressions, by their ids. They are selected as any other and asked by `suppress` alone."""
+FAULTY = "suppression"
+UNUSED = "unused-suppression"
+"""The rules about suppressions. They are selected as any other and asked here, after all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,29 +37,28 @@ def suppress(
 ) -> Suppressed:
     """Hide what the comments in the files of a configuration suppress.
 
-    `active` has the rules that were asked, with their severities: only they can be unused, and of `RULES` only those
-    in it are told. `known` has the ids of all other rules that there are. The result is in the order of files and
-    places.
+    `active` has the rules that were asked, with their severities: only they can be unused, and of the two about
+    suppressions only those in it are told. `known` has the ids of all rules that there are. The result is in the
+    order of files and places.
     """
     diagnostics = tuple(diagnostics)
     found = [one for file in files for one in suppressions(file)]
     if not found:
         return Suppressed(diagnostics)
-    known = {*known, *RULES}
     hiding = _Hiding(found)
-    faults = _told(SUPPRESSION, active, (fault for one in found for fault in _faults(one, known)))
+    faults = _told(FAULTY, active, (fault for one in found for fault in _faults(one, known)))
     left = hiding.left([*diagnostics, *faults])
-    unused = _told(UNUSED, active, hiding.unused(active.keys() - {UNUSED.id}))
+    unused = _told(UNUSED, active, hiding.unused(active.keys() - {UNUSED}))
     left += hiding.left(unused)
-    idle = _told(UNUSED, active, hiding.unused({UNUSED.id}))
+    idle = _told(UNUSED, active, hiding.unused({UNUSED}))
     every = len(diagnostics) + len(faults) + len(unused)
     return Suppressed(_sorted(files, [*left, *idle]), every - len(left))
 
 
-def _told(rule: Rule, active: Mapping[str, Severity], findings: Iterable[Finding]) -> list[Diagnostic]:
-    if rule.id not in active:
+def _told(rule: str, active: Mapping[str, Severity], findings: Iterable[Finding]) -> list[Diagnostic]:
+    if rule not in active:
         return []
-    return [Diagnostic(rule.id, active[rule.id], finding, rule.url) for finding in findings]
+    return [Diagnostic(rule, active[rule], finding, page_url(rule)) for finding in findings]
 
 
 def _sorted(files: Sequence[Block], diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -41,8 +41,8 @@ server {
 TLS ends here:
 ```nginx server
 listen 443 ssl;
-ssl_certificate a.crt;
-ssl_certificate_key a.key;
+ssl_certificate cert.pem;
+ssl_certificate_key cert.key;
 location / {
     proxy_pass http://127.0.0.1:8080;
 }
@@ -91,22 +91,22 @@ JOBS = frozenset({
 })  # fmt: skip
 _USUAL_HEADERS = re.compile(r"host|connection|upgrade|forwarded|x-real-ip|x-forwarded-.*|accept-encoding")
 _OFF = {"off", "none"}
-_REACHED = re.compile(r"(?:(?:\*|0\.0\.0\.0|127(?:\.\d+){3}|localhost|\[::\]|\[::1\])(?::\d+)?|\d+|unix:.*)")
-_LOCAL = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]|unix(?::.*)?")
+_LOCAL = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?|unix:.*")
 
 
 @rule(severity=Severity.INFO, category="proxy", scenario="hop")
 def check(model: Model) -> Iterator[Finding]:
     """Find hops that have no job of their own."""
-    own = _listeners(model)
+    plain, alone = _plain(model), _alone(model)
+    jobs = [name for name in JOBS if next(model.each(name), None)]
     for one in model.passes:
         server = one.level.around("server")
-        if one.protocol != "proxy" or server is None or not _passes_all_alike(one, server):
+        if one.protocol != "proxy" or server is None or server not in plain or not _has_no_job(one, server, jobs):
             continue
-        target = own.get(_address(one))
+        target = _reached(model, one)
         if target is not None and target is not server:
             yield _inner(one, target)
-        elif target is None and _is_local(one) and _only_server(model, server) and _only_location(one, server):
+        elif _target(one)[0] and target is None and server in alone and _only_location(one, server):
             yield _local(one)
 
 
@@ -145,7 +145,7 @@ def _gives(one: Pass) -> str:
     return ", ".join(gives) or "nothing"
 
 
-def _passes_all_alike(one: Pass, server: Level) -> bool:
+def _has_no_job(one: Pass, server: Level, jobs: list[str]) -> bool:
     """Return whether a pass has no job: all levels are known, and nothing in force here does any work."""
     level: Level | None = one.level
     if level is None or level.kind != "location" or one.uri not in (None, "/") or one.has_variable:
@@ -154,7 +154,7 @@ def _passes_all_alike(one: Pass, server: Level) -> bool:
         if level.is_open or level.bulks:
             return False
         level = level.parent
-    if any(_works(one.level, name) or _works(server, name) for name in JOBS) or _listens_tls(server):
+    if any(_works(one.level, name) or _works(server, name) for name in jobs):
         return False
     sent = (header.args[0].lower() for header in one.setting("set_header").directives if header.args)
     return all(_USUAL_HEADERS.fullmatch(name) for name in sent)
@@ -165,74 +165,56 @@ def _works(level: Level, name: str) -> bool:
     return setting.is_set and setting.value not in _OFF
 
 
-def _listens_tls(server: Level) -> bool:
-    words = {word for listen in server.own("listen") for word in listen.args[1:]}
-    return bool(words & {"ssl", "http2", "quic", "proxy_protocol"})
-
-
 def _only_location(one: Pass, server: Level) -> bool:
     """Return whether a location is the whole of its server."""
     locations = [level for level in server.levels if level.kind == "location"]
     return locations == [one.level] and one.level.args == ("/",) and not one.level.levels
 
 
-def _only_server(model: Model, server: Level) -> bool:
-    """Return whether no other server shares its addresses, among which names choose."""
-    mine = set(map(_port, _listens(server)))
-    others = (other for other in model.levels("server") if other is not server)
-    return not any(mine & set(map(_port, _listens(other))) for other in others)
+def _plain(model: Model) -> set[Level]:
+    """Return the servers at whose addresses no TLS, HTTP/2, QUIC or PROXY protocol ends."""
+    flags = ("http2", "quic", "proxy_protocol")
+    ending = [one for one in model.endpoints.values() if one.is_tls or any(map(one.has, flags))]
+    return set(model.levels("server")).difference(*(endpoint.servers for endpoint in ending))
 
 
-def _is_local(one: Pass) -> bool:
-    upstream = one.upstream
-    if upstream is None:
-        return bool(_LOCAL.fullmatch(one.host))
-    return _single(upstream) is not None
+def _alone(model: Model) -> set[Level]:
+    """Return the servers at whose addresses no other listens, so that no names choose."""
+    shared = [endpoint.servers for endpoint in model.endpoints.values() if len(endpoint.servers) > 1]
+    return set(model.levels("server")).difference(*shared)
 
 
 def _single(upstream: Upstream) -> str | None:
-    """Return the only server of an upstream if it is on this machine."""
+    """Return the only server of an upstream."""
     servers = [str(server.args[0]) for server in upstream.servers if server.args]
-    if len(servers) != 1 or upstream.level.is_open:
-        return None
-    host = servers[0] if servers[0].startswith("unix:") else servers[0].rpartition(":")[0] or servers[0]
-    return servers[0] if _LOCAL.fullmatch(host) else None
+    return servers[0] if len(servers) == 1 and not upstream.level.is_open else None
 
 
-def _address(one: Pass) -> str:
-    """Return the socket or port of a target on this machine; empty if it is not on this one."""
-    if one.upstream:
-        server = _single(one.upstream) or ""
-        return server if server.startswith("unix:") else _port(server)
-    if not _LOCAL.fullmatch(one.host):
-        return ""
-    if one.host == "unix":
-        return f"unix:{one.port}"
-    return one.port or ("443" if one.scheme == "https" else "80")
+def _reached(model: Model, one: Pass) -> Level | None:
+    """Return the server of this configuration that a pass reaches, None if it reaches none or one of several."""
+    host, port = _target(one)
+    for address, endpoint in model.endpoints.items():
+        here = address.is_wildcard or "localhost" in (host, address.host) or address.host == host
+        if address.port == port and here and not address.datagram:
+            return endpoint.default if len(endpoint.servers) == 1 else None
+    return None
 
 
-def _listeners(model: Model) -> dict[str, Level]:
-    """Return the servers by the sockets and ports at which this machine reaches them, each alone at its own."""
-    found: dict[str, set[Level]] = {}
-    for server in model.levels("server"):
-        for address in _listens(server):
-            if _REACHED.fullmatch(address):
-                found.setdefault(address if address.startswith("unix:") else _port(address), set()).add(server)
-    return {address: next(iter(servers)) for address, servers in found.items() if len(servers) == 1}
+def _target(one: Pass) -> tuple[str, int]:
+    """Return host and port of a target on this machine, a socket being a host with port 0; nothing for another."""
+    server = _single(one.upstream) if one.upstream else _written(one)
+    if server is None or not _LOCAL.fullmatch(server):
+        return "", -1
+    if server.startswith("unix:"):
+        return server.removeprefix("unix:"), 0
+    host, port = re.fullmatch(r"(.*?)(?::(\d+))?", server).groups()  # type: ignore[union-attr] # it matches anything
+    return host.strip("[]"), int(port or (443 if one.scheme == "https" and not one.upstream else 80))
 
 
-def _listens(server: Level) -> list[str]:
-    """Return what a server listens on, as it is written; port 80 if it says nothing."""
-    return [str(listen.args[0]) for listen in server.own("listen") if listen.args] or ["80"]
-
-
-def _port(address: str) -> str:
-    """Return the port of an address: `8080` of `127.0.0.1:8080`, `[::]:8080` and `8080`, `80` of `127.0.0.1`."""
-    tail = address.rpartition(":")[2] if not address.endswith("]") else ""
-    return tail if tail.isdigit() else "80"
+def _written(one: Pass) -> str:
+    """Return the server that a pass names itself, as an upstream would."""
+    return one.host if one.port is None else f"{one.host}:{one.port}"
 
 
 def _shown(one: Pass) -> str:
-    if one.upstream:
-        return f'"{one.upstream.name}"'
-    return one.host if one.port is None else f"{one.host}:{one.port}"
+    return f'"{one.upstream.name}"' if one.upstream else _written(one)

@@ -11,20 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt import tree
-from nginxopt.catalogue import catalogue
 from nginxopt.comments import suppressions
 from nginxopt.diagnostic import Diagnostic, Finding, Severity
 from nginxopt.edit import apply
-from nginxopt.lint import Selected, lint
-from nginxopt.rule import SECTIONS, Example, Rule
 from nginxopt.source import Source, Span
-from nginxopt.suppress import RULES, Suppressed, suppress
+from nginxopt.suppress import FAULTY, UNUSED, Suppressed, suppress
 from nginxopt.tree import Block, Bulk, parse
-from tests.lintcheck import TARGET
-from tests.lintcheck import read as a_config
 
 KNOWN = ("slow", "late")
-ACTIVE = {"slow": Severity.WARNING, "late": Severity.ERROR, **{name: rule.severity for name, rule in RULES.items()}}
+ALL = (*KNOWN, FAULTY, UNUSED)
+ACTIVE = {"slow": Severity.WARNING, "late": Severity.ERROR, FAULTY: Severity.WARNING, UNUSED: Severity.INFO}
 
 
 def a_file(text: str | bytes) -> Block:
@@ -44,7 +40,7 @@ def findings(file: Block, rules: Collection[str] = KNOWN) -> Iterator[Diagnostic
 def judged(text: str | bytes, active: Collection[str] = ACTIVE) -> Suppressed:
     """What is left of the findings in a text."""
     file = a_file(text)
-    return suppress([file], findings(file), {rule: ACTIVE[rule] for rule in active}, KNOWN)
+    return suppress([file], findings(file), {rule: ACTIVE[rule] for rule in active}, ALL)
 
 
 def left(result: Suppressed) -> list[str]:
@@ -327,35 +323,3 @@ def test_every_occurrence_in_the_form_is_found() -> None:
     text += "}".join(f"# nginxopt: ignore[u{n}]\n" for n in range(10))
     names = [str(name) for one in suppressions(a_file(text)) for name in one.names]
     assert names == re.findall(r"\[(\w+)\]", text)
-
-
-EXAMPLES = [(rule, example) for rule in RULES.values() for example in rule.page.examples]
-
-
-@pytest.mark.parametrize(
-    ("rule", "example"), EXAMPLES, ids=[f"{rule.id}-{number}" for number, (rule, _) in enumerate(EXAMPLES)]
-)
-def test_the_pages_are_right(rule: Rule, example: Example) -> None:
-    """Each example of the pages is judged as the page says; a fix makes the good one of the bad one."""
-    config = a_config(example.text, example.context)
-    rules = catalogue()
-    active = {name: each.severity for name, each in {**rules, **RULES}.items()}
-    linted = lint(config, [Selected(each, each.severity) for each in rules.values()], TARGET)
-    result = suppress([file.block for file in config.files], linted.diagnostics, active, rules)
-    found = [one for one in result.diagnostics if one.rule == rule.id]
-    assert bool(found) == (example.kind == "bad")
-    assert [one.severity for one in found] == [rule.severity] * len(found)
-    fixes = [one.fix for one in found if one.fix]
-    assert bool(fixes) == (bool(found) and rule.fix is not None)
-    if fixes:
-        good = next(one.text for one in rule.page.examples if one.kind == "good")
-        edits = [change.edit for fix in fixes for change in fix.changes]
-        assert good.encode() in apply(config.main.source.data, edits)
-
-
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
-def test_the_pages_are_whole(rule: Rule) -> None:
-    """A page about suppressions has the sections of any rule's page."""
-    assert tuple(rule.page.sections) == SECTIONS
-    assert {"bad", "good", "silent"} == {example.kind for example in rule.page.examples}
-    assert rule.id not in catalogue()

@@ -21,6 +21,12 @@ def write(pieces: Iterable[bytes]) -> None:
         raise ClosedPipeError from None
 
 
-def colored() -> bool:
-    """Return whether standard output is a terminal and NO_COLOR is unset or empty (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+def colored(*, err: bool = False) -> bool:
+    """Return whether standard output, or error, is a terminal and NO_COLOR is unset or empty (https://no-color.org).
+
+    FORCE_COLOR takes anything for a terminal, such as the log of a continuous integration that shows colors.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    stream = sys.stderr if err else sys.stdout
+    return stream.isatty() or bool(os.environ.get("FORCE_COLOR"))

@@ -15,13 +15,18 @@ from nginxopt.report.wording import advice, count, printable
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 
 
-def render(report: Report, *, color: bool = False) -> Iterator[str]:
-    """Yield the findings, the errors, the notes and the counts; nothing raw of a file reaches the terminal."""
+def render(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
+    """Yield the findings, the errors, the notes and the counts; nothing raw of a file reaches the terminal.
+
+    With `quiet` the findings and the errors are all.
+    """
     pen = Pen(color)
     for diagnostic in report.diagnostics:
         yield from _lines(_finding(diagnostic, pen))
     for error in report.errors:
         yield from _lines(_error(error, pen))
+    if quiet:
+        return
     for note in report.notes:
         yield from _lines([f"{_place(note, None, pen)}{pen('note', fg='cyan')} {printable(note.message)}"])
     if report.diagnostics or report.errors or report.notes:
@@ -29,7 +34,7 @@ def render(report: Report, *, color: bool = False) -> Iterator[str]:
     yield from _lines(_closing(report, pen))
 
 
-def statistics(report: Report, *, color: bool = False) -> Iterator[str]:
+def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
     """Yield a line for each rule that found something: how often, its id, `[*]` for a safe fix, `[-]` for an unsafe."""
     pen = Pen(color)
     counts = list(by_rule(report))
@@ -41,6 +46,8 @@ def statistics(report: Report, *, color: bool = False) -> Iterator[str]:
         yield f"{number}  {found.rule:<{width}}  {mark}  {printable(found.title)}".rstrip() + "\n"
     for error in report.errors:
         yield from _lines(_error(error, pen))
+    if quiet:
+        return
     if counts or report.errors:
         yield "\n"
     yield from _lines(_counts(report, pen))
@@ -97,7 +104,7 @@ def _closing(report: Report, pen: Pen) -> Iterator[str]:
 
 def _counts(report: Report, pen: Pen) -> Iterator[str]:
     if report.fixed is not None:
-        yield f"fixed {count(report.fixed, 'finding')}"
+        yield f"{'would fix' if report.shown else 'fixed'} {count(report.fixed, 'finding')}"
     missed = f", {len(report.errors):,} not checked" if report.errors else ""
     for_target = f"(for nginx {report.target.version}, {report.target.origin})"
     found = count(len(report.diagnostics), "finding") if report.diagnostics else "no findings"
