@@ -35,7 +35,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("rule",),
     ("catalogue", "lint"),
     ("fix", "target", "trial"),
-    ("bench", "bench.scenario", "bench.scenarios", "bench.runner", "bench.load", "bench.provenance"),
+    ("bench", "bench.scenario", "bench.scenarios", "bench.runner", "bench.load", "bench.provenance", "bench.callgrind"),
     ("bench.site", "bench.result", "bench.nodes", "bench.rules", "bench.stage", "bench.private"),
     ("bench.measure",),
     ("bench.gate", "bench.probe", "bench.table", "bench.load.vegeta", "bench.load.wrk", "bench.runner.local"),

@@ -41,12 +41,17 @@ class Benchmark:
         self._about = provenance.machine()
         with self.runner.deploy(self.experiment, self.folder) as site:
             self._about |= {**self.runner.provenance(), "runner": self.runner.name}
-            self._about["generator"] = self.generator.version(site)
             answers = probe.probe(site, self.experiment)
+            self._test(site)
+            if self.experiment.metric == "instructions":
+                self.rounds = 1  # the same number each time
+                started(rounds.COUNT_SECONDS * len(self.experiment.attacks))
+                rounds.count(site, self.experiment, progress, self.samples.append)
+                return
+            self._about["generator"] = self.generator.version(site)
             started(rounds.seconds(self.experiment, self.rounds))
             self.capacities = rounds.find_capacities(site, self.experiment, self.generator, progress)
             self.experiment = rounds.at_rates(self.experiment, self.capacities)
-            self._test(site)
             self._about["commands"] = self._commands(site)
             rounds.run(site, self.experiment, self.generator, answers, self.rounds, progress, self.samples.append)
 

@@ -13,6 +13,9 @@ from nginxopt.bench.site import Generator, Outcome, Site, Status
 from nginxopt.errors import RunError
 
 CAPACITY_SECONDS = 1.0
+COUNT_SECONDS = 4.0
+MOST_COUNTED = 32
+"""How many targets of an attack are counted: callgrind makes nginx some fifty times slower."""
 
 Progress = Callable[[float, str], None]
 """Told of each attack that is done: about how many seconds it took, and what is next."""
@@ -74,6 +77,15 @@ def run(
         for attack in experiment.attacks:
             keep(_sample(site, experiment, attack, generator, answers, number))
             progress(attack.load.seconds, f"round {number} of {rounds}: {attack.variant}, {attack.case}")
+
+
+def count(site: Site, experiment: Experiment, progress: Progress, keep: Callable[[Sample], None]) -> None:
+    """Count the instructions of a request of each attack, and hand a sample of each to `keep`."""
+    for attack in experiment.attacks:
+        targets = in_round(attack.targets[:MOST_COUNTED], "count")
+        instructions = site.instructions(experiment.variant(attack.variant), targets)
+        keep(Sample(attack.variant, attack.case, 1, 0, 0.0, {}, (), {}, {}, {}, instructions=instructions))
+        progress(COUNT_SECONDS, f"{attack.variant}, {attack.case}")
 
 
 def _sample(
