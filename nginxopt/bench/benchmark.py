@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nginxopt.bench import measure, probe, provenance, rounds
+from nginxopt.bench import measure, probe, provenance, rounds, stage
 from nginxopt.bench.gate import Gate, check
 from nginxopt.bench.result import Result, Sample
 from nginxopt.bench.rounds import Progress
@@ -88,7 +88,7 @@ class Benchmark:
         found = {}
         for attack in self.experiment.attacks:
             variant = self.experiment.variant(attack.variant)
-            name = rounds.attack_name(attack)
+            name = stage.attack_name(attack)
             address = site.address(variant, variant.entry)
             command = self.generator.command(f"targets/{name}", address, attack.load, f"results/ROUND/{name}")
             found[f"{attack.variant}, {attack.case}"] = " ".join(command)

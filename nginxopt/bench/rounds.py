@@ -114,17 +114,12 @@ def _sample(
     )
 
 
-def attack_name(attack: Attack) -> str:
-    """Return what the files of an attack are called."""
-    return f"{stage.slug(attack.variant)}.{stage.slug(attack.case)}"
-
-
 def _attack(site: Site, experiment: Experiment, attack: Attack, generator: Generator, number: int | str) -> Outcome:
     variant = experiment.variant(attack.variant)
     address = site.address(variant, variant.entry)
     changes = any(ROUND in target.path for target in attack.targets)
-    name = f"targets/{attack_name(attack)}" + (f".{number}" if changes or number == "capacity" else "")
-    output = f"results/{number}/{attack_name(attack)}"
+    name = f"targets/{stage.attack_name(attack)}" + (f".{number}" if changes or number == "capacity" else "")
+    output = f"results/{number}/{stage.attack_name(attack)}"
     files = generator.files(name, in_round(attack.targets, number), address, attack.load)
     stage.write(site.folder, {**files, f"results/{number}/.keep": b""})
     patience = _PATIENCE_SECONDS + _PATIENCE_TIMES * attack.load.seconds

@@ -130,7 +130,9 @@ class LocalSite:
         run."""
 
         def ask(wrapper: Sequence[str], requests: int) -> None:
-            with self._copy(variant, wrapper) as address, _client(address, callgrind.ANSWER_SECONDS) as client:
+            with contextlib.ExitStack() as last, self._copy(variant, wrapper) as address:
+                # Closed after nginx has ended: else it sometimes still sees that, and sometimes not.
+                client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS))
                 for number in range(requests):  # one after the other: each is read from the socket by itself
                     target = targets[number % len(targets)]
                     if not client.ask([_request(address, target)])[0]:
