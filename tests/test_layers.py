@@ -47,7 +47,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("bench.site", "bench.result", "bench.nodes", "bench.rules", "bench.stage", "bench.private"),
     ("bench.measure",),
     ("bench.gate", "bench.probe", "bench.table", "bench.load.vegeta", "bench.load.wrk", "bench.runner.local"),
-    ("bench.rounds", "bench.compare"),
+    ("bench.rounds", "bench.compare", "bench.callgrind"),
     ("bench.benchmark",),
     ("bench.scenarios.rewrites", "bench.scenarios.balance", "bench.scenarios.cache", "bench.scenarios.hop", "bench.scenarios.keepalive", "bench.scenarios.rush"),
     ("bench.catalogue",),
