@@ -247,6 +247,14 @@ def test_pcre_jit_says_nothing_of_a_fragment() -> None:
     assert judge("pcre-jit", load_text(text.encode(), "rules.conf", context="server")).diagnostics == ()
 
 
+def test_a_name_of_two_servers_is_no_site() -> None:
+    """Which of two servers of one name and port answers depends on the address."""
+    text = "server {\nserver_name a.b;\nrewrite ^/a$ http://a.b/b permanent;\nrewrite ^/b$ /c permanent;\n}\n"
+    assert len(found("redirect-chain", text, context="http")) == 1
+    other = "server {\nlisten 127.0.0.2:80;\nserver_name a.b;\n}\n"
+    assert found("redirect-chain", text + other, context="http") == ()
+
+
 def test_folded_runs_are_looked_at() -> None:
     """Of a run that is folded each odd rule is found, at its place."""
     rules = [f"rewrite ^/{n}$ /x{n} permanent;" for n in range(200)]

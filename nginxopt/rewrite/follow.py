@@ -8,7 +8,8 @@ variable, a condition on what may differ from request to request, an include tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -101,12 +102,15 @@ class _Script:
 
 
 class Site:
-    """A server, or a fragment of one, whose redirects are followed."""
+    """A server, or a fragment of one, whose redirects are followed.
 
-    def __init__(self, config: Config, server: Level, others: tuple[Level, ...]) -> None:
+    `shared` are the ports and names that other servers have as well: which of them answers depends on the address.
+    """
+
+    def __init__(self, config: Config, server: Level, shared: frozenset[tuple[int, str]] = frozenset()) -> None:
         self._config = config
         self._server = server
-        self._others = others
+        self._shared = shared
         self._scripts: dict[Level, _Script] = {}
 
     def ways(self) -> Iterator[Way]:
@@ -258,16 +262,24 @@ class Site:
         """How a URL begins that leads to this server from itself."""
         if self._server.is_open or self._server.kind == FRAGMENT or self._script(self._server).has_conditions:
             return self._narrow_sites
-        taken = {(port, name) for other in self._others for port, _ in _listens(other) for name in _names(other)}
         sites = list(self._narrow_sites)
         for port, scheme in sorted(_listens(self._server)):
-            names = ["$host", *(name for name in _names(self._server) if (port, name) not in taken)]
+            names = ["$host", *(name for name in _names(self._server) if (port, name) not in self._shared)]
             ends = [f":{port}", ""] if port == _PORTS[scheme] else [f":{port}"]
             sites += [encode(f"{scheme}://{name}{end}") for name in names for end in ends]
         return sites
 
 
 _PORTS = {"http": 80, "https": 443}
+
+
+def sites(config: Config, servers: Sequence[Level]) -> Iterator[Site]:
+    """Yield each server of a configuration as a site."""
+    claims = Counter(
+        claim for one in servers for claim in {(port, name) for port, _ in _listens(one) for name in _names(one)}
+    )
+    shared = frozenset(claim for claim, count in claims.items() if count > 1)
+    return (Site(config, one, shared) for one in servers)
 
 
 def _is_path(location: Level) -> bool:

@@ -197,7 +197,7 @@ def test_redirects_are_followed_as_nginx_goes() -> None:
     for text, replies in zip(programs, told, strict=True):
         config = read(text, "server")
         (server,) = (level for level in levels(config, TARGET).walk() if level.kind == "server")
-        site = Site(config, server, ())
+        site = Site(config, server)
         for uri, reply in zip(URIS, replies, strict=True):
             answer = site.answer(uri.encode())
             if answer is None or (answer.to is None and not answer.is_internal):

@@ -225,7 +225,7 @@ mod tests {
 
     fn script(text: &str) -> Script {
         let whole = std::iter::once(0..text.len()).collect();
-        Script::read(&[(text.as_bytes(), whole)]).ok().expect("rewrites")
+        Script::read(&[(text.as_bytes(), whole)]).expect("rewrites")
     }
 
     fn step(text: &str, uri: &str) -> Option<(usize, Option<String>)> {
