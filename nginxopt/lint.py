@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nginxopt.config import Config
 from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Safety, Severity
@@ -14,6 +14,9 @@ from nginxopt.model import Model
 from nginxopt.rule import Rule
 from nginxopt.source import Source, Span
 from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.host import Host
 
 
 class Selected(NamedTuple):
@@ -31,9 +34,9 @@ class Linted:
     errors: tuple[InputError, ...] = ()
 
 
-def lint(config: Config, rules: Iterable[Selected], target: Version) -> Linted:
-    """Judge a configuration by every rule that speaks of the nginx `target`."""
-    model = Model(config, target)
+def lint(config: Config, rules: Iterable[Selected], target: Version, host: Host | None = None) -> Linted:
+    """Judge a configuration by every rule that speaks of the nginx `target`, and with `host` for that machine."""
+    model = Model(config, target, host)
     diagnostics: list[Diagnostic] = []
     errors: dict[str, InputError] = {}
     times = {file.source: config.times(file) for file in config.files}

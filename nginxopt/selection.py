@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 
-from nginxopt.diagnostic import Diagnostic, Severity
+from nginxopt.diagnostic import Diagnostic
 from nginxopt.errors import UsageError
+from nginxopt.lint import Selected
 from nginxopt.rule import CATEGORIES, Rule
 from nginxopt.settings import ALL, Settings
 from nginxopt.suggest import suggestion
@@ -24,7 +25,7 @@ class _Named(IntEnum):
 
 def selection(
     rules: Iterable[Rule], settings: Settings, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
-) -> tuple[tuple[Rule, Severity], ...]:
+) -> tuple[Selected, ...]:
     """Return the rules that are to be asked, in their order, and what a finding of each is.
 
     Where nothing is selected these are the default rules. A category selects its default rules and ignores all of
@@ -41,7 +42,7 @@ def selection(
     else:
         by_settings = _chosen(rules, settings.select, settings.ignore, settings.extend_select)
         chosen = (rule for rule in by_settings if not is_ignored(rule, ignore))
-    return tuple((rule, settings.severity.get(rule.id, rule.severity)) for rule in chosen)
+    return tuple(Selected(rule, settings.severity.get(rule.id, rule.severity)) for rule in chosen)
 
 
 def told(diagnostics: Iterable[Diagnostic], rules: Mapping[str, Rule], settings: Settings) -> tuple[Diagnostic, ...]:

@@ -64,7 +64,7 @@ class Settings:
     paths: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     prefix: str | None = None
-    fail_on: Severity = Severity.INFO
+    fail_on: Severity = Severity.WARNING
     context: Mapping[str, Context] = field(default_factory=lambda: MappingProxyType({}))
     baseline: str | None = None
     origin: Path | None = None

@@ -1,8 +1,9 @@
 """A fixed server behind a variable: looked up while requests wait, and never kept connected
 
 Flagged is a `proxy_pass` or `grpc_pass` whose host is made of variables that only `set` or `map` fill, with literals
-that name no upstream. Each server is reported once. Not flagged are hosts that really depend on the request, and
-variables whose values are names of upstreams.
+that name no upstream. Each server is reported once. Not flagged are hosts that really depend on the request, variables
+whose values are names of upstreams, and before nginx 1.27.3 host names: there a variable is the only way to notice that
+their addresses change.
 
 ## Why it matters
 A host that is only known when a request comes is no upstream: nginx makes one for the request, throws it away with its
@@ -42,8 +43,7 @@ location / {
 ```
 
 ## When to ignore it
-Before 1.27.3, where the server's address changes while nginx runs; and where nginx must start although the name cannot
-be looked up yet.
+Where few requests are passed on, or each takes much longer than a connection to the server.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#resolve
@@ -59,7 +59,7 @@ from itertools import product
 from nginxopt.diagnostic import Finding, Related, Severity
 from nginxopt.inherit import Level
 from nginxopt.model import Model
-from nginxopt.pools import the_map, variable
+from nginxopt.pools import variable
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
 from nginxopt.version import Version
@@ -70,7 +70,11 @@ RESOLVE = Version(1, 27, 3)
 MOST = 16
 """More targets than this are a routing table, not a fixed server."""
 
+_ADDRESS = re.compile(r"(?:\d+(?:\.\d+){3}|\[|localhost|unix:)")
 _PART = re.compile(r"(\$\w+|\$\{\w+\})")
+Written = dict[tuple[Level | None, str], list[str]]
+"""What `set` writes into a variable within a server."""
+
 _MAP_WORDS = ("hostnames", "volatile", "include")
 
 
@@ -78,9 +82,10 @@ _MAP_WORDS = ("hostnames", "volatile", "include")
 def check(model: Model) -> Iterator[Finding]:
     """Find fixed servers that are named by variables."""
     found: dict[tuple[str, ...], list[Pass]] = {}
+    written = _written(model)
     for one in model.passes:
         if one.protocol in ("proxy", "grpc") and "$" in f"{one.host}{one.port}" and one.upstream is None:
-            servers = _servers(model, one)
+            servers = _servers(model, one, written)
             if servers:
                 found.setdefault(servers, []).append(one)
     for servers, passes in found.items():
@@ -101,15 +106,15 @@ def _finding(model: Model, servers: tuple[str, ...], passes: list[Pass]) -> Find
     )
 
 
-def _servers(model: Model, one: Pass) -> tuple[str, ...]:
+def _servers(model: Model, one: Pass, written: Written) -> tuple[str, ...]:
     """Return the servers that a target stands for, as `host:port`; none if it cannot be told, or names an upstream."""
     start = f"{one.scheme}://{one.host}" if one.scheme else one.host
     parts = _PART.split(start if one.port is None else f"{start}:{one.port}")
-    choices = [_values(model, one.level, part) if index % 2 else [part] for index, part in enumerate(parts)]
+    choices = [_values(model, one.level, part, written) if index % 2 else [part] for index, part in enumerate(parts)]
     targets: set[str] = set()
     for words in product(*choices):
         target = re.split(r"[/?]", "".join(words).partition("://")[2], maxsplit=1)[0]
-        if not target or "$" in target or target.lower() in model.upstreams:
+        if "$" in target or not _is_server(model, target.lower()):
             return ()
         targets.add(target)
         if len(targets) > MOST:
@@ -117,19 +122,30 @@ def _servers(model: Model, one: Pass) -> tuple[str, ...]:
     return tuple(sorted(targets))
 
 
-def _values(model: Model, level: Level, word: str) -> list[str]:
+def _is_server(model: Model, target: str) -> bool:
+    """Return whether a target is a server that an upstream might name, and for certain no upstream itself."""
+    if _ADDRESS.match(target):
+        return True
+    named = target in model.upstreams or not (model.is_whole or ":" in target)
+    return bool(target) and not named and model.target >= RESOLVE
+
+
+def _written(model: Model) -> Written:
+    found: Written = {}
+    for directive, level in model.each("set"):
+        if len(directive.args) == 2:
+            place = level.around("server"), variable(directive.args[0]) or ""
+            found.setdefault(place, []).append(str(directive.args[1]))
+    return found
+
+
+def _values(model: Model, level: Level, word: str, written: Written) -> list[str]:
     """Return the literals that a variable may have, or the variable itself if it may have others."""
     name = variable(word) or ""
-    server = level.around("server") or level
-    written = [
-        str(directive.args[1])
-        for inner in server.walk()
-        for directive in inner.own("set")
-        if len(directive.args) == 2 and variable(directive.args[0]) == name
-    ]
-    if not written:
-        source = the_map(model, name)
-        rows = source.directives if source and not source.is_open else []
-        written = [str(row.args[0]) for row in rows if row.name not in _MAP_WORDS and row.args]
-    literal = written and all("$" not in value for value in written)
-    return list(dict.fromkeys(written)) if literal else [word]
+    values = written.get((level.around("server"), name))
+    source = model.maps.get(name)
+    if values is None and source is not None and not source.is_open:
+        values = [str(row.args[0]) for row in source.directives if row.name not in _MAP_WORDS and row.args]
+    if not values or any("$" in value for value in values):
+        return [word]
+    return list(dict.fromkeys(values))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -450,3 +451,15 @@ def test_some_files_are_left_alone() -> None:
         ("x", "zone-missing"),
         ("x", "cache-stampede"),
     ]
+
+
+@given(st.one_of(st.binary(), st.tuples(st.integers(0, len(EVERY_KEY)), st.sampled_from("[]{}\"'=,.#\n\t a3\\"))))
+def test_whatever_is_damaged_has_a_place(damage: bytes | tuple[int, str]) -> None:
+    """A file with a wrong character, or of any bytes, is read or is an error that can be shown."""
+    data = damage if isinstance(damage, bytes) else f"{EVERY_KEY[: damage[0]]}{damage[1]}{EVERY_KEY[damage[0] :]}"
+    said = ""
+    try:
+        read(data)
+    except InputError as error:
+        said = error.render()
+    assert re.match(r"$|nginxopt\.toml:\d+:\d+: .", said)

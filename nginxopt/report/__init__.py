@@ -24,14 +24,16 @@ COUNTED = ("text", "json")
 """The formats that also have `statistics(report)`."""
 
 
-def render(report: Report, name: str, *, statistics: bool = False, color: bool = False) -> Iterator[str]:
+def render(
+    report: Report, name: str, *, statistics: bool = False, color: bool = False, quiet: bool = False
+) -> Iterator[str]:
     """Yield the report in a format, in pieces that follow each other; all of it can be encoded as UTF-8.
 
-    `statistics` counts by rule instead of listing findings. `color` styles text for a terminal. `ValueError` if there
-    is no such format, or no statistics in it.
+    `statistics` counts by rule instead of listing findings. `color` styles text for a terminal, `quiet` leaves out of
+    it all but findings and errors. `ValueError` if there is no such format, or no statistics in it.
     """
     if name not in (COUNTED if statistics else FORMATS):
         raise ValueError(f"no format of {'statistics' if statistics else 'reports'}: {name}")
     module: Any = import_module(f"nginxopt.report.{name}")
     make = module.statistics if statistics else module.render
-    yield from make(report, color=color) if name == "text" else make(report)
+    yield from make(report, color=color, quiet=quiet) if name == "text" else make(report)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from nginxopt.diagnostic import Diagnostic
 from nginxopt.report.place import relative
-from nginxopt.source import Source, Span, decode, encode
+from nginxopt.source import Source, Span, encode
 
 
 def fingerprints(diagnostics: Sequence[Diagnostic], base: str) -> tuple[str, ...]:
@@ -17,7 +18,8 @@ def fingerprints(diagnostics: Sequence[Diagnostic], base: str) -> tuple[str, ...
     findings in which all these are equal are numbered in the order of their places. So it survives other lines coming
     and going, indentation and line ends, another place of the whole folder, and a rule that words its message anew.
     """
-    keys = [_key(diagnostic, base) for diagnostic in diagnostics]
+    digest = cache(_digest)  # on a long line there may be many findings
+    keys = [_key(diagnostic, base, digest) for diagnostic in diagnostics]
     found: Counter[tuple[str, str, str]] = Counter()
     made: dict[int, str] = {}
     for number in sorted(range(len(keys)), key=lambda number: diagnostics[number].finding.span):
@@ -26,21 +28,31 @@ def fingerprints(diagnostics: Sequence[Diagnostic], base: str) -> tuple[str, ...
     return tuple(made[number] for number in range(len(keys)))
 
 
-def fingerprint(rule: str, path: str, text: str, number: int) -> str:
-    """Return the fingerprint of the finding `number`, from 0, among those of one rule, path and text."""
+def fingerprint(rule: str, path: str, digest: str, number: int) -> str:
+    """Return the fingerprint of the finding `number`, from 0, among those of one rule, path and digest of a text."""
+    return text_digest(encode(f"{rule}\0{path}\0{digest}\0{number}"))
+
+
+def text_digest(text: bytes) -> str:
+    """Return 32 hexadecimal digits that stand for a text."""
     import hashlib
 
-    # Only the text may have a zero byte, so no two keys run together.
-    return hashlib.sha256(encode(f"{rule}\0{path}\0{number}\0{text}")).hexdigest()[:32]
+    return hashlib.sha256(text).hexdigest()[:32]
 
 
-def _key(diagnostic: Diagnostic, base: str) -> tuple[str, str, str]:
-    return diagnostic.rule, relative(diagnostic.path, base), _lines(diagnostic.finding.source, diagnostic.finding.span)
+def _key(diagnostic: Diagnostic, base: str, digest: Callable[[Source, Span], str]) -> tuple[str, str, str]:
+    source = diagnostic.finding.source
+    return diagnostic.rule, relative(diagnostic.path, base), digest(source, _lines(source, diagnostic.finding.span))
 
 
-def _lines(source: Source, span: Span) -> str:
-    """The whole lines that `span` touches, each without what is around it."""
+def _lines(source: Source, span: Span) -> Span:
+    """The whole lines that `span` touches."""
     start = source.data.rfind(b"\n", 0, span.start) + 1
     end = source.data.find(b"\n", max(span.start, span.end - 1))
-    lines = source.data[start : end if end >= 0 else len(source.data)]
-    return decode(b"\n".join(line.strip() for line in lines.split(b"\n")))
+    return Span(start, end if end >= 0 else len(source.data))
+
+
+def _digest(source: Source, lines: Span) -> str:
+    """The digest of lines, each without what is around it."""
+    text = source.data[lines.start : lines.end]
+    return text_digest(b"\n".join(line.strip() for line in text.split(b"\n")))

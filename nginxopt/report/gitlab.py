@@ -11,10 +11,11 @@ from typing import Any
 
 from nginxopt.diagnostic import Diagnostic, Severity
 from nginxopt.errors import InputError
-from nginxopt.report.fingerprint import fingerprint, fingerprints
+from nginxopt.report.fingerprint import fingerprint, fingerprints, text_digest
 from nginxopt.report.model import Report, details
 from nginxopt.report.place import Placed, ends, relative
 from nginxopt.report.wording import advice, unicode
+from nginxopt.source import encode
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 
@@ -42,7 +43,7 @@ def _error(error: InputError, number: int, base: str) -> dict[str, Any]:
     return {
         "description": unicode("; ".join([error.message, *details(error)])),
         "check_name": "input",
-        "fingerprint": fingerprint("input", relative(path, base), error.message, number),
+        "fingerprint": fingerprint("input", relative(path, base), text_digest(encode(error.message)), number),
         "severity": "blocker",
         "location": _location(error, path, base),
     }

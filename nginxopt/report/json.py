@@ -120,6 +120,6 @@ def _summary(report: Report) -> dict[str, Any]:
         "files": len(report.files),
         "findings": {str(severity): grades[severity] for severity in Severity},
         "fixable": {str(safety): fixable[safety] for safety in Safety},
-        "fixed": report.fixed,
+        "fixed": None if report.shown else report.fixed,
         "errors": len(report.errors),
     }

@@ -44,6 +44,7 @@ class Report:
         errors: The files that could not be read or parsed.
         notes: What else is to be known.
         fixed: How many findings were fixed before `diagnostics` were found; None if nothing was to be fixed.
+        shown: Whether the fixes were only shown: then `diagnostics` are what would be left.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -54,6 +55,7 @@ class Report:
     errors: tuple[InputError, ...] = ()
     notes: tuple[Note, ...] = ()
     fixed: int | None = None
+    shown: bool = False
 
     def fixable(self) -> Counter[Safety]:
         """Return how many findings have a fix, by its safety."""

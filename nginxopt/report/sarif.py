@@ -71,10 +71,10 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _result(found: Diagnostic, fingerprint: str, base: str) -> dict[str, Any]:
-    related = [
-        {**_location(place, place.source.path, base), "message": {"text": unicode(place.message)}}
-        for place in found.finding.related
-    ]
+    related: list[dict[str, Any]] = []
+    for place in found.finding.related:
+        location = {**_location(place, place.source.path, base), "message": {"text": unicode(place.message)}}
+        related += [location] if location not in related else []  # the schema wants them unique
     fixes = [] if found.fix is None else list(_fixes(found.fix, base))
     return {
         "level": _LEVELS[found.severity],

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
 
 from nginxopt.diagnostic import Diagnostic, Safety, Severity
 from nginxopt.errors import InputError
 from nginxopt.report.model import Report, by_rule, details
+from nginxopt.report.pen import Pen
 from nginxopt.report.place import Placed, ends
 from nginxopt.report.wording import advice, count, printable
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 
 
-def render(report: Report, *, color: bool = False) -> Iterator[str]:
-    """Yield the findings, the errors, the notes and the counts; nothing raw of a file reaches the terminal."""
-    pen = _Pen(color)
+def render(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
+    """Yield the findings, the errors, the notes and the counts; nothing raw of a file reaches the terminal.
+
+    With `quiet` the findings and the errors are all.
+    """
+    pen = Pen(color)
     for diagnostic in report.diagnostics:
         yield from _lines(_finding(diagnostic, pen))
     for error in report.errors:
         yield from _lines(_error(error, pen))
+    if quiet:
+        return
     for note in report.notes:
         yield from _lines([f"{_place(note, None, pen)}{pen('note', fg='cyan')} {printable(note.message)}"])
     if report.diagnostics or report.errors or report.notes:
@@ -29,9 +34,9 @@ def render(report: Report, *, color: bool = False) -> Iterator[str]:
     yield from _lines(_closing(report, pen))
 
 
-def statistics(report: Report, *, color: bool = False) -> Iterator[str]:
+def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
     """Yield a line for each rule that found something: how often, its id, `[*]` for a safe fix, `[-]` for an unsafe."""
-    pen = _Pen(color)
+    pen = Pen(color)
     counts = list(by_rule(report))
     digits = max((len(f"{found.count:,}") for found in counts), default=0)
     width = max((len(found.rule) for found in counts), default=0)
@@ -41,6 +46,8 @@ def statistics(report: Report, *, color: bool = False) -> Iterator[str]:
         yield f"{number}  {found.rule:<{width}}  {mark}  {printable(found.title)}".rstrip() + "\n"
     for error in report.errors:
         yield from _lines(_error(error, pen))
+    if quiet:
+        return
     if counts or report.errors:
         yield "\n"
     yield from _lines(_counts(report, pen))
@@ -48,25 +55,11 @@ def statistics(report: Report, *, color: bool = False) -> Iterator[str]:
         yield "  [*] has findings that --fix mends, [-] only --unsafe-fixes\n"
 
 
-class _Pen:
-    """Styles text, or leaves it as it is."""
-
-    def __init__(self, color: bool) -> None:
-        self._color = color
-
-    def __call__(self, text: str, **style: Any) -> str:
-        if not self._color:
-            return text
-        import click
-
-        return click.style(text, **style)
-
-
 def _lines(lines: Iterator[str] | list[str]) -> Iterator[str]:
     return (f"{line}\n" for line in lines)
 
 
-def _finding(diagnostic: Diagnostic, pen: _Pen) -> Iterator[str]:
+def _finding(diagnostic: Diagnostic, pen: Pen) -> Iterator[str]:
     hue = _COLORS[diagnostic.severity]
     head = f"{pen(str(diagnostic.severity), fg=hue, bold=True)} {pen(diagnostic.rule, bold=True)}"
     yield f"{_place(diagnostic.finding, None, pen)}{head} {printable(diagnostic.message)}"
@@ -78,14 +71,14 @@ def _finding(diagnostic: Diagnostic, pen: _Pen) -> Iterator[str]:
         yield f"  {pen('note:', fg='cyan')} {_place(related, None, pen)}{printable(related.message)}"
 
 
-def _error(error: InputError, pen: _Pen) -> Iterator[str]:
+def _error(error: InputError, pen: Pen) -> Iterator[str]:
     yield f"{_place(error, error.path, pen)}{pen('error', fg='red', bold=True)} {printable(error.message)}"
     yield from _snippet(error, "red", pen)
     for line in details(error):
         yield f"  {printable(line)}"
 
 
-def _place(placed: Placed, path: str | None, pen: _Pen) -> str:
+def _place(placed: Placed, path: str | None, pen: Pen) -> str:
     """`file:line:column: `, as much of it as is known."""
     path = path if placed.source is None else placed.source.path
     if path is None:
@@ -95,7 +88,7 @@ def _place(placed: Placed, path: str | None, pen: _Pen) -> str:
     return f"{pen(printable(path), bold=True)}{position}: "
 
 
-def _snippet(placed: Placed, hue: str, pen: _Pen) -> Iterator[str]:
+def _snippet(placed: Placed, hue: str, pen: Pen) -> Iterator[str]:
     if placed.source is not None and placed.span is not None:
         line, carets = placed.source.snippet(placed.span).split("\n")
         indent = carets.rstrip("^")
@@ -103,15 +96,15 @@ def _snippet(placed: Placed, hue: str, pen: _Pen) -> Iterator[str]:
         yield f"    {indent}{pen(carets.removeprefix(indent), fg=hue, bold=True)}"
 
 
-def _closing(report: Report, pen: _Pen) -> Iterator[str]:
+def _closing(report: Report, pen: Pen) -> Iterator[str]:
     yield from _counts(report, pen)
     yield from _fixes(report)
     yield from _benchmarks(report)
 
 
-def _counts(report: Report, pen: _Pen) -> Iterator[str]:
+def _counts(report: Report, pen: Pen) -> Iterator[str]:
     if report.fixed is not None:
-        yield f"fixed {count(report.fixed, 'finding')}"
+        yield f"{'would fix' if report.shown else 'fixed'} {count(report.fixed, 'finding')}"
     missed = f", {len(report.errors):,} not checked" if report.errors else ""
     for_target = f"(for nginx {report.target.version}, {report.target.origin})"
     found = count(len(report.diagnostics), "finding") if report.diagnostics else "no findings"
