@@ -42,8 +42,9 @@ server {
 ```
 
 ## When to ignore it
-Where each idle connection is one too many, or a balancer before nginx spreads connections and not requests. `keepalive_timeout 0`
-and `keepalive_requests 0` end every connection after one request; where that is stated it is changed on request only.
+Where each idle connection is one too many, or a balancer before nginx spreads connections and not requests.
+`keepalive_timeout 0` and `keepalive_requests 0` end every connection after one request; where that is stated it is
+changed on request only.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#keepalive_requests
