@@ -8,7 +8,8 @@ variable, a condition on what may differ from request to request, an include tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -101,12 +102,12 @@ class _Script:
 
 
 class Site:
-    """A server, or a fragment of one, whose redirects are followed."""
+    """A server, or a fragment of one, whose redirects are followed; `addresses` is what `addresses` makes of all."""
 
-    def __init__(self, config: Config, server: Level, others: tuple[Level, ...]) -> None:
+    def __init__(self, config: Config, server: Level, addresses: Counter[tuple[int, str]]) -> None:
         self._config = config
         self._server = server
-        self._others = others
+        self._addresses = addresses
         self._scripts: dict[Level, _Script] = {}
 
     def ways(self) -> Iterator[Way]:
@@ -255,16 +256,24 @@ class Site:
         """How a URL begins that leads to this server from itself."""
         if self._server.is_open or self._server.kind == FRAGMENT or self._script(self._server).has_conditions:
             return self._narrow_sites
-        taken = {(port, name) for other in self._others for port, _ in _listens(other) for name in _names(other)}
         sites = list(self._narrow_sites)
         for port, scheme in sorted(_listens(self._server)):
-            names = ["$host", *(name for name in _names(self._server) if (port, name) not in taken)]
+            names = ["$host", *(name for name in _names(self._server) if self._addresses[port, name] == 1)]
             ends = [f":{port}", ""] if port == _PORTS[scheme] else [f":{port}"]
             sites += [encode(f"{scheme}://{name}{end}") for name in names for end in ends]
         return sites
 
 
 _PORTS = {"http": 80, "https": 443}
+
+
+def addresses(servers: Iterable[Level]) -> Counter[tuple[int, str]]:
+    """Return how many of the servers have each port with each name."""
+    return Counter(address for server in servers for address in _addresses(server))
+
+
+def _addresses(server: Level) -> set[tuple[int, str]]:
+    return {(port, name) for port, _ in _listens(server) for name in _names(server)}
 
 
 def _is_path(location: Level) -> bool:
