@@ -87,7 +87,8 @@ class Level:
     directives: list[Directive] = field(default_factory=list)
     bulks: list[Bulk] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
-    _own: dict[str, list[Directive]] = field(default_factory=dict)
+    _own: dict[str, list[Directive]] = field(default_factory=dict, repr=False)
+    _settings: dict[str, Setting] = field(default_factory=dict, repr=False)
 
     def own(self, name: str) -> tuple[Directive, ...]:
         """Return the directives of that name that stand directly in this level."""
@@ -95,18 +96,25 @@ class Level:
 
     def setting(self, name: str) -> Setting:
         """Return what holds for the directive `name` here, inherited or by default."""
-        level: Level | None = self
-        rivals = _RIVALS.get(name, ())
-        while level is not None:
-            found = level.own(name)
-            if not found and any(rival in level._own for rival in rivals):
-                return Setting(name, (), level, True, None)
-            is_open = level.is_open or name in level.unread
-            if found or is_open:
-                known = bool(found) and not (is_open and name in _LISTS)
-                return Setting(name, found, level, known, default(name, self.target))
-            level = level._outer(name)
-        return Setting(name, (), None, True, default(name, self.target))
+        found = self._settings.get(name)
+        if found is None:
+            found = self._settings[name] = self._stated(name) or self._inherited(name)
+        return found
+
+    def _stated(self, name: str) -> Setting | None:
+        """Return what this level itself says of a directive, None if that is nothing for certain."""
+        found = self.own(name)
+        if not found and any(rival in self._own for rival in _RIVALS.get(name, ())):
+            return Setting(name, (), self, True, None)
+        is_open = self.is_open or name in self.unread
+        if not found and not is_open:
+            return None
+        known = bool(found) and not (is_open and name in _LISTS)
+        return Setting(name, found, self, known, default(name, self.target))
+
+    def _inherited(self, name: str) -> Setting:
+        outer = self._outer(name)
+        return Setting(name, (), None, True, default(name, self.target)) if outer is None else outer.setting(name)
 
     def around(self, kind: str) -> Level | None:
         """Return the nearest level of that kind, which may be this one; None if there is none."""

@@ -132,7 +132,7 @@ def _newline(source: Source) -> bytes:
 
 def _with_line_ends(text: bytes, newline: bytes) -> bytes:
     """Return statements with this line end between their words; one within a word belongs to its value."""
-    if b"\n" not in text:
+    if b"\n" not in text or (newline == b"\n" and b"\r\n" not in text):
         return text
     pieces = []
     at = 0
