@@ -49,7 +49,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("bench.gate", "bench.probe", "bench.table", "bench.load.vegeta", "bench.load.wrk", "bench.runner.local"),
     ("bench.rounds", "bench.compare", "bench.callgrind"),
     ("bench.benchmark",),
-    ("bench.scenarios.rewrites", "bench.scenarios.balance", "bench.scenarios.cache", "bench.scenarios.hop", "bench.scenarios.keepalive", "bench.scenarios.rush"),
+    tuple(f"bench.scenarios.{name}" for name in ("balance", "cache", "hop", "keepalive", "rewrites", "rush")),
     ("bench.catalogue",),
     ("cli.stdout",),
     ("cli.rewrite_to_map", "cli.lint", "cli.explain", "cli.rules", "cli.bench"),
