@@ -1,11 +1,12 @@
 # make demo   builds what is needed and shows rewrite-to-map on the rules of a real site
 # make test   sets up all that the tests need, and runs every check
+# make docs   writes what the documentation says of the rules
 # make lint   the checks that run no test
 # make clean  removes all that make has made
 #
 # All of it stays inside the repository: .venv/, build/ and rust/target/. Nothing is made twice.
 
-.PHONY: demo test lint rust-test python-test packages clean
+.PHONY: demo docs test lint rust-test python-test packages clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
@@ -27,6 +28,9 @@ title = @printf '\n== %s\n' "$(1)"
 
 demo: $(VENV)/.built
 	@PATH="$(BIN):$$PATH" sh docs/demo.sh
+
+docs: $(VENV)/.built
+	@$(BIN)/python docs/generate.py
 
 test: $(VENV)/.built $(VENV)/.tools packages lint rust-test python-test
 

@@ -122,6 +122,50 @@ def compile_rewrites(
 def map_sizes(runs: list[Run]) -> tuple[int, int] | None:
     """Return map_hash_max_size and map_hash_bucket_size for the maps of all runs; once for each run."""
 
+class Script:
+    """The rewrites of one level in their order, up to the first that does not end the script; rules are numbered.
+
+    `is_whole` tells whether that is all. Each portion is the bytes of a file and the spans in it that hold the
+    rewrites. `RefusedError` as `compile_rewrites`.
+    """
+
+    is_whole: bool
+    def __new__(cls, portions: Sequence[tuple[bytes, Sequence[tuple[int, int]]]]) -> Self: ...
+    def __len__(self) -> int: ...
+    def step(self, uri: bytes, sites: Sequence[bytes]) -> tuple[int, bytes | None] | None:
+        """Return the first rule that matches, and the path of one of `sites` that it leads to, if that is certain."""
+
+    def hops(
+        self, sites: Sequence[bytes], prefixes: Sequence[bytes]
+    ) -> list[tuple[int, bytes, bytes, int | None, bool]]:
+        """Return the redirects to what another rule answers, or to a path that begins with one of `prefixes`.
+
+        Of each: rule, from, to, the rule that answers there or None, whether it leads there from all that it matches.
+        """
+
+    def place(self, rule: int) -> tuple[int, int, int]:
+        """Return the number of the portion, and the span in it."""
+
+    def flag(self, rule: int) -> str: ...
+
+class Patterns:
+    """Patterns of which the first that matches is asked for; `ValueError` where PCRE2 gives up."""
+
+    def __new__(cls, patterns: Sequence[bytes]) -> Self: ...
+    def first(self, subject: bytes) -> int | None: ...
+
+def path_of(url: bytes, sites: Sequence[bytes]) -> bytes | None:
+    """Return the path of a URL that is one of `sites` (how such URLs begin) and is asked for as it is written."""
+
+def never(pattern: bytes, merge_slashes: bool) -> str | None:
+    """Return why no ordinary request matches: `impossible`, `percent` (only `%XX` twice encoded), `query`; or None."""
+
+def odd_rewrites(bytes: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the rewrites in `spans` whose pattern is worth a closer look."""
+
+def map_verdict(keys: Sequence[bytes], max: int, bucket: int) -> str:
+    """Return what nginx does with a map of these keys under these sizes: `fits`, `warns` or `refused`."""
+
 def reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a rule stays, each with its sentence."""
 

@@ -18,18 +18,33 @@ class Edit:
 
 
 def apply(data: bytes, edits: Iterable[Edit]) -> bytes:
-    """Return `data` with the edits made; `ValueError` if two of them overlap.
+    """Return `data` with the edits made; `ValueError` if two of them overlap, or one is not within `data`.
 
     What is inserted at one place stays in the order given, before what replaces text from there on.
     """
     pieces = []
     at = 0
-    for edit in sorted(edits, key=lambda edit: (edit.span.start, len(edit.span) > 0)):
-        if edit.span.start < at:
-            raise ValueError(f"edits overlap at byte {edit.span.start}")
+    for edit in _in_order(edits, len(data)):
         pieces += [data[at : edit.span.start], edit.text]
         at = edit.span.end
     return b"".join([*pieces, data[at:]])
+
+
+def _in_order(edits: Iterable[Edit], size: int) -> list[Edit]:
+    """Return edits of a text of `size` bytes from left to right; `ValueError` if they cannot be made together."""
+    ordered = sorted(edits, key=lambda edit: (edit.span.start, len(edit.span) > 0))
+    at = 0
+    for edit in ordered:
+        if edit.span.start < at:
+            raise ValueError(f"edits overlap at byte {edit.span.start}")
+        at = edit.span.end
+    if at > size:
+        raise ValueError(f"an edit ends at byte {at} of {size}")
+    return ordered
+
+
+# What was put in is kept as a view, so that a long one is split without being copied.
+_Piece = Span | memoryview
 
 
 class Draft:
@@ -37,18 +52,17 @@ class Draft:
 
     def __init__(self, data: bytes) -> None:
         self.original = data
-        self._pieces: list[Span | bytes] = [Span(0, len(data))]
+        self._pieces: list[_Piece] = [Span(0, len(data))]
 
     def change(self, edits: Iterable[Edit]) -> None:
-        """Make edits of the text as it is now; `ValueError` if two of them overlap. Linear in pieces and edits."""
+        """Make edits of the text as it is now, as `apply` does. Linear in pieces and edits."""
+        ordered = _in_order(edits, sum(map(len, self._pieces)))
         old = deque(self._pieces)
-        new: list[Span | bytes] = []
+        new: list[_Piece] = []
         at = 0
-        for edit in sorted(edits, key=lambda edit: (edit.span.start, len(edit.span) > 0)):
-            if edit.span.start < at:
-                raise ValueError(f"edits overlap at byte {edit.span.start}")
+        for edit in ordered:
             new += _take(old, edit.span.start - at)
-            new.append(edit.text)
+            new.append(memoryview(edit.text))
             _take(old, len(edit.span))
             at = edit.span.end
         self._pieces = [piece for piece in (*new, *old) if len(piece)]
@@ -56,37 +70,41 @@ class Draft:
     @property
     def text(self) -> bytes:
         """The text as it is now."""
+        original = memoryview(self.original)
         return b"".join(
-            self.original[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in self._pieces
+            original[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in self._pieces
         )
 
     @property
     def edits(self) -> tuple[Edit, ...]:
         """The edits that make the text of now out of the original in one step."""
         edits: list[Edit] = []
-        at, put = 0, b""
+        at = 0
+        put: list[memoryview] = []
         for piece in (*self._pieces, Span(len(self.original), len(self.original))):
-            if isinstance(piece, bytes):
-                put += piece
+            if isinstance(piece, memoryview):
+                put.append(piece)
                 continue
             if put or piece.start > at:
-                edits.append(Edit(Span(at, piece.start), put))
-            at, put = piece.end, b""
+                edits.append(Edit(Span(at, piece.start), b"".join(put)))
+            at, put = piece.end, []
         return tuple(edits)
 
 
-def _take(pieces: deque[Span | bytes], count: int) -> list[Span | bytes]:
+def _take(pieces: deque[_Piece], count: int) -> list[_Piece]:
     """Take the pieces of the next `count` bytes off the left end."""
-    taken: list[Span | bytes] = []
+    taken: list[_Piece] = []
     while count:
         piece = pieces.popleft()
         if len(piece) > count:
-            rest: Span | bytes
-            if isinstance(piece, Span):
-                piece, rest = Span(piece.start, piece.start + count), Span(piece.start + count, piece.end)
-            else:
-                piece, rest = piece[:count], piece[count:]
+            piece, rest = _split(piece, count)
             pieces.appendleft(rest)
         taken.append(piece)
         count -= len(piece)
     return taken
+
+
+def _split(piece: _Piece, at: int) -> tuple[_Piece, _Piece]:
+    if isinstance(piece, Span):
+        return Span(piece.start, piece.start + at), Span(piece.start + at, piece.end)
+    return piece[:at], piece[at:]

@@ -6,8 +6,8 @@ the next round begins, so that every fix is one of the text as it is then.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
-from collections import Counter
+from bisect import bisect_right, insort
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -16,10 +16,11 @@ from nginxopt.diagnostic import Change, Diagnostic, Safety
 from nginxopt.edit import Draft, Edit
 from nginxopt.errors import DefectError, InputError
 from nginxopt.lint import Linted
-from nginxopt.source import Source
+from nginxopt.source import Source, Span
 
 ROUNDS = 50
-"""After so many rounds the fixes contradict each other: a defect."""
+"""After so many rounds more than there are fixes, they contradict each other: a defect. (Each round makes one at least;
+what that leads to, as a new place to mend, is seen within these rounds.)"""
 
 Read = Callable[[Mapping[str, bytes]], Config]
 """Reads the configuration, with these texts in the place of the files at their paths."""
@@ -50,48 +51,69 @@ def fix(read: Read, judge: Judge, *, unsafe: bool = False) -> Fixed:
     config = read({})
     drafts: dict[str, Draft] = {}
     made: Counter[str] = Counter()
-    chosen: list[Diagnostic] = []
-    for _ in range(ROUNDS):
+    recent: deque[Diagnostic] = deque(maxlen=ROUNDS)
+    rounds = limit = 0
+    while True:
         linted = judge(config)
-        chosen, changes = _choose(linted.diagnostics, unsafe=unsafe)
-        if not chosen:
+        offered = [one for one in linted.diagnostics if one.fix and (unsafe or one.fix.safety is Safety.SAFE)]
+        if not offered:
             return Fixed({path: draft for path, draft in drafts.items() if draft.edits}, made, linted)
+        if rounds < ROUNDS:
+            limit = max(limit, ROUNDS + len(offered))
+        if rounds == limit:
+            raise DefectError(f"the fixes of {_rules(recent)} do not come to an end")
+        chosen, changes = _choose(offered)
+        _make(changes, drafts, chosen)
+        made.update(diagnostic.rule for diagnostic in chosen)
+        recent.extend(chosen)
+        config = _read_again(read, drafts, chosen)
+        rounds += 1
+
+
+def _make(changes: Mapping[Source, Iterable[Edit]], drafts: dict[str, Draft], chosen: Iterable[Diagnostic]) -> None:
+    """Make edits in the drafts of their files, which may be new."""
+    try:
         for source, edits in changes.items():
             drafts.setdefault(source.path, Draft(source.data)).change(edits)
-        made.update(diagnostic.rule for diagnostic in chosen)
-        config = _read_again(read, drafts, chosen)
-    raise DefectError(f"the fixes of {_rules(chosen)} do not come to an end")
+    except ValueError as error:
+        raise DefectError(f"the fixes of {_rules(chosen)} cannot be made: {error}") from error
 
 
-def _choose(
-    diagnostics: Iterable[Diagnostic], *, unsafe: bool
-) -> tuple[list[Diagnostic], dict[Source, tuple[Edit, ...]]]:
+def _choose(offered: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dict[Source, list[Edit]]]:
     """Return the diagnostics whose fixes can be made together, with the edits of each file.
 
     A fix that others have already made in passing, as two locations may ask for the same line, is made with them.
     """
     chosen: list[Diagnostic] = []
     taken: dict[Source, list[Edit]] = {}
-    for diagnostic in diagnostics:
-        offered = diagnostic.fix
-        if offered is None or (offered.safety is Safety.UNSAFE and not unsafe):
-            continue
-        new = [change for change in offered.changes if change.edit not in _near(change, taken)]
+    for diagnostic in offered:
+        assert diagnostic.fix
+        new = [change for change in dict.fromkeys(diagnostic.fix.changes) if change.edit not in _near(change, taken)]
         if any(_near(change, taken) for change in new):
             continue
         chosen.append(diagnostic)
         for change in new:
             insort(taken.setdefault(change.source, []), change.edit, key=_start)
-    return chosen, {source: tuple(edits) for source, edits in taken.items()}
+    return chosen, taken
 
 
 def _near(change: Change, taken: Mapping[Source, list[Edit]]) -> list[Edit]:
-    """Return the edits taken that overlap one, or touch it, so that their order would matter."""
+    """Return the edits taken that cannot be made together with one: they overlap, or their order would matter."""
     edits = taken.get(change.source, [])
     span = change.edit.span
-    first = max(0, bisect_left(edits, span.start, key=_start) - 1)
-    last = bisect_right(edits, span.end, key=_start)
-    return [edit for edit in edits[first:last] if edit.span.end >= span.start]
+    near = []
+    for number in range(bisect_right(edits, span.end, key=_start) - 1, -1, -1):
+        if edits[number].span.end < span.start:
+            break
+        near.append(edits[number])
+    return [edit for edit in near if _meet(edit.span, span)]
+
+
+def _meet(one: Span, other: Span) -> bool:
+    """Return whether two spans overlap, or touch where one of them is a place to insert at."""
+    if len(one) and len(other):
+        return one.start < other.end and other.start < one.end
+    return one.start <= other.end and other.start <= one.end
 
 
 def _start(edit: Edit) -> int:

@@ -7,7 +7,8 @@ it that has it, all occurrences at once. So one `proxy_set_header` in a location
 outside, although they use names that mean something there (`keepalive_timeout`).
 
 What was not read is not guessed: an `include` that cannot be read, or the unknown outside of a fragment, makes a level
-*open*, and what may be set there is unknown.
+*open*, and what may be set there is unknown; so is what else a list may have. Only `mime.types` is taken for what it is
+everywhere: `types`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from nginxopt.config import Bulk, Config, Directive
 from nginxopt.defaults import default
 from nginxopt.source import Source, Span
-from nginxopt.tree import Block
+from nginxopt.tree import Block, reading
 from nginxopt.version import Version
 
 FRAGMENT = "fragment"
@@ -27,20 +28,35 @@ FRAGMENT = "fragment"
 _MERGED = {"main", "http", "stream", "server", "location", "if", "limit_except", FRAGMENT}
 """The kinds of levels that take values from around them, or have some to give."""
 
-# A handler belongs to its location. An `if` and a `limit_except` inherit it, another location does not
-# (`clcf->noname` in ngx_http_proxy_merge_loc_conf).
-_HANDLERS = {
-    "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass", "stub_status", "empty_gif",
-    "flv", "mp4", "perl", "dav_methods",
-}  # fmt: skip
-_NONAME = {"if", "limit_except"}
+# A handler belongs to its location. An `if` inherits it, another location does not; a `limit_except` inherits the
+# handlers of those modules that see to it (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
+_GATEWAYS = {"proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass"}
+_HANDLERS = _GATEWAYS | {"memcached_pass", "stub_status", "empty_gif", "flv", "mp4", "perl"}
 
 # The rewrite module keeps a script for each level, and hands none on (ngx_http_rewrite_merge_loc_conf); the others
 # belong to one block by their nature.
 _OWN = {
-    "rewrite", "return", "set", "break", "if", "try_files", "listen", "server_name", "location", "internal", "alias",
+    "rewrite", "return", "set", "break", "if", "try_files", "listen", "server_name", "location", "internal",
     "limit_except", "include", "server", "upstream", "map", "geo", "types_hash",
 }  # fmt: skip
+
+# A level that has one of these has its own value for all of them: `root` and `alias` are one field, `allow` and `deny`
+# one list (ngx_http_core_merge_loc_conf, ngx_http_access_merge_loc_conf), and a request has one handler.
+_TOGETHER = [{"root", "alias"}, {"allow", "deny"}, _HANDLERS]
+_RIVALS = {name: names - {name} for names in _TOGETHER for name in names}
+
+# Directives that a level may have more than once, each adding to the others.
+_LISTS = {
+    "access_log", "add_header", "add_trailer", "allow", "auth_request_set", "deny", "error_log", "error_page",
+    "fastcgi_param", "grpc_set_header", "index", "limit_conn", "limit_req", "proxy_cookie_domain", "proxy_cookie_flags",
+    "proxy_cookie_path", "proxy_redirect", "proxy_set_header", "scgi_param", "set_real_ip_from", "ssl_certificate",
+    "ssl_certificate_key", "sub_filter", "types", "uwsgi_param",
+    *(f"{protocol}_{name}" for protocol in ("proxy", "fastcgi", "uwsgi", "scgi", "grpc") for name in (
+        "cache_bypass", "cache_valid", "hide_header", "no_cache", "pass_header")),
+}  # fmt: skip
+
+_STOCK = {"mime.types": "types"}
+"""Files that come with nginx, and the one directive that is in them."""
 
 
 @dataclass(eq=False, slots=True)
@@ -54,7 +70,8 @@ class Level:
             unknown levels around it.
         block: Where text is to be put that belongs here; None for the unknown levels around a fragment.
         parent: The level around it.
-        is_open: Whether something of it was not read.
+        is_open: Whether something of it was not read that may be anything.
+        unread: The directives that may stand in what was not read and cannot be anything.
         directives: All that stands directly in it, in nginx's order of reading, without folded runs of rewrites.
         bulks: Those folded runs.
         levels: The levels directly in it.
@@ -66,10 +83,12 @@ class Level:
     parent: Level | None
     target: Version
     is_open: bool = False
+    unread: set[str] = field(default_factory=set)
     directives: list[Directive] = field(default_factory=list)
     bulks: list[Bulk] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
-    _own: dict[str, list[Directive]] = field(default_factory=dict)
+    _own: dict[str, list[Directive]] = field(default_factory=dict, repr=False)
+    _settings: dict[str, Setting] = field(default_factory=dict, repr=False)
 
     def own(self, name: str) -> tuple[Directive, ...]:
         """Return the directives of that name that stand directly in this level."""
@@ -77,13 +96,25 @@ class Level:
 
     def setting(self, name: str) -> Setting:
         """Return what holds for the directive `name` here, inherited or by default."""
-        level: Level | None = self
-        while level is not None:
-            found = level.own(name)
-            if found or level.is_open:
-                return Setting(name, found, level, bool(found), default(name, self.target))
-            level = level._outer(name)
-        return Setting(name, (), None, True, default(name, self.target))
+        found = self._settings.get(name)
+        if found is None:
+            found = self._settings[name] = self._stated(name) or self._inherited(name)
+        return found
+
+    def _stated(self, name: str) -> Setting | None:
+        """Return what this level itself says of a directive, None if that is nothing for certain."""
+        found = self.own(name)
+        if not found and any(rival in self._own for rival in _RIVALS.get(name, ())):
+            return Setting(name, (), self, True, None)
+        is_open = self.is_open or name in self.unread
+        if not found and not is_open:
+            return None
+        known = bool(found) and not (is_open and name in _LISTS)
+        return Setting(name, found, self, known, default(name, self.target))
+
+    def _inherited(self, name: str) -> Setting:
+        outer = self._outer(name)
+        return Setting(name, (), None, True, default(name, self.target)) if outer is None else outer.setting(name)
 
     def around(self, kind: str) -> Level | None:
         """Return the nearest level of that kind, which may be this one; None if there is none."""
@@ -115,7 +146,9 @@ class Level:
 
     def _outer(self, name: str) -> Level | None:
         """Return the level that `name` is inherited from, None if it is from none."""
-        if self.kind not in _MERGED or name in _OWN or (name in _HANDLERS and self.kind not in _NONAME):
+        if self.kind not in _MERGED or name in _OWN:
+            return None
+        if name in _HANDLERS and self.kind != "if" and not (name in _GATEWAYS and self.kind == "limit_except"):
             return None
         return self.parent
 
@@ -131,7 +164,7 @@ class Setting:
     Attributes:
         directives: Those that set it: one, or all of a list such as `proxy_set_header`; none if it is not set.
         level: Where they stand, or where something may stand that was not read; None if nothing sets it.
-        known: Whether it is certain.
+        known: Whether it is certain; of a list, that nothing of it stands in what was not read.
         default: The value that nginx takes if nothing sets it, None if there is none or it is not in `defaults`.
     """
 
@@ -168,7 +201,11 @@ class Setting:
 
 
 def levels(config: Config, target: Version) -> Level:
-    """Return the outermost level of `config` with all within it. Linear in the text that is read."""
+    """Return the outermost level of `config` with all within it. Linear in the text that is read.
+
+    What a file says that is read several times stands in each of those places, with a source of its own for each
+    reading (`Source.original`).
+    """
     root = _outermost(config, target)
     _fill(config, root, config.main.block)
     return root
@@ -211,7 +248,12 @@ def _fill(config: Config, level: Level, block: Block) -> None:
 
 
 def _include(config: Config, level: Level, include: Directive) -> None:
-    if include in config.missing:
-        level.is_open = True
+    if config.is_missing(include):
+        stock = _STOCK.get(include.args[0].rpartition("/")[2])
+        if stock:
+            level.unread.add(stock)
+        else:
+            level.is_open = True
     for file in config.included(include):
-        _fill(config, level, file.block)
+        shared = config.times(file) > 1
+        _fill(config, level, reading(file.block, file.source.reading()) if shared else file.block)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os.path import exists
 from pathlib import Path
@@ -37,14 +37,17 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How files are read: as `nginxopt.config.load`, and standard input under the name `stdin_name`."""
+    """How files are read: as `nginxopt.config.load`, and standard input under the name `stdin_name`.
+
+    `context` is where a file stands by its path, None if nothing is said of it.
+    """
 
     prefix: str | None = None
-    context: str | Sequence[str] | None = None
+    context: Callable[[str], str | Sequence[str] | None] = lambda _: None
     stdin_name: str = STDIN
 
 
-def read(names: Sequence[str], how: How | None = None, *, exclude: Sequence[str] = ()) -> Inputs:
+def read(names: Sequence[str], how: How | None = None, *, excludes: paths.Excludes = paths.nothing) -> Inputs:
     """Read the configurations of `names`, which `nginxopt.paths.named` explains.
 
     Each is read by itself, with relative includes from `How.prefix` on, or else from its own folder, or, where
@@ -52,7 +55,7 @@ def read(names: Sequence[str], how: How | None = None, *, exclude: Sequence[str]
     files in it. `UsageError` for an unknown context.
     """
     how = how or How()
-    files, errors = paths.named(names, exclude)
+    files, errors = paths.named(names, excludes)
     reading = _Reading(how)
     for path in sorted(files, key=_outer_first):
         reading.read(path)
@@ -104,17 +107,18 @@ class _Reading:
         if dump is None:
             return self._load_text(name, data)
         main = dump.read(dump.main)
-        config = load_text(main, dump.main, context=self._how.context, missing_ok=True, files=dump)
+        config = load_text(main, dump.main, context=self._how.context(name), missing_ok=True, files=dump)
         self.errors.setdefault(path, []).extend(dump.left_over({file.path for file in config.files}))
         return config
 
     def _load_text(self, name: str, data: bytes) -> Config:
         """Return a text as the configuration at `name`, with the includes that can be found."""
-        config = load_text(data, name, prefix=self._how.prefix, context=self._how.context, missing_ok=True)
+        context = self._how.context(name)
+        config = load_text(data, name, prefix=self._how.prefix, context=context, missing_ok=True)
         above = _above(name) if self._how.prefix is None else None
         if above is None or not any(_is_open(config, include) for include, _ in config.outline()):
             return config
-        other = load_text(data, name, prefix=above, context=self._how.context, missing_ok=True)
+        other = load_text(data, name, prefix=above, context=context, missing_ok=True)
         return other if len(other.files) > len(config.files) else config
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nginxopt.config import Config
-from nginxopt.diagnostic import Diagnostic, Finding, Fix, Severity
+from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Safety, Severity
 from nginxopt.errors import InputError
 from nginxopt.model import Model
 from nginxopt.rule import Rule
 from nginxopt.source import Source, Span
 from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.host import Host
 
 
 class Selected(NamedTuple):
@@ -30,12 +34,12 @@ class Linted:
     errors: tuple[InputError, ...] = ()
 
 
-def lint(config: Config, rules: Iterable[Selected], target: Version) -> Linted:
-    """Judge a configuration by every rule that speaks of the nginx `target`."""
-    model = Model(config, target)
+def lint(config: Config, rules: Iterable[Selected], target: Version, host: Host | None = None) -> Linted:
+    """Judge a configuration by every rule that speaks of the nginx `target`, and with `host` for that machine."""
+    model = Model(config, target, host)
     diagnostics: list[Diagnostic] = []
     errors: dict[str, InputError] = {}
-    times = {file.source: _times(config, file.path) for file in config.files}
+    times = {file.source: config.times(file) for file in config.files}
     for rule, severity in rules:
         if not rule.speaks_of(target):
             continue
@@ -49,39 +53,76 @@ def lint(config: Config, rules: Iterable[Selected], target: Version) -> Linted:
     return Linted(tuple(sorted(diagnostics, key=_order(config))), tuple(errors.values()))
 
 
-def _times(config: Config, path: str) -> int:
-    """Return in how many places of the configuration a file is read."""
-    return len({(place.parents, place.include) for place in config.contexts(path)}) or 1
-
-
 def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterator[Finding]:
-    """Yield each finding once, however often its file is included.
+    """Yield each finding once, however often its file is read.
 
-    A fix changes a file for all the places that include it, so it stands only if it is found, and is the same,
-    in every one of them.
+    A fix changes a file for all the places that read it, so it stands only if it is offered, and is the same, for
+    every one of them.
     """
-    groups: dict[tuple[Source, Span, str], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.source, finding.span, finding.message), []).append(finding)
+    groups: dict[tuple[Source, Span, str], list[tuple[Finding, bool]]] = {}
+    offers = _Offers(times)
+    read = list(findings)
+    for finding in read:
+        offers.add(finding.fix)
+    for finding in read:
+        stands = finding.fix is not None and offers.stands(finding.fix)
+        one = _original(finding)
+        groups.setdefault((one.source, one.span, one.message), []).append((one, stands))
     for group in groups.values():
-        yield _one(group, times)
+        yield next((finding for finding, stands in group if stands), None) or offers.without_fix(group[0][0])
 
 
-def _one(group: list[Finding], times: Mapping[Source, int]) -> Finding:
-    first = group[0]
-    fix = first.fix
-    if fix is None:
-        return first
-    shared = max((change.source for change in fix.changes), key=lambda source: times.get(source, 1))
-    places = times.get(shared, 1)
-    if places == 1 or (len(group) == places and all(_same(other.fix, fix) for other in group)):
-        return first
-    why = f"{shared.path} is included in {places} places, which need different changes: change it by hand"
-    return replace(first, fix=None, help=f"{fix.title}; {why}")
+class _Offers:
+    """The fixes that a rule offers, and in which readings of a file each of them would change it.
+
+    `times` is how often each file is read.
+    """
+
+    def __init__(self, times: Mapping[Source, int]) -> None:
+        self._times = times
+        self._readings: dict[tuple[tuple[Change, ...], Safety], set[Source]] = {}
+
+    def add(self, fix: Fix | None) -> None:
+        """Note a fix as a rule offers it."""
+        if fix is not None:
+            self._readings.setdefault(_key(fix), set()).update(change.source for change in fix.changes)
+
+    def stands(self, fix: Fix) -> bool:
+        """Return whether a fix is offered for every reading of the files that it changes."""
+        counted = Counter(source.original for source in self._readings[_key(fix)])
+        files = {_file(change.source) for change in fix.changes}
+        return all(counted[file] == self._times.get(file, 1) for file in files if self._times.get(file, 1) > 1)
+
+    def without_fix(self, finding: Finding) -> Finding:
+        """Return a finding without its fix, which does not stand, but with the reason."""
+        if finding.fix is None:
+            return finding
+        shared = max((change.source for change in finding.fix.changes), key=lambda source: self._times.get(source, 1))
+        why = f"{shared.path} is included in {self._times[shared]} places, and this is not right for all of them"
+        helps = [f"{finding.fix.title} by hand: {why}", *([finding.help] if finding.help else [])]
+        return replace(finding, fix=None, help="; ".join(helps))
 
 
-def _same(one: Fix | None, other: Fix) -> bool:
-    return one is not None and one.changes == other.changes
+def _key(fix: Fix) -> tuple[tuple[Change, ...], Safety]:
+    return tuple(_of_file(change) for change in fix.changes), fix.safety
+
+
+def _file(source: Source) -> Source:
+    return source.original or source
+
+
+def _of_file(change: Change) -> Change:
+    return Change(_file(change.source), change.edit)
+
+
+def _original(finding: Finding) -> Finding:
+    """Return a finding in one of the readings of a file as one in the file."""
+    return replace(
+        finding,
+        source=_file(finding.source),
+        fix=finding.fix and replace(finding.fix, changes=tuple(map(_of_file, finding.fix.changes))),
+        related=tuple(replace(related, source=_file(related.source)) for related in finding.related),
+    )
 
 
 def _order(config: Config) -> Callable[[Diagnostic], tuple[int, Span, str, str]]:

@@ -7,11 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, Directive
-from nginxopt.inherit import Level, levels
+from nginxopt.inherit import FRAGMENT, Level, levels
+from nginxopt.listens import Address, Endpoint, Listen, endpoints, read_listens
 from nginxopt.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
+    from nginxopt.host import Host
+    from nginxopt.rewrite.follow import Way
     from nginxopt.rewrite.planning import Plan
 
 _OTHERS = {"stream", "mail"}
@@ -20,12 +23,14 @@ _OTHERS = {"stream", "mail"}
 class Model:
     """A configuration that is judged for the nginx `target`; all of it is made once, when it is first asked for.
 
-    A file that is included in several places occurs in each of them.
+    A file that is included in several places occurs in each of them. `host` is the machine that nginx is to run on,
+    None if it is not asked about.
     """
 
-    def __init__(self, config: Config, target: Version) -> None:
+    def __init__(self, config: Config, target: Version, host: Host | None = None) -> None:
         self.config = config
         self.target = target
+        self.host = host
 
     @cached_property
     def root(self) -> Level:
@@ -35,7 +40,7 @@ class Model:
     @property
     def is_whole(self) -> bool:
         """Whether all of the configuration was read: it is no fragment, and every include was found."""
-        return not any(level.is_open for level in self._levels)
+        return not (self.config.missing or any(level.is_open for level in self._levels))
 
     def each(self, *names: str) -> Iterator[tuple[Directive, Level]]:
         """Yield the directives of these names with their levels, name by name; those of stream and mail left out."""
@@ -60,11 +65,43 @@ class Model:
         return tuple(one for one in found if one is not None)
 
     @cached_property
+    def maps(self) -> dict[str, Level]:
+        """The maps by the names of their variables in lower case, without the `$`."""
+        found = (level for level in self.levels("map") if len(level.args) == 2)
+        return {level.args[1].lstrip("$").strip("{}").lower(): level for level in found}
+
+    @cached_property
+    def listens(self) -> tuple[Listen, ...]:
+        """Where the servers of http listen, in the order of reading."""
+        return tuple(read_listens(self.levels("server")))
+
+    @cached_property
+    def endpoints(self) -> dict[Address, Endpoint]:
+        """The addresses at which http listens, with the servers of each."""
+        return endpoints(self.listens)
+
+    @cached_property
     def plan(self) -> Plan:
         """The rewrites as `nginxopt rewrite-to-map` divides them. `InputError` at a rewrite that nginx refuses."""
         from nginxopt.rewrite.planning import plan
 
         return plan(self.config)
+
+    @cached_property
+    def odd_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
+        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`."""
+        from nginxopt.rewrite.oddities import odd
+
+        return tuple(odd(self._levels))
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """The ways from redirect to redirect, and the loops. `InputError` at a rewrite that nginx refuses."""
+        from nginxopt.rewrite.follow import sites
+
+        _ = self.plan  # it has the words for what is refused
+        servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
+        return tuple(way for site in sites(self.config, servers) for way in site.ways())
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

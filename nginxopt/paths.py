@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-import fnmatch
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os.path import isdir, isfile, lexists
 from pathlib import Path
 
@@ -27,7 +26,16 @@ LEFT_BEHIND = (".bak", ".backup", ".disabled", ".md", ".old", ".orig", ".save", 
 """How a name ends in `SITES` that is none."""
 
 
-def named(names: Sequence[str], exclude: Sequence[str] = ()) -> tuple[list[str], list[InputError]]:
+Excludes = Callable[[str], bool]
+"""Tells whether the file at a path is not wanted."""
+
+
+def nothing(_: str) -> bool:
+    """Exclude no file."""
+    return False
+
+
+def named(names: Sequence[str], excludes: Excludes = nothing) -> tuple[list[str], list[InputError]]:
     """Return the files that `names` stand for, each once and in order, and an error for each name that has none.
 
     A file is taken, whatever it is called; one that does not exist is taken as well, for its reading tells why it
@@ -37,50 +45,39 @@ def named(names: Sequence[str], exclude: Sequence[str] = ()) -> tuple[list[str],
     found: dict[str, str] = {}
     errors: list[InputError] = []
     for name in names:
-        for path in _files(name, exclude, errors):
+        for path in _files(name, excludes, errors):
             found.setdefault(DISK.identity(path), path)
     return list(found.values()), errors
 
 
-def is_excluded(path: str, patterns: Iterable[str]) -> bool:
-    """Return whether one of `patterns` matches a path or a folder above it, both from the working directory on.
-
-    A pattern is as of a shell, but `*` and `?` match `/`, too.
-    """
-    inner = Path(os.path.relpath(path))
-    names = [str(part) for part in (inner, *inner.parents)]
-    wanted = [os.path.normpath(pattern) for pattern in patterns]
-    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in wanted)
-
-
-def _files(name: str, exclude: Sequence[str], errors: list[InputError]) -> Iterator[str]:
+def _files(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[str]:
     """Yield the files of one name."""
     if name == STDIN:
         yield name
     elif isdir(name):
-        yield from _folder(name, exclude, errors)
+        yield from _folder(name, excludes, errors)
     elif glob.has_magic(name) and not lexists(name):
-        yield from _wildcard(name, exclude, errors)
+        yield from _wildcard(name, excludes, errors)
     else:
         yield name
 
 
-def _folder(name: str, exclude: Sequence[str], errors: list[InputError]) -> Iterator[str]:
+def _folder(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[str]:
     inside = list(_walk(name, errors))
-    kept = [path for path in inside if not is_excluded(path, exclude)]
+    kept = [path for path in inside if not excludes(path)]
     if not kept:
         reason = "each one in it is excluded" if inside else f"it has no file called *{', *'.join(SUFFIXES)}"
         errors.append(InputError("no configuration found", path=name, hint=reason))
     yield from kept
 
 
-def _wildcard(name: str, exclude: Sequence[str], errors: list[InputError]) -> Iterator[str]:
+def _wildcard(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[str]:
     found = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - the name may be absolute or not
     if not found:
         errors.append(InputError("no file matches", path=name))
     for path in found:
         inside = _walk(path, errors) if isdir(path) else [path]
-        yield from (file for file in inside if not is_excluded(file, exclude))
+        yield from (file for file in inside if not excludes(file))
 
 
 def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:

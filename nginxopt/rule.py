@@ -154,11 +154,16 @@ class Rule:
     @property
     def url(self) -> str:
         """Where the page of the rule is."""
-        return f"{PAGES}/{self.id}.md"
+        return page_url(self.id)
 
     def speaks_of(self, target: Version) -> bool:
         """Return whether the rule holds for that nginx."""
         return (self.since is None or target >= self.since) and (self.until is None or target <= self.until)
+
+
+def page_url(rule: str) -> str:
+    """Return where the page of the rule with that id is."""
+    return f"{PAGES}/{rule}.md"
 
 
 def rule(

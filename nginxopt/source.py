@@ -55,10 +55,19 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A text and the name it has in messages. Two sources are equal only if they are the same object."""
+    """A text and the name it has in messages. Two sources are equal only if they are the same object.
+
+    A file that nginx reads in several places has a source for each reading, if they must be told apart: `original` is
+    then the source of the file itself.
+    """
 
     path: str
     data: bytes = field(repr=False)
+    original: Source | None = field(default=None, repr=False)
+
+    def reading(self) -> Source:
+        """Return a source of its own for one of several readings of the file."""
+        return Source(self.path, self.data, self.original or self)
 
     @cached_property
     def _line_starts(self) -> array[int]:
@@ -90,10 +99,11 @@ class Source:
         and a long line is cut around the carets.
         """
         position = self.position(span.start)
-        line = "".join(map(_printable, self.line(position.line)))
+        line = self.line(position.line)
         start = min(position.column - 1, len(line))
         marked = decode(self.data[span.start : min(span.end, self._line_end(position.line))])
         line, start, length = _cut(line, start, max(1, len(marked)))
+        line = "".join(map(_printable, line))
         indent = "".join("\t" if char == "\t" else " " * _columns(char) for char in line[:start])
         carets = max(1, sum(map(_columns, line[start : start + length])))
         return f"{line}\n{indent}{'^' * carets}"

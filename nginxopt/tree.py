@@ -19,7 +19,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -55,6 +55,11 @@ class Directive:
     block: Block | None = None
     comments: tuple[Comment, ...] = ()
 
+    @property
+    def origin(self) -> tuple[Source, int]:
+        """The file and the place in it, the same for every reading of the file."""
+        return self.source.original or self.source, self.span.start
+
     def error(self, message: str, *, at: Token | None = None, nginx: str | None = None) -> InputError:
         """Return an error at this directive, or at one of its words; `nginx` is what nginx says."""
         word = at if at is not None else self.name
@@ -83,8 +88,22 @@ class Bulk:
         return self.count
 
     def __iter__(self) -> Iterator[Directive]:
-        part = statements(self.source, start=self.span.start, end=self.span.end, line=self.line)
-        return (_directive(self.source, statement) for statement in part if statement.kind == ";")
+        return (node for node in self.nodes() if isinstance(node, Directive))
+
+    def nodes(self, start: int | None = None, line: int | None = None) -> Iterator[Directive | Comment]:
+        """Yield the directives and the comments between them, in order: all, or those from the place between two
+        of them that `start` and its `line` say.
+        """
+        at = (self.span.start, self.line) if start is None or line is None else (start, line)
+        part = statements(self.source, start=at[0], end=self.span.end, line=at[1])
+        return (_directive(self.source, each) if each.kind == ";" else each.comments[0] for each in part)
+
+
+def directive_at(source: Source, span: Span) -> Directive:
+    """Return the directive that stands at `span`: one of a `Bulk`, without the others being made."""
+    line = source.position(span.start).line
+    (statement,) = (one for one in statements(source, start=span.start, end=span.end, line=line) if one.kind == ";")
+    return _directive(source, statement)
 
 
 Node = Directive | Bulk | Comment
@@ -116,6 +135,18 @@ class Block:
             yield directive
             if directive.block:
                 yield from directive.block.walk()
+
+
+def reading(block: Block, source: Source) -> Block:
+    """Return a copy of a block whose nodes say that they stand in `source`, which has the same text."""
+    return replace(block, nodes=tuple([_reading(node, source) for node in block.nodes]), source=source)
+
+
+def _reading(node: Node, source: Source) -> Node:
+    if isinstance(node, Directive):
+        inner = reading(node.block, source) if node.block else None
+        return Directive(node.name, node.args, node.span, node.line, source, inner, node.comments)
+    return replace(node, source=source)
 
 
 def parse(source: Source) -> Block:

@@ -38,14 +38,16 @@ class Trial:
 
     def is_worse_than(self, before: Trial) -> bool:
         """Return whether nginx refuses what it accepted, or refuses it for another reason."""
-        return not self.ok and (before.ok or self._reasons() != before._reasons())
+        return not self.ok and (before.ok or self.reasons != before.reasons)
 
     def new_warnings(self, before: Trial) -> list[str]:
         """Return the warnings that were not there before, wherever they stood."""
         known = {_PLACE.sub("", text) for _, text in before.complaints}
         return [text for level, text in self.complaints if level == "warn" and _PLACE.sub("", text) not in known]
 
-    def _reasons(self) -> list[str]:
+    @property
+    def reasons(self) -> list[str]:
+        """Why nginx refuses, without places; empty if it does not."""
         return [_PLACE.sub("", text) for level, text in self.complaints if level not in ("warn", "notice", "info")]
 
     def __str__(self) -> str:

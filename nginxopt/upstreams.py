@@ -14,7 +14,12 @@ PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time", "ntlm")
 """The directives that choose how an upstream balances; without one it goes round."""
 
-_LITERAL_HOST = re.compile(r"localhost|\d+(?:\.\d+){3}|\[[0-9a-fA-F:.]+\]|unix")
+_LITERAL_HOST = re.compile(r"localhost|\d+(?:\.\d+){0,3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
+_SCHEME = re.compile(r"([^:/?]*)://")
+_PATH = r"[/?]|\$\{?(?:request_uri|uri|document_uri|is_args)\b"  # and variables that begin with one of these
+_ADDRESS = re.compile(
+    rf"(\[[^]]*\]|(?:(?!{_PATH})[^:])*)(?::((?:(?!{_PATH}).)*))?((?:{_PATH}).*)?", re.DOTALL | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +54,7 @@ class Pass:
         scheme: What is written before `://`; empty where there is none.
         host: The host, an upstream's name or `unix`, as it is written; with variables if there are any.
         port: The port or socket path behind the host, None without one.
-        uri: What follows the host, None without it: only then is the request's own URI passed on.
+        uri: What follows the host, None without it: only then is the request's own URI passed on. HTTP has it alone.
         upstream: The `upstream` block that it names, None if none was read.
     """
 
@@ -84,25 +89,25 @@ def read_pass(directive: Directive, level: Level, upstreams: dict[str, Upstream]
     """Return what a `*_pass` directive says; None if it names no target.
 
     As `ngx_parse_url` splits it. Upstreams are found by their name, whatever its case, and only without a port
-    (`ngx_http_upstream_add`).
+    (`ngx_http_upstream_add`); where there are variables behind the name too (`ngx_http_upstream_init_request`).
     """
     protocol = directive.name.removesuffix("_pass")
     if not directive.args:
         return None
-    scheme, mark, rest = directive.args[0].rpartition("://")
-    if not mark:
-        scheme, rest = "", str(directive.args[0])
-    host, port, uri = _split(rest)
+    text = str(directive.args[0])
+    scheme = _SCHEME.match(text)
+    address = text[scheme.end() :] if scheme else text
+    host, port, uri = _split(address, has_uri=protocol == "proxy")
     upstream = upstreams.get(host.lower()) if port is None else None
-    return Pass(directive, level, protocol, scheme.lower(), host, port, uri, upstream)
+    return Pass(directive, level, protocol, scheme[1].lower() if scheme else "", host, port, uri, upstream)
 
 
-def _split(address: str) -> tuple[str, str | None, str | None]:
+def _split(address: str, *, has_uri: bool) -> tuple[str, str | None, str | None]:
     """Return host, port and URI of `host:port/uri` or `unix:/path:/uri`."""
-    if address.startswith("unix:"):
-        path, mark, uri = address[5:].partition(":")
-        return "unix", path, uri if mark else None
-    match = re.fullmatch(r"(\[[^]]*\]|[^:/?]*)(?::([^/?]*))?([/?].*)?", address, re.DOTALL)
+    if address[:5].lower() == "unix:":
+        path, _, uri = address[5:].partition(":") if has_uri else (address[5:], "", "")
+        return "unix", path, uri or None
+    match = _ADDRESS.fullmatch(address)
     if match is None:
         return address, None, None
     return match[1], match[2], match[3]

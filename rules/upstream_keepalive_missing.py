@@ -1,10 +1,14 @@
 """Upstream without `keepalive`: every request opens a connection
 
-Flagged is an `upstream` that requests are passed to and that states no `keepalive`, for nginx before 1.29.7. From
-1.29.7 on nginx keeps 32 connections without being asked.
+Flagged is an `upstream` that states no `keepalive` and that requests are passed to whose connections could be kept, for
+nginx before 1.29.7. From 1.29.7 on nginx keeps 32 connections without being asked.
+
+Not flagged is an upstream that has declined: `keepalive` stands there as a comment, or every pass to it says
+`Connection: close`, states HTTP/1.0, is a WebSocket's (`Connection: upgrade`), or is FastCGI without
+`fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections.
 
 The pool is only used by requests that speak HTTP/1.1 and leave the connection open: see `proxy-http-version` and
-`proxy-connection-not-cleared`, whose fixes belong to this one; for FastCGI `fastcgi-keep-conn`.
+`proxy-connection-not-cleared`, whose fixes belong to this one.
 
 ## Why it matters
 Without a pool nginx connects, waits a round trip (with TLS two more), and closes for each request; the ports of closed
@@ -50,6 +54,17 @@ server {
     }
 }
 ```
+uwsgi connections end with the answer:
+```nginx http 1.22.1
+upstream app {
+    server 10.0.0.1:8080;
+}
+server {
+    location / {
+        uwsgi_pass app;
+    }
+}
+```
 
 ## When to ignore it
 Where the servers behind cannot hold idle connections: each worker keeps up to 32 open.
@@ -66,22 +81,27 @@ from collections.abc import Iterator
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
 from nginxopt.layout import append
 from nginxopt.model import Model
+from nginxopt.pools import SIZE, lacking, may_share
 from nginxopt.rule import rule
 
-SIZE = 32
-"""The pool that nginx 1.29.7 makes by default."""
+APART = (
+    "the passes to it differ in TLS, protocol or local address, and a pool would mix their connections: "
+    f"give each kind an upstream of its own with `keepalive {SIZE};`"
+)
 
 
 @rule(severity=Severity.WARNING, category="proxy", fix=Safety.SAFE, until="1.29.6", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that are passed to and have no pool."""
-    used = {one.upstream for one in model.passes if one.upstream and one.protocol != "memcached"}
-    for upstream in model.upstreams.values():
+    for upstream, passes in lacking(model):
         block = upstream.level.block
-        if upstream in used and block and upstream.keepalive.is_unset:
-            yield Finding(
-                block.source,
-                upstream.level.span,
-                f'upstream "{upstream.name}" has no keepalive: every request opens a connection of its own',
-                Fix(f"add `keepalive {SIZE};`", (append(block, [f"keepalive {SIZE};"]),)),
-            )
+        if block is None:
+            continue
+        shared = may_share(passes)
+        yield Finding(
+            block.source,
+            upstream.level.span,
+            f'upstream "{upstream.name}" has no keepalive: every request opens a connection of its own',
+            Fix(f"add `keepalive {SIZE};`", (append(block, [f"keepalive {SIZE};"]),)) if shared else None,
+            "" if shared else APART,
+        )

@@ -19,7 +19,13 @@ from nginxopt import __version__
 from nginxopt.cli.stdout import ClosedPipeError
 from nginxopt.errors import DefectError, NginxoptError
 
-_COMMANDS = {"bench": "nginxopt.cli.bench", "rewrite-to-map": "nginxopt.cli.rewrite_to_map"}
+_COMMANDS = {
+    "lint": "nginxopt.cli.lint",
+    "explain": "nginxopt.cli.explain",
+    "rules": "nginxopt.cli.rules",
+    "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
+    "bench": "nginxopt.cli.bench",
+}
 """Each command is a module with a `command`, imported when it is asked for."""
 
 _INTERRUPTED = 130

@@ -5,6 +5,7 @@
 mod lexer;
 mod prove;
 mod rewrite;
+mod script;
 
 use pyo3::prelude::*;
 
@@ -17,4 +18,6 @@ mod _native {
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]
     use super::rewrite::{PatternError, Program, RefusedError, Run, compile_rewrites, map_sizes, reasons};
+    #[pymodule_export]
+    use super::script::{Patterns, Script, map_verdict, never, odd_rewrites, path_of};
 }

@@ -115,7 +115,7 @@ fn read_level(level: &str) -> PyResult<Level> {
     }
 }
 
-enum Failed {
+pub(super) enum Failed {
     Lexer(lexer::LexError),
     Pattern(Range<usize>, String),
     Refused(Range<usize>, String),
@@ -131,7 +131,7 @@ impl From<Unreadable> for Failed {
 }
 
 impl Failed {
-    fn into_py(self, py: Python<'_>) -> PyErr {
+    pub(super) fn into_py(self, py: Python<'_>) -> PyErr {
         match self {
             Failed::Lexer(error) => error_to_py(py, error),
             Failed::Pattern(span, message) => PatternError::new_err((span.start, span.end, message)),

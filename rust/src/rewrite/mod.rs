@@ -5,11 +5,14 @@
 pub mod candidate;
 pub mod claims;
 pub mod emit;
+pub mod example;
 pub mod kept;
+pub mod odd;
 pub mod options;
 pub mod plan;
 pub mod planner;
 pub mod program;
 pub mod quote;
 pub mod reason;
+pub mod script;
 pub mod target;

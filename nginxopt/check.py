@@ -1,0 +1,133 @@
+"""One run of the linter: configurations to findings, or to new texts and what is still found; nothing is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from nginxopt.catalogue import catalogue
+from nginxopt.config import Config, reread
+from nginxopt.diagnostic import Diagnostic
+from nginxopt.dump import Dump
+from nginxopt.edit import Draft
+from nginxopt.errors import InputError, UsageError
+from nginxopt.fix import fix
+from nginxopt.host import Host
+from nginxopt.lint import Linted, Selected, lint
+from nginxopt.selection import told
+from nginxopt.settings import Settings
+from nginxopt.suppress import UNUSED, suppress
+from nginxopt.version import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What every configuration is judged by.
+
+    Attributes:
+        rules: The rules that are asked.
+        target: The nginx that is judged for.
+        settings: What is not to be told.
+        host: The machine that is judged as well, None for none.
+        shared: The files that several configurations read: a fix of one would change the others, so it is not made.
+    """
+
+    rules: tuple[Selected, ...]
+    target: Version
+    settings: Settings
+    host: Host | None = None
+    shared: frozenset[str] = frozenset()
+
+    def __call__(self, config: Config) -> Linted:
+        """Return what the rules find in a configuration, without what comments and settings leave out."""
+        linted = lint(config, self.rules, self.target, self.host)
+        active = {rule.id: severity for rule, severity in self.rules if rule.speaks_of(self.target)}
+        left = suppress([file.block for file in config.files], linted.diagnostics, active, catalogue()).diagnostics
+        found = told(left, catalogue(), self.settings)
+        return replace(linted, diagnostics=tuple(_unshared(one, config, self.shared) for one in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is found in all configurations, each finding once.
+
+    Attributes:
+        configs: The configurations, as they are after `drafts`.
+        drafts: The files that fixes change, by their paths.
+        made: How many fixes of each rule were made.
+    """
+
+    configs: tuple[Config, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    errors: tuple[InputError, ...]
+    drafts: Mapping[str, Draft] = field(default_factory=dict)
+    made: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files that were read, each once."""
+        return tuple(dict.fromkeys(file.path for config in self.configs for file in config.files))
+
+
+def check(configs: Sequence[Config], judge: Judge) -> Checked:
+    """Judge every configuration."""
+    judge = replace(judge, shared=_shared(configs))
+    linted = [judge(config) for config in configs]
+    diagnostics = {_key(one): one for result in linted for one in result.diagnostics}
+    for unused in _used_elsewhere(configs, linted):
+        del diagnostics[unused]
+    errors = {error.render(): error for result in linted for error in result.errors}
+    return Checked(tuple(configs), tuple(diagnostics.values()), tuple(errors.values()))
+
+
+def mend(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:
+    """Make the safe fixes in every configuration, and with `unsafe` the others too.
+
+    `UsageError` for the output of `nginx -T`, which has no files to change.
+    """
+    judge = replace(judge, shared=_shared(configs))
+    drafts: dict[str, Draft] = {}
+    made: Counter[str] = Counter()
+    for config in configs:
+        if isinstance(config.origin, Dump):
+            raise UsageError("what nginx -T prints cannot be fixed: name the files themselves")
+        fixed = fix(lambda texts, config=config: reread(config, texts), judge, unsafe=unsafe)  # type: ignore[misc]
+        drafts |= fixed.drafts  # a shared file is changed by no fix, so that no draft takes the place of another
+        made += fixed.made
+    texts = {path: draft.text for path, draft in drafts.items()}
+    checked = check([reread(config, texts) for config in configs], judge)
+    return replace(checked, drafts=drafts, made=made)
+
+
+def _shared(configs: Iterable[Config]) -> frozenset[str]:
+    """Return the files that are read by more than one configuration, by what all their names have in common."""
+    times = Counter(identity for config in configs for identity in {_identity(config, f.path) for f in config.files})
+    return frozenset(identity for identity, count in times.items() if count > 1)
+
+
+def _used_elsewhere(configs: Sequence[Config], linted: Sequence[Linted]) -> set[tuple[object, ...]]:
+    """Return the findings that a comment hides nothing in one configuration, where it does in another."""
+    read = Counter(path for config in configs for path in {file.path for file in config.files})
+    unused = [one for result in linted for one in result.diagnostics if one.rule == UNUSED]
+    times = Counter(_key(one) for one in unused)
+    return {_key(one) for one in unused if times[_key(one)] < read[one.path]}
+
+
+def _identity(config: Config, path: str) -> str:
+    return config.origin.identity(path)
+
+
+def _unshared(one: Diagnostic, config: Config, shared: Collection[str]) -> Diagnostic:
+    """Return a diagnostic without its fix if that changes a shared file, and with the reason in its place."""
+    if not shared or one.fix is None:
+        return one
+    paths = {change.source.path for change in one.fix.changes if _identity(config, change.source.path) in shared}
+    if not paths:
+        return one
+    why = f"{', '.join(sorted(paths))} is read by several of the configurations given: change it by hand"
+    return replace(one, finding=replace(one.finding, fix=None, help=f"{one.fix.title}; {why}"))
+
+
+def _key(one: Diagnostic) -> tuple[object, ...]:
+    return one.path, one.finding.span, one.rule, one.message

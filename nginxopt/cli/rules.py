@@ -1,0 +1,44 @@
+"""`nginxopt rules`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import click
+
+from nginxopt.cli import stdout
+
+_EXAMPLES = """\b
+Examples:
+  nginxopt rules                                      id, severity, fix, versions and title of each
+  nginxopt rules --format json | jq -r '.[] | select(.fix == "safe").id'
+  nginxopt explain upstream-keepalive-missing         all about one
+
+\b
+Exit status: 0 done.
+"""
+
+
+@click.command("rules", epilog=_EXAMPLES)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "json", "markdown"]),
+    default="table",
+    show_default=True,
+    help="How to list them.",
+)
+def command(format_: str) -> None:
+    """List the rules by category."""
+    stdout.write(piece.encode() for piece in _pieces(format_))
+
+
+def _pieces(format_: str) -> Iterable[str]:
+    from nginxopt.catalogue import catalogue
+    from nginxopt.report import pages
+
+    rules = catalogue().values()
+    if format_ == "json":
+        return [json.dumps(pages.data(rules), indent=2) + "\n"]
+    return pages.markdown(rules) if format_ == "markdown" else pages.table(rules, color=stdout.colored())

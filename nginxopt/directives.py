@@ -1,0 +1,129 @@
+"""The names of directives: those of nginx, NGINX Plus and modules in wide use, and which of them a wrong one may mean.
+
+crossplane has the names of nginx up to 1.17. What came since is here, as it stands in the `ngx_command_t` tables of
+nginx 1.31.5 (src/); for NGINX Plus and the modules of the nginx project as at nginx.org/en/docs; for the others as in
+the tables of their sources. No list of modules is whole: a name that is not here is not wrong by that.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from crossplane.analyzer import DIRECTIVES
+
+_NEWER = """
+    acceptex_read add_header_inherit add_trailer_inherit auth_delay client_body_early_read degradation degrade
+    devpoll_changes devpoll_events early_hints epoll_events eventport_events fastcgi_socket_rcvbuf
+    fastcgi_socket_sndbuf grpc_socket_rcvbuf grpc_socket_sndbuf grpc_ssl_certificate_cache grpc_ssl_conf_command
+    gzip_hash gzip_no_buffer gzip_window http2 http2_pool_size http2_streams_index_size http3 http3_hq
+    http3_max_concurrent_streams http3_stream_buffer_size iocp_threads keepalive_min_timeout keepalive_time
+    kqueue_changes kqueue_events max_errors max_headers mp4_start_key_frame open_file_cache_events pass
+    post_acceptex post_action postpone_gzipping proxy proxy_cookie_flags proxy_downstream_buffer
+    proxy_half_close proxy_pass_trailers proxy_smtp_auth proxy_socket_rcvbuf proxy_socket_sndbuf proxy_ssl_alpn
+    proxy_ssl_certificate_cache proxy_ssl_conf_command proxy_upstream_buffer quic_active_connection_id_limit
+    quic_bpf quic_gso quic_host_key quic_retry scgi_socket_rcvbuf scgi_socket_sndbuf ssi_ignore_recycled_buffers
+    ssl_alpn ssl_certificate_cache ssl_certificate_compression ssl_conf_command ssl_ech_file
+    ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_reject_handshake tunnel_bind
+    tunnel_buffer_size tunnel_connect_timeout tunnel_next_upstream tunnel_next_upstream_timeout
+    tunnel_next_upstream_tries tunnel_pass tunnel_read_timeout tunnel_send_lowat tunnel_send_timeout
+    tunnel_socket_keepalive tunnel_socket_rcvbuf tunnel_socket_sndbuf userid_flags uwsgi_socket_rcvbuf
+    uwsgi_socket_sndbuf uwsgi_ssl_certificate_cache uwsgi_ssl_conf_command uwsgi_string xml_external_entities
+"""
+
+_PLUS = """
+    auth_jwt_key_cache auth_jwt_require auth_jwt_type auth_oidc auth_require client_id client_secret config_url
+    connect_timeout cookie_name enforce_initial_report error_log_tag extra_auth_args fastcgi_allow_upstream
+    fastcgi_bind_dynamic fastcgi_request_dynamic frontchannel_logout_uri grpc_allow_upstream grpc_bind_dynamic
+    grpc_request_dynamic grpc_ssl_key_log header internal_redirect issuer license_token logout_token_hint
+    logout_uri memcached_allow_upstream memcached_bind_dynamic mgmt mqtt mqtt_buffers mqtt_preread
+    mqtt_rewrite_buffer_size mqtt_set_connect num_map oidc_provider pkce post_logout_uri proxy_allow_upstream
+    proxy_bind_dynamic proxy_password proxy_request_dynamic proxy_session_drop proxy_ssl_key_log proxy_username
+    read_timeout redirect_uri scgi_allow_upstream scgi_bind_dynamic scgi_request_dynamic scope session_store
+    session_timeout ssl_key_log ssl_name ssl_server_name ssl_verify stall_threshold state_path
+    trusted_certificate tunnel_allow_upstream tunnel_bind_dynamic usage_report userinfo uuid_file
+    uwsgi_allow_upstream uwsgi_bind_dynamic uwsgi_request_dynamic uwsgi_ssl_key_log zone_sync_ssl_conf_command
+"""
+
+_MODULES = """
+    accept_terms_of_service access_by_lua access_by_lua_block access_by_lua_file access_by_lua_no_postpone
+    account_key acme_certificate acme_issuer acme_shared_zone app_protect_app_name
+    app_protect_compressed_requests_action app_protect_config_set_timeout app_protect_cookie_seed
+    app_protect_cpu_thresholds app_protect_custom_log_attribute app_protect_enable app_protect_enforcer_address
+    app_protect_enforcer_memory_limit_mb app_protect_failure_mode_action app_protect_global_settings
+    app_protect_logging_str app_protect_physical_memory_util_thresholds app_protect_policy_file
+    app_protect_reconnect_period_seconds app_protect_request_buffer_overflow_action
+    app_protect_response_enforcement_disable app_protect_security_log app_protect_security_log_enable
+    app_protect_streaming_buffer_watermarks app_protect_user_defined_signatures balancer_by_lua_block
+    balancer_by_lua_file balancer_keepalive body_filter_by_lua body_filter_by_lua_block body_filter_by_lua_file
+    challenge common_name_in_csr contact content_by_lua content_by_lua_block content_by_lua_file
+    exit_worker_by_lua_block exit_worker_by_lua_file external_account_key geoip2 geoip2_proxy
+    geoip2_proxy_recursive header header_filter_by_lua header_filter_by_lua_block header_filter_by_lua_file
+    init_by_lua init_by_lua_block init_by_lua_file init_worker_by_lua init_worker_by_lua_block
+    init_worker_by_lua_file js_body_filter js_context_reuse js_context_reuse_max_size js_engine
+    js_fetch_buffer_size js_fetch_ciphers js_fetch_keepalive js_fetch_keepalive_requests js_fetch_keepalive_time
+    js_fetch_keepalive_timeout js_fetch_max_response_buffer_size js_fetch_protocols js_fetch_proxy
+    js_fetch_timeout js_fetch_trusted_certificate js_fetch_verify js_fetch_verify_depth js_header_filter
+    js_import js_load_http_native_module js_load_stream_native_module js_periodic js_preload_object
+    js_shared_dict_zone js_var log_by_lua log_by_lua_block log_by_lua_file lua_capture_error_log
+    lua_check_client_abort lua_code_cache lua_http10_buffering lua_load_resty_core lua_malloc_trim
+    lua_max_pending_timers lua_max_running_timers lua_need_request_body lua_package_cpath lua_package_path
+    lua_regex_cache_max_entries lua_regex_match_limit lua_sa_restart lua_shared_dict lua_socket_buffer_size
+    lua_socket_connect_timeout lua_socket_keepalive_timeout lua_socket_log_errors lua_socket_pool_size
+    lua_socket_read_timeout lua_socket_send_lowat lua_socket_send_timeout lua_ssl_certificate
+    lua_ssl_certificate_key lua_ssl_ciphers lua_ssl_conf_command lua_ssl_crl lua_ssl_key_log lua_ssl_protocols
+    lua_ssl_trusted_certificate lua_ssl_verify_depth lua_thread_cache_max_entries
+    lua_transform_underscores_in_response_headers lua_upstream_skip_openssl_default_verify lua_use_default_type
+    lua_worker_thread_vm_pool_size more_clear_headers more_clear_input_headers more_set_headers
+    more_set_input_headers otel_exporter otel_resource_attr otel_service_name otel_span_attr otel_span_name
+    otel_trace otel_trace_context precontent_by_lua_block precontent_by_lua_file precontent_by_lua_no_postpone
+    preferred_chain profile proxy_ssl_certificate_by_lua_block proxy_ssl_certificate_by_lua_file
+    proxy_ssl_verify_by_lua_block proxy_ssl_verify_by_lua_file rewrite_by_lua rewrite_by_lua_block
+    rewrite_by_lua_file rewrite_by_lua_no_postpone server_rewrite_by_lua_block server_rewrite_by_lua_file
+    set_by_lua set_by_lua_block set_by_lua_file ssl_certificate_by_lua_block ssl_certificate_by_lua_file
+    ssl_client_hello_by_lua_block ssl_client_hello_by_lua_file ssl_session_fetch_by_lua_block
+    ssl_session_fetch_by_lua_file ssl_session_store_by_lua_block ssl_session_store_by_lua_file ssl_verify
+    state_path trusted_certificate uri
+"""
+
+# Modules' names, and one that is gone, that look like a misspelling of one of nginx's.
+_LOOKALIKES = """
+    client limit_zone proxy_wasm subs_filter subs_filter_bypass subs_filter_types unzip
+"""
+
+BLOCKS = frozenset(["events", "http", "stream", "mail", "server", "location", "if", "limit_except", "upstream"])
+"""Blocks in which names are directives of nginx; in others, such as `map` or those of modules, they may be values."""
+
+NAMES = frozenset([*DIRECTIVES, *_NEWER.split(), *_PLUS.split(), *_MODULES.split(), *_LOOKALIKES.split()])
+"""The directives of nginx up to 1.31.5, of NGINX Plus, and of the modules that are most in use."""
+
+_SHORTEST = 4
+_LONG = 8
+
+
+@cache
+def nearest(name: str) -> tuple[str, ...]:
+    """Return the names of nginx that an unknown one is a misspelling of, in alphabetical order; mostly one or none.
+
+    Up to seven characters one letter may be wrong, missing, too many or swapped with the next; from eight on two. A
+    name of less than four characters is near to too many.
+    """
+    if len(name) < _SHORTEST:
+        return ()
+    limit = 2 if len(name) >= _LONG else 1
+    near = {known: _distance(name, known) for known in NAMES if abs(len(known) - len(name)) <= limit}
+    least = min(near.values(), default=limit + 1)
+    return tuple(sorted(known for known, distance in near.items() if distance == least <= limit))
+
+
+def _distance(one: str, other: str) -> int:
+    """Return the optimal string alignment distance: letters inserted, deleted, replaced, or swapped with the next."""
+    before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, wanted in enumerate(other, 1):
+            cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != wanted))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == wanted:
+                cost = min(cost, before[column - 2] + 1)
+            line.append(cost)
+        before, last = last, line
+    return last[-1]

@@ -1,0 +1,41 @@
+"""What nginx does with the keys of a map under given sizes of its hash tables, and sizes that suit them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nginxopt import _native
+
+MOST_BUCKET = 65_536 - 64
+"""`ngx_hash_init` refuses larger buckets."""
+
+
+def verdict(keys: Sequence[bytes], max_size: int, bucket_size: int) -> str:
+    """Return `fits`, `warns` ("could not build optimal map_hash") or `refused`, for a map of these literal keys.
+
+    The search of `ngx_hash_init` is simulated: time is that of nginx's start.
+    """
+    return _native.map_verdict(keys, max_size, bucket_size)
+
+
+def suitable(maps: Sequence[Sequence[bytes]], max_size: int, bucket_size: int) -> tuple[int, int] | None:
+    """Return a `map_hash_max_size` and `map_hash_bucket_size` that fit all maps: powers of two, the given ones or more.
+
+    The bucket grows until the longest key has room, then the table until it has a bucket for each key, then the
+    bucket again. None if nothing fits.
+    """
+    most = max((len(keys) for keys in maps), default=0)
+    size = _power_of_two(most) if max_size < most else max_size
+    bucket = bucket_size
+    while bucket <= MOST_BUCKET:
+        if all(verdict(keys, size, bucket) == "fits" for keys in maps):
+            return size, bucket
+        if size < 2 * most and all(verdict(keys, size, bucket) != "refused" for keys in maps):
+            size = _power_of_two(size + 1)
+        else:
+            bucket = _power_of_two(bucket + 1)
+    return None
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()

@@ -1,0 +1,136 @@
+"""The rules as text: a table for a terminal, tables and pages in Markdown, data for JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from nginxopt.diagnostic import Safety
+from nginxopt.report.pen import Pen
+from nginxopt.rule import CATEGORIES, PAGES, Rule
+
+_OPTIONS = {Safety.SAFE: "--fix", Safety.UNSAFE: "--unsafe-fixes", None: ""}
+_MARKDOWN = re.compile(
+    r"(?P<fence>^```[^\n]*\n(?:[^\n]*\n)*?```$)|(?P<heading>^#+ [^\n]*$)|(?P<code>`[^`\n]+`)", re.MULTILINE
+)
+
+
+def versions(rule: Rule) -> str:
+    """Return the nginx that a rule speaks of: `all`, `from 1.25.1`, `up to 1.29.6`, `1.7.11 to 1.29.6`."""
+    if rule.since is not None and rule.until is not None:
+        return f"{rule.since} to {rule.until}"
+    if rule.since is not None:
+        return f"from {rule.since}"
+    return "all" if rule.until is None else f"up to {rule.until}"
+
+
+def data(rules: Iterable[Rule]) -> list[dict[str, Any]]:
+    """Return each rule as a JSON object, those of a category together."""
+    return [
+        {
+            "id": rule.id,
+            "title": rule.title,
+            "category": rule.category,
+            "severity": str(rule.severity),
+            "fix": None if rule.fix is None else str(rule.fix),
+            "since": None if rule.since is None else str(rule.since),
+            "until": None if rule.until is None else str(rule.until),
+            "default": rule.default,
+            "scenario": rule.scenario,
+            "url": rule.url,
+        }
+        for rule in _sorted(rules)
+    ]
+
+
+def table(rules: Iterable[Rule], *, color: bool = False) -> Iterator[str]:
+    """Yield the lines of a table for a terminal: id, severity, option of the fix, versions, title, by category."""
+    listed = _sorted(rules)
+    pen = Pen(color)
+    widths = [max(map(len, column)) for column in zip(*map(_cells, listed), strict=True)]
+    for number, (category, group) in enumerate(groupby(listed, key=lambda rule: rule.category)):
+        yield ("\n" if number else "") + pen(f"{category}: {CATEGORIES[category]}", bold=True) + "\n"
+        for rule in group:
+            cells = [f"{cell:<{width}}" for cell, width in zip(_cells(rule), widths, strict=True)]
+            yield "  ".join(["", pen(cells[0], fg="cyan"), *cells[1:], _title(rule)]) + "\n"
+
+
+def _cells(rule: Rule) -> tuple[str, str, str, str]:
+    return rule.id, str(rule.severity), _OPTIONS[rule.fix], versions(rule)
+
+
+def markdown(rules: Iterable[Rule], folder: str = PAGES) -> Iterator[str]:
+    """Yield the lines of a section with a table for each category; links lead to the pages in `folder`."""
+    for number, (category, group) in enumerate(groupby(_sorted(rules), key=lambda rule: rule.category)):
+        yield ("\n" if number else "") + f"## {category}: {CATEGORIES[category]}\n\n"
+        yield "| rule | finds | severity | fix | nginx |\n|---|---|---|---|---|\n"
+        for rule in group:
+            cells = (_link(rule, folder), _title(rule), str(rule.severity), _code(_OPTIONS[rule.fix]), versions(rule))
+            yield f"| {' | '.join(map(_cell, cells))} |\n"
+
+
+def markdown_table(rules: Iterable[Rule], folder: str) -> Iterator[str]:
+    """Yield the lines of one table of all rules: what each finds and which option mends it."""
+    yield "| rule | finds | fix |\n|---|---|---|\n"
+    for rule in _sorted(rules):
+        cells = (_link(rule, folder), _title(rule), _code(_OPTIONS[rule.fix]))
+        yield f"| {' | '.join(map(_cell, cells))} |\n"
+
+
+def page(rule: Rule) -> str:
+    """Return the page of a rule in Markdown: its id, its properties, and its documentation."""
+    title, _, rest = rule.page.text.partition("\n")
+    properties = "".join(f"- {line}\n" for line in _properties(rule))
+    return f"# {rule.id}\n\n{title}\n\n{properties}{rest.rstrip()}\n"
+
+
+def _properties(rule: Rule) -> list[str]:
+    fix = {
+        Safety.SAFE: "safe (`--fix`): every response stays as it is",
+        Safety.UNSAFE: "unsafe (`--unsafe-fixes`): something other than speed may change",
+        None: "none, by hand",
+    }
+    lines = [
+        f"Severity: {rule.severity}",
+        f"Category: {rule.category} ({CATEGORIES[rule.category]})",
+        f"Fix: {fix[rule.fix]}",
+        f"nginx: {versions(rule)}",
+        f"On by default: {'yes' if rule.default else 'no, only if selected'}",
+    ]
+    return lines + ([f"Shown by: `nginxopt bench {rule.scenario}`"] if rule.scenario else [])
+
+
+def styled(text: str, *, color: bool) -> str:
+    """Return Markdown for a terminal: headings, fences and code have a style, the text is the same."""
+    pen = Pen(color)
+
+    def style(match: re.Match[str]) -> str:
+        if match["fence"]:
+            opening, *lines, closing = match[0].split("\n")
+            return "\n".join([pen(opening, dim=True), *lines, pen(closing, dim=True)])
+        return pen(match[0], bold=True) if match["heading"] else pen(match[0], fg="cyan")
+
+    return _MARKDOWN.sub(style, text)
+
+
+def _sorted(rules: Iterable[Rule]) -> list[Rule]:
+    order = list(CATEGORIES)
+    return sorted(rules, key=lambda rule: (order.index(rule.category), rule.id))
+
+
+def _title(rule: Rule) -> str:
+    return rule.title if rule.default else f"{rule.title} (only if selected)"
+
+
+def _link(rule: Rule, folder: str) -> str:
+    return f"[`{rule.id}`]({folder}/{rule.id}.md)" if folder else f"[`{rule.id}`]({rule.id}.md)"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,34 @@
+"""The rewrites that are worth a closer look, out of any number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from nginxopt import _native
+from nginxopt.config import Bulk, Directive, directive_at
+from nginxopt.inherit import Level
+from nginxopt.source import Span
+
+
+def odd(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
+    """Yield the rewrites of some levels; of a folded run only those that are odd (`odd` in rewrite/script.rs)."""
+    for level in levels:
+        for directive in level.own("rewrite"):
+            yield directive, level
+        for bulk in level.bulks:
+            for directive in _odd(bulk):
+                yield directive, level
+
+
+def _odd(bulk: Bulk) -> Iterator[Directive]:
+    spans = _native.odd_rewrites(bulk.source.data, [(bulk.span.start, bulk.span.end)])
+    return (directive_at(bulk.source, Span(*span)) for span in spans)
+
+
+def why_never(pattern: bytes, *, merge_slashes: bool) -> str | None:
+    """Return why no ordinary request of a client matches a pattern; None if one may. Some 30 us.
+
+    `impossible`: no URI does. `percent`: only one that holds `%XX` when it is decoded. `query`: only one that holds an
+    encoded `?` and what looks like arguments behind it. nginx matches `$uri`: decoded, normalised, without arguments.
+    """
+    return _native.never(pattern, merge_slashes)

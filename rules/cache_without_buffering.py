@@ -1,0 +1,90 @@
+"""A cache with buffering off: nothing is ever stored
+
+Flagged is a `proxy_cache`, `fastcgi_cache`, `uwsgi_cache` or `scgi_cache` in force where `*_buffering` is off.
+
+## Why it matters
+nginx stores an answer while it buffers it. Without buffering every request goes to the upstream, and the cache stays
+empty without a word. Counted on nginx 1.22.1: 20 requests for a page that is valid for an hour reach the upstream 20
+times, and once with buffering.
+
+## Bad
+```nginx http
+proxy_cache_path cache keys_zone=pages:1m;
+server {
+    location / {
+        proxy_pass http://10.0.0.1:8080;
+        proxy_cache pages;
+        proxy_buffering off;
+    }
+}
+```
+
+## Good
+```nginx http
+proxy_cache_path cache keys_zone=pages:1m;
+server {
+    location / {
+        proxy_pass http://10.0.0.1:8080;
+        proxy_cache pages;
+        proxy_buffering on;
+    }
+}
+```
+
+## Silent
+```nginx http
+proxy_cache_path cache keys_zone=pages:1m;
+server {
+    proxy_cache pages;
+    location /events {
+        proxy_pass http://10.0.0.1:8080;
+        proxy_cache off;
+        proxy_buffering off;
+    }
+}
+```
+
+## When to ignore it
+Where the upstream turns buffering on itself, by `X-Accel-Buffering: yes`, for what is to be stored.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
+- nginx 1.22.1, ngx_http_upstream_send_response: an answer that is not buffered is passed on before the cache is asked
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
+from nginxopt.headers import takes_directives
+from nginxopt.layout import after, replace
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.upstreams import Pass
+
+CACHING = ("proxy", "fastcgi", "uwsgi", "scgi")
+
+
+@rule(severity=Severity.ERROR, category="cache", fix=Safety.UNSAFE, scenario="cache")
+def check(model: Model) -> Iterator[Finding]:
+    """Find caches in which nothing can be stored."""
+    for one in model.passes:
+        cache, buffering = one.setting("cache"), one.setting("buffering")
+        if one.protocol not in CACHING or not cache.directive or cache.value == "off" or buffering.value != "off":
+            continue
+        change = _change(one)
+        yield Finding(
+            cache.directive.source,
+            cache.directive.args[0].span,
+            f"{one.protocol}_buffering is off, so nothing is ever stored in the cache {cache.value}",
+            Fix(f"turn {one.protocol}_buffering on", (change,), Safety.UNSAFE) if change else None,
+            "" if change else f"turn {one.protocol}_buffering on in the location, or take the cache away",
+        )
+
+
+def _change(one: Pass) -> Change | None:
+    buffering = one.setting("buffering")
+    if buffering.directive and buffering.level is one.level:
+        return replace(buffering.directive, buffering.directive.args[0], "on")
+    return after(one.directive, [f"{one.protocol}_buffering on;"]) if takes_directives(one) else None

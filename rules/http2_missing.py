@@ -1,0 +1,176 @@
+"""TLS without HTTP/2: browsers ask for few things at a time
+
+Flagged is a server that listens with TLS at a public address and offers no HTTP/2. It is not flagged if it only
+redirects or rejects, if it listens on this machine only, or if it stands behind another proxy (`proxy_protocol` or
+`set_real_ip_from`), or asks clients for certificates: then browsers are not those who connect, or not alone. Nor is
+`http2 off`, which is meant.
+
+## Why it matters
+Over HTTP/1.1 a browser opens about six connections to a host and sends one request at a time on each; a page of a
+hundred things waits in line, and each connection has a TLS handshake of its own. HTTP/2 carries all on one connection.
+Which one is spoken is agreed in the handshake (ALPN): clients that speak HTTP/1.1 alone notice nothing, so that
+WebSockets work as before. The logs then say `HTTP/2.0`, and so does `$server_protocol` to backends, hence the fix is
+made on request only. Below 1.25.1 `http2` holds for the address and port, with all servers there.
+
+## Bad
+```nginx http 1.28.0
+server {
+    listen 443 ssl;
+    listen [::]:443 ssl;
+    server_name a.example;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+}
+```
+
+```nginx http 1.22.1
+server {
+    listen 443 ssl;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+}
+```
+
+## Good
+For nginx from 1.25.1 on:
+```nginx http 1.28.0
+server {
+    listen 443 ssl;
+    listen [::]:443 ssl;
+    http2 on;
+    server_name a.example;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+}
+```
+
+```nginx http 1.22.1
+server {
+    listen 443 ssl http2;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+}
+```
+
+## Silent
+Another server of the address has it for both:
+```nginx http 1.22.1
+ssl_certificate cert.pem;
+ssl_certificate_key cert.key;
+server {
+    listen 443 ssl http2;
+    server_name a.example;
+}
+server {
+    listen 443 ssl;
+    server_name b.example;
+}
+```
+
+A redirect is a single answer:
+```nginx http 1.28.0
+server {
+    listen 443 ssl;
+    server_name a.example;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+    return 301 https://www.a.example$request_uri;
+}
+```
+
+Another proxy connects here:
+```nginx http 1.28.0
+server {
+    listen 443 ssl proxy_protocol;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+}
+```
+
+## When to ignore it
+Where only machines connect that speak HTTP/1.1, where a connection is logged in as a whole (NTLM), or where nginx was
+built without its HTTP/2 module.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_v2_module.html
+- CHANGES 1.25.1, https://nginx.org/en/CHANGES
+- RFC 9113, section 3.2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
+from nginxopt.edit import Edit
+from nginxopt.inherit import Level
+from nginxopt.layout import after
+from nginxopt.listens import Endpoint
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.source import Span
+from nginxopt.tls import endpoints
+from nginxopt.version import Version
+
+DIRECTIVE = Version(1, 25, 1)
+"""From here on `http2` is a directive of its own (CHANGES 1.25.1)."""
+
+
+@rule(severity=Severity.INFO, category="tls", fix=Safety.UNSAFE, since="1.9.5")
+def check(model: Model) -> Iterator[Finding]:
+    """Find servers for browsers that offer HTTP/1.1 alone."""
+    without: dict[Level, list[Directive]] = {}
+    for endpoint in endpoints(model):
+        if _is_for_browsers(endpoint):
+            for listen in endpoint.listens:
+                if listen.directive and not _is_excused(listen.level):
+                    without.setdefault(listen.level, []).append(listen.directive)
+    for server, listens in without.items():
+        first = listens[0]
+        name = server.setting("server_name").value
+        named = f'server "{name}"' if name else "this server"
+        message = f"{named} offers no HTTP/2: browsers have about six requests under way at a time, and queue the rest"
+        yield Finding(first.source, first.args[0].span, message, _fix(model, listens))
+
+
+def _is_for_browsers(endpoint: Endpoint) -> bool:
+    skipped = ("http2", "quic", "proxy_protocol")
+    return not endpoint.address.is_loopback and not any(endpoint.has(flag) for flag in skipped)
+
+
+def _is_excused(server: Level) -> bool:
+    """Whether HTTP/2 is decided on, would gain nothing in a server, or is not for its clients."""
+    return (
+        server.setting("http2").is_set
+        or server.setting("ssl_reject_handshake").value == "on"
+        or server.setting("ssl_verify_client").value in ("on", "optional", "optional_no_ca")
+        or server.setting("set_real_ip_from").is_set
+        or _only_answers_itself(server)
+    )
+
+
+def _only_answers_itself(server: Level) -> bool:
+    """Whether all requests, or all but some in locations of their own, are answered by a `return` or redirected."""
+    if server.own("return") or any(_is_redirect(rewrite.args) for rewrite in server.own("rewrite")):
+        return True
+    roots = [level for level in server.levels if level.kind == "location" and level.args == ("/",)]
+    return any(root.own("return") for root in roots)
+
+
+def _is_redirect(args: tuple[str, ...]) -> bool:
+    everything = args[:1] and args[0] in ("^", "^/", "^(.*)$", "^/(.*)$", "^.*$", "^(.*)", "^/(.*)", ".*", "(.*)")
+    return bool(everything) and (args[-1] in ("permanent", "redirect") or args[1].startswith(("http://", "https://")))
+
+
+def _fix(model: Model, listens: list[Directive]) -> Fix:
+    title = "offer HTTP/2 to clients that ask for it; logs and $server_protocol then say HTTP/2.0"
+    if model.target >= DIRECTIVE:
+        return Fix(title, (after(listens[-1], ["http2 on;"]),), Safety.UNSAFE)
+    changes = tuple(_with_http2(listen) for listen in dict.fromkeys(listens))
+    return Fix(f"{title}, for all servers of the address", changes, Safety.UNSAFE)
+
+
+def _with_http2(listen: Directive) -> Change:
+    end = listen.args[-1].span.end
+    return Change(listen.source, Edit(Span(end, end), b" http2"))

@@ -1,0 +1,236 @@
+"""A server passed to by its address: nginx never keeps its connections, in any version
+
+Flagged is an address, `localhost`, a socket or a host name in a `proxy_pass` or `grpc_pass` that names no `upstream`,
+and in a `fastcgi_pass` with `fastcgi_keep_conn on`. Each server is reported once, with the number of places. Not
+flagged are WebSockets (`Connection: upgrade`), health checks, and passes that state HTTP/1.0 or `Connection: close`.
+
+The fix is for `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` becomes the name of the upstream. `Host`
+and the redirects that nginx rewrites stay as they are; what is cached under the default `proxy_cache_key` is cached
+anew.
+
+## Why it matters
+A pool belongs to an `upstream` block; the one that nginx makes by itself for an address has none, also from 1.29.7 on
+(ngx_http_upstream_keepalive_init_main_conf skips it). Counted on nginx 1.22.1 and 1.31.4: 20 requests open 20
+connections to an address, whatever `proxy_http_version` and `Connection` say, and 1 to an upstream with a pool.
+
+## Bad
+```nginx http
+server {
+    location / {
+        proxy_set_header Host $host;
+        proxy_pass http://10.0.0.1:8080;
+    }
+    location /api/ {
+        proxy_set_header Host $host;
+        proxy_pass http://10.0.0.1:8080/v1/;
+    }
+}
+```
+
+## Good
+```nginx http
+upstream backend_10_0_0_1_8080 {
+    server 10.0.0.1:8080;
+    keepalive 32;
+}
+server {
+    location / {
+        proxy_set_header Host $host;
+        proxy_pass http://backend_10_0_0_1_8080;
+        proxy_redirect http://10.0.0.1:8080/ /;
+    }
+    location /api/ {
+        proxy_set_header Host $host;
+        proxy_pass http://backend_10_0_0_1_8080/v1/;
+        proxy_redirect http://10.0.0.1:8080/v1/ /api/;
+    }
+}
+```
+
+## Silent
+```nginx http
+server {
+    location /ws {
+        proxy_pass http://10.0.0.1:8080;
+        proxy_http_version 1.1;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection "upgrade";
+    }
+}
+```
+
+## When to ignore it
+Where few requests are passed on, or each takes much longer than a connection to the server.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive
+- https://github.com/nginx/nginx/commit/4fbe4b627
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain, count
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
+from nginxopt.headers import owners, with_header
+from nginxopt.inherit import FRAGMENT, Level
+from nginxopt.layout import after, before, replace
+from nginxopt.model import Model
+from nginxopt.pools import SIZE, headers, knows_headers, may_share, wants_pool
+from nginxopt.rule import rule
+from nginxopt.upstreams import Pass
+
+Target = tuple[str, str, str, str | None]
+
+_CHECK = re.compile(r"health|status|\bping\b", re.IGNORECASE)
+_LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
+
+
+@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, scenario="keepalive")
+def check(model: Model) -> Iterator[Finding]:
+    """Find servers that are passed to without an upstream."""
+    found: dict[Target, list[Pass]] = {}
+    for one in model.passes:
+        if _is_meant(model, one):
+            found.setdefault(_target(one), []).append(one)
+    taken = {one.host.lower() for one in model.passes} | set(model.upstreams)
+    levels = owners(model, lambda one: _target(one) if _is_meant(model, one) else None)
+    for server, passes in found.items():
+        yield _finding(passes, _fix(passes, taken, levels.get(server, set())))
+
+
+def _is_meant(model: Model, one: Pass) -> bool:
+    kept = one.protocol in ("proxy", "grpc", "fastcgi")
+    return kept and _is_implicit(model, one) and wants_pool(model, one)
+
+
+def _target(one: Pass) -> Target:
+    return one.protocol, one.scheme, one.host, one.port
+
+
+def _is_implicit(model: Model, one: Pass) -> bool:
+    """Return whether a pass names a server, and for certain no upstream."""
+    if "$" in f"{one.scheme}{one.host}{one.port}" or one.upstream is not None:
+        return False
+    if any(_CHECK.search(word) for word in one.level.args):
+        return False
+    return one.names_an_address or model.is_whole
+
+
+def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
+    first, *others = passes
+    places = f", from {len(passes)} places," if others else ""
+    return Finding(
+        first.directive.source,
+        first.directive.args[0].span,
+        f"requests to {_server(first)}{places} use no upstream block: nginx opens a connection for each and keeps none",
+        fix,
+        "" if fix else _help(first),
+        tuple(Related(one.directive.source, one.directive.name.span, "passed to here, too") for one in others),
+    )
+
+
+def _help(one: Pass) -> str:
+    names = "Host and proxy_ssl_name" if one.scheme == "https" else "Host"
+    kept = f"; state {names}, which follow the name of the upstream" if one.protocol == "proxy" else ""
+    return f"put `server {_server(one)};` and `keepalive {SIZE};` into an upstream and pass to its name{kept}"
+
+
+def _server(one: Pass) -> str:
+    """Return the server as an upstream names it."""
+    if one.port is None:
+        return f"{one.host}:443" if one.scheme in ("https", "grpcs") else one.host
+    return f"{one.host}:{one.port}"
+
+
+def _fix(passes: list[Pass], taken: set[str], levels: set[Level]) -> Fix | None:
+    """Return an upstream before the server of the first pass, and the passes to its name; None if that is not exact.
+
+    Its name becomes one of those `taken`; `levels` are those whose headers hold for these passes only.
+    """
+    opener = _server_block(passes[0])
+    if opener is None or passes[0].protocol != "proxy" or passes[0].scheme != "http" or not may_share(tuple(passes)):
+        return None
+    name = _name(passes[0], taken)
+    block = (f"upstream {name} {{", f"    server {_server(passes[0])};", f"    keepalive {SIZE};", "}")
+    changes = {before(opener, block): None}
+    for one in passes:
+        moved = _moved(one, name, levels)
+        if moved is None:
+            return None
+        changes |= dict.fromkeys(moved)  # a set of headers that several passes share is changed once
+    taken.add(name)
+    return Fix(f"pass to an upstream `{name}` with a pool", tuple(changes), Safety.UNSAFE)
+
+
+def _server_block(one: Pass) -> Directive | None:
+    """Return the server block of a pass if an upstream may stand before it."""
+    server = one.level.around("server")
+    if server is None or server.parent is None or server.parent.kind not in ("http", FRAGMENT):
+        return None
+    is_read_once = server.opener is not None and server.opener.source.original is None
+    return server.opener if is_read_once else None
+
+
+def _moved(one: Pass, name: str, levels: set[Level]) -> list[Change] | None:
+    """Return the changes that pass to the upstream and leave all else as it is; None if there are none."""
+    location = one.level
+    if location.kind != "location" or one.has_variable or not knows_headers(one) or one.directive.source.original:
+        return None
+    redirect, host = _redirect(one, location), headers(one, "host")
+    if redirect is None or any("$proxy_" in word for header in _headers(one) for word in header.args):
+        return None
+    changes = [replace(one.directive, one.directive.args[0], f"http://{name}{one.uri or ''}")]
+    if redirect:
+        changes.append(after(one.directive, [redirect]))
+    if not host:
+        added = with_header(one, [f"proxy_set_header Host {_host(one)};"], levels)
+        if added is None:
+            return None
+        changes += added
+    return changes
+
+
+def _headers(one: Pass) -> tuple[Directive, ...]:
+    return one.setting("set_header").directives
+
+
+def _host(one: Pass) -> str:
+    """Return what `$proxy_host` is before the fix (ngx_http_proxy_set_vars)."""
+    if one.host == "unix":
+        return "localhost"
+    return one.host if one.port in (None, "80") else f"{one.host}:{one.port}"
+
+
+def _redirect(one: Pass, location: Level) -> str | None:
+    """Return what `proxy_redirect default` means before the fix, nothing if it is not in force, None if unknown."""
+    setting = one.setting("redirect")
+    words = [directive.args[:1] for directive in setting.directives]
+    if not setting.known:
+        return None
+    if one.host == "unix" or (setting.is_set and ("default",) not in words):
+        return ""  # no answer speaks of a socket
+    target = one.directive.args[0]
+    if setting.is_set and (len(words) > 1 or setting.level is location):
+        return None
+    if one.uri is None:
+        return f"proxy_redirect {target}/ /;"
+    modifier = location.args[0] if len(location.args) == 2 else None
+    plain = modifier in ("=", "^~") or (modifier is None and location.args[:1] and location.args[0].startswith("/"))
+    return f"proxy_redirect {target} {location.args[-1]};" if plain else None
+
+
+def _name(one: Pass, taken: set[str]) -> str:
+    """Return a name for the upstream that is none of those `taken`."""
+    if one.host == "unix":
+        base = (one.port or "").rpartition("/")[2].partition(".")[0] or "socket"
+    elif _LOOPBACK.fullmatch(one.host):
+        base = f"local_{one.port or 80}"
+    else:
+        base = f"backend_{one.host}_{one.port or 80}"
+    base = re.sub(r"\W+", "_", base, flags=re.ASCII).lower()
+    names = chain([base], (f"{base}_{number}" for number in count(2)))
+    return next(name for name in names if name not in taken)

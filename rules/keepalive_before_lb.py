@@ -1,0 +1,96 @@
+"""`keepalive` before the load balancing method: nginx throws the pool away
+
+Flagged is a `keepalive` that stands before `least_conn`, `ip_hash`, `hash`, `random` or `least_time` in its upstream,
+for nginx before 1.29.7.
+
+## Why it matters
+Up to 1.29.6 `keepalive` wraps the method that stands before it, and a method that comes later takes the place of both:
+`nginx -t` only warns, "load balancing method redefined". Counted on nginx 1.22.1 with HTTP/1.1 and an empty
+`Connection` header: 20 requests open 20 connections with any of the methods after `keepalive`, and 1 with it before.
+
+## Bad
+```nginx http 1.22.1
+upstream app {
+    keepalive 32;
+    least_conn;
+    server 10.0.0.1:8080;
+    server 10.0.0.2:8080;
+}
+```
+
+## Good
+```nginx http 1.22.1
+upstream app {
+    least_conn;
+    keepalive 32;
+    server 10.0.0.1:8080;
+    server 10.0.0.2:8080;
+}
+```
+
+## Silent
+The servers may come later:
+```nginx http 1.22.1
+upstream app {
+    least_conn;
+    keepalive 32;
+    server 10.0.0.1:8080;
+}
+```
+From 1.29.7 on the order does not matter:
+```nginx http 1.29.7
+upstream app {
+    keepalive 32;
+    least_conn;
+    server 10.0.0.1:8080;
+}
+```
+
+## When to ignore it
+Never: if no pool is meant, delete `keepalive`.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive
+- nginx 1.22.1, ngx_http_upstream_keepalive and ngx_http_upstream_least_conn
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import after, delete, written
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.upstreams import Upstream
+
+METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time")
+
+
+@rule(severity=Severity.ERROR, category="proxy", fix=Safety.SAFE, until="1.29.6", scenario="keepalive")
+def check(model: Model) -> Iterator[Finding]:
+    """Find pools that a method behind them takes away."""
+    for upstream in model.upstreams.values():
+        keepalive, method = upstream.keepalive.directive, _last_method(upstream)
+        order = upstream.level.directives
+        if keepalive and method and order.index(keepalive) < order.index(method):
+            yield _finding(upstream, keepalive, method)
+
+
+def _last_method(upstream: Upstream) -> Directive | None:
+    return next((one for one in reversed(upstream.level.directives) if one.name in METHODS), None)
+
+
+def _finding(upstream: Upstream, keepalive: Directive, method: Directive) -> Finding:
+    title = f"move keepalive behind {method.name}"
+    apart = keepalive.source is not method.source
+    fix = None if apart else Fix(title, (delete(keepalive), after(method, [written(keepalive)])))
+    return Finding(
+        keepalive.source,
+        keepalive.name.span,
+        f'keepalive stands before {method.name}, so upstream "{upstream.name}" has no pool: '
+        "every request opens a connection",
+        fix,
+        title if apart else "",
+    )

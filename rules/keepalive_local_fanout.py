@@ -1,0 +1,86 @@
+"""The default pool, used from many locations: each keeps connections that the others cannot use
+
+Flagged is an `upstream` without `keepalive` that at least 4 locations pass requests to, for nginx from 1.29.7 on, where
+the default is `keepalive 32 local`. Not flagged are upstreams whose connections differ from location to location, as
+in their TLS settings: they must not be shared.
+
+## Why it matters
+`local` means that a kept connection only serves the location that opened it. All locations still share the 32 places of
+a worker, so with many of them a request finds no connection of its own there, opens one, and puts out another
+location's. An explicit `keepalive 32` is shared by all.
+
+## Bad
+```nginx http 1.29.7
+upstream app {
+    server 10.0.0.1:8080;
+}
+server {
+    location /a/ { proxy_pass http://app; }
+    location /b/ { proxy_pass http://app; }
+    location /c/ { proxy_pass http://app; }
+    location /d/ { proxy_pass http://app; }
+}
+```
+
+## Good
+```nginx http 1.29.7
+upstream app {
+    server 10.0.0.1:8080;
+    keepalive 32;
+}
+server {
+    location /a/ { proxy_pass http://app; }
+    location /b/ { proxy_pass http://app; }
+    location /c/ { proxy_pass http://app; }
+    location /d/ { proxy_pass http://app; }
+}
+```
+
+## Silent
+```nginx http 1.29.7
+upstream app {
+    server 10.0.0.1:8080;
+}
+server {
+    location /a/ { proxy_pass http://app; }
+    location /b/ { proxy_pass http://app; }
+}
+```
+
+## When to ignore it
+Where the locations must not share connections, as with NTLM; then write `keepalive 32 local;`.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive
+- nginx 1.29.7, ngx_http_upstream_get_keepalive_peer: the tag of a connection is its location's configuration
+- https://github.com/nginx/nginx/issues/1436
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import append
+from nginxopt.model import Model
+from nginxopt.pools import SIZE, may_share, users, wants_pool
+from nginxopt.rule import rule
+
+MANY = 4
+"""From how many locations on."""
+
+
+@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.29.7", scenario="keepalive")
+def check(model: Model) -> Iterator[Finding]:
+    """Find default pools that are divided between many locations."""
+    for upstream, passes in users(model).items():
+        places = {one.level for one in passes if wants_pool(model, one)}
+        block = upstream.level.block
+        if block and upstream.keepalive.is_unset and len(places) >= MANY and may_share(passes):
+            yield Finding(
+                block.source,
+                upstream.level.span,
+                f'upstream "{upstream.name}" has the default pool, {SIZE} local: its connections are divided between '
+                f"{len(places)} locations, which cannot use one another's",
+                Fix(f"add `keepalive {SIZE};`, shared by all", (append(block, [f"keepalive {SIZE};"]),), Safety.UNSAFE),
+            )

@@ -1,0 +1,220 @@
+"""A hop that only passes on: each request is read, copied and answered twice
+
+Flagged is a server that passes all its requests to one application on the same machine (loopback or a socket) and has
+no other job, and a location that passes to another server of the same configuration and has none. The report says what
+the hop still gives, so that you can decide.
+
+Not flagged is a hop with a job: TLS, HTTP/2, several servers, files, a cache, limits, access rules, compression,
+rewriting, headers of its own, error pages, or a choice among several names or targets.
+
+## Why it matters
+A hop costs a second connection, the parsing of the request and the answer, and two copies of each body, on the
+processors that the application needs as well. nginx's buffers are worth that where clients are slow.
+
+## Bad
+```nginx http
+server {
+    listen 80;
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+    }
+}
+server {
+    listen 127.0.0.1:8080;
+    location / {
+        root /srv/www;
+    }
+}
+```
+
+## Good
+```nginx http
+server {
+    listen 80;
+    location / {
+        root /srv/www;
+    }
+}
+```
+
+## Silent
+TLS ends here:
+```nginx server
+listen 443 ssl;
+ssl_certificate cert.pem;
+ssl_certificate_key cert.key;
+location / {
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+There are files, too:
+```nginx server
+location / {
+    proxy_pass http://127.0.0.1:8080;
+}
+location /static/ {
+    root /srv/www;
+}
+```
+
+## When to ignore it
+Where the application should not meet clients itself: slow ones, many idle ones, malformed requests.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Related, Severity
+from nginxopt.inherit import Level
+from nginxopt.model import Model
+from nginxopt.pools import headers
+from nginxopt.rule import rule
+from nginxopt.upstreams import Pass, Upstream
+
+# A directive that gives a hop a job, at whatever level it is in force.
+JOBS = frozenset({
+    "ssl", "ssl_certificate", "http2", "http3", "proxy_cache", "proxy_store", "gzip", "brotli", "zstd", "gunzip",
+    "limit_req", "limit_conn", "limit_rate", "limit_except", "client_max_body_size", "auth_basic", "auth_request",
+    "auth_jwt", "allow", "deny", "satisfy", "secure_link", "valid_referers", "real_ip_header", "set_real_ip_from",
+    "rewrite", "return", "set", "if", "try_files", "root", "alias", "mirror", "slice", "error_page", "expires",
+    "add_header", "add_trailer", "more_set_headers", "more_clear_headers", "sub_filter", "addition_types",
+    "add_before_body", "add_after_body", "image_filter", "xslt_stylesheet", "proxy_hide_header", "proxy_redirect",
+    "proxy_cookie_path", "proxy_cookie_domain", "proxy_cookie_flags", "proxy_intercept_errors", "proxy_method",
+    "proxy_set_body", "proxy_bind", "modsecurity", "access_by_lua_block", "access_by_lua_file", "content_by_lua_block",
+    "content_by_lua_file", "rewrite_by_lua_block", "rewrite_by_lua_file", "header_filter_by_lua_block", "js_content",
+    "js_access", "perl", "dav_methods",
+})  # fmt: skip
+_USUAL_HEADERS = re.compile(r"host|connection|upgrade|forwarded|x-real-ip|x-forwarded-.*|accept-encoding")
+_OFF = {"off", "none"}
+_LOCAL = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?|unix:.*")
+
+
+@rule(severity=Severity.INFO, category="proxy", scenario="hop")
+def check(model: Model) -> Iterator[Finding]:
+    """Find hops that have no job of their own."""
+    plain, alone = _plain(model), _alone(model)
+    jobs = [name for name in JOBS if next(model.each(name), None)]
+    for one in model.passes:
+        server = one.level.around("server")
+        if one.protocol != "proxy" or server is None or server not in plain or not _has_no_job(one, server, jobs):
+            continue
+        target = _reached(model, one)
+        if target is not None and target is not server:
+            yield _inner(one, target)
+        elif _target(one)[0] and target is None and server in alone and _only_location(one, server):
+            yield _local(one)
+
+
+def _inner(one: Pass, target: Level) -> Finding:
+    source = target.source or one.directive.source
+    return Finding(
+        one.directive.source,
+        one.directive.args[0].span,
+        f"{_shown(one)} is a server of this configuration: each request is parsed and answered twice by nginx",
+        help=f"let that server do it directly; this hop gives no more than {_gives(one)}",
+        related=(Related(source, target.span, "the server that is passed to"),),
+    )
+
+
+def _local(one: Pass) -> Finding:
+    return Finding(
+        one.directive.source,
+        one.directive.args[0].span,
+        f"all that this server does is to pass requests to {_shown(one)} on the same machine",
+        help=f"the hop still gives {_gives(one)}; if none of it is needed, let clients reach the application",
+    )
+
+
+def _gives(one: Pass) -> str:
+    """Return what a hop without a job gives all the same."""
+    gives = []
+    if one.setting("buffering").value == "on":
+        gives.append("a shield against slow clients (answers are buffered)")
+    if one.setting("request_buffering").value == "on":
+        gives.append("buffered request bodies")
+    if any(headers(one, name) for name in ("x-forwarded-for", "x-real-ip", "forwarded")):
+        gives.append("the client's address in a header")
+    logged = one.level.setting("access_log")
+    if logged.value not in _OFF:
+        gives.append("an access log")
+    return ", ".join(gives) or "nothing"
+
+
+def _has_no_job(one: Pass, server: Level, jobs: list[str]) -> bool:
+    """Return whether a pass has no job: all levels are known, and nothing in force here does any work."""
+    level: Level | None = one.level
+    if level is None or level.kind != "location" or one.uri not in (None, "/") or one.has_variable:
+        return False
+    while level is not None:
+        if level.is_open or level.bulks:
+            return False
+        level = level.parent
+    if any(_works(one.level, name) or _works(server, name) for name in jobs):
+        return False
+    sent = (header.args[0].lower() for header in one.setting("set_header").directives if header.args)
+    return all(_USUAL_HEADERS.fullmatch(name) for name in sent)
+
+
+def _works(level: Level, name: str) -> bool:
+    setting = level.setting(name)
+    return setting.is_set and setting.value not in _OFF
+
+
+def _only_location(one: Pass, server: Level) -> bool:
+    """Return whether a location is the whole of its server."""
+    locations = [level for level in server.levels if level.kind == "location"]
+    return locations == [one.level] and one.level.args == ("/",) and not one.level.levels
+
+
+def _plain(model: Model) -> set[Level]:
+    """Return the servers at whose addresses no TLS, HTTP/2, QUIC or PROXY protocol ends."""
+    flags = ("http2", "quic", "proxy_protocol")
+    ending = [one for one in model.endpoints.values() if one.is_tls or any(map(one.has, flags))]
+    return set(model.levels("server")).difference(*(endpoint.servers for endpoint in ending))
+
+
+def _alone(model: Model) -> set[Level]:
+    """Return the servers at whose addresses no other listens, so that no names choose."""
+    shared = [endpoint.servers for endpoint in model.endpoints.values() if len(endpoint.servers) > 1]
+    return set(model.levels("server")).difference(*shared)
+
+
+def _single(upstream: Upstream) -> str | None:
+    """Return the only server of an upstream."""
+    servers = [str(server.args[0]) for server in upstream.servers if server.args]
+    return servers[0] if len(servers) == 1 and not upstream.level.is_open else None
+
+
+def _reached(model: Model, one: Pass) -> Level | None:
+    """Return the server of this configuration that a pass reaches, None if it reaches none or one of several."""
+    host, port = _target(one)
+    for address, endpoint in model.endpoints.items():
+        here = address.is_wildcard or "localhost" in (host, address.host) or address.host == host
+        if address.port == port and here and not address.datagram:
+            return endpoint.default if len(endpoint.servers) == 1 else None
+    return None
+
+
+def _target(one: Pass) -> tuple[str, int]:
+    """Return host and port of a target on this machine, a socket being a host with port 0; nothing for another."""
+    server = _single(one.upstream) if one.upstream else _written(one)
+    if server is None or not _LOCAL.fullmatch(server):
+        return "", -1
+    if server.startswith("unix:"):
+        return server.removeprefix("unix:"), 0
+    host, port = re.fullmatch(r"(.*?)(?::(\d+))?", server).groups()  # type: ignore[union-attr] # it matches anything
+    return host.strip("[]"), int(port or (443 if one.scheme == "https" and not one.upstream else 80))
+
+
+def _written(one: Pass) -> str:
+    """Return the server that a pass names itself, as an upstream would."""
+    return one.host if one.port is None else f"{one.host}:{one.port}"
+
+
+def _shown(one: Pass) -> str:
+    return f'"{one.upstream.name}"' if one.upstream else _written(one)

@@ -1,0 +1,137 @@
+"""`proxy_buffering off`: a slow client keeps a connection of the upstream busy
+
+Flagged is a `proxy_buffering off` in force where requests are passed on with nothing to say that answers are streams.
+
+Not flagged is it for what streams: WebSockets and other upgrades, a location or comment that speaks of events, streams,
+sockets, logs or the like, a read timeout of 5 minutes or more, `proxy_request_buffering off` as well (uploads and
+registries), or answers whose type is `text/event-stream`. Where a cache is in force, see `cache-without-buffering`.
+
+## Why it matters
+Without buffering nginx reads from the upstream only as fast as the client reads from nginx, so each slow client holds a
+process or thread of the application for as long as its download takes. With buffering nginx takes the answer at once.
+An answer that must not be buffered can say so itself: `X-Accel-Buffering: no`.
+
+## Bad
+```nginx server
+location / {
+    proxy_pass http://10.0.0.1:8080;
+    proxy_buffering off;
+}
+```
+
+## Good
+```nginx server
+location / {
+    proxy_pass http://10.0.0.1:8080;
+}
+```
+
+## Silent
+```nginx server
+location /events {
+    proxy_pass http://10.0.0.1:8080;
+    proxy_buffering off;
+}
+```
+
+## When to ignore it
+Where answers are streams: events, progress, chats, files larger than the disk.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
+- https://www.f5.com/company/blog/nginx/avoiding-top-10-nginx-configuration-mistakes
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import delete
+from nginxopt.model import Model
+from nginxopt.pools import headers, knows_headers
+from nginxopt.rule import rule
+from nginxopt.tokens import Comment
+from nginxopt.upstreams import Pass
+
+LONG = 300
+"""From how many seconds of `proxy_read_timeout` on an answer is taken for a stream."""
+
+_STREAMS = re.compile(
+    r"sse\b|\bws|event|stream|socket|chat|log|tail|live|hub|signalr|poll|watch|notif|push|completion|generate|mcp|"
+    r"x-accel-buffering|registry|/v2/|git|download|upload|video|hls|dav\b|subscri|push|rpc|terminal|console|vnc|shell",
+    re.IGNORECASE,
+)
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
+
+
+@rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find passes whose clients hold the upstream for no reason that can be seen."""
+    found: dict[Directive, list[Pass]] = {}
+    for one in model.passes:
+        setting = one.setting("buffering")
+        if one.protocol == "proxy" and setting.directive and setting.value == "off":
+            found.setdefault(setting.directive, []).append(one)
+    for directive, passes in found.items():
+        plain = [one for one in passes if not _streams(one, directive)]
+        if plain:
+            yield _finding(directive, plain, len(passes))
+
+
+def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
+    one = "" if total == 1 else f" in {len(plain)} of {total} places"
+    fix = Fix("delete `proxy_buffering off`", (delete(directive),), Safety.UNSAFE) if len(plain) == total else None
+    return Finding(
+        directive.source,
+        directive.args[0].span,
+        f"without buffering a slow client keeps the upstream busy until it has read all{one}",
+        fix,
+        "" if fix else "move it to the locations whose answers are streams",
+    )
+
+
+def _streams(one: Pass, directive: Directive) -> bool:
+    """Return whether something says that the answers of a pass are streams, or it cannot be known."""
+    if one.setting("cache").value not in ("off", None) or not knows_headers(one):
+        return True
+    upgrades = any(header.args[1] for header in headers(one, "upgrade"))
+    if (
+        upgrades
+        or one.setting("request_buffering").value == "off"
+        or _seconds(one.setting("read_timeout").value) >= LONG
+    ):
+        return True
+    return any(_STREAMS.search(text) for text in _texts(one, directive))
+
+
+def _texts(one: Pass, directive: Directive) -> Iterator[str]:
+    """Yield what tells the purpose of a pass: its target, locations, server names, and the comments about it."""
+    yield from one.directive.args
+    level: Level | None = one.level
+    while level is not None and level.kind != "http":
+        if level.kind == "location":
+            yield " ".join(level.args)
+        elif level.kind == "server":
+            yield from (word for names in level.own("server_name") for word in names.args)
+        level = level.parent
+    for name in ("chunked_transfer_encoding", "proxy_hide_header", "proxy_ignore_headers"):
+        yield from (word for other in one.level.own(name) for word in (name, *other.args))
+    yield from _comments(one.level)
+    line = directive.source.data.split(b"\n")[directive.line - 1 : directive.line]
+    yield from (text.partition(b"#")[2].decode(errors="replace") for text in line)
+
+
+def _comments(level: Level) -> Iterator[str]:
+    """Yield the comments in a level."""
+    nodes = level.block.nodes if level.block else ()
+    yield from (node.text for node in nodes if isinstance(node, Comment))
+
+
+def _seconds(time: str | None) -> float:
+    """Return a time of nginx in seconds, 0 for one that is not known."""
+    parts = re.findall(r"(\d+)(ms|[smhd]|)", time or "")
+    return sum(int(number) * _SECONDS[unit] for number, unit in parts)

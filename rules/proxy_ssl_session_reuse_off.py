@@ -1,0 +1,66 @@
+"""`proxy_ssl_session_reuse off`: a full TLS handshake for each connection to the upstream
+
+Flagged is a `proxy_ssl_session_reuse off`, or that of grpc or uwsgi, where requests are passed on over TLS.
+
+The fix is made with `--unsafe-fixes` only: some old servers fail with sessions that are used again, for which it was
+perhaps turned off.
+
+## Why it matters
+A handshake that takes up an earlier session needs no certificates and no signature, and before TLS 1.3 one round trip
+less.
+
+## Bad
+```nginx server
+location / {
+    proxy_pass https://10.0.0.1;
+    proxy_ssl_session_reuse off;
+}
+```
+
+## Good
+```nginx server
+location / {
+    proxy_pass https://10.0.0.1;
+}
+```
+
+## Silent
+There is no TLS towards this server:
+```nginx server
+proxy_ssl_session_reuse off;
+location / {
+    proxy_pass http://10.0.0.1;
+}
+```
+
+## When to ignore it
+Where the error log had "digest check failed" before it was turned off.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_ssl_session_reuse
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import delete
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+TLS = ("https", "grpcs", "suwsgi")
+
+
+@rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find passes over TLS that begin anew each time."""
+    settings = (one.setting("ssl_session_reuse") for one in model.passes if one.scheme in TLS)
+    off = {setting.directive: setting.name for setting in settings if setting.directive and setting.value == "off"}
+    for directive, name in off.items():
+        yield Finding(
+            directive.source,
+            directive.args[0].span,
+            f"{name} is off: each connection to the upstream takes a full TLS handshake",
+            Fix(f"delete `{name} off`", (delete(directive),), Safety.UNSAFE),
+        )

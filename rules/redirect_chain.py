@@ -1,0 +1,72 @@
+"""Redirect to a URI that is redirected again: a round trip for nothing
+
+Flagged is a redirect with a fixed target, by `rewrite` or `return`, whose target the same server redirects once more.
+The way is followed as nginx goes it: the rules of the server in their order, the location chosen for the URI, the rules
+of that. It ends where something is not certain: a variable, a condition on more than client and host, another site.
+
+## Why it matters
+Each hop costs the client a round trip (and a connection, if the last one was closed) before anything can be shown:
+with 100 ms between client and server a chain of three takes 0.3 s. Crawlers follow few hops and count each.
+
+## Bad
+```nginx server
+rewrite ^/team$ /about permanent;
+rewrite ^/about$ /company permanent;
+```
+
+## Good
+```nginx server
+rewrite ^/team$ /company permanent;
+rewrite ^/about$ /company permanent;
+```
+
+## Silent
+The second is no redirect, but goes on within nginx; and the third sends clients to another site:
+```nginx server
+rewrite ^/team$ /about permanent;
+rewrite ^/about$ /company last;
+rewrite ^/jobs$ https://jobs.example.com/about permanent;
+```
+
+## When to ignore it
+Where the target in between is to change by itself, as `/latest` to the newest release.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_rewrite_module.html
+- RFC 9110, 15.4, https://www.rfc-editor.org/rfc/rfc9110#section-15.4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Related, Severity
+from nginxopt.model import Model
+from nginxopt.rewrite.follow import Way
+from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rule import rule
+
+
+@rule(severity=Severity.WARNING, category="rewrite")
+def check(model: Model) -> Iterator[Finding]:
+    """Find redirects whose target is redirected."""
+    for way in model.ways:
+        if not way.is_loop and way.answers[0].is_constant:
+            yield _finding(way)
+
+
+def _finding(way: Way) -> Finding:
+    first, *others = way.answers
+    uris = [percent_encode(answer.uri).decode() for answer in way.answers]
+    last = way.answers[-1].to
+    end = "another address" if last is None else percent_encode(last).decode()
+    return Finding(
+        first.source,
+        first.span,
+        f"{uris[1]} is redirected again: {' -> '.join([*uris, end])} are {len(way.answers)} redirects for one page",
+        help=f"redirect to {end} at once" if last else f"redirect to where {uris[-1]} leads at once",
+        related=tuple(
+            Related(answer.source, answer.span, f"{uri} is redirected here")
+            for answer, uri in zip(others, uris[1:], strict=True)
+        ),
+    )

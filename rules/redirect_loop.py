@@ -1,0 +1,93 @@
+"""Redirect that leads back to itself: clients give up, or nginx answers 500
+
+Flagged is a redirect, by `rewrite` or `return`, that sends a client to a URI which leads back, at once or over others;
+and `rewrite ... last` in a location that chooses the same location again and again. The way is followed with a real
+URI as nginx goes it; it ends where something is not certain, such as a variable or a condition.
+
+## Why it matters
+No browser shows the page: it stops after 20 redirects. Within nginx the eleventh change of a URI is a 500 with
+"rewrite or internal redirection cycle" in the log (`NGX_HTTP_MAX_URI_CHANGES`), after eleven runs of the rules.
+
+## Bad
+```nginx server
+location /shop/ {
+    rewrite ^/shop/(.*)$ /shop/index.php last;
+}
+```
+`/?` matches the target, too:
+```nginx server
+rewrite ^/shop/?$ /shop/ permanent;
+```
+
+## Good
+```nginx server
+location /shop/ {
+    rewrite ^/shop/(.*)$ /shop/index.php break;
+}
+```
+
+## Silent
+Another location takes the target, or the pattern does not match it:
+```nginx server
+location / {
+    rewrite ^(.*)$ /index.php?q=$1 last;
+}
+location ~ \\.php$ {
+    return 200;
+}
+rewrite ^/shop$ /shop/ permanent;
+```
+
+## When to ignore it
+Never.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#rewrite
+- https://fetch.spec.whatwg.org/#http-redirect-fetch
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Related, Severity
+from nginxopt.model import Model
+from nginxopt.rewrite.follow import Way
+from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rule import rule
+from nginxopt.source import Source, Span
+
+
+@rule(severity=Severity.ERROR, category="rewrite")
+def check(model: Model) -> Iterator[Finding]:
+    """Find redirects that come back."""
+    told: set[tuple[Source, Span]] = set()
+    for way in model.ways:
+        places = {(answer.source, answer.span) for answer in way.loop}
+        if way.is_loop and not places & told:
+            told |= places
+            yield _finding(way)
+
+
+def _finding(way: Way) -> Finding:
+    first, *others = way.loop
+    uri = percent_encode(first.uri).decode()
+    if first.is_internal:
+        message = f"{uri} is rewritten again and again in its location: nginx answers 500 after 10 changes"
+        advice = "use break instead of last, or a location that takes the new URI and does not rewrite it"
+    else:
+        last = percent_encode(way.answers[-1].to or b"").decode()
+        steps = " -> ".join([*(percent_encode(answer.uri).decode() for answer in way.loop[:4]), last])
+        message = f"a client that asks for {uri} is redirected in a loop: {steps}"
+        advice = "exclude the target from the pattern, or redirect elsewhere"
+    return Finding(
+        first.source,
+        first.span,
+        message,
+        help=advice,
+        related=tuple(
+            Related(answer.source, answer.span, f"{percent_encode(answer.uri).decode()} is redirected here")
+            for answer in others[:4]
+            if answer.span != first.span
+        ),
+    )

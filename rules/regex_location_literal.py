@@ -1,0 +1,104 @@
+"""Location with a regular expression that matches one URI
+
+Flagged is `location ~ ^/uri$` in which nothing is a metacharacter but, perhaps, an unescaped dot.
+
+The fix is `location = /uri`. It is not a safe one: an exact location comes before every other, so it may now answer
+what `^~` or an earlier regular expression took; and the pattern also matches a URI with a newline at its end, and any
+character for an unescaped dot. There is no fix where `location = /uri` is there already, or where it cannot stand.
+
+## Why it matters
+nginx tries regular expressions one after the other for each request that no `=` or `^~` location takes, whereas exact
+locations stand in a tree. 819 patterns of rewrites take 394,082 instructions, against 7,364 for all else that nginx
+does for a request (counted on 1.22.1): some 480 for each.
+
+## Bad
+```nginx server
+location ~ ^/status$ {
+    return 200;
+}
+```
+
+## Good
+```nginx server
+location = /status {
+    return 200;
+}
+```
+
+## Silent
+Letters in any case, and more than one URI:
+```nginx server
+location ~* ^/about$ {
+    return 200;
+}
+location ~ ^/status/?$ {
+    return 200;
+}
+```
+
+## When to ignore it
+Where the order among regular expressions matters.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#location
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
+from nginxopt.edit import Edit
+from nginxopt.inherit import FRAGMENT, Level
+from nginxopt.layout import quoted
+from nginxopt.locations import modifier, path
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.source import Span, encode
+
+_LITERAL = re.compile(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
+"""Anchored on both sides, and each character stands for itself; an unescaped dot is taken for one."""
+
+
+@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find regular expressions of one URI."""
+    made: set[tuple[Level | None, str]] = set()
+    for level in model.levels("location"):
+        literal = _LITERAL.fullmatch(path(level)) if modifier(level) == "~" else None
+        if literal is None or level.opener is None:
+            continue
+        uri = re.sub(r"\\(.)", r"\1", literal[1])
+        is_first = (level.parent, uri) not in made
+        made.add((level.parent, uri))
+        yield _finding(level, level.opener, uri, is_first=is_first)
+
+
+def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Finding:
+    head = f"location = {quoted(uri)}"
+    span = Span(opener.args[0].start, opener.args[-1].end)
+    change = Change(opener.source, Edit(span, encode(f"= {quoted(uri)}")))
+    fix = Fix(f"write `{head}`", (change,), Safety.UNSAFE) if is_first and _may_be_exact(level, uri) else None
+    return Finding(
+        opener.source,
+        span,
+        f'"{path(level)}" is one URI: nginx runs the pattern on every request that no = or ^~ location takes',
+        fix,
+        help="" if fix else f"`{head}` is found without a regular expression",
+    )
+
+
+def _may_be_exact(level: Level, uri: str) -> bool:
+    """Whether an exact location may stand there, and means what the other did but for its rank."""
+    parent = level.parent
+    if parent is None or parent.is_open or (level.levels and any(one.kind == "location" for one in level.levels)):
+        return False
+    if level.own("alias") or level.own("include") or "$" in uri:
+        return False
+    fits = parent.kind == "server" or (
+        parent.kind == "location" and modifier(parent) in ("", "^~") and uri.startswith(path(parent))
+    )
+    siblings = (one for one in parent.levels if one.kind == "location")
+    return fits and parent.kind != FRAGMENT and not any(modifier(one) == "=" and path(one) == uri for one in siblings)

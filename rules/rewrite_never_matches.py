@@ -1,0 +1,171 @@
+"""Rewrite or location that no request reaches: nginx matches the decoded path, without arguments
+
+Flagged is the pattern of a `rewrite` or `location`, or the text of a `location`, that
+
+- holds `%20` or another escape: nginx matches the decoded URI, where it is a blank;
+- holds arguments, as `\\?id=1` or `.php?id=`: they are no part of the URI that is matched;
+- does not begin with the slash that every URI begins with, or holds a scheme or a host;
+- holds `//`, `/./` or `/../`, which nginx has merged and resolved before;
+- is a regular expression, but for the `~` before it;
+- is a shell's: `/*.html` is any number of slashes, one character, and `html`.
+
+That nothing matches is decided by automata over all normalised URIs, not by the look of the pattern.
+
+## Why it matters
+What the line was written for does not happen, and nginx tries the pattern on request after request.
+`ngx_http_parse_complex_uri` decodes the path, merges slashes and cuts the arguments off before any rule is run.
+
+## Bad
+```nginx server
+rewrite ^/a%20b$ /a-b permanent;
+rewrite ^/item\\.php\\?id=(\\d+)$ /items/$1 permanent;
+rewrite ^old\\.html$ /new permanent;
+rewrite ^/*.html$ /new permanent;
+location /my%20files/ {
+    return 404;
+}
+```
+
+## Good
+```nginx server
+rewrite "^/a b$" /a-b permanent;
+if ($arg_id ~ "^(\\d+)$") {
+    rewrite ^/item\\.php$ /items/$arg_id? permanent;
+}
+rewrite ^/old\\.html$ /new permanent;
+rewrite \\.html$ /new permanent;
+location "/my files/" {
+    return 404;
+}
+```
+
+## Silent
+A percent sign may be a part of a name, `%20` one of several ways, and a question may be asked:
+```nginx server
+rewrite ^/100%$ /all permanent;
+rewrite ^/a(?:%20|-)b$ /ab permanent;
+rewrite ^/what\\?$ /help permanent;
+rewrite ^/colou?r$ /color permanent;
+```
+
+## When to ignore it
+Where clients really encode twice: `%2520` is the `%20` that a pattern sees.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#location
+- https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#rewrite
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Severity
+from nginxopt.inherit import Level
+from nginxopt.locations import matches, modifier, path, pattern
+from nginxopt.model import Model
+from nginxopt.rewrite.oddities import why_never
+from nginxopt.rule import rule
+from nginxopt.source import encode
+from nginxopt.tokens import Token
+
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_QUERY = re.compile(r"[\w./-]\?[A-Za-z_][\w.-]*=")
+_GLOB = re.compile(r"/\*\.\w")
+_PLAIN_START = re.compile(r"\^?\(?/")
+
+
+@rule(severity=Severity.ERROR, category="rewrite")
+def check(model: Model) -> Iterator[Finding]:
+    """Find patterns that nothing matches."""
+    bare = {level for directive, level in model.odd_rewrites if _may_lose_the_slash(directive)}
+    for directive, level in model.odd_rewrites:
+        if len(directive.args) > 1 and level not in bare:
+            word = directive.args[0]
+            why = _why(encode(word), word, level)
+            if why is not None:
+                yield _finding(directive, word, why)
+    for level in model.levels("location"):
+        finding = _location(level)
+        if finding is not None:
+            yield finding
+
+
+def _location(location: Level) -> Finding | None:
+    opener, text, sign = location.opener, path(location), modifier(location)
+    if opener is None or not text or text.startswith("@") or location.own("internal") or location.around("if"):
+        return None
+    if sign in ("~", "~*"):
+        why = _why(pattern(location), text, location)
+    elif text.startswith("^"):
+        why = _Why("without `~` it is a prefix, not a regular expression", "write `~` before it")
+    else:
+        escaped = re.sub(rb"([^A-Za-z0-9_/])", rb"\\\1", encode(text))
+        why = _never(b"^" + escaped + (b"\\z" if sign == "=" else b""), "^" + text, location)
+    return None if why is None else _finding(opener, opener.args[-1], why)
+
+
+class _Why(NamedTuple):
+    """Why nothing matches, what to do, and what it is that does not match."""
+
+    reason: str
+    advice: str
+    missed: str = "no request"
+
+
+_QUERIES = _Why(
+    "nginx matches the URI without its arguments",
+    "match the path, and ask for the argument with `if ($arg_name = value)` or a map of $arg_name",
+)
+
+
+def _why(text: bytes, shown: str, level: Level) -> _Why | None:
+    """Return why nothing, or nothing that is meant, matches a pattern; None if something may."""
+    if _QUERY.search(shown):
+        return _QUERIES
+    glob = _GLOB.search(shown)
+    if glob is not None and not matches(text, _file(shown)):
+        advice = "write `[^/]*` or `.*`, and `\\.` for a dot"
+        return _Why("`*` repeats the slash before it, it stands for no text", advice, "no such file")
+    return _never(text, shown, level)
+
+
+def _file(glob: str) -> bytes:
+    """A URI that is meant where a `*` is thought to stand for any text."""
+    return encode(glob.removeprefix("^").removesuffix("$").replace("/*.", "/index.").replace("\\", ""))
+
+
+def _never(text: bytes, shown: str, level: Level) -> _Why | None:
+    """Return why no request matches a pattern; None if one may."""
+    merges = level.setting("merge_slashes")
+    why = why_never(text, merge_slashes=merges.known and merges.value != "off")
+    if why == "impossible":
+        return _impossible(shown)
+    if why == "percent":
+        escape = _ESCAPE.search(shown)
+        name = escape[0] if escape else "an escape"
+        advice = "write the character itself, in quotes if it is a blank"
+        return _Why(f"nginx matches the decoded URI, in which {name} is one character", advice)
+    return None if why is None else _QUERIES
+
+
+def _impossible(text: str) -> _Why:
+    if "://" in text:
+        return _Why("the URI that nginx matches has no scheme and no host", "put it into the server of that name")
+    if text.startswith("^") and not _PLAIN_START.match(text):
+        return _Why("every URI begins with a slash", "begin with `/`")
+    if "//" in text:
+        return _Why("nginx merges slashes before it matches (merge_slashes)", "write one slash")
+    return _Why("no URI is like that", "see what it was meant for, or delete it")
+
+
+def _may_lose_the_slash(rewrite: Directive) -> bool:
+    """Whether what follows may see a URI without a slash at its beginning: the target has none, and rules go on."""
+    return len(rewrite.args) == 2 and not rewrite.args[1].startswith(("/", "http://", "https://", "$scheme"))
+
+
+def _finding(directive: Directive, word: Token, why: _Why) -> Finding:
+    return Finding(directive.source, word.span, f'"{word}" matches {why.missed}: {why.reason}', help=why.advice)

@@ -1,0 +1,82 @@
+"""Rewrite that never fires: earlier ones answer all its URIs
+
+Flagged is a rewrite whose every URI is matched by rewrites before it in the same run, with one such URI. Each of these
+rules ends the script (`last`, `break`, `redirect`, `permanent`, or a target with a scheme), so the later one is never
+reached.
+
+Patterns that match any number of URIs are compared for up to 2,000 rules; rules of fixed URIs without a limit.
+
+## Why it matters
+The redirect that the author wanted is not made, and nginx still tries the pattern on every request that no rule
+answers. nginx takes the first rule that matches, in the order of the text (`ngx_http_rewrite_handler`).
+
+## Bad
+```nginx server
+rewrite ^/blog/(.*)$ /news/$1 permanent;
+rewrite ^/blog/about$ /about permanent;
+```
+
+## Good
+```nginx server
+rewrite ^/blog/about$ /about permanent;
+rewrite ^/blog/(.*)$ /news/$1 permanent;
+```
+
+## Silent
+A rule that goes on with the new URI leaves something for the later ones; and `/blog` is not under `/blog/`:
+```nginx server
+rewrite ^/blog/(.*)$ /news/$1 permanent;
+rewrite ^/blog$ /news permanent;
+rewrite ^/a$ /b;
+rewrite ^/a$ /c permanent;
+```
+
+## When to ignore it
+Never: the rule can go, or belongs further up.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#rewrite
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Related, Severity
+from nginxopt.model import Model
+from nginxopt.rewrite.planning import Dead
+from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rule import rule
+from nginxopt.source import Source, Span
+
+MOST_KEPT = 2_000
+"""How many rules that match infinitely many URIs are compared with each other: at 50 us each, a tenth of a second."""
+
+
+@rule(severity=Severity.WARNING, category="rewrite")
+def check(model: Model) -> Iterator[Finding]:
+    """Find rewrites that are never the first to match."""
+    plan = model.plan
+    kept = sum(run.kept for part in plan.parts for run in part.runs)
+    for dead in plan.dead(among_kept=kept <= MOST_KEPT):
+        if dead.by is not None and dead.witness is not None:
+            yield _finding(dead, dead.by, dead.witness)
+
+
+def _finding(dead: Dead, by: Span, witness: bytes) -> Finding:
+    source = dead.file.source
+    line = source.position(by.start).line
+    uri = percent_encode(witness).decode()
+    return Finding(
+        source,
+        _name(source, dead.span),
+        f"this rewrite never fires: those before it answer all its URIs, the one in line {line} the URI {uri}",
+        help=f"delete it, or put it before line {line}",
+        related=(Related(source, _name(source, by), f"{uri} is answered here"),),
+    )
+
+
+def _name(source: Source, span: Span) -> Span:
+    """The first line of a rewrite: to its end, or to that of the line."""
+    end = source.data.find(b"\n", span.start, span.end)
+    return span if end < 0 else Span(span.start, end)

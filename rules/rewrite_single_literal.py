@@ -1,0 +1,98 @@
+"""Rewrite in a location of one URI: a regular expression for what is known already
+
+Flagged is a redirect by `rewrite` that is the only rule of a `location = /uri`, with a fixed target.
+
+The fix is a `return`. Seen on nginx 1.22.1, its answers are the same byte for byte, but for two kinds of requests with
+a body, which is why it is not a safe one: after `Expect: 100-continue` nginx says `100 Continue` first, and a malformed
+chunked body is answered with 400.
+
+## Why it matters
+The location was found without a regular expression, and then one is run on a URI that can only be this one: 9,266
+user-space instructions a request against 8,607 with `return`, counted on nginx 1.22.1.
+
+## Bad
+```nginx server
+location = /old {
+    rewrite ^/old$ /new permanent;
+}
+```
+
+## Good
+```nginx server
+location = /old {
+    return 301 /new$is_args$args;
+}
+```
+
+## Silent
+The arguments of the target and of the client are put together, which `return` cannot do; and a rule that goes on in
+nginx is no redirect:
+```nginx server
+location = /old {
+    rewrite ^ /new?from=old permanent;
+}
+location = /start {
+    rewrite ^ /index.php last;
+}
+```
+
+## When to ignore it
+Where the file is made by a program.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#return
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import quoted, rewrite
+from nginxopt.locations import matches, modifier, path
+from nginxopt.model import Model
+from nginxopt.rewrite.program import transparent
+from nginxopt.rule import rule
+from nginxopt.source import encode
+
+_CODES = {"permanent": "301", "redirect": "302"}
+
+
+@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find redirects by rewrite in exact locations."""
+    for level in model.levels("location"):
+        found = _only_rule(level) if modifier(level) == "=" else None
+        answer = _return(level, found) if found is not None else None
+        if found is not None and answer is not None:
+            yield Finding(
+                found.source,
+                found.name.span,
+                f"only {path(level)} gets here: `return` redirects it without a regular expression",
+                Fix(f"write `{answer}`", (rewrite(found, answer),), Safety.UNSAFE),
+            )
+
+
+def _only_rule(location: Level) -> Directive | None:
+    """Return the rewrite of a location that has nothing else of its module."""
+    script = [one for one in location.directives if one.name not in transparent()]
+    rewrites = location.own("rewrite")
+    return rewrites[0] if len(script) == len(rewrites) == 1 and not location.is_open else None
+
+
+def _return(location: Level, directive: Directive) -> str | None:
+    """Return the statement that does the same; None if there is none."""
+    if len(directive.args) not in (2, 3):
+        return None
+    pattern, target, *flags = directive.args
+    code = _CODES.get(flags[0]) if flags else "302"
+    is_url = target.startswith(("http://", "https://"))
+    if code is None or not (target.startswith("/") or is_url) or (not flags and not is_url):
+        return None
+    if "$" in target or "%" in target or not matches(encode(pattern), encode(path(location))):
+        return None
+    if target.endswith("?"):
+        return f"return {code} {quoted(target[:-1])};"
+    return None if "?" in target else f"return {code} {quoted(target + '$is_args$args')};"

@@ -1,0 +1,81 @@
+"""An upstream of one server: no failover, nothing to balance
+
+Flagged is an upstream whose only server is an address, a socket or `localhost`. Not flagged is a host name, which may
+stand for several addresses.
+
+This rule is off by default: an upstream of one server is a good home for a pool.
+
+## Why it matters
+If the server is down or busy, so is everything that is passed to it: there is no other to try. nginx ignores its
+`max_fails`, `fail_timeout` and `slow_start`, and the load balancing method.
+
+## Bad
+```nginx http
+upstream app {
+    server 10.0.0.1:8080;
+    keepalive 32;
+}
+```
+
+## Good
+```nginx http
+upstream app {
+    server 10.0.0.1:8080;
+    server 10.0.0.2:8080;
+    keepalive 32;
+}
+```
+
+## Silent
+```nginx http
+upstream app {
+    server 10.0.0.1:8080;
+    server 10.0.0.9:8080 backup;
+    keepalive 32;
+}
+```
+
+## When to ignore it
+Where the server is itself a balancer, or its failure may be a failure of the site.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Severity
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.upstreams import Upstream
+
+_ONE_ADDRESS = re.compile(r"(?:unix:.*|localhost|\d+(?:\.\d+){3}|\[[^]]*\])(?::\d+)?")
+_IGNORED = ("max_fails", "fail_timeout", "slow_start", "weight")
+
+
+@rule(severity=Severity.INFO, category="proxy", default=False, scenario="balance")
+def check(model: Model) -> Iterator[Finding]:
+    """Find upstreams with a server that nothing stands in for."""
+    for upstream in model.upstreams.values():
+        servers = [server for server in upstream.servers if server.args and "down" not in server.args]
+        if len(servers) != 1 or upstream.level.is_open or not _ONE_ADDRESS.fullmatch(servers[0].args[0]):
+            continue
+        server = servers[0]
+        ignored = _ignored(upstream)
+        unused = f", and {', '.join(ignored)} without effect" if ignored else ""
+        yield Finding(
+            server.source,
+            server.args[0].span,
+            f'upstream "{upstream.name}" has one server, {server.args[0]}: no failover, no balance{unused}',
+            help="add a second server, perhaps as `backup`",
+        )
+
+
+def _ignored(upstream: Upstream) -> list[str]:
+    """Return what is written for several servers."""
+    words = [word.partition("=")[0] for server in upstream.servers for word in server.args[1:]]
+    method = [str(upstream.method.name)] if upstream.method and upstream.method.name != "ntlm" else []
+    return [word for word in _IGNORED if word in words] + method

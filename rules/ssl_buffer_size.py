@@ -1,0 +1,90 @@
+"""TLS records of 16 KB: the first byte of a page waits for all 16 KB
+
+Flagged is a server with TLS whose `ssl_buffer_size` is nginx's 16k. Only where the rule is selected: large files gain
+from large records.
+
+## Why it matters
+A client can read nothing of a TLS record before all of it has come. A new connection sends about 14 KB (ten segments)
+before it waits for an answer, so that a record of 16 KB takes one round trip more than one of 4 KB to its first byte.
+Measured on nginx 1.22.1: a page of 40 KB comes in 3 records of up to 16,384 bytes, with `ssl_buffer_size 4k` in 10.
+
+## Bad
+```nginx http
+server {
+    listen 443 ssl;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+}
+```
+
+## Good
+```nginx http
+server {
+    listen 443 ssl;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+    ssl_buffer_size 4k;
+}
+```
+
+## Silent
+```nginx http
+server {
+    listen 443 ssl;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+    ssl_buffer_size 8k;
+}
+```
+
+## When to ignore it
+Where downloads matter more than pages: each record has about 25 bytes and a sum to check.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_ssl_module.html#ssl_buffer_size
+- RFC 6928 (the first ten segments)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import after, append, replace
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.tls import endpoints
+
+DEFAULT = ("16k", "16K", "16384")
+SMALL = "4k"
+"""The example of nginx's documentation."""
+
+
+@rule(severity=Severity.INFO, category="tls", fix=Safety.SAFE, since="1.5.9", default=False)
+def check(model: Model) -> Iterator[Finding]:
+    """Find servers that send records as large as can be."""
+    servers = dict.fromkeys(server for endpoint in endpoints(model) for server in endpoint.servers)
+    for server in servers:
+        size = server.setting("ssl_buffer_size")
+        if size.value not in DEFAULT or not server.opener:
+            continue
+        place = size.directive or server.opener
+        yield Finding(
+            place.source,
+            size.directive.args[0].span if size.directive else place.name.span,
+            "the first byte of an answer waits for a TLS record of 16 KB, a round trip more than for 4 KB",
+            Fix(f"send records of {SMALL}", _changes(server)),
+        )
+
+
+def _changes(server: Level) -> tuple[Change, ...]:
+    stated = server.setting("ssl_buffer_size").directive
+    if stated:
+        return (replace(stated, stated.args[0], SMALL),)
+    own = [directive for directive in server.directives if directive.name.startswith("ssl_")]
+    line = f"ssl_buffer_size {SMALL};"
+    if own:
+        return (after(own[-1], [line]),)
+    assert server.block is not None  # nothing around it is unknown: see `endpoints`
+    return (append(server.block, [line]),)

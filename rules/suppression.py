@@ -1,0 +1,51 @@
+"""A comment that is meant to hide findings, and hides none
+
+Flagged is a comment that begins with `nginxopt:` and has no ids of rules, an id that there is not, a word like
+`ignore` that is none, or a place where it means nothing.
+
+## Why it matters
+Findings come back, or were never hidden, and nobody knows why.
+
+## Bad
+```nginx http
+gzip_comp_level 9; # nginxopt: ignore
+```
+
+```nginx http
+gzip_comp_level 9; # nginxopt: ignore[gzip-levle]
+```
+
+```nginx http
+gzip_comp_level 9; # nginxopt: ignore-file[gzip-level]
+```
+
+## Good
+```nginx http
+gzip_comp_level 9; # nginxopt: ignore[gzip-level] answers are cached after compression
+```
+
+## Silent
+```nginx http
+gzip_comp_level 6; # as nginxopt: 6 is enough
+```
+
+## When to ignore it
+Where the comments are for another version of nginxopt, which has other rules.
+
+## References
+- https://github.com/nginxopt/nginxopt/blob/main/docs/settings.md#suppressions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Severity
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+
+@rule(severity=Severity.WARNING, category="config")
+def check(_: Model) -> Iterator[Finding]:
+    """Find nothing: what comments hide is known after all rules were asked, so `nginxopt.suppress` tells."""
+    return iter(())

@@ -1,0 +1,85 @@
+"""A directive that nginx does not know: it refuses the whole configuration
+
+Flagged is a directive whose name nobody has and that is one of nginx's but for a letter or two. Other unknown names may
+be those of a module, which nobody can know from the text: they are not flagged, nor are names inside `map`, `types`,
+`geo` and other blocks of values, or inside blocks of modules.
+
+## Why it matters
+nginx stops at the first unknown directive: it does not start, and a reload goes on with the old configuration. Before
+that nothing tells: `proxy_buferring off` looks as if buffering were off.
+
+## Bad
+```nginx location
+proxy_buferring off;
+proxy_pass http://127.0.0.1:8080;
+```
+
+## Good
+```nginx location
+proxy_buffering off;
+proxy_pass http://127.0.0.1:8080;
+```
+
+## Silent
+These are values, not directives:
+```nginx http
+map $uri $to {
+    proxy_buferring off;
+}
+types {
+    text/html htm;
+}
+```
+
+## When to ignore it
+Where a module has a directive of that name.
+
+## References
+- `ngx_conf_handler` in ngx_conf_file.c
+- https://nginx.org/en/docs/dirindex.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.directives import BLOCKS, NAMES, nearest
+from nginxopt.layout import replace
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+
+@rule(severity=Severity.ERROR, category="config", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find names that are one of nginx's but for a letter or two."""
+    rows = _is_of_rows(model)
+    for directive, parents in model.config.outline():
+        if directive.name in NAMES or not BLOCKS.issuperset(parent.name for parent in parents):
+            continue
+        meant = nearest(str(directive.name))
+        if meant and not (rows and directive.source is model.config.main.source and not parents):
+            yield _finding(directive, meant)
+
+
+def _is_of_rows(model: Model) -> bool:
+    """Whether most of what stands outermost is unknown: the file is included in a `map`, or is of another program."""
+    names = [directive.name for directive in model.config.main.block.unfolded()]
+    return sum(name in NAMES for name in names) * 2 < len(names)
+
+
+def _finding(directive: Directive, meant: tuple[str, ...]) -> Finding:
+    return Finding(
+        directive.source,
+        directive.name.span,
+        f'nginx knows no directive "{directive.name}" and refuses the configuration; meant is {_or(meant)}',
+        Fix(f"write {meant[0]}", (replace(directive, directive.name, meant[0]),), Safety.UNSAFE)
+        if len(meant) == 1
+        else None,
+        "" if len(meant) == 1 else f"write {_or(meant)}",
+    )
+
+
+def _or(names: tuple[str, ...]) -> str:
+    return " or ".join(f'"{name}"' for name in names)

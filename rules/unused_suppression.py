@@ -1,0 +1,42 @@
+"""A comment that hides findings of a rule which finds nothing there
+
+Flagged is an id in a suppression whose rule was asked and found nothing that the suppression would hide.
+
+## Why it matters
+The comment says that something is wrong where nothing is, and it would hide a new finding.
+
+## Bad
+```nginx http
+gzip_comp_level 5; # nginxopt: ignore[gzip-level]
+```
+
+## Good
+```nginx http
+gzip_comp_level 5;
+```
+
+## Silent
+```nginx http
+gzip_comp_level 9; # nginxopt: ignore[gzip-level] answers are cached after compression
+```
+
+## When to ignore it
+In a file that is included by several configurations, of which only some draw the finding.
+
+## References
+- https://github.com/nginxopt/nginxopt/blob/main/docs/settings.md#suppressions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Safety, Severity
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+
+@rule(severity=Severity.INFO, category="config", fix=Safety.SAFE)
+def check(_: Model) -> Iterator[Finding]:
+    """Find nothing: what comments hide is known after all rules were asked, so `nginxopt.suppress` tells."""
+    return iter(())

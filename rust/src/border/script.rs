@@ -1,0 +1,119 @@
+//! [`crate::rewrite::script`] and sizes of maps for Python.
+
+use std::ops::Range;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+
+use crate::border::rewrite::Failed;
+use crate::first_match::{First, FirstMatch};
+use crate::hash::{self, Element, Outcome, Sizes};
+use crate::rewrite::odd::{self, Never};
+use crate::rewrite::script::{self, Number, Portion};
+
+/// File, start, end.
+type Place = (usize, usize, usize);
+
+/// Rule, from, to, the rule that answers there, whether it leads there always.
+type Hop = (Number, Vec<u8>, Vec<u8>, Option<Number>, bool);
+
+/// The rewrites of a level.
+#[pyclass(frozen, module = "nginxopt._native")]
+pub struct Script(script::Script);
+
+#[pymethods]
+impl Script {
+    #[new]
+    fn new(py: Python<'_>, portions: Vec<(PyBackedBytes, Vec<(usize, usize)>)>) -> PyResult<Script> {
+        let portions: Vec<Portion> = portions.iter().map(|(bytes, spans)| (&bytes[..], ranges(spans))).collect();
+        let read = py.detach(|| script::Script::read(&portions));
+        read.map(Script).map_err(|unreadable| Failed::from(unreadable).into_py(py))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    #[getter]
+    fn is_whole(&self) -> bool {
+        self.0.is_whole
+    }
+
+    fn step(&self, uri: &[u8], sites: Vec<Vec<u8>>) -> Option<(Number, Option<Vec<u8>>)> {
+        self.0.step(uri, &sites).map(|step| (step.rule, step.to))
+    }
+
+    fn hops(&self, py: Python<'_>, sites: Vec<Vec<u8>>, prefixes: Vec<Vec<u8>>) -> Vec<Hop> {
+        let hops = py.detach(|| self.0.hops(&sites, &prefixes));
+        hops.into_iter().map(|hop| (hop.rule, hop.from, hop.to, hop.next, hop.is_constant)).collect()
+    }
+
+    fn place(&self, rule: Number) -> Place {
+        let (file, span) = self.0.place(rule);
+        (file, span.start, span.end)
+    }
+
+    fn flag(&self, rule: Number) -> &'static str {
+        self.0.action(rule).flag()
+    }
+}
+
+#[pyfunction]
+pub fn path_of(url: &[u8], sites: Vec<Vec<u8>>) -> Option<Vec<u8>> {
+    script::path_of(url, &sites)
+}
+
+#[pyfunction]
+pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<&'static str> {
+    odd::never(pattern, merge_slashes).map(|never| match never {
+        Never::Impossible => "impossible",
+        Never::Percent => "percent",
+        Never::Query => "query",
+    })
+}
+
+#[pyfunction]
+pub fn odd_rewrites(py: Python<'_>, bytes: &[u8], spans: Vec<(usize, usize)>) -> PyResult<Vec<(usize, usize)>> {
+    let found = py.detach(|| odd::odd(bytes, &ranges(&spans)));
+    let found = found.map_err(|unreadable| Failed::from(unreadable).into_py(py))?;
+    Ok(found.into_iter().map(|span| (span.start, span.end)).collect())
+}
+
+/// Patterns of which the first that matches is asked for.
+#[pyclass(frozen, module = "nginxopt._native")]
+pub struct Patterns(FirstMatch, usize);
+
+#[pymethods]
+impl Patterns {
+    #[new]
+    fn new(patterns: Vec<Vec<u8>>) -> PyResult<Patterns> {
+        let texts: Vec<&[u8]> = patterns.iter().map(Vec::as_slice).collect();
+        let first = FirstMatch::new(&texts).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Patterns(first, texts.len()))
+    }
+
+    fn first(&self, subject: &[u8]) -> PyResult<Option<usize>> {
+        match self.0.first(subject, self.1) {
+            First::None => Ok(None),
+            First::Match(index) => Ok(Some(index)),
+            First::Error(_, code) => Err(PyValueError::new_err(crate::pcre::message(code))),
+        }
+    }
+}
+
+#[pyfunction]
+pub fn map_verdict(py: Python<'_>, keys: Vec<Vec<u8>>, max: usize, bucket: usize) -> &'static str {
+    py.detach(|| {
+        let elements: Vec<Element> = keys.iter().map(|key| Element::new(key)).collect();
+        match hash::simulate(&elements, Sizes { max, bucket }) {
+            Outcome::Fits(_) => "fits",
+            Outcome::Warns => "warns",
+            Outcome::Refused => "refused",
+        }
+    })
+}
+
+fn ranges(spans: &[(usize, usize)]) -> Vec<Range<usize>> {
+    spans.iter().map(|(start, end)| *start..*end).collect()
+}

@@ -1,0 +1,175 @@
+"""Diagnostics made by hand, for the tests of what is done with them."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from hypothesis import strategies as st
+
+from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Related, Safety, Severity
+from nginxopt.edit import Edit
+from nginxopt.errors import InputError
+from nginxopt.report.model import Note, Report
+from nginxopt.rule import CATEGORIES, PAGES, Page, Rule
+from nginxopt.source import Source, Span, decode, encode
+from nginxopt.target import Target
+from nginxopt.version import Version
+
+PAGE = """gzip_comp_level is above 6
+
+Levels from 7 on are flagged.
+
+## Why it matters
+`gzip` at 9 takes three times as long as at 5.
+
+## Bad
+```nginx http
+gzip_comp_level 9;
+```
+
+## Good
+```nginx http
+gzip_comp_level 5;
+```
+"""
+BASE = "/srv/site"
+
+
+def span(source: Source, text: bytes, occurrence: int = 0) -> Span:
+    """Return where `text` stands in `source`: the first place, or a later one by its number from 0."""
+    at = -1
+    for _ in range(occurrence + 1):
+        at = source.data.index(text, at + 1)
+    return Span(at, at + len(text))
+
+
+def fix(source: Source, at: Span, text: bytes, *, safety: Safety = Safety.SAFE, title: str = "write 5") -> Fix:
+    """Return a fix that puts `text` in place of `at`."""
+    return Fix(title, (Change(source, Edit(at, text)),), safety)
+
+
+def diagnostic(
+    source: Source,
+    at: Span,
+    *,
+    rule: str = "gzip-level",
+    severity: Severity = Severity.WARNING,
+    message: str = "gzip_comp_level 9 costs more than it saves",
+    fix: Fix | None = None,
+    help: str = "",
+    related: tuple[Related, ...] = (),
+    scenario: str | None = None,
+) -> Diagnostic:
+    """Return a diagnostic of `rule` at a place of `source`."""
+    finding = Finding(source, at, message, fix, help, related)
+    return Diagnostic(rule, severity, finding, f"{PAGES}/{rule}.md", scenario)
+
+
+def rule(
+    name: str = "gzip-level",
+    *,
+    page: str = PAGE,
+    severity: Severity = Severity.WARNING,
+    category: str = "client",
+    fix: Safety | None = Safety.SAFE,
+    since: Version | None = None,
+    until: Version | None = None,
+    default: bool = True,
+    scenario: str | None = None,
+) -> Rule:
+    """Return a rule that finds nothing."""
+    return Rule(name, lambda _: iter(()), Page(page), severity, category, fix, since, until, default, scenario)
+
+
+def report(
+    *diagnostics: Diagnostic,
+    files: tuple[str, ...] = ("nginx.conf",),
+    rules: tuple[Rule, ...] = (),
+    errors: tuple[InputError, ...] = (),
+    notes: tuple[Note, ...] = (),
+    fixed: int | None = None,
+) -> Report:
+    """Return the report of a run in `BASE` for nginx 1.22.1."""
+    return Report(diagnostics, files, Target(Version(1, 22, 1), "nginx -v"), BASE, rules, errors, notes, fixed)
+
+
+PIECES = [b"gzip on;", b" ", b"\t", b"\n", b"\r\n", b"\r", b"%", b",", b":", b"::", b"]]>", b"<&\"'>", b"\\", b"{0}"]
+PIECES += [b"\xff", b"\xc3", b"\0", b"\x1b[31m", b"\x7f", b"\xc2\x9b", b"x" * 300]
+PIECES += ["ä中👍".encode(), "\u202e\u2028\ufffe".encode()]
+texts = st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
+"""Texts of what is hard to print or to encode somewhere."""
+words = texts.map(decode)
+"""The same as text, with surrogates where it is no UTF-8."""
+paths = words.map(lambda text: "conf/" + text.replace("\0", "").replace("/", "") + ".conf")
+
+
+def boundaries(data: bytes) -> list[int]:
+    """Return where a character of `data` begins or ends."""
+    return [0, *accumulate(len(encode(char)) for char in decode(data))]
+
+
+@st.composite
+def spans(draw: st.DrawFn, source: Source) -> Span:
+    """Any span of `source` that cuts no character."""
+    start, end = sorted(draw(st.tuples(*[st.sampled_from(boundaries(source.data))] * 2)))
+    return Span(start, end)
+
+
+@st.composite
+def fixes(draw: st.DrawFn, sources: list[Source]) -> Fix:
+    """A fix of one or two places of one or two files, the places of a file apart."""
+    changes = []
+    for source in draw(st.lists(st.sampled_from(sources), min_size=1, max_size=2, unique=True)):
+        start, middle, end = sorted(draw(st.tuples(*[st.sampled_from(boundaries(source.data))] * 3)))
+        places = [Span(start, middle)] if start == middle or middle == end else [Span(start, middle), Span(middle, end)]
+        changes += [Change(source, Edit(place, draw(texts))) for place in places]
+    return Fix(draw(words), tuple(changes), draw(st.sampled_from(Safety)))
+
+
+@st.composite
+def diagnostics(draw: st.DrawFn, sources: list[Source]) -> Diagnostic:
+    """A diagnostic of any content in one of `sources`."""
+    source, other = draw(st.sampled_from(sources)), draw(st.sampled_from(sources))
+    related = [Related(other, draw(spans(other)), draw(words)) for _ in range(draw(st.integers(0, 2)))]
+    return diagnostic(
+        source,
+        draw(spans(source)),
+        rule=draw(st.sampled_from(["gzip-level", "pcre-jit", "not-in-the-report"])),
+        severity=draw(st.sampled_from(Severity)),
+        message=draw(words),
+        fix=draw(st.none() | fixes(sources)),
+        help=draw(words),
+        related=tuple(related),
+        scenario=draw(st.none() | st.just("keepalive")),
+    )
+
+
+@st.composite
+def errors(draw: st.DrawFn, sources: list[Source]) -> InputError:
+    """An error with a place, with a file only, or without any."""
+    source = draw(st.none() | st.sampled_from(sources))
+    return InputError(
+        draw(words),
+        path=draw(st.none() | paths) if source is None else None,
+        source=source,
+        span=None if source is None else draw(spans(source)),
+        expected=draw(st.none() | words),
+        nginx=draw(st.none() | words),
+        hint=draw(st.none() | words),
+    )
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> Report:
+    """Any report."""
+    sources = [Source(path, draw(texts)) for path in draw(st.lists(paths, min_size=1, max_size=3, unique=True))]
+    notes = [Note(draw(words)) for _ in range(draw(st.integers(0, 1)))]
+    notes += [Note(draw(words), source, draw(spans(source))) for source in sources[1:]]
+    return report(
+        *draw(st.lists(diagnostics(sources), max_size=4)),
+        files=tuple(source.path for source in sources),
+        rules=(rule("gzip-level"), rule("pcre-jit", category=draw(st.sampled_from(list(CATEGORIES))))),
+        errors=tuple(draw(st.lists(errors(sources), max_size=2))),
+        notes=tuple(notes),
+        fixed=draw(st.none() | st.integers(0, 9999)),
+    )

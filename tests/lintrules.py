@@ -1,0 +1,53 @@
+"""Rules made for one test, and configurations in memory for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from nginxopt.config import Config, Directive, load_text
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.filesystem import Overlay
+from nginxopt.fix import Fixed, fix
+from nginxopt.lint import Linted, Selected, lint
+from nginxopt.model import Model
+from nginxopt.rule import Check, Page, Rule
+from nginxopt.version import Version
+
+TARGET = Version(1, 22, 1)
+
+Mend = Callable[[Directive], Fix | None]
+
+
+def made_rule(check: Check, name: str = "made", since: Version | None = None, until: Version | None = None) -> Rule:
+    """A rule that does nothing but check."""
+    return Rule(name, check, Page("A page"), Severity.WARNING, "config", Safety.UNSAFE, since, until)
+
+
+def about(directive: str, mend: Mend = lambda _: None, name: str = "made", says: str = "found") -> Rule:
+    """A rule that finds every directive of that name, once for each place, and mends it."""
+
+    def check(model: Model) -> Iterator[Finding]:
+        for found, _ in model.each(directive):
+            yield Finding(found.source, found.name.span, says, mend(found))
+
+    return made_rule(check, name)
+
+
+def configuration(texts: Mapping[str, bytes]) -> Config:
+    """The configuration `nginx.conf` of files in memory."""
+    return load_text(texts["nginx.conf"], "nginx.conf", files=Overlay(texts), missing_ok=True)
+
+
+def judged(config: Config, *rules: Rule) -> Linted:
+    """What rules find in a configuration."""
+    return lint(config, [Selected(rule, rule.severity) for rule in rules], TARGET)
+
+
+def mended(texts: Mapping[str, bytes], *rules: Rule, unsafe: bool = True) -> Fixed:
+    """What the fixes of rules make of files in memory."""
+    return fix(lambda new: configuration({**texts, **new}), lambda config: judged(config, *rules), unsafe=unsafe)
+
+
+def texts_of(texts: Mapping[str, bytes], fixed: Fixed) -> dict[str, bytes]:
+    """The files with their fixes made."""
+    return {**texts, **{path: draft.text for path, draft in fixed.drafts.items()}}

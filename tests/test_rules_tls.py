@@ -1,0 +1,176 @@
+"""The rules about TLS beyond the examples of their pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lintcheck import fixed, found
+
+SSL = "ssl_certificate cert.pem;\nssl_certificate_key cert.key;\n"
+OFF = "ssl_session_tickets off;\n"
+
+FOUND = {
+    "a default server without a cache, for all servers of its address": (
+        "ssl-session-cache",
+        "server { listen 443 ssl; } server { listen 443 ssl; ssl_session_tickets off; ssl_session_cache shared:A:1m; }",
+        1,
+    ),
+    "builtin with one worker": (
+        "ssl-session-cache",
+        f"{OFF}ssl_session_cache builtin; server {{ listen 443 ssl; }}",
+        0,
+    ),
+    "a cache inherited": ("ssl-session-cache", f"{OFF}ssl_session_cache shared:A:1m; server {{ listen 443 ssl; }}", 0),
+    "no TLS": ("ssl-session-cache", f"{OFF}server {{ listen 80; }}", 0),
+    "the old `ssl on`, which newer versions refuse": ("ssl-session-cache", f"{OFF}server {{ listen 443; ssl on; }}", 0),
+    "an include that is not there may state a cache": (
+        "ssl-session-cache",
+        f"{OFF}include not-there.conf; server {{ listen 443 ssl; }}",
+        0,
+    ),
+    "an address of the machine itself": ("http2-missing", "server { listen 127.0.0.1:443 ssl; }", 0),
+    "a socket": ("http2-missing", "server { listen unix:a.sock ssl; }", 0),
+    "http2 for all servers": ("http2-missing", "http2 on; server { listen 443 ssl; }", 0),
+    "http2 off is meant": ("http2-missing", "server { listen 443 ssl; http2 off; }", 0),
+    "another server's listen": ("http2-missing", "server { listen 443 ssl; } server { listen 443 ssl http2; }", 0),
+    "another address": ("http2-missing", "server { listen 443 ssl; } server { listen 444 ssl http2; }", 1),
+    "no TLS, no HTTP/2": ("http2-missing", "server { listen 80; }", 0),
+    "ssl of another server": ("http2-missing", "server { listen 443 ssl http2; } server { listen 443; }", 0),
+    "a redirect by a rewrite": (
+        "http2-missing",
+        "server { listen 443 ssl; rewrite ^(.*)$ https://a.example$1 permanent; }",
+        0,
+    ),
+    "a redirect in the only location": (
+        "http2-missing",
+        "server { listen 443 ssl; location / { return 301 https://a.example; } }",
+        0,
+    ),
+    "a redirect of one location only": (
+        "http2-missing",
+        "server { listen 443 ssl; location /old { return 301 /new; } location / { } }",
+        1,
+    ),
+    "a redirect under a condition": (
+        "http2-missing",
+        "server { listen 443 ssl; if ($host = a) { return 301 https://b; } }",
+        1,
+    ),
+    "behind a proxy": ("http2-missing", "set_real_ip_from 10.0.0.1; server { listen 443 ssl; }", 0),
+    "machines with certificates": ("http2-missing", "server { listen 443 ssl; ssl_verify_client on; }", 0),
+    "a handshake that is rejected": ("http2-missing", "server { listen 443 ssl; ssl_reject_handshake on; }", 0),
+    "a cache of certificates": (
+        "ssl-cert-variable",
+        "ssl_certificate_cache max=9; server { ssl_certificate $a; ssl_certificate_key $a; }",
+        0,
+    ),
+    "no cache, and it is meant": (
+        "ssl-cert-variable",
+        "server { ssl_certificate $a; ssl_certificate_key $a; ssl_certificate_cache off; }",
+        0,
+    ),
+    "inherited by two servers, found once": (
+        "ssl-cert-variable",
+        "ssl_certificate $a; ssl_certificate_key $a; server { } server { listen 81; }",
+        1,
+    ),
+    "a cache that holds the keys": (
+        "ssl-session-tickets",
+        "ssl_session_cache shared:A:1m; server { listen 443 ssl; }",
+        0,
+    ),
+    "no tickets": ("ssl-session-tickets", f"{OFF}server {{ listen 443 ssl; }}", 0),
+    "a cache only in another server": (
+        "ssl-session-tickets",
+        "server { listen 443 ssl; } server { listen 443 ssl; ssl_session_cache shared:A:1m; }",
+        1,
+    ),
+    "16k as it is written": ("ssl-buffer-size", "ssl_buffer_size 16k; server { listen 443 ssl; }", 1),
+}
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_findings(case: str) -> None:
+    """So many findings are made."""
+    rule, http, number = FOUND[case]
+    assert len(found(rule, SSL + http, context="http")) == number
+
+
+def test_a_builtin_cache_is_each_workers_own() -> None:
+    """With several workers a client that comes to another one starts anew; with one worker it does not."""
+    text = "{}events {{}}\nhttp {{ {}ssl_session_cache builtin:1000; server {{ listen 443 ssl; }} }}\n"
+    assert len(found("ssl-session-cache", text.format("worker_processes auto;\n", OFF))) == 1
+    assert found("ssl-session-cache", text.format("worker_processes 1;\n", OFF)) == ()
+
+
+FIXES = {
+    "a cache that the configuration has is used": (
+        "ssl-session-cache",
+        "server {\n    listen 443 ssl;\n    ssl_session_tickets off;\n}\n"
+        "server {\n    listen 444 ssl;\n    ssl_session_cache shared:TLS:50m;\n}\n",
+        "server {\n    listen 443 ssl;\n    ssl_session_tickets off;\n    ssl_session_cache shared:TLS:50m;\n}\n"
+        "server {\n    listen 444 ssl;\n    ssl_session_cache shared:TLS:50m;\n}\n",
+    ),
+    "the cache goes to the default server if the tickets stand in another one": (
+        "ssl-session-cache",
+        "server {\n    listen 443 ssl;\n}\nserver {\n    listen 443 ssl;\n    ssl_session_tickets off;\n}\n",
+        "server {\n    listen 443 ssl;\n    ssl_session_cache shared:SSL:10m;\n}\n"
+        "server {\n    listen 443 ssl;\n    ssl_session_tickets off;\n}\n",
+    ),
+    "a name that another zone has is left alone": (
+        "ssl-session-cache",
+        "limit_req_zone $uri zone=SSL:1m rate=1r/s;\nssl_session_tickets off;\nserver { listen 443 ssl; }\n",
+        "limit_req_zone $uri zone=SSL:1m rate=1r/s;\nssl_session_tickets off;\nserver { listen 443 ssl; }\n",
+    ),
+    "what is stated is replaced": (
+        "ssl-session-tickets",
+        "ssl_session_cache none; # not yet\nserver { listen 443 ssl; }\n",
+        "ssl_session_cache shared:SSL:10m; # not yet\nserver { listen 443 ssl; }\n",
+    ),
+    "a block in one line stays in one": (
+        "http2-missing",
+        "server { listen 443 ssl; root html; }\n",
+        "server { listen 443 ssl; http2 on; root html; }\n",
+    ),
+    "16k as it is written": (
+        "ssl-buffer-size",
+        "ssl_buffer_size 16k;\nserver { listen 443 ssl; }\n",
+        "ssl_buffer_size 4k;\nserver { listen 443 ssl; }\n",
+    ),
+    "without a directive of its own the server ends with it": (
+        "ssl-buffer-size",
+        "server {\n    listen 443 ssl;\n}\n",
+        "server {\n    listen 443 ssl;\n    ssl_buffer_size 4k;\n}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FIXES)
+def test_fixes(case: str) -> None:
+    """A fix makes this of it, and a second one changes nothing."""
+    rule, before, after = FIXES[case]
+    assert fixed(rule, before, context="http").decode() == after
+    assert fixed(rule, after, context="http").decode() == after
+
+
+def test_http2_of_older_versions_is_put_behind_each_listen() -> None:
+    """Below 1.25.1 every `listen` with TLS of the server gets the parameter, and no other one."""
+    before = "server {\n    listen 80;\n    listen 443 ssl default_server;\n    listen [::]:443 ssl;\n}\n"
+    after = "server {\n    listen 80;\n    listen 443 ssl default_server http2;\n    listen [::]:443 ssl http2;\n}\n"
+    assert fixed("http2-missing", before, context="http", target="1.24.0").decode() == after
+
+
+def test_the_old_ssl_on() -> None:
+    """Where `ssl on` is known it makes TLS of a `listen` without `ssl`, which then gets HTTP/2."""
+    before = "server {\n    listen 443;\n    ssl on;\n}\n"
+    after = "server {\n    listen 443 http2;\n    ssl on;\n}\n"
+    assert fixed("http2-missing", before, context="http", target="1.14.0").decode() == after
+    assert found("http2-missing", "server { ssl on; }", context="http", target="1.14.0") == ()
+
+
+def test_a_taken_name_is_said() -> None:
+    """Where no name is surely free there is no fix, and the reason."""
+    text = "limit_req_zone $uri zone=SSL:1m rate=1r/s; ssl_session_tickets off; server { listen 443 ssl; }"
+    (diagnostic,) = found("ssl-session-cache", text, context="http")
+    assert diagnostic.fix is None
+    assert "a name that no other zone has" in diagnostic.finding.help
