@@ -168,9 +168,25 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     from nginxopt.bench import gate
 
     gates = [gate.parse(text) for text in call.gates]
-    result = _run(_asked(experiment, call), call, gates)
+    asked = _asked(experiment, call)
+    if call.emit is not None:
+        return _emit(asked, call, call.emit)
+    result = _run(asked, call, gates)
     _tell(result, call)
     return 0 if all(found.holds for found in result.gates) else 1
+
+
+def _emit(experiment: Experiment, call: _Call, path: str) -> int:
+    """Write the folder of a benchmark."""
+    from nginxopt.bench import stage
+    from nginxopt.files import folder
+
+    if call.rate == "auto":
+        raise UsageError("--emit needs a rate: the folder does not look for the capacity", hint="--rate 1000")
+    files = stage.files(experiment, _generator(call), call.rounds)
+    stage.write(folder(path, []), files)
+    click.echo(f"wrote {path}: {path}/run runs it", err=True)
+    return 0
 
 
 def _asked(experiment: Experiment, call: _Call) -> Experiment:
