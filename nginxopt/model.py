@@ -97,13 +97,11 @@ class Model:
     @cached_property
     def ways(self) -> tuple[Way, ...]:
         """The ways from redirect to redirect, and the loops. `InputError` at a rewrite that nginx refuses."""
-        from nginxopt.rewrite.follow import Site, addresses
+        from nginxopt.rewrite.follow import sites
 
         _ = self.plan  # it has the words for what is refused
         servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
-        taken = addresses(servers)
-        sites = (Site(self.config, one, taken) for one in servers)
-        return tuple(way for site in sites for way in site.ways())
+        return tuple(way for site in sites(self.config, servers) for way in site.ways())
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

@@ -135,6 +135,7 @@ def to_dict(result: Result) -> dict[str, Any]:
             "expects": experiment.expects,
             "metric": experiment.metric,
             "baseline": experiment.baseline,
+            "figures": list(experiment.figures),
             "notes": list(experiment.notes),
             "published": [asdict(figure) for figure in experiment.published],
         },

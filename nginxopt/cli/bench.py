@@ -168,9 +168,25 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     from nginxopt.bench import gate
 
     gates = [gate.parse(text) for text in call.gates]
-    result = _run(_asked(experiment, call), call, gates)
+    asked = _asked(experiment, call)
+    if call.emit is not None:
+        return _emit(asked, call, call.emit)
+    result = _run(asked, call, gates)
     _tell(result, call)
     return 0 if all(found.holds for found in result.gates) else 1
+
+
+def _emit(experiment: Experiment, call: _Call, path: str) -> int:
+    """Write the folder of a benchmark."""
+    from nginxopt.bench import stage
+    from nginxopt.files import folder
+
+    if call.rate == "auto":
+        raise UsageError("--emit needs a rate: the folder does not look for the capacity", hint="--rate 1000")
+    files = stage.files(experiment, _generator(call), call.rounds)
+    stage.write(folder(path, []), files)
+    click.echo(f"wrote {path}: {path}/run runs it", err=True)
+    return 0
 
 
 def _asked(experiment: Experiment, call: _Call) -> Experiment:
@@ -206,8 +222,8 @@ def _rate(text: str | None) -> float | None:
 def _run(experiment: Experiment, call: _Call, gates: list[Any]) -> Result:
     from nginxopt.bench.benchmark import Benchmark
 
-    with _folder(call.output) as folder:
-        benchmark = Benchmark(experiment, _runner(call), _generator(call), folder, call.rounds, gates)
+    with _folder(call.output) as run_folder:
+        benchmark = Benchmark(experiment, _runner(call), _generator(call), run_folder, call.rounds, gates)
         try:
             _with_progress(benchmark)
         except KeyboardInterrupt:
@@ -237,10 +253,14 @@ def _with_progress(benchmark: Benchmark) -> None:
 @contextlib.contextmanager
 def _folder(output: str | None) -> Iterator[Path]:
     """Yield the folder of the run: beside the output, or one that goes away."""
+    from nginxopt.bench import stage
+    from nginxopt.files import folder
+
     if output is not None:
-        folder = Path(output).absolute().with_suffix(".run")
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
+        kept = folder(str(Path(output).absolute().with_suffix(".run")), [])
+        for name in stage.PARTS:  # a page cached in the last run is no page that nobody has asked for
+            shutil.rmtree(kept / name, ignore_errors=True)
+        yield kept
         return
     with tempfile.TemporaryDirectory(prefix="nginxopt-bench-", ignore_cleanup_errors=True) as name:
         yield Path(name).resolve()
