@@ -58,8 +58,10 @@ def check(model: Model) -> Iterator[Finding]:
     for directive, parents in model.config.outline():
         if directive.name in NAMES or not BLOCKS.issuperset(parent.name for parent in parents):
             continue
+        if rows and directive.source is model.config.main.source and not parents:
+            continue
         meant = nearest(str(directive.name))
-        if meant and not (rows and directive.source is model.config.main.source and not parents):
+        if meant:
             yield _finding(directive, meant)
 
 
