@@ -46,7 +46,7 @@ _LONGEST = 400_000
 
 _SPECIAL = [b"\0", b"\r", b"\n", b"\t", b'"', b"'", b"\\", b"{", b"}", b";", b"#", b"$", b"${", b"~", b"\xff", b"\xc3"]
 _WORD = re.compile(rb"[^\s;{}]+|[;{}]|\s+")
-_INCLUDE = re.compile(rb"""(include\s+["']?)[^\s;"']*/""")
+_INCLUDE = re.compile(rb"""(include\s+["']?)[^\s;]*/""")
 _READERS: dict[str, Callable[[bytes], object]] = {
     "json": json.loads,
     "sarif": json.loads,
