@@ -64,7 +64,7 @@ def test_a_file_is_read_in_each_of_its_places() -> None:
     """A file that is read twice has a source for each reading, of the file that was read; one read once is itself."""
     config = configuration(
         {
-            "nginx.conf": b"http { gzip off; server { include t; } server { gzip on; include s; include t; } include u; }",
+            "nginx.conf": b"http { gzip off; server { include t; } server { gzip on; include s; include t; } include u;}",
             "s": b"location /s { }",
             "t": b"location /t { include s; rewrite a b; }",
             "u": b"server { }",
