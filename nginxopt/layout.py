@@ -48,6 +48,22 @@ def delete(directive: Directive) -> Change:
     return _change(source, Span(span.start, end) if first else Span(start, span.end), "")
 
 
+def without(directive: Directive, words: Sequence[Token]) -> tuple[Change, ...]:
+    """Take some words of a directive away, not all, with the blanks or the lines that they leave; comments stay."""
+    changes = []
+    run: list[Token] = []
+    before = directive.name
+    for word in (*directive.args, None):
+        if word is not None and any(word is one for one in words):
+            run.append(word)
+            continue
+        if run:
+            changes += _without_run(directive, before, run, word)
+        run = []
+        before = word or before
+    return tuple(changes)
+
+
 def after(directive: Directive | Bulk, lines: Sequence[str]) -> Change:
     """Put statements behind a directive: on lines of their own, behind a comment at the end of its line."""
     source, end = directive.source, directive.span.end
@@ -109,6 +125,23 @@ def quoted(word: str) -> str:
 def _statements(block: Block) -> Iterator[Directive | Bulk]:
     """Yield what stands directly in a block, but for comments."""
     return (node for node in block.nodes if not isinstance(node, Comment))
+
+
+def _without_run(directive: Directive, before: Token, run: Sequence[Token], following: Token | None) -> list[Change]:
+    """Take words away that stand behind each other, between two that stay, or before the `;`."""
+    source = directive.source
+    stop = following.start if following else directive.span.end - 1
+    if not any(before.end <= comment.span.start < stop for comment in directive.comments):
+        return [_change(source, Span(run[0].start if following else before.end, stop), "")]
+    return [_change(source, _with_blanks(source, word), "") for word in run]
+
+
+def _with_blanks(source: Source, word: Token) -> Span:
+    """The line of a word if nothing else stands in it, or else the word with the blanks before it."""
+    start, end = _blanks_before(source, word.start), _blanks_after(source, word.end)
+    if _starts_line(source, start) and _ends_line(source, end):
+        return Span(start, _line_end(source, end))
+    return Span(word.start, end) if _starts_line(source, start) else Span(start, word.end)
 
 
 def _comments(directive: Directive) -> list[str]:

@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use crate::language::{self, Limits, Question, Witness};
+use crate::pcre::{Outcome, Regex};
+use crate::rewrite::example::example;
 use crate::rewrite::program::{self, Unreadable};
 use crate::syntax::{self, Hir};
 
@@ -25,7 +27,11 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
     if let Some(literal) = syntax::literal(pattern) {
         return never_literal(&literal.stem, merge_slashes);
     }
-    let language = syntax::parse(pattern).ok()?.translate().hir;
+    let parsed = syntax::parse(pattern).ok()?;
+    if example(&parsed.ast).is_some_and(|uri| is_request(pattern, &uri, merge_slashes)) {
+        return None; // the question below costs a hundred times as much
+    }
+    let language = parsed.translate().hir;
     let nothing = |outside: &[Hir]| {
         language::witness(Question::Outside, &language, &refs(outside), &Limits::default()) == Witness::Nothing
     };
@@ -40,6 +46,12 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
     } else {
         None
     }
+}
+
+/// Whether `uri` is one of an ordinary request and the pattern matches it.
+fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
+    never_literal(uri, merge_slashes).is_none()
+        && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri) == Outcome::Yes)
 }
 
 /// The same of the one string that a literal matches, its optional last byte aside.
