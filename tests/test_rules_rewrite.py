@@ -104,6 +104,9 @@ CASES = [
            "rewrite ^/a/(.*)$ /b/$1 permanent;\nrewrite ^/b/$ /c permanent;"),
     silent("redirect-chain", "an include that was not read comes before",
            "rewrite ^/a$ /b permanent;\ninclude none.conf;\nrewrite ^/b$ /c permanent;"),
+    *(silent("redirect-chain", f"a return with {len(args.split())} arguments is refused by nginx",
+             f"location = /a {{\n return {args};\n}}\nlocation = /b {{\n return 301 /a;\n}}")
+      for args in ("", "301 /c d")),
     silent("redirect-chain", "targets with escapes are not followed",
            "rewrite ^/a$ /b%20 permanent;\nrewrite '^/b $' /c permanent;"),
     silent("redirect-chain", "a regular expression takes the target before the prefix",
