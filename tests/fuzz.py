@@ -245,6 +245,8 @@ class Fuzz:
                 self._ask(self._binary, text, once, options)
 
     def _ask(self, binary: nginx.Binary, before: bytes, after: bytes, options: list[str]) -> None:
+        if b"load_module" in before:
+            return  # it may not be there
         self.figures.asked += 1
         if not verdict_on(binary, before).ok:
             return
