@@ -65,7 +65,7 @@ NATIVE = {
     "locations": {"Patterns"},
     "maphash": {"map_verdict"},
     "rewrite.follow": {"Script", "path_of"},
-    "rewrite.oddities": {"never", "odd_rewrites"},
+    "rewrite.oddities": {"RefusedError", "never", "odd_rewrites"},
     "rewrite.planning": {"PatternError", "Program", "RefusedError", "Run", "compile_rewrites", "reasons"},
     "rewrite.emission": {"Block", "Tier", "map_sizes"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
