@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -277,6 +278,14 @@ def test_table() -> None:
     assert "before -> after: p50 0.50 x" in text
     assert "case at 100 req/s" in text
     assert "FAILED  p50<=0.4x: 0.5 (after over before, case), 25.0% beyond the limit" in text
+
+
+def test_the_table_tells_of_a_queue() -> None:
+    """A node that was near its capacity at the rate asked for is named: its latency is that of the queue."""
+    made = replace(result(), rates={"case": 100.0})
+    busy = [replace(found, figures={**found.figures, "cpu.edge": 0.009}) for found in made.summaries[:1]]
+    text = "\n".join(table.lines(replace(made, summaries=(*busy, *made.summaries[1:]))))
+    assert text.count("took 90% of a CPU") == text.count("of a CPU") == 1
 
 
 @pytest.mark.parametrize(
