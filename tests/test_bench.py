@@ -62,9 +62,9 @@ def experiment(**changes: object) -> Experiment:
 
 
 def result(*, after: float = 0.5, gates: tuple[str, ...] = ()) -> Result:
-    """What three rounds found in which before took 1 s, none 0.4 s, and after what is given."""
-    made = Benchmark(experiment(), None, None, Path("run"), 3, [gate.parse(text) for text in gates])  # type: ignore[arg-type]
-    for number in (1, 2, 3):
+    """What five rounds found in which before took 1 s, none 0.4 s, and after what is given."""
+    made = Benchmark(experiment(), None, None, Path("run"), 5, [gate.parse(text) for text in gates])  # type: ignore[arg-type]
+    for number in range(1, 6):
         for name, p50 in (("none", 0.4), ("before", 1.0), ("after", after)):
             made.samples.append(sample(name, number, p50 * (1 + number / 100)))
     return made.result()
@@ -180,10 +180,12 @@ def test_ratios() -> None:
     assert all(ratio.ratio == 1 for ratio in result().ratios if ratio.figure in ("cpu", "pss", "accepts.edge"))
 
 
-def test_one_round_shows_no_difference() -> None:
-    """A single pair has no interval, so it shows nothing."""
-    samples = [sample("before", 1, 1.0), sample("after", 1, 9.0)]
-    assert not any(ratio.difference for ratio in measure.ratios(experiment(), samples))
+@pytest.mark.parametrize(("rounds", "tells"), [(1, False), (4, False), (5, True)])
+def test_few_rounds_show_no_difference(rounds: int, tells: bool) -> None:
+    """A few pairs that agree may do so by chance: that is no difference yet."""
+    pairs = [(sample("before", number, 1.0), sample("after", number, 9.0)) for number in range(rounds)]
+    found = measure.ratios(experiment(), [one for pair in pairs for one in pair])
+    assert [ratio.difference for ratio in found if ratio.figure == "p50"] == [tells]
 
 
 def test_a_round_that_is_half_done_is_no_pair() -> None:
@@ -290,7 +292,7 @@ def test_the_table_tells_of_a_queue() -> None:
 
 @pytest.mark.parametrize(
     ("figure", "number", "text"),
-    [("p50", 0.000122, "122 us"), ("cpu.edge", 6.1e-6, "6.1 us"), ("throughput", 20500.0, "20,500 req/s"),
+    [("p50", 0.000122, "122 us"), ("cpu.edge", 6.1e-6, "6.1 us"), ("throughput", 20500.0, "20,500 req/s"), ("throughput", 999.7, "1,000 req/s"),
      ("rss", 5.2e6, "5.2 MB"), ("errors", 0.0, "0"), ("p99", 0.0, "0 s"), ("requests.app", 0.01, "0.01")],
 )  # fmt: skip
 def test_values(figure: str, number: float, text: str) -> None:
@@ -304,6 +306,7 @@ def test_ratios_as_they_are_shown() -> None:
     assert (
         table.comparison(Ratio("a", "b", "case", "p50", 0.5, 0.4, 1.1, False)) == "no difference seen (0.40 to 1.10 x)"
     )
+    assert table.comparison(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds to tell)"
     assert table.comparison(Ratio("a", "b", "case", "instructions", 1.3, 1.3, 1.3, False)) == "1.30 x"
 
 

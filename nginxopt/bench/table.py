@@ -55,8 +55,10 @@ def comparison(ratio: Ratio) -> str:
     """Return a ratio as it is shown, with its interval; no number where no difference was seen."""
     if ratio.low == ratio.high == ratio.ratio:
         return f"{_times(ratio.ratio)} x"
-    if not ratio.difference:
+    if ratio.low <= 1 <= ratio.high:
         return f"no difference seen ({_times(ratio.low)} to {_times(ratio.high)} x)"
+    if not ratio.difference:
+        return f"{_times(ratio.ratio)} x (too few rounds to tell)"
     return f"{_times(ratio.ratio)} x ({_times(ratio.low)} to {_times(ratio.high)})"
 
 
@@ -163,6 +165,6 @@ def _times(ratio: float) -> str:
 
 
 def _digits(number: float) -> str:
-    if number >= 1000:
+    if number >= 999.5:
         return f"{number:,.0f}"
     return f"{number:.3g}"
