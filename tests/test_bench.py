@@ -292,7 +292,8 @@ def test_the_table_tells_of_a_queue() -> None:
 
 @pytest.mark.parametrize(
     ("figure", "number", "text"),
-    [("p50", 0.000122, "122 us"), ("cpu.edge", 6.1e-6, "6.1 us"), ("throughput", 20500.0, "20,500 req/s"), ("throughput", 999.7, "1,000 req/s"),
+    [("p50", 0.000122, "122 us"), ("cpu.edge", 6.1e-6, "6.1 us"), ("throughput", 20500.0, "20,500 req/s"),
+     ("throughput", 999.7, "1,000 req/s"),
      ("rss", 5.2e6, "5.2 MB"), ("errors", 0.0, "0"), ("p99", 0.0, "0 s"), ("requests.app", 0.01, "0.01")],
 )  # fmt: skip
 def test_values(figure: str, number: float, text: str) -> None:
