@@ -44,7 +44,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("check",),
     ("report",),
     ("bench", "bench.scenario", "bench.scenarios", "bench.runner", "bench.load", "bench.provenance", "bench.callgrind"),
-    ("bench.site", "bench.result", "bench.nodes", "bench.rules", "bench.private"),
+    ("bench.site", "bench.result", "bench.nodes", "bench.rules", "bench.private", "bench.temporary"),
     ("bench.stage",),
     ("bench.measure",),
     ("bench.gate", "bench.probe", "bench.table", "bench.load.vegeta", "bench.load.wrk", "bench.runner.local"),
