@@ -20,9 +20,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.child import MEGABYTE, ChildError, medians, run
-from benchmarks.compiled import Parts, fragment
 from benchmarks.mixes import MIXES
 from nginxopt import nginx
+from nginxopt.bench.rules import Parts, fragment
 from nginxopt.errors import NginxoptError
 
 _START_SECONDS = 60.0

@@ -6,18 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-FAR_MISS = b"/favicon.ico"
-
-
-def uri(number: int) -> bytes:
-    """Return the URI of a rule: 34 bytes, as long as real ones are on average."""
-    return b"/section/archive/article-%05d.html" % number
-
-
-def literal(count: int) -> Iterator[bytes]:
-    """Yield `count` rules of the plainest kind, each for one URI: all of them move."""
-    for number in range(count):
-        yield b"rewrite ^%s$ https://$http_host/new/%05d permanent;\n" % (_escaped(uri(number)), number)
+from nginxopt.bench.rules import literal
 
 
 def wild(count: int) -> Iterator[bytes]:
@@ -37,10 +26,6 @@ def kept(count: int) -> Iterator[bytes]:
     for number in range(count // 2):
         yield b"rewrite ^/section/archive/(.*)-%05d\\.php$ /new/$1-%d last;\n" % (number, number)
     yield from literal(count - count // 2)
-
-
-def _escaped(text: bytes) -> bytes:
-    return text.replace(b".", rb"\.")
 
 
 def _stem(number: int) -> bytes:

@@ -4,6 +4,7 @@
     +-- UsageError      2   the call cannot be understood or contradicts itself
     +-- InputError      3   a file that cannot be read or parsed; knows its place
     +-- MissingError    4   something outside is needed: nginx, an engine, a version
+    +-- RunError        5   a benchmark that says nothing: a probe or a count does not hold, a program died
     +-- DefectError    70   a fault of nginxopt itself: nothing was written
 
 Exit status 0 (done and clean) and 1 (findings, would change, gate not met) are results, not errors.
@@ -96,6 +97,12 @@ class MissingError(NginxoptError):
     """Something outside nginxopt is needed and not there."""
 
     exit_code = 4
+
+
+class RunError(NginxoptError):
+    """A benchmark that cannot go on or says nothing: a program died, a variant does not do what it claims."""
+
+    exit_code = 5
 
 
 class DefectError(NginxoptError):

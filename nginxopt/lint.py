@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nginxopt.config import Config
 from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Safety, Severity
@@ -14,6 +14,9 @@ from nginxopt.model import Model
 from nginxopt.rule import Rule
 from nginxopt.source import Source, Span
 from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.host import Host
 
 
 class Selected(NamedTuple):
@@ -31,9 +34,9 @@ class Linted:
     errors: tuple[InputError, ...] = ()
 
 
-def lint(config: Config, rules: Iterable[Selected], target: Version) -> Linted:
-    """Judge a configuration by every rule that speaks of the nginx `target`."""
-    model = Model(config, target)
+def lint(config: Config, rules: Iterable[Selected], target: Version, host: Host | None = None) -> Linted:
+    """Judge a configuration by every rule that speaks of the nginx `target`, and with `host` for that machine."""
+    model = Model(config, target, host)
     diagnostics: list[Diagnostic] = []
     errors: dict[str, InputError] = {}
     times = {file.source: config.times(file) for file in config.files}
@@ -69,6 +72,9 @@ def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterato
         yield next((finding for finding, stands in group if stands), None) or offers.without_fix(group[0][0])
 
 
+_Key = tuple[tuple[Change, ...], Safety]
+
+
 class _Offers:
     """The fixes that a rule offers, and in which readings of a file each of them would change it.
 
@@ -77,7 +83,8 @@ class _Offers:
 
     def __init__(self, times: Mapping[Source, int]) -> None:
         self._times = times
-        self._readings: dict[tuple[tuple[Change, ...], Safety], set[Source]] = {}
+        self._readings: dict[_Key, set[Source]] = {}
+        self._stands: dict[_Key, bool] = {}
 
     def add(self, fix: Fix | None) -> None:
         """Note a fix as a rule offers it."""
@@ -86,9 +93,12 @@ class _Offers:
 
     def stands(self, fix: Fix) -> bool:
         """Return whether a fix is offered for every reading of the files that it changes."""
-        counted = Counter(source.original for source in self._readings[_key(fix)])
-        files = {_file(change.source) for change in fix.changes}
-        return all(counted[file] == self._times.get(file, 1) for file in files if self._times.get(file, 1) > 1)
+        key = _key(fix)
+        if key not in self._stands:
+            counted = Counter(source.original for source in self._readings[key])
+            times = {change.source: self._times.get(change.source, 1) for change in key[0]}
+            self._stands[key] = all(counted[file] == number for file, number in times.items() if number > 1)
+        return self._stands[key]
 
     def without_fix(self, finding: Finding) -> Finding:
         """Return a finding without its fix, which does not stand, but with the reason."""
@@ -100,7 +110,7 @@ class _Offers:
         return replace(finding, fix=None, help="; ".join(helps))
 
 
-def _key(fix: Fix) -> tuple[tuple[Change, ...], Safety]:
+def _key(fix: Fix) -> _Key:
     return tuple(_of_file(change) for change in fix.changes), fix.safety
 
 

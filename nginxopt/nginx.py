@@ -10,7 +10,6 @@ import grp
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -22,6 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from nginxopt.errors import InputError, MissingError
+from nginxopt.process import end, start
 
 if TYPE_CHECKING:
     from nginxopt.http import Client
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 NO_FILES: Mapping[str, bytes] = {}
 
 _TEST_SECONDS = 120.0
-_END_SECONDS = 10.0
-_END_TRIES = 20
 _POLL_SECONDS = 0.002
 _FILE_TIME = 946_684_800  # Last-Modified and ETag of a served file are the same in every run
 
@@ -120,7 +118,7 @@ def configuration(
     lines = [
         b"daemon off; master_process off; pid nginx.pid;",
         f"error_log error.log {log_level};".encode(),
-        _user(),
+        user(),
         main,
         b"events { worker_connections 512; }",
         b"http {",
@@ -193,33 +191,51 @@ class Instance:
         return _messages(_read(self.prefix / "error.log"), self.prefix)
 
     def _start(self, cleanup: contextlib.ExitStack) -> None:
-        with _reserved_ports(len(self._servers), self._avoid) as self.ports:
+        with reserved_ports(len(self._servers), self._avoid) as self.ports:
             config = configuration(
                 self._servers, self.ports, http=self._http, main=self._main, log_level=self._log_level
             )
             (self.prefix / "nginx.conf").write_bytes(config)
-            with (self.prefix / "terminal").open("wb") as terminal:
-                self._process = subprocess.Popen(
-                    [*self._wrapper, *self.binary.command(self.prefix)],
-                    cwd=self.prefix,
-                    stdin=subprocess.DEVNULL,
-                    stdout=terminal,
-                    stderr=terminal,
-                )
-            cleanup.callback(_end, self._process)
-            self._wait_until_started()
+            command = [*self._wrapper, *self.binary.command(self.prefix)]
+            self._process = _launch(command, self.prefix)
+            cleanup.callback(end, self._process)
+            _wait_until_started(self._process, self.prefix, self._start_seconds)
 
-    def _wait_until_started(self) -> None:
-        # The pid file is written after the configuration was accepted and the sockets are listening (main
-        # in nginx.c).
-        deadline = time.monotonic() + self._start_seconds
-        while not _read(self.prefix / "nginx.pid"):
-            ended = self._process.poll() is not None
-            if ended or time.monotonic() > deadline:
-                why = "ended" if ended else f"was not ready within {self._start_seconds:.0f} seconds"
-                said = _messages(_read(self.prefix / "terminal"), self.prefix) or self.error_log()
-                raise InputError("\n".join([f"nginx did not start: it {why}", *said]))
-            time.sleep(_POLL_SECONDS)
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str], prefix: Path, *, start_seconds: float = 20.0, open_files: int | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield nginx once it is ready, run by `command` with the pid file `nginx.pid` in `prefix`; it ends with the block,
+    and with us.
+
+    `open_files` is the soft limit it starts with. `InputError` with what it says if it does not start within
+    `start_seconds`.
+    """
+    (prefix / "nginx.pid").unlink(missing_ok=True)
+    process = _launch(command, prefix, open_files)
+    try:
+        _wait_until_started(process, prefix, start_seconds)
+        yield process
+    finally:
+        end(process)
+
+
+def _launch(command: Sequence[str], prefix: Path, open_files: int | None = None) -> subprocess.Popen[bytes]:
+    with (prefix / "terminal").open("wb") as terminal:
+        return start(command, cwd=prefix, output=terminal, open_files=open_files)
+
+
+def _wait_until_started(process: subprocess.Popen[bytes], prefix: Path, seconds: float) -> None:
+    # The pid file is written after the configuration was accepted and the sockets are listening (main in nginx.c).
+    deadline = time.monotonic() + seconds
+    while not _read(prefix / "nginx.pid"):
+        ended = process.poll() is not None
+        if ended or time.monotonic() > deadline:
+            why = "ended" if ended else f"was not ready within {seconds:.0f} seconds"
+            said = _messages(_read(prefix / "terminal"), prefix) or _messages(_read(prefix / "error.log"), prefix)
+            raise InputError("\n".join([f"nginx did not start: it {why}", *said]))
+        time.sleep(_POLL_SECONDS)
 
 
 @contextlib.contextmanager
@@ -237,7 +253,7 @@ def private_prefix(files: Mapping[str, bytes] = NO_FILES) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _reserved_ports(count: int, avoid: bytes) -> Iterator[tuple[int, ...]]:
+def reserved_ports(count: int, avoid: bytes = b"") -> Iterator[tuple[int, ...]]:
     """Yield free ports of 127.0.0.1 whose digits do not occur in `avoid`, and hold them meanwhile.
 
     They are bound with SO_REUSEPORT and do not listen, so that nginx, and nobody of another user, can bind
@@ -256,24 +272,7 @@ def _reserved_ports(count: int, avoid: bytes) -> Iterator[tuple[int, ...]]:
         yield tuple(ports)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End by pid, politely first.
-
-    More than once: nginx only notes a signal, and sleeps on if that happens between its look at the note and
-    its wait for events (ngx_single_process_cycle); the next signal wakes it.
-    """
-    for _ in range(_END_TRIES):
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(_END_SECONDS / _END_TRIES)
-        except subprocess.TimeoutExpired:
-            continue
-        return
-    process.kill()
-    process.wait()
-
-
-def _user() -> bytes:
+def user() -> bytes:
     """Stay root, who owns the prefix (mode 0700); another user may not name one at all."""
     return f"user root {grp.getgrgid(0).gr_name};".encode() if os.geteuid() == 0 else b""
 

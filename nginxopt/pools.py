@@ -98,7 +98,7 @@ def _said(model: Model, one: Pass, directive: Directive) -> Connection:
     if name.startswith("http_"):
         upgrades = name == "http_upgrade" or any(header.args[1] for header in headers(one, "upgrade"))
         return Connection.UPGRADE if upgrades else Connection.CLIENT
-    level = the_map(model, name)
+    level = model.maps.get(name)
     idle = map_value(level, "") if level and variable(level.args[0]) == "http_upgrade" else None
     if idle is None:
         return Connection.UNKNOWN
@@ -119,14 +119,6 @@ def variable(text: str) -> str | None:
     """Return the name, in lower case, of the one variable that a text consists of; None for any other text."""
     match = _VARIABLE.fullmatch(text)
     return (match[1] or match[2]).lower() if match else None
-
-
-def the_map(model: Model, name: str) -> Level | None:
-    """Return the `map` that makes the variable `name` (in lower case), None if none was read."""
-    for level in model.levels("map"):
-        if len(level.args) == 2 and variable(level.args[1]) == name:
-            return level
-    return None
 
 
 def row(level: Level, key: str) -> Directive | None:

@@ -55,6 +55,11 @@ class Directive:
     block: Block | None = None
     comments: tuple[Comment, ...] = ()
 
+    @property
+    def origin(self) -> tuple[Source, int]:
+        """The file and the place in it, the same for every reading of the file."""
+        return self.source.original or self.source, self.span.start
+
     def error(self, message: str, *, at: Token | None = None, nginx: str | None = None) -> InputError:
         """Return an error at this directive, or at one of its words; `nginx` is what nginx says."""
         word = at if at is not None else self.name

@@ -95,7 +95,8 @@ from collections.abc import Iterator
 
 from nginxopt.defaults import PIVOT
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.headers import NOT_IN_IF, with_header
+from nginxopt.headers import NOT_IN_IF, owners, with_header
+from nginxopt.inherit import Level
 from nginxopt.layout import replace
 from nginxopt.model import Model
 from nginxopt.pools import Connection, connection, culprit, pools, states_http10
@@ -109,11 +110,12 @@ CLEARED = 'proxy_set_header Connection "";'
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they end their connections."""
     pooled = pools(model)
+    levels = owners(model, lambda one: _is_meant(one, pooled)).get(True, set())
     for one in model.passes:
         if _is_meant(one, pooled):
             said = connection(model, one)
             if said is Connection.DEFAULT and model.target < PIVOT:
-                yield _missing(model, one, pooled)
+                yield _missing(one, levels)
             elif said in (Connection.CLOSE, Connection.CLIENT):
                 yield _written(model, one, said)
 
@@ -122,8 +124,8 @@ def _is_meant(one: Pass, pooled: set[Upstream]) -> bool:
     return one.protocol == "proxy" and one.upstream in pooled and not states_http10(one)
 
 
-def _missing(model: Model, one: Pass, pooled: set[Upstream]) -> Finding:
-    changes = with_header(model, one, [CLEARED], lambda other: _is_meant(other, pooled))
+def _missing(one: Pass, levels: set[Level]) -> Finding:
+    changes = with_header(one, [CLEARED], levels)
     return Finding(
         one.directive.source,
         one.directive.name.span,

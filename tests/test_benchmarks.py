@@ -11,9 +11,9 @@ import pytest
 
 from benchmarks import instructions, memory, speed
 from benchmarks.child import ChildError, run
-from benchmarks.compiled import fragment, whole
-from benchmarks.mixes import FAR_MISS, MIXES, literal, write
+from benchmarks.mixes import MIXES, write
 from nginxopt import load_text, nginx
+from nginxopt.bench.rules import FAR_MISS, fragment, literal, whole
 from nginxopt.rewrite import plan
 from tests.support import needs_nginx
 

@@ -76,6 +76,9 @@ def test_a_file_is_read_in_each_of_its_places() -> None:
         assert level.opener
         assert level.opener.source is level.source
         assert all(one.source is level.source for one in level.own("rewrite"))
+        assert [config.included(one) for one in level.own("include")] == [(config.file("s"),)] * len(
+            level.own("include")
+        )
     (last,) = [level for level in levels(config, TARGET).walk() if level.source is files["u"]]
     assert last.kind == "server"
     assert [config.times(file) for file in config.files] == [1, 2, 3, 1]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from nginxopt.catalogue import catalogue
-from nginxopt.config import Config
+from nginxopt.config import Config, load, reread
 from nginxopt.diagnostic import Severity
 from nginxopt.fix import fix
 from nginxopt.lint import Selected, lint
@@ -398,3 +399,20 @@ def test_the_upgrade_lists_what_changes() -> None:
         "HTTP/1.1 instead of 1.0, no Connection: close, connections are kept",
         "no Connection: close",
     ]
+
+
+def test_a_shared_file_of_headers_stays_as_it_is(tmp_path: Path) -> None:
+    """The header goes behind the include of the location that needs it, not into the file that others include."""
+    shared = "proxy_set_header Host $host;\n"
+    (tmp_path / "proxy_params").write_text(shared)
+    (tmp_path / "nginx.conf").write_text(
+        f"events {{}}\nhttp {{ {POOL}\nserver {{ {V11}\nlocation /a {{\n    include proxy_params;\n"
+        "    proxy_pass http://app;\n}\nlocation /b { include proxy_params; proxy_pass http://10.0.0.2; }\n} }\n"
+    )
+    config = load(tmp_path / "nginx.conf")
+    rule = catalogue()["proxy-connection-not-cleared"]
+    selected = [Selected(rule, rule.severity)]
+    drafts = fix(lambda texts: reread(config, texts), lambda new: lint(new, selected, Version.parse(OLD))).drafts
+    (path,) = drafts
+    assert path.endswith("nginx.conf")
+    assert f"    include proxy_params;\n    {CLEAR}\n    proxy_pass" in drafts[path].text.decode()

@@ -25,6 +25,7 @@ _COMMANDS = {
     "explain": "nginxopt.cli.explain",
     "rules": "nginxopt.cli.rules",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
+    "bench": "nginxopt.cli.bench",
 }
 """Each command is a module with a `command`, imported when it is asked for."""
 

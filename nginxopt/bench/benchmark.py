@@ -1,0 +1,95 @@
+"""The whole of a benchmark: deploy, probe, find the capacity, attack in rounds, and put together what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nginxopt.bench import measure, probe, provenance, rounds, stage
+from nginxopt.bench.gate import Gate, check
+from nginxopt.bench.result import Result, Sample
+from nginxopt.bench.rounds import Progress
+from nginxopt.bench.scenario import Experiment, OpenLoop
+from nginxopt.bench.site import Generator, Runner, Site
+
+
+@dataclass(slots=True)
+class Benchmark:
+    """A benchmark as it runs. `result` can be asked for at any time: what was measured by then.
+
+    `folder` exists; configurations, targets and the files of the load generator stay in it.
+    """
+
+    experiment: Experiment
+    runner: Runner
+    generator: Generator
+    folder: Path
+    rounds: int
+    gates: Sequence[Gate] = ()
+    samples: list[Sample] = field(default_factory=list)
+    capacities: Mapping[str, float] = field(default_factory=dict)
+    _tests: dict[str, float] = field(default_factory=dict)
+    _about: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, progress: Progress, started: Callable[[float], None]) -> None:
+        """Run it to its end. `started` is told how many seconds it takes, about; `progress` of each step.
+
+        `MissingError`, `InputError` and `RunError` as from the runner, the probes and the rounds.
+        """
+        self._about = {**provenance.machine(), "folder": self.folder.name}
+        with self.runner.deploy(self.experiment, self.folder) as site:
+            self._about |= {**self.runner.provenance(), "runner": self.runner.name}
+            answers = probe.probe(site, self.experiment)
+            self._test(site)
+            if self.experiment.metric == "instructions":
+                self.rounds = 1  # the same number each time
+                started(rounds.COUNT_SECONDS * len(self.experiment.attacks))
+                rounds.count(site, self.experiment, progress, self.samples.append)
+                return
+            self._about["generator"] = self.generator.version(site)
+            started(rounds.seconds(self.experiment, self.rounds))
+            self.capacities = rounds.find_capacities(site, self.experiment, self.generator, progress)
+            self.experiment = rounds.at_rates(self.experiment, self.capacities)
+            self._about["commands"] = self._commands(site)
+            rounds.run(site, self.experiment, self.generator, answers, self.rounds, progress, self.samples.append)
+
+    def result(self) -> Result:
+        """Return what was found so far."""
+        samples = tuple(self.samples)
+        summaries = measure.summaries(samples)
+        ratios = measure.ratios(self.experiment, samples)
+        rates = {
+            attack.case: attack.load.rate
+            for attack in self.experiment.attacks
+            if isinstance(attack.load, OpenLoop) and attack.load.rate is not None
+        }
+        return Result(
+            self.experiment,
+            self.rounds,
+            samples,
+            summaries,
+            ratios,
+            check(self.gates, self.experiment, summaries, ratios),
+            rates,
+            self.capacities,
+            dict(self._tests),
+            dict(self._about),
+            len(samples) == self.rounds * len(self.experiment.attacks),
+        )
+
+    def _test(self, site: Site) -> None:
+        for variant in self.experiment.variants:
+            self._tests[variant.name] = sum(site.test_seconds(variant, node.role) for node in variant.nodes)
+
+    def _commands(self, site: Site) -> dict[str, str]:
+        """The command of each attack, as it can be typed in the folder."""
+        found = {}
+        for attack in self.experiment.attacks:
+            variant = self.experiment.variant(attack.variant)
+            name = stage.attack_name(attack)
+            address = site.address(variant, variant.entry)
+            command = self.generator.command(f"targets/{name}", address, attack.load, f"results/ROUND/{name}")
+            found[f"{attack.variant}, {attack.case}"] = " ".join(command)
+        return found

@@ -1,0 +1,28 @@
+"""All scenarios, found by their presence: every module of `nginxopt.bench.scenarios` is one."""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+
+from nginxopt.bench import scenarios
+from nginxopt.bench.scenario import Scenario
+
+
+@cache
+def catalogue() -> dict[str, Scenario]:
+    """Return every scenario by its name, in alphabetical order. `TypeError` for a module that has none."""
+    return {name: _scenario(name) for name in names()}
+
+
+def names() -> list[str]:
+    """Return the names of all scenarios; no module is imported."""
+    return sorted(module.name for module in pkgutil.iter_modules(scenarios.__path__))
+
+
+def _scenario(name: str) -> Scenario:
+    found = getattr(import_module(f"nginxopt.bench.scenarios.{name}"), "SCENARIO", None)
+    if not isinstance(found, Scenario) or found.name != name:
+        raise TypeError(f"nginxopt.bench.scenarios.{name} has no SCENARIO of that name")
+    return found

@@ -1,0 +1,140 @@
+"""Gates: what a result must hold, written as `p99<=2ms`, `instructions<=1.05x`, `p50<=1.05x none`, `errors==0`.
+
+    GATE   = FIGURE OP NUMBER [UNIT] | FIGURE OP NUMBER x [none]
+    FIGURE = p50 ... p100, mean, throughput, errors, cpu, instructions, rss ..., or one of a node: cpu.edge
+    OP     = <= | < | >= | > | ==
+    UNIT   = ns us ms s | B KB MB | k M | req/s
+
+`x` is after over before, in every comparison and case; `x none` is after over the variant without rules. A value
+without `x` is held against what comes after, in every case.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from nginxopt.bench.measure import FIGURES
+from nginxopt.bench.result import GateResult, Ratio, Summary
+from nginxopt.bench.scenario import Experiment
+from nginxopt.errors import UsageError
+
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_UNITS = {"s": {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}, "B": {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9}}
+_PLAIN = {"k": 1e3, "M": 1e6, "req/s": 1.0}
+
+_FIGURE = re.compile(r"\s*([a-z_][a-z0-9_]*(?:\.[a-z][a-z0-9]*)?)\s*")
+_OPERATOR = re.compile(r"(<=|>=|==|<|>)\s*")
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*")
+_UNIT = re.compile(r"([A-Za-z/]+)\s*")
+_NONE = re.compile(r"none\s*")
+_OF_NODES = ("cpu", "accepts", "requests")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A gate: `figure` of what comes after, or (`of`) its ratio to before or to the variant without rules."""
+
+    text: str
+    figure: str
+    operator: str
+    value: float
+    of: str | None = None
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value meets it."""
+        return _OPERATORS[self.operator](value, self.value)
+
+    def margin(self, value: float) -> float:
+        """Return how far inside the limit a value lies, as a share of the limit; negative outside."""
+        inside = value - self.value if self.operator in (">", ">=") else self.value - value
+        inside = -abs(inside) if self.operator == "==" else inside
+        return inside / self.value if self.value else inside
+
+
+def parse(text: str) -> Gate:
+    """Return the gate that `text` writes; `UsageError` with a caret under what is wrong."""
+    figure, at = _take(text, 0, _FIGURE, "a figure, such as p99, throughput, cpu or instructions")
+    _refuse_unknown(text, figure)
+    comparison, at = _take(text, at, _OPERATOR, "one of <= < >= > ==")
+    number, at = _take(text, at, _NUMBER, "a number")
+    of = None
+    scale = 1.0
+    if at < len(text):
+        start = at
+        unit, at = _take(text, at, _UNIT, "a unit, or x")
+        if unit == "x":
+            of = "before"
+            if at < len(text):
+                _, at = _take(text, at, _NONE, "none, for the variant without rules, or the end")
+                of = "none"
+        else:
+            scale = _scale(text, start, figure, unit)
+    if at < len(text):
+        raise _error(text, at, "the end")
+    return Gate(text.strip(), figure, comparison, float(number) * scale, of)
+
+
+def check(
+    gates: Sequence[Gate], experiment: Experiment, summaries: Sequence[Summary], ratios: Sequence[Ratio]
+) -> tuple[GateResult, ...]:
+    """Return what became of each gate: the value with the least margin, wherever it was seen.
+
+    `UsageError` for a gate on a figure that was not measured.
+    """
+    return tuple(_check(gate, list(_values(gate, experiment, summaries, ratios))) for gate in gates if summaries)
+
+
+def _check(gate: Gate, values: list[tuple[float, str]]) -> GateResult:
+    if not values:
+        raise UsageError(f"the gate {gate.text!r} has nothing to hold: {gate.figure} was not measured in this run")
+    value, where = min(values, key=lambda found: gate.margin(found[0]))
+    return GateResult(gate.text, gate.holds(value), value, gate.value, gate.margin(value), where)
+
+
+def _values(
+    gate: Gate, experiment: Experiment, summaries: Sequence[Summary], ratios: Sequence[Ratio]
+) -> Iterator[tuple[float, str]]:
+    """Yield each value a gate is about, and where it was seen."""
+    after = {pair.after for pair in experiment.comparisons if pair.before != experiment.baseline}
+    if gate.of is None:
+        for summary in summaries:
+            if summary.variant in after and gate.figure in summary.figures:
+                yield summary.figures[gate.figure], f"{summary.variant}, {summary.case}"
+        return
+    for ratio in ratios:
+        is_none = ratio.before == experiment.baseline
+        if ratio.figure == gate.figure and is_none == (gate.of == "none") and ratio.after in after:
+            yield ratio.ratio, f"{ratio.after} over {ratio.before}, {ratio.case}"
+
+
+def _take(text: str, at: int, pattern: re.Pattern[str], expected: str) -> tuple[str, int]:
+    found = pattern.match(text, at)
+    if found is None:
+        raise _error(text, at, expected)
+    return found[found.lastindex or 0], found.end()
+
+
+def _refuse_unknown(text: str, figure: str) -> None:
+    name, _, node = figure.partition(".")
+    if not (name in _OF_NODES if node else name in FIGURES):
+        raise _error(text, len(text) - len(text.lstrip()), f"one of {', '.join(FIGURES)}, or cpu.ROLE of a node")
+
+
+def _scale(text: str, at: int, figure: str, unit: str) -> float:
+    units = _UNITS.get(FIGURES.get(figure.partition(".")[0], ""), _PLAIN)
+    if unit not in units:
+        raise _error(text, at, f"x, or one of {', '.join(units)}")
+    return units[unit]
+
+
+def _error(text: str, at: int, expected: str) -> UsageError:
+    return UsageError(f"a gate that cannot be read:\n    {text}\n    {' ' * at}^\n  expected {expected}")

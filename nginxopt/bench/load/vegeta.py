@@ -1,0 +1,116 @@
+"""vegeta: the reference. Its results stay as it encodes them, so that `vegeta report` and `vegeta plot` read them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from itertools import cycle, islice
+
+from nginxopt.bench import measure
+from nginxopt.bench.scenario import ClosedLoop, Load, OpenLoop, Target
+from nginxopt.bench.site import Outcome, Site
+from nginxopt.errors import RunError
+
+TIMEOUT_SECONDS = 10
+_ENCODE_SECONDS = 300.0
+_VERSION_SECONDS = 30.0
+_NANO = 1e9
+_NO_MORE_TARGETS = "no targets to attack"  # how an attack ends whose targets are read lazily: no request
+
+
+class Vegeta:
+    """The command `binary`, found on the PATH of wherever it runs."""
+
+    name = "vegeta"
+
+    def __init__(self, binary: str = "vegeta") -> None:
+        self._binary = binary
+
+    def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
+        """Return the targets in vegeta's http format, as many as there are requests if that is how the load ends."""
+        texts = [_target(target, address) for target in targets]
+        if isinstance(load, ClosedLoop) and load.requests is not None:
+            texts = list(islice(cycle(texts), load.requests))
+        return {f"{name}.targets": "\n".join(texts).encode()}
+
+    def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - in the targets
+        """Return the command of an attack; it keeps no bodies and follows no redirects."""
+        return [
+            self._binary,
+            "attack",
+            f"-targets={name}.targets",
+            f"-output={output}.bin",
+            "-redirects=-1",
+            "-max-body=0",
+            f"-timeout={TIMEOUT_SECONDS}s",
+            f"-keepalive={str(load.keepalive).lower()}",
+            f"-duration={load.seconds:g}s",
+            *_pace(load),
+        ]
+
+    def outcome(self, site: Site, output: str, said: bytes) -> Outcome:  # noqa: ARG002 - it says nothing
+        """Return what came of an attack, of every single request, by `vegeta encode`."""
+        raw = f"{output}.bin"
+        rows = site.execute([self._binary, "encode", "-to=csv", raw], seconds=_ENCODE_SECONDS)
+        return parse(rows, raw)
+
+    def version(self, site: Site) -> str:
+        """Return the line with its version; a build of one's own has none."""
+        said = site.execute([self._binary, "-version"], seconds=_VERSION_SECONDS).decode(errors="replace")
+        known = dict(line.split(":", 1) for line in said.splitlines() if ":" in line)
+        return f"vegeta {known.get('Version', '').strip() or 'of unknown version'}"
+
+
+def parse(rows: bytes, raw: str) -> Outcome:
+    """Return the outcome of the rows of `vegeta encode -to=csv`; `RunError` if there are none."""
+    starts, ends, latencies = [], [], []
+    statuses: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    for row in csv.reader(io.StringIO(rows.decode(errors="replace"))):
+        start, status, latency, error = int(row[0]), row[1], int(row[2]), row[5]
+        if error == _NO_MORE_TARGETS:
+            continue
+        starts.append(start)
+        ends.append(start + latency)
+        statuses[status] += 1
+        if status == "0":
+            errors[kind(error)] += 1
+        if not measure.has_failed(status):
+            latencies.append(latency / _NANO)
+    if not starts:
+        raise RunError("vegeta made no request", hint=f"`vegeta report {raw}` shows what it kept")
+    latencies.sort()
+    seconds = (max(ends) - min(starts)) / _NANO
+    return Outcome(
+        len(starts),
+        seconds,
+        measure.percentiles(latencies),
+        measure.histogram(latencies),
+        dict(sorted(statuses.items())),
+        dict(errors.most_common()),
+        raw,
+    )
+
+
+def kind(error: str) -> str:
+    """Return what kind of error it is, without the addresses in it."""
+    if "deadline exceeded" in error or "timeout" in error.lower():
+        return "timeout"
+    return error.rsplit(": ", 1)[-1] or "unknown"
+
+
+def _target(target: Target, address: str) -> str:
+    lines = [f"{target.method} http://{address}{target.path}", *(f"{name}: {value}" for name, value in target.headers)]
+    return "\n".join([*lines, ""])
+
+
+def _pace(load: Load) -> list[str]:
+    if isinstance(load, OpenLoop):
+        assert load.rate is not None, "found before the attack"
+        return [f"-rate={max(1, round(load.rate))}/1s"]
+    count = load.connections
+    bounds = [f"-workers={count}", f"-max-workers={count}", f"-connections={count}", f"-max-connections={count}"]
+    lazy = ["-lazy"] if load.requests is not None else []  # an attack ends with its targets if they are read lazily
+    return ["-rate=0", *bounds, *lazy]

@@ -1,0 +1,74 @@
+"""wrk: the second generator, for throughput, where vegeta is missing. It only knows closed loops and seconds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from nginxopt.bench import measure
+from nginxopt.bench.nodes import templates
+from nginxopt.bench.scenario import Load, Target
+from nginxopt.bench.site import Outcome, Site
+from nginxopt.errors import RunError
+
+TIMEOUT_SECONDS = 10
+_VERSION_SECONDS = 30.0
+_MICRO = 1e6
+_MARK = "nginxopt-result "
+_KINDS = ("connect", "read", "write", "timeout")
+
+
+class Wrk:
+    """The command `binary`, found on the PATH of wherever it runs."""
+
+    name = "wrk"
+
+    def __init__(self, binary: str = "wrk") -> None:
+        self._binary = binary
+
+    def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
+        """Return the script that asks the targets in turn, counts statuses and prints what was seen as JSON."""
+        script = templates().get_template("wrk.lua.j2")
+        requests = [json.dumps(_request(target, address, load)) for target in targets]
+        text = script.render(
+            requests=requests, ranks=measure.PERCENTILES, kinds=_KINDS, mark=_MARK, connections=load.connections
+        )
+        return {f"{name}.lua": text.encode()}
+
+    def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - keeps no file
+        """Return the command of an attack; an open loop becomes a closed one on its connections."""
+        options = ["--threads=1", f"--connections={load.connections}", f"--duration={max(1, round(load.seconds))}"]
+        timeout = f"--timeout={TIMEOUT_SECONDS}"
+        return [self._binary, *options, timeout, f"--script={name}.lua", f"http://{address}/"]
+
+    def outcome(self, site: Site, output: str, said: bytes) -> Outcome:  # noqa: ARG002 - it is all in what it said
+        """Return what came of an attack."""
+        return parse(said)
+
+    def version(self, site: Site) -> str:
+        """Return its version; asked for it, wrk ends with status 1."""
+        said = site.execute(["sh", "-c", f"{self._binary} --version; true"], seconds=_VERSION_SECONDS)
+        words = said.decode(errors="replace").split()
+        return " ".join(words[:2])
+
+
+def parse(said: bytes) -> Outcome:
+    """Return the outcome that the script printed; `RunError` if it printed none."""
+    lines = [line for line in said.decode(errors="replace").splitlines() if line.startswith(_MARK)]
+    found = json.loads(lines[-1].removeprefix(_MARK)) if lines else {}
+    errors = {kind: count for kind, count in found.get("errors", {}).items() if count}
+    if not found.get("requests") and not errors:
+        raise RunError(f"wrk had no answer: {said.decode(errors='replace').strip()[-500:]}")
+    statuses = dict(sorted(found["statuses"].items())) | ({"0": sum(errors.values())} if errors else {})
+    latencies = {name: value / _MICRO for name, value in found["latency"].items()} if found["requests"] else {}
+    requests = found["requests"] + sum(errors.values())
+    seconds = found["duration"] / _MICRO
+    return Outcome(requests, seconds, latencies, (), statuses, errors, unfinished=found["connections"])
+
+
+def _request(target: Target, address: str, load: Load) -> str:
+    headers = dict(target.headers)
+    lines = [f"{target.method} {target.path} HTTP/1.1", f"Host: {headers.pop('Host', address)}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    lines += [] if load.keepalive else ["Connection: close"]
+    return "\r\n".join([*lines, "", ""])

@@ -1,0 +1,161 @@
+"""Statistics, pure: percentiles of an attack, figures of a sample, and what after is over before, with its interval."""
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median
+
+from nginxopt.bench.result import Ratio, Sample, Summary
+from nginxopt.bench.scenario import Experiment
+
+PERCENTILES = (50, 66, 75, 80, 90, 95, 98, 99, 100)
+SECONDS_A_DAY = 86_400
+
+_BOUNDS_A_DECADE = 20
+_SHORTEST, _LONGEST = -6, 2  # decades of seconds: from a microsecond to 100 seconds
+BOUNDS = tuple(
+    10 ** (_SHORTEST + number / _BOUNDS_A_DECADE) for number in range((_LONGEST - _SHORTEST) * _BOUNDS_A_DECADE + 1)
+)
+"""The upper bounds of the classes of a histogram, in seconds: 20 a decade, so each is 12 % wide."""
+
+_RESAMPLES = 4_000
+_CONFIDENCE = 0.95
+
+LATENCIES = (*(f"p{rank}" for rank in PERCENTILES), "mean", "min")
+FIGURES: dict[str, str] = {
+    **dict.fromkeys(LATENCIES, "s"),
+    "throughput": "req/s",
+    "hits_a_day": "",
+    "errors": "",
+    "cpu": "s",
+    "instructions": "",
+    "rss": "B",
+    "pss": "B",
+    "time_wait": "",
+}
+"""The figures of a sample and their units.
+
+`throughput` are the answers a second that did not fail; `errors` counts those that did: no answer, or a status from
+500. `cpu` is CPU time of all nodes for each request, `cpu.ROLE` that of one; `accepts.ROLE` and `requests.ROLE` are
+connections and requests a node took for each request of the load.
+"""
+
+HIGHER_IS_BETTER = frozenset({"throughput", "hits_a_day"})
+
+
+def percentiles(latencies: Sequence[float]) -> dict[str, float]:
+    """Return `p50` to `p100`, `mean` and `min` of sorted latencies, in their unit; empty if there are none.
+
+    A percentile is the smallest latency that so many per cent do not exceed (nearest rank).
+    """
+    if not latencies:
+        return {}
+    ranks = {f"p{rank}": latencies[max(0, math.ceil(rank / 100 * len(latencies)) - 1)] for rank in PERCENTILES}
+    return {**ranks, "mean": fmean(latencies), "min": latencies[0]}
+
+
+def histogram(latencies: Sequence[float]) -> tuple[tuple[float, int], ...]:
+    """Return the classes of sorted latencies that are not empty: the bound, and how many do not exceed it."""
+    counts, at = [], 0
+    for bound in (*BOUNDS[:-1], math.inf):
+        end = bisect_right(latencies, bound, lo=at)
+        if end > at:
+            counts.append((min(bound, BOUNDS[-1]), end - at))
+        at = end
+    return tuple(counts)
+
+
+def figures(sample: Sample) -> dict[str, float]:
+    """Return the figures of a sample by name, those that it has."""
+    if sample.instructions is not None:
+        return {"instructions": sample.instructions}
+    found = dict(sample.percentiles)
+    failed = failures(sample)
+    rate = (sample.requests - failed) / sample.seconds if sample.seconds else 0.0
+    found |= {"throughput": rate, "hits_a_day": rate * SECONDS_A_DAY, "errors": float(failed)}
+    if sample.time_wait is not None:
+        found["time_wait"] = float(sample.time_wait)
+    return found | _node_figures(sample)
+
+
+def failures(sample: Sample) -> int:
+    """Return how many requests failed: without an answer, or with a status from 500."""
+    return sum(count for status, count in sample.statuses.items() if has_failed(status))
+
+
+def has_failed(status: str) -> bool:
+    """Return whether a status is that of no answer, or of one from 500."""
+    return status == "0" or status >= "500"
+
+
+def _node_figures(sample: Sample) -> dict[str, float]:
+    requests = max(1, sample.requests)
+    uses = sample.nodes
+    found = {"cpu": sum(use.cpu for use in uses.values()) / requests} if uses else {}
+    for role, use in uses.items():
+        found[f"cpu.{role}"] = use.cpu / requests
+        if use.accepts is not None and use.requests is not None:
+            found |= {f"accepts.{role}": use.accepts / requests, f"requests.{role}": use.requests / requests}
+    if uses:
+        found |= {
+            "rss": float(sum(use.rss for use in uses.values())),
+            "pss": float(sum(use.pss for use in uses.values())),
+        }
+    return found
+
+
+def summaries(samples: Sequence[Sample]) -> tuple[Summary, ...]:
+    """Return the medians over the rounds of each attack, in the order in which they first came."""
+    return tuple(Summary(variant, case, _medians(of)) for (variant, case), of in _by_attack(samples).items())
+
+
+def ratios(experiment: Experiment, samples: Sequence[Sample]) -> tuple[Ratio, ...]:
+    """Return what after is over before in every comparison, case and figure.
+
+    Rounds are pairs: a round has before and after next to each other in time. The ratio is the median of theirs, and
+    the interval is that of the bootstrap (percentile method, 95 %, seeded: the same samples give the same interval).
+    """
+    attacks = _by_attack(samples)
+    found: list[Ratio] = []
+    for comparison in experiment.comparisons:
+        for case in experiment.cases:
+            before, after = (attacks.get((name, case), []) for name in (comparison.before, comparison.after))
+            for figure, pairs in _pairs(before, after).items():
+                ratio, low, high = interval([second / first for first, second in pairs])
+                different = len(pairs) > 1 and not low <= 1 <= high
+                found.append(Ratio(comparison.before, comparison.after, case, figure, ratio, low, high, different))
+    return tuple(found)
+
+
+def interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the median of at least one value and its 95 % bootstrap interval."""
+    draw = random.Random(len(values))
+    medians = sorted(median(draw.choices(values, k=len(values))) for _ in range(_RESAMPLES if len(values) > 1 else 1))
+    tail = int((1 - _CONFIDENCE) / 2 * len(medians))
+    return median(values), medians[tail], medians[-1 - tail]
+
+
+def _pairs(before: Sequence[Sample], after: Sequence[Sample]) -> dict[str, list[tuple[float, float]]]:
+    """The figures that both have in every round and whose ratio there is, round by round."""
+    rounds = {sample.round: figures(sample) for sample in after}
+    both = [(figures(sample), rounds[sample.round]) for sample in before if sample.round in rounds]
+    names = [
+        name for name in (both[0][0] if both else {}) if all(name in first and name in second for first, second in both)
+    ]
+    pairs = {name: [(first[name], second[name]) for first, second in both] for name in names}
+    return {name: values for name, values in pairs.items() if all(first > 0 for first, _ in values)}
+
+
+def _by_attack(samples: Sequence[Sample]) -> dict[tuple[str, str], list[Sample]]:
+    found: dict[tuple[str, str], list[Sample]] = {}
+    for sample in samples:
+        found.setdefault((sample.variant, sample.case), []).append(sample)
+    return found
+
+
+def _medians(samples: Sequence[Sample]) -> Mapping[str, float]:
+    every = [figures(sample) for sample in samples]
+    return {name: median(found[name] for found in every) for name in every[0] if all(name in found for found in every)}

@@ -1,0 +1,92 @@
+"""One nginx of a variant, framed: what every configuration of the bench has around what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from nginxopt.bench.scenario import NO_FILES, Answer, Asks, Node, Target
+from nginxopt.source import encode
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+BODY = b"ok\n"
+
+
+def node(
+    role: str,
+    server: str,
+    *,
+    http: str = "",
+    main: str = "",
+    listen: str = "",
+    workers: int = 1,
+    connections: int = 4096,
+    files: Mapping[str, bytes] = NO_FILES,
+    nofile: int | None = None,
+    says: str = "",
+) -> Node:
+    """Return a node whose one server has `server` inside, and whose counters are served.
+
+    `http` stands in the http block before it and `main` at the top; `listen` are parameters of its listen directive;
+    `connections` are the worker_connections. Access logs are off, so that a variant is seen and not the disk.
+    """
+    template = templates().get_template("nginx.conf.j2")
+    config = template.render(
+        role=role, server=server, http=http, main=main, listen=listen, workers=workers, connections=connections
+    )
+    return Node(role, encode(config), files, nofile, True, says)
+
+
+def origin(
+    role: str = "app",
+    *,
+    per_second: int | None = None,
+    server: str = "",
+    answer: bytes = BODY,
+    nofile: int | None = None,
+) -> Node:
+    """Return an app: an nginx of one worker that answers with a short file, and says its role in `X-Node`.
+
+    With `per_second` it works on one request at a time and takes 1/`per_second` seconds for each; the others queue.
+    That is `limit_req` without `nodelay`, a leaky bucket, which delays a request until its turn
+    (ngx_http_limit_req_account); it sleeps meanwhile, so that origins do not take each other's CPU.
+    """
+    zone = f"limit_req_zone one zone=turn:32k rate={per_second}r/s;" if per_second else ""
+    turn = f"limit_req zone=turn burst={_QUEUE};" if per_second else ""
+    takes = f"one request at a time, {1000 / per_second:g} ms each" if per_second else "without a delay of its own"
+    inside = f"{server}\n{turn}\nadd_header X-Node {role} always;\nlocation / {{ try_files /answer =404; }}"
+    return node(
+        role,
+        inside.strip(),
+        http=zone,
+        listen="backlog=4096",
+        connections=16384,
+        files={"html/answer": answer},
+        nofile=nofile,
+        says=f"nginx as an origin, {takes}",
+    )
+
+
+_QUEUE = 1_000_000  # so long that no request is ever refused
+
+
+def answers_itself(role: str) -> Asks:
+    """Return the probe that an origin answers as itself."""
+    return Asks(role, Target("/", Answer(200, body=BODY.decode(), header=("X-Node", role))))
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates of the bench."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("nginxopt", "templates/bench"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

@@ -1,0 +1,121 @@
+"""Does every variant do what it claims? Asked before the first attack: a benchmark that measures nothing ends there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from nginxopt.bench.scenario import Answer, Asks, Attack, Experiment, OpenFiles, Probe, Target, Variant
+from nginxopt.bench.site import Site
+from nginxopt.errors import RunError
+
+ROUND = "@round@"
+_MOST_TARGETS = 50  # of an attack that are asked before it
+
+Answers = Mapping[tuple[str, str], frozenset[str]]
+"""The statuses that the targets of an attack are answered with, by variant and case."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What of an answer is looked at."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+    @classmethod
+    def of(cls, raw: bytes) -> _Seen:
+        head, _, body = raw.decode("latin-1").partition("\r\n\r\n")
+        line, *fields = head.split("\r\n")
+        found = re.match(r"HTTP/1\.[01] (\d{3})", line)
+        headers = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}
+        return cls(int(found[1]) if found else 0, headers, body)
+
+    def __str__(self) -> str:
+        if not self.status:
+            return "no answer"
+        to = f" to {self.headers['location']}" if "location" in self.headers else ""
+        return f"{self.status}{to}"
+
+
+def probe(site: Site, experiment: Experiment) -> Answers:
+    """Return how the targets of each attack are answered; `RunError` where a variant does not do what it claims.
+
+    Each probe of a variant is made, and up to 50 targets of each attack are asked. Targets without an answer of their
+    own must be answered alike by all variants of a case.
+    """
+    for variant in experiment.variants:
+        for item in variant.probes:
+            _hold(site, variant, item)
+    known: dict[tuple[str, str], Answer] = {}
+    return {(attack.variant, attack.case): _answers(site, experiment, attack, known) for attack in experiment.attacks}
+
+
+def in_round(targets: Iterable[Target], number: int | str) -> tuple[Target, ...]:
+    """Return the targets as they are asked in a round."""
+    return tuple(replace(target, path=target.path.replace(ROUND, str(number))) for target in targets)
+
+
+def _hold(site: Site, variant: Variant, item: Probe) -> None:
+    if isinstance(item, OpenFiles):
+        limit = site.open_files(variant, item.role)
+        if limit != item.limit:
+            raise RunError(
+                f"{variant.name}: the workers of {item.role} may open {limit:,} files, not {item.limit:,}",
+                hint="the hard limit of this shell (`ulimit -Hn`) may be lower",
+            )
+        return
+    _ask(site, variant, item)
+
+
+def _ask(site: Site, variant: Variant, item: Asks) -> _Seen:
+    """Ask as often as the probe says, and return the last answer, which is as it must be."""
+    (target,) = in_round([item.target], "probe")
+    seen = [_Seen.of(site.ask(variant, item.role, target)) for _ in range(item.times)][-1]
+    wrong = _wrong(seen, target.answer, site, variant)
+    if wrong:
+        raise RunError(f"{variant.name}: {item.role} does not answer {target.path} as it must: {wrong}")
+    return seen
+
+
+def _answers(
+    site: Site, experiment: Experiment, attack: Attack, known: dict[tuple[str, str], Answer]
+) -> frozenset[str]:
+    variant = experiment.variant(attack.variant)
+    step = max(1, len(attack.targets) // _MOST_TARGETS)
+    statuses = set()
+    for target in attack.targets[::step]:
+        expected = target.answer or known.get((attack.case, target.path))
+        seen = _ask(site, variant, Asks(variant.entry, replace(target, answer=expected)))
+        known.setdefault((attack.case, target.path), Answer(seen.status, _portable(seen, site, variant)))
+        statuses.add(str(seen.status))
+    return frozenset(statuses)
+
+
+def _portable(seen: _Seen, site: Site, variant: Variant) -> str | None:
+    """The Location with the address of the variant as a placeholder: it is another one in the next."""
+    location = seen.headers.get("location")
+    return location and location.replace(site.address(variant, variant.entry), f"@{variant.entry}@")
+
+
+def _wrong(seen: _Seen, answer: Answer | None, site: Site, variant: Variant) -> str:
+    """What is wrong with an answer; empty if nothing is."""
+    if not seen.status:
+        return "it does not answer"
+    if answer is None:
+        return ""
+    if seen.status != answer.status:
+        return f"{seen} instead of {answer.status}"
+    if answer.location is not None:
+        location = answer.location.replace(f"@{variant.entry}@", site.address(variant, variant.entry))
+        if seen.headers.get("location") != location:
+            return f"{seen} instead of {answer.status} to {location}"
+    if answer.body is not None and answer.body not in seen.body:
+        return f"its body does not contain {answer.body!r}"
+    if answer.header is not None and seen.headers.get(answer.header[0].lower()) != answer.header[1]:
+        return (
+            f"its header {answer.header[0]} is {seen.headers.get(answer.header[0].lower())!r}, not {answer.header[1]!r}"
+        )
+    return ""

@@ -1,0 +1,175 @@
+"""What a run found, as data, and as the JSON of `nginxopt/schemas/bench-result.json`.
+
+Times are in seconds, memory in bytes, and CPU time in seconds of all nodes of a variant together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from nginxopt.bench.scenario import Experiment, OpenLoop
+
+FORMAT = 1
+"""The version of the JSON; it changes when a field changes its meaning or goes away."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUse:
+    """What one nginx did and took during one attack.
+
+    `accepts` and `requests` are without those of the measurement itself, and None where it serves no status.
+    """
+
+    cpu: float
+    rss: int
+    pss: int
+    accepts: int | None = None
+    requests: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One attack in one round.
+
+    Attributes:
+        variant, case: Of which attack.
+        round: From 1.
+        requests, seconds: How many in how long.
+        percentiles: `p50`, `p66`, `p75`, `p80`, `p90`, `p95`, `p98`, `p99`, `p100`, `mean`, `min`.
+        histogram: Pairs of a bound and how many latencies lie below it and not below the bound before.
+        statuses, errors: How often each came; the status `0` is that of no answer.
+        nodes: By role.
+        time_wait: Sockets of the variant's nodes in TIME_WAIT after it, where they stay for a minute.
+        raw: The file of the load generator, beside the result.
+        instructions: Of the entry node, a request, where they were counted (and then no time is of use).
+    """
+
+    variant: str
+    case: str
+    round: int
+    requests: int
+    seconds: float
+    percentiles: Mapping[str, float]
+    histogram: tuple[tuple[float, int], ...]
+    statuses: Mapping[str, int]
+    errors: Mapping[str, int]
+    nodes: Mapping[str, NodeUse]
+    time_wait: int | None = None
+    raw: str | None = None
+    instructions: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The medians over the rounds of one attack, by figure (see `nginxopt.bench.measure.FIGURES`)."""
+
+    variant: str
+    case: str
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """What after is over before: the median of the ratios of the rounds, and its confidence interval.
+
+    `difference` is False if the interval contains 1, or if there is none: no difference was seen.
+    """
+
+    before: str
+    after: str
+    case: str
+    figure: str
+    ratio: float
+    low: float
+    high: float
+    difference: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """A gate as it was written, whether it holds, and the value furthest off: where it was seen, and by how much of
+    the limit it stays below (or, negative, exceeds) it."""
+
+    gate: str
+    holds: bool
+    value: float
+    limit: float
+    margin: float
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """All of a run. `test_seconds` is how long `nginx -t` takes, by variant; `rates` the requests a second of the open
+    loops, by case, and `capacities` what they are a share of, where that was found first."""
+
+    experiment: Experiment
+    rounds: int
+    samples: tuple[Sample, ...]
+    summaries: tuple[Summary, ...]
+    ratios: tuple[Ratio, ...]
+    gates: tuple[GateResult, ...] = ()
+    rates: Mapping[str, float] = field(default_factory=dict)
+    capacities: Mapping[str, float] = field(default_factory=dict)
+    test_seconds: Mapping[str, float] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    complete: bool = True
+
+
+def to_json(result: Result) -> str:
+    """Return the result as JSON, indented."""
+    return json.dumps(to_dict(result), indent=2) + "\n"
+
+
+def to_dict(result: Result) -> dict[str, Any]:
+    """Return the result as the JSON has it: the scenario's words and loads, and not the texts of configurations."""
+    experiment = result.experiment
+    return {
+        "format": FORMAT,
+        "scenario": {
+            "name": experiment.scenario,
+            "title": experiment.title,
+            "expects": experiment.expects,
+            "metric": experiment.metric,
+            "baseline": experiment.baseline,
+            "figures": list(experiment.figures),
+            "notes": list(experiment.notes),
+            "published": [asdict(figure) for figure in experiment.published],
+        },
+        "variants": [
+            {
+                "name": variant.name,
+                "says": variant.says,
+                "series": variant.series,
+                "size": variant.size,
+                "nodes": {node.role: node.says for node in variant.nodes},
+                "test_seconds": result.test_seconds.get(variant.name),
+            }
+            for variant in experiment.variants
+        ],
+        "attacks": [
+            {
+                "variant": attack.variant,
+                "case": attack.case,
+                "targets": [f"{target.method} {target.path}" for target in attack.targets[:10]],
+                "target_count": len(attack.targets),
+                "load": {
+                    "kind": "open loop" if isinstance(attack.load, OpenLoop) else "closed loop",
+                    **asdict(attack.load),
+                    **({"rate": result.rates.get(attack.case)} if isinstance(attack.load, OpenLoop) else {}),
+                },
+            }
+            for attack in experiment.attacks
+        ],
+        "capacities": dict(result.capacities),
+        "rounds": result.rounds,
+        "complete": result.complete,
+        "samples": [asdict(sample) for sample in result.samples],
+        "summaries": [asdict(summary) for summary in result.summaries],
+        "ratios": [asdict(ratio) for ratio in result.ratios],
+        "gates": [asdict(gate) for gate in result.gates],
+        "provenance": dict(result.provenance),
+    }

@@ -1,0 +1,189 @@
+"""The run: find the capacity where it is asked for, then round after round attack every variant once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from nginxopt.bench import stage
+from nginxopt.bench.probe import ROUND, Answers, in_round
+from nginxopt.bench.result import NodeUse, Sample
+from nginxopt.bench.scenario import Attack, Count, Experiment, Load, OpenLoop, Variant
+from nginxopt.bench.site import Generator, Outcome, Site, Status
+from nginxopt.errors import RunError
+
+CAPACITY_SECONDS = 1.0
+COUNT_SECONDS = 4.0
+MOST_COUNTED = 32
+"""How many targets of an attack are counted: callgrind makes nginx some fifty times slower."""
+
+Progress = Callable[[float, str], None]
+"""Told of each attack that is done: about how many seconds it took, and what is next."""
+
+_PATIENCE_SECONDS = 120.0
+_PATIENCE_TIMES = 3.0
+
+
+def seconds(experiment: Experiment, rounds: int) -> float:
+    """Return about how long the attacks take in all, at least."""
+    found = sum(attack.load.seconds for attack in experiment.attacks) * rounds
+    return found + CAPACITY_SECONDS * len(_without_rate(experiment))
+
+
+def find_capacities(
+    site: Site, experiment: Experiment, generator: Generator, progress: Progress
+) -> Mapping[str, float]:
+    """Return the requests a second that the slowest variant of a case answers, for cases whose rate is a share of it.
+
+    That is what a few connections get that ask again as soon as they have an answer.
+    """
+    found: dict[str, float] = {}
+    for attack, open_loop in _without_rate(experiment):
+        load = replace(open_loop.closed(), seconds=CAPACITY_SECONDS)
+        outcome = _attack(site, experiment, replace(attack, load=load), generator, "capacity")
+        rate = outcome.requests / outcome.seconds
+        found[attack.case] = min(rate, found.get(attack.case, rate))
+        progress(CAPACITY_SECONDS, "capacity")
+    return found
+
+
+def at_rates(experiment: Experiment, capacities: Mapping[str, float]) -> Experiment:
+    """Return the experiment with the rates of its open loops put in."""
+
+    def rated(attack: Attack) -> Load:
+        load = attack.load
+        if not isinstance(load, OpenLoop) or load.rate is not None:
+            return load
+        return replace(load, rate=max(1.0, round(capacities[attack.case] * load.share)))
+
+    return replace(experiment, attacks=tuple(replace(attack, load=rated(attack)) for attack in experiment.attacks))
+
+
+def run(
+    site: Site,
+    experiment: Experiment,
+    generator: Generator,
+    answers: Answers,
+    rounds: int,
+    progress: Progress,
+    keep: Callable[[Sample], None],
+) -> None:
+    """Attack every variant in each of `rounds`, and hand each sample to `keep` as it comes.
+
+    `answers` are those of the probes. `RunError` if an attack is answered otherwise, or if a counter is not what it
+    must be.
+    """
+    for number in range(1, rounds + 1):
+        for attack in experiment.attacks:
+            keep(_sample(site, experiment, attack, generator, answers, number))
+            progress(attack.load.seconds, f"round {number} of {rounds}: {attack.variant}, {attack.case}")
+
+
+def count(site: Site, experiment: Experiment, progress: Progress, keep: Callable[[Sample], None]) -> None:
+    """Count the instructions of a request of each attack, and hand a sample of each to `keep`."""
+    for attack in experiment.attacks:
+        targets = in_round(attack.targets[:MOST_COUNTED], "count")
+        instructions = site.instructions(experiment.variant(attack.variant), targets)
+        keep(Sample(attack.variant, attack.case, 1, 0, 0.0, {}, (), {}, {}, {}, instructions=instructions))
+        progress(COUNT_SECONDS, f"{attack.variant}, {attack.case}")
+
+
+def _sample(
+    site: Site, experiment: Experiment, attack: Attack, generator: Generator, answers: Answers, number: int
+) -> Sample:
+    variant = experiment.variant(attack.variant)
+    before = _counters(site, variant)
+    outcome = _attack(site, experiment, attack, generator, number)
+    nodes = _uses(site, variant, before)
+    _check_answers(attack, outcome, answers)
+    for count in attack.counts:
+        _check_count(attack, count, nodes, outcome)
+    return Sample(
+        attack.variant,
+        attack.case,
+        number,
+        outcome.requests,
+        outcome.seconds,
+        outcome.percentiles,
+        outcome.histogram,
+        outcome.statuses,
+        outcome.errors,
+        nodes,
+        site.time_wait(variant),
+        outcome.raw,
+    )
+
+
+def _attack(site: Site, experiment: Experiment, attack: Attack, generator: Generator, number: int | str) -> Outcome:
+    variant = experiment.variant(attack.variant)
+    address = site.address(variant, variant.entry)
+    changes = any(ROUND in target.path for target in attack.targets)
+    name = f"targets/{stage.attack_name(attack)}" + (f".{number}" if changes or number == "capacity" else "")
+    output = f"results/{number}/{stage.attack_name(attack)}"
+    files = generator.files(name, in_round(attack.targets, number), address, attack.load)
+    stage.write(site.folder, {**files, f"results/{number}/.keep": b""})
+    patience = _PATIENCE_SECONDS + _PATIENCE_TIMES * attack.load.seconds
+    said = site.execute(generator.command(name, address, attack.load, output), seconds=patience)
+    return generator.outcome(site, output, said)
+
+
+Counters = Mapping[str, tuple[float, Status | None]]
+
+
+def _counters(site: Site, variant: Variant) -> Counters:
+    return {
+        node.role: (site.clock(variant, node.role), site.status(variant, node.role) if node.status else None)
+        for node in variant.nodes
+    }
+
+
+def _uses(site: Site, variant: Variant, before: Counters) -> dict[str, NodeUse]:
+    after = _counters(site, variant)
+    uses = {}
+    for role, (clock, status) in after.items():
+        old_clock, old_status = before[role]
+        memory = site.memory(variant, role)
+        accepts = requests = None
+        if status is not None and old_status is not None:
+            # The second look at the counters is one connection and one request itself.
+            accepts, requests = status.accepts - old_status.accepts - 1, status.requests - old_status.requests - 1
+        uses[role] = NodeUse(clock - old_clock, memory.rss, memory.pss, accepts, requests)
+    return uses
+
+
+def _check_answers(attack: Attack, outcome: Outcome, answers: Answers) -> None:
+    if attack.may_fail:
+        return
+    wanted = answers[attack.variant, attack.case]
+    wrong = {status: count for status, count in outcome.statuses.items() if status not in wanted}
+    if not wrong:
+        return
+    what = ", ".join(f"{count:,} with {_status(status)}" for status, count in wrong.items())
+    why = f" ({', '.join(outcome.errors)})" if outcome.errors else ""
+    raise RunError(
+        f"{attack.variant}, {attack.case}: of {outcome.requests:,} requests were answered {what}{why}, and not with"
+        f" {' or '.join(sorted(wanted))}",
+        hint="a rate above the capacity does that: --rate auto finds the capacity first" if "0" in wrong else None,
+    )
+
+
+def _status(status: str) -> str:
+    return "nothing" if status == "0" else status
+
+
+def _check_count(attack: Attack, count: Count, nodes: Mapping[str, NodeUse], outcome: Outcome) -> None:
+    found, requests = getattr(nodes[count.role], count.figure), outcome.requests
+    # What the generator had begun when its time was over, a node has counted, and the generator has not.
+    if not count.least * requests <= found <= count.most * requests + outcome.unfinished:
+        raise RunError(
+            f"{attack.variant}, {attack.case}: {count.role} counted {found:,} {count.figure} for {requests:,} requests"
+            f" of the load, {found / requests:.3f} each; {count.least:g} to {count.most:g} were expected"
+        )
+
+
+def _without_rate(experiment: Experiment) -> list[tuple[Attack, OpenLoop]]:
+    return [
+        (attack, attack.load)
+        for attack in experiment.attacks
+        if isinstance(attack.load, OpenLoop) and attack.load.rate is None
+    ]

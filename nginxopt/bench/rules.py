@@ -1,0 +1,78 @@
+"""Rewrites as a benchmark needs them: files of any size, and what the compiler makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nginxopt.config import Config, load_text
+from nginxopt.errors import DefectError, InputError
+from nginxopt.rewrite import Emission, emit, plan, prove
+
+FAR_MISS = b"/favicon.ico"
+
+_WHOLE = b"events {}\nhttp {\n    server {\n%s    }\n}\n"
+
+
+def uri(number: int) -> bytes:
+    """Return the URI of a made rule: 34 bytes, as long as real ones are on average."""
+    return b"/section/archive/article-%05d.html" % number
+
+
+def location(number: int) -> bytes:
+    """Return where a made rule leads, behind the host."""
+    return b"/new/%05d" % number
+
+
+def literal(count: int) -> Iterator[bytes]:
+    """Yield `count` rules of the plainest kind, each for one URI: all of them move."""
+    for number in range(count):
+        pattern = uri(number).replace(b".", rb"\.")
+        yield b"rewrite ^%s$ https://$http_host%s permanent;\n" % (pattern, location(number))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What stands in the http block, and what in the server."""
+
+    http: bytes
+    server: bytes
+
+
+def fragment(rules: Iterable[bytes]) -> Parts:
+    """Return rules compiled as a file of their own: `$1` to `$9`, which may be read after it, are kept as they were."""
+    return parts(_emission(b"".join(rules), "rules.conf", "server"))
+
+
+def whole(rules: Iterable[bytes]) -> Parts:
+    """Return rules compiled as part of a whole configuration, in which nobody reads `$1` to `$9` after them."""
+    emission = _emission(_WHOLE % b"".join(rules), "nginx.conf", None)
+    after = load_text(emission.after(emission.plan.config.main), "nginx.conf", includes=False)
+    server = next(directive for directive, _ in after.outline() if directive.name == "server")
+    assert server.block is not None
+    inside = server.block.span
+    return Parts(emission.maps, after.main.source.data[inside.start + 1 : inside.end - 1])
+
+
+def parts(emission: Emission) -> Parts:
+    """Return the parts of a compiled file of rules."""
+    return Parts(emission.maps, emission.after(emission.plan.config.main))
+
+
+def proved(config: Config) -> Emission:
+    """Return a file of rules compiled and proved; `InputError` if it is no single file of rules of a server."""
+    if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.outline()):
+        raise InputError(
+            "a benchmark of rewrites needs one file of rules, as a server includes it",
+            path=config.main.path,
+            hint="`nginxopt bench compare` takes whole configurations",
+        )
+    emission = emit(plan(config))
+    proof = prove(emission.plan, emission)
+    if not proof.holds:
+        raise DefectError(f"the proof does not hold: {proof.refutation}")
+    return emission
+
+
+def _emission(text: bytes, name: str, context: str | None) -> Emission:
+    return emit(plan(load_text(text, name, context=context, includes=False)))

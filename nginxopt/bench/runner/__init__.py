@@ -1,0 +1,1 @@
+"""Where the nginx of an experiment run: on this machine, or in containers."""

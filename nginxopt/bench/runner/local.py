@@ -1,0 +1,285 @@
+"""The runner on this machine: nginx and the load generator of its PATH, on free ports of 127.0.0.1.
+
+Nothing is left running, whatever happens: each process is ended by pid, and the kernel ends it if we die
+(`nginxopt.process`); an nginx that gets SIGTERM ends its workers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nginxopt import nginx, process
+from nginxopt.bench import callgrind, stage
+from nginxopt.bench.scenario import Experiment, Node, Target, Variant
+from nginxopt.bench.site import Memory, Status
+from nginxopt.errors import InputError, MissingError, RunError
+from nginxopt.http import Client, Request
+
+PROBE_SECONDS = 10.0
+
+_PORT_TRIES = 3
+_START_SECONDS = 60.0
+_TAKEN = "Address already in use"
+_NANO = 1e9
+_TIME_WAIT = b"06"  # TCP_TIME_WAIT in the kernel's net/tcp_states.h
+_KILO = 1024
+
+
+class Local:
+    """Runs the `binary` of nginx."""
+
+    name = "local"
+
+    def __init__(self, binary: nginx.Binary) -> None:
+        self._binary = binary
+
+    @contextlib.contextmanager
+    def deploy(self, experiment: Experiment, folder: Path) -> Iterator[LocalSite]:
+        """Start every variant; see `nginxopt.bench.site.Runner.deploy`.
+
+        A port can be taken by somebody else between our choice and nginx's bind: then all start again, on others.
+        """
+        with contextlib.ExitStack() as running:
+            for tries_left in reversed(range(_PORT_TRIES)):
+                try:
+                    site = _start(self._binary, experiment, folder, running)
+                    break
+                except InputError as error:
+                    running.close()
+                    if _TAKEN not in error.message or not tries_left:
+                        raise
+            yield site
+
+    def provenance(self) -> Mapping[str, str]:
+        """Return the path and the version of nginx."""
+        return {"nginx": f"{self._binary.name} {'.'.join(map(str, self._binary.version))}", "path": self._binary.path}
+
+
+@dataclass(slots=True)
+class LocalSite:
+    """An experiment that runs on this machine."""
+
+    binary: nginx.Binary
+    folder: Path
+    addresses: Mapping[tuple[str, str], str]
+    masters: dict[tuple[str, str], int] = field(default_factory=dict)
+    _workers: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+
+    def address(self, variant: Variant, role: str) -> str:
+        """Return host:port of a node."""
+        return self.addresses[variant.name, role]
+
+    def execute(self, command: Sequence[str], *, seconds: float) -> bytes:
+        """Run a command of the load generator to its end."""
+        return execute(command, self.folder, seconds)
+
+    def ask(self, variant: Variant, role: str, target: Target) -> bytes:
+        """Return the raw answer of a node."""
+        return _ask(self.address(variant, role), target)
+
+    def status(self, variant: Variant, role: str) -> Status:
+        """Return the counters of a node."""
+        answer = _ask(self.addresses[variant.name, f"{role}/status"], Target("/"))
+        counters = re.search(rb"requests\n (\d+) \d+ (\d+)", answer)
+        if counters is None:
+            raise RunError(f"{variant.name}: {role} serves no status")
+        return Status(int(counters[1]), int(counters[2]))
+
+    def clock(self, variant: Variant, role: str) -> float:
+        """Return the CPU time of the workers of a node, in seconds: what they ran on a CPU (the first of three)."""
+        return sum(int(_proc(pid, "schedstat").split()[0]) for pid in self.workers(variant, role)) / _NANO
+
+    def memory(self, variant: Variant, role: str) -> Memory:
+        """Return the memory of master and workers."""
+        rolled = [_proc(pid, "smaps_rollup") for pid in (self.master(variant, role), *self.workers(variant, role))]
+        rss, pss = (sum(_kilobytes(text, name) for text in rolled) for name in ("Rss", "Pss"))
+        return Memory(rss * _KILO, pss * _KILO)
+
+    def open_files(self, variant: Variant, role: str) -> int:
+        """Return the smallest soft limit of open files among the workers of a node."""
+        limits = [re.search(r"Max open files +(\d+)", _proc(pid, "limits")) for pid in self.workers(variant, role)]
+        return min(int(limit[1]) for limit in limits if limit)
+
+    def time_wait(self, variant: Variant) -> int | None:
+        """Return the sockets in TIME_WAIT whose one end is a node of the variant."""
+        mine = [address for (name, _), address in self.addresses.items() if name == variant.name]
+        ports = {b"%04X" % int(address.rpartition(":")[2]) for address in mine}
+        with Path("/proc/net/tcp").open("rb") as sockets:  # number, local, remote, state ...
+            ends = (line.split(None, 4)[1:4] for line in sockets)
+            return sum(state == _TIME_WAIT and not ports.isdisjoint((near[-4:], far[-4:])) for near, far, state in ends)
+
+    def test_seconds(self, variant: Variant, role: str) -> float:
+        """Return how long `nginx -t` takes on the configuration of a node, in seconds.
+
+        The node runs meanwhile: a test does not fail for an address in use (ngx_open_listening_sockets).
+        """
+        started = time.monotonic()
+        self.binary.run(self.folder / stage.prefix(variant, role), "-t", "-g", directives())
+        return time.monotonic() - started
+
+    def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
+        """Return the instructions of a request, counted on a copy of the entry; the nodes behind it are those that
+        run."""
+
+        def ask(wrapper: Sequence[str], requests: int) -> None:
+            with contextlib.ExitStack() as last, self._copy(variant, wrapper) as address:
+                # Closed after nginx has ended: else it sometimes still sees that, and sometimes not.
+                client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS))
+                for number in range(requests):  # one after the other: each is read from the socket by itself
+                    target = targets[number % len(targets)]
+                    if not client.ask([_request(address, target)])[0]:
+                        raise RunError(f"{variant.name}: nginx under callgrind did not answer {target.path}")
+
+        return callgrind.per_request(ask, turn=len(targets))
+
+    @contextlib.contextmanager
+    def _copy(self, variant: Variant, wrapper: Sequence[str]) -> Iterator[str]:
+        """Run a copy of the entry, of one process, and yield its address."""
+        node = variant.node(variant.entry)
+        places = [place for place in self.addresses if place[0] == variant.name and _is_of(place[1], node.role)]
+        addresses = {**self.addresses, **_free(places)}
+        prefix = self.folder / "callgrind" / stage.slug(variant.name)
+        _prepare(prefix, stage.node_files(variant, node, addresses))
+        command = [*wrapper, *self.binary.command(prefix), "-g", directives(single=True)]
+        with nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile):
+            yield addresses[variant.name, node.role]
+
+    def master(self, variant: Variant, role: str) -> int:
+        """Return the pid of the master of a node."""
+        return self.masters[variant.name, role]
+
+    def workers(self, variant: Variant, role: str) -> list[int]:
+        """Return the pids of the workers of a node; they stay, as long as none dies."""
+        key = variant.name, role
+        if key not in self._workers:
+            self._workers[key] = _workers_of(self.masters[key])
+        return self._workers[key]
+
+
+def directives(*, single: bool = False) -> str:
+    """Return the directives given to nginx on the command line, `single`: to a single process without a timer."""
+    user = nginx.user().decode()
+    # Else each new second costs thousands of instructions for the strings of the date (ngx_time_update).
+    process_model = "master_process off; timer_resolution 1d;" if single else ""
+    return f"daemon off; pid nginx.pid; {process_model} {user}".strip()
+
+
+def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
+    """Run a command in `folder` to its end and return what it printed; see `nginxopt.bench.site.Site.execute`."""
+    try:
+        running = process.start(
+            command, cwd=folder, output=subprocess.PIPE, errors=subprocess.PIPE, open_files=resource.RLIM_INFINITY
+        )
+    except OSError as error:
+        raise MissingError(
+            f"{command[0]} cannot be run: {error.strerror}", hint=f"install {command[0]}, or choose another --load"
+        ) from None
+    with running:
+        try:
+            said, errors = running.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise RunError(f"{command[0]} did not end within {seconds:.0f} seconds") from None
+        finally:
+            if running.poll() is None:
+                process.end(running)
+    if running.returncode:
+        last = (errors or said).decode(errors="replace").strip()[-500:]
+        raise RunError(": ".join(filter(None, [f"{command[0]} {_how_it_ended(running.returncode)}", last])))
+    return said
+
+
+def _start(binary: nginx.Binary, experiment: Experiment, folder: Path, running: contextlib.ExitStack) -> LocalSite:
+    addresses = _free(list(stage.places(experiment)))
+    site = LocalSite(binary, folder, addresses)
+    for variant in experiment.variants:
+        for node in variant.nodes:
+            prefix = folder / stage.prefix(variant, node.role)
+            _prepare(prefix, stage.node_files(variant, node, addresses))
+            site.masters[variant.name, node.role] = _start_node(binary, prefix, variant, node, running)
+    return site
+
+
+def _free(places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Give each place an address that is free now."""
+    with nginx.reserved_ports(len(places)) as ports:
+        return {place: f"127.0.0.1:{port}" for place, port in zip(places, ports, strict=True)}
+
+
+def _is_of(place: str, role: str) -> bool:
+    return place == role or place.startswith(f"{role}/")
+
+
+def _prepare(prefix: Path, files: Mapping[str, bytes]) -> None:
+    stage.write(prefix, files)
+    for name in ("html", "temp"):
+        (prefix / name).mkdir(exist_ok=True)
+
+
+def _start_node(binary: nginx.Binary, prefix: Path, variant: Variant, node: Node, running: contextlib.ExitStack) -> int:
+    command = [*binary.command(prefix), "-g", directives()]
+    started = nginx.running(command, prefix, start_seconds=_START_SECONDS, open_files=node.nofile)
+    try:
+        return running.enter_context(started).pid
+    except InputError as error:
+        raise InputError(f"{variant.name}: {node.role}: {error.message}") from None
+
+
+def _workers_of(master: int) -> list[int]:
+    """The worker processes of a master, which it has forked by the time its pid file is there, or soon after."""
+    deadline = time.monotonic() + PROBE_SECONDS
+    while True:
+        children = [int(path.name) for path in Path("/proc").glob("[0-9]*") if _parent(path) == master]
+        workers = [pid for pid in children if _proc(pid, "cmdline").startswith("nginx: worker")]
+        if workers or time.monotonic() > deadline:
+            return sorted(workers)
+        time.sleep(0.01)
+
+
+def _parent(path: Path) -> int:
+    try:
+        return int((path / "stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, IndexError):
+        return 0
+
+
+def _proc(pid: int, name: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_text()
+    except OSError as error:
+        raise RunError(f"a process of nginx is gone: /proc/{pid}/{name}: {error.strerror}") from None
+
+
+def _kilobytes(rolled: str, name: str) -> int:
+    found = re.search(rf"^{name}: +(\d+) kB", rolled, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def _ask(address: str, target: Target) -> bytes:
+    with _client(address, PROBE_SECONDS) as client:
+        try:
+            return client.ask([_request(address, target, alone=True)])[0]
+        except OSError:
+            return b""
+
+
+def _client(address: str, seconds: float) -> Client:
+    return Client(int(address.rpartition(":")[2]), timeout=seconds)
+
+
+def _request(address: str, target: Target, *, alone: bool = False) -> Request:
+    """The request of a target; `alone` on a connection of its own."""
+    headers = {"Host": address, **dict(target.headers), **({"Connection": "close"} if alone else {})}
+    lines = [f"{target.method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    return Request("\r\n".join([*lines, "", ""]).encode(), head=target.method == "HEAD", alone=alone)
+
+
+def _how_it_ended(status: int) -> str:
+    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"

@@ -1,0 +1,138 @@
+"""The protocols of what has effects: where the nginx of an experiment run, and what makes the load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from nginxopt.bench.scenario import Experiment, Load, Target, Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The counters of one nginx since its start (stub_status): connections accepted, and requests.
+
+    Asking for it is a connection and a request, which are in it.
+    """
+
+    accepts: int
+    requests: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the processes of one nginx hold, in bytes: resident, and with shared pages divided among their users."""
+
+    rss: int
+    pss: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a load generator saw.
+
+    Attributes:
+        requests: How many were answered or failed.
+        seconds: From the first request to the last answer.
+        percentiles: The latency of the answers, in seconds: `p50` to `p100`, `mean`, `min`. Failures, which can be
+            much faster, are left out where the generator tells them apart (vegeta).
+        histogram: How many of them do not exceed each bound (in seconds), but the one before; empty where the
+            generator keeps no single latency (wrk).
+        statuses: How often each status came; `0` where there was no answer.
+        errors: How often each kind of error came: `connection refused`, `timeout`, `connection reset` ...
+        raw: The file it wrote, relative to the folder of the run; None if it keeps none.
+        unfinished: How many requests it may have begun beside those, and given up when its time was over.
+    """
+
+    requests: int
+    seconds: float
+    percentiles: Mapping[str, float]
+    histogram: tuple[tuple[float, int], ...]
+    statuses: Mapping[str, int]
+    errors: Mapping[str, int]
+    raw: str | None = None
+    unfinished: int = 0
+
+
+class Site(Protocol):
+    """Where an experiment runs, while it runs: every variant is up and answers.
+
+    `folder` is where results lie; paths in commands are relative to it, so that it may be mounted elsewhere.
+    """
+
+    folder: Path
+
+    def address(self, variant: Variant, role: str) -> str:
+        """Return host:port at which the load and other nodes reach a node."""
+
+    def execute(self, command: Sequence[str], *, seconds: float) -> bytes:
+        """Run a command of the load generator in `folder` to its end and return its standard output.
+
+        `MissingError` if it cannot be run, `RunError` with its last words if it fails or does not end in time.
+        """
+
+    def ask(self, variant: Variant, role: str, target: Target) -> bytes:
+        """Return the raw answer of a node, redirects not followed; empty if there is none. `@round@` is put in by the
+        caller."""
+
+    def status(self, variant: Variant, role: str) -> Status:
+        """Return the counters of a node that has `status`."""
+
+    def clock(self, variant: Variant, role: str) -> float:
+        """Return the CPU time of the workers of a node since their start, in seconds (/proc/PID/schedstat)."""
+
+    def memory(self, variant: Variant, role: str) -> Memory:
+        """Return the memory of all processes of a node."""
+
+    def open_files(self, variant: Variant, role: str) -> int:
+        """Return the soft limit of open files of the workers of a node (/proc/PID/limits)."""
+
+    def time_wait(self, variant: Variant) -> int | None:
+        """Return how many sockets to or from the nodes of a variant are in TIME_WAIT, where they stay for a minute
+        (/proc/net/tcp); None if not known."""
+
+    def test_seconds(self, variant: Variant, role: str) -> float:
+        """Return how long `nginx -t` takes on the configuration of a node."""
+
+    def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
+        """Return the instructions of a request at the entry of a variant, the mean over the targets, counted in user
+        space by callgrind (`nginxopt.bench.callgrind`). `MissingError` where that cannot be.
+        """
+
+
+class Runner(Protocol):
+    """What makes a site of an experiment."""
+
+    name: str
+
+    def deploy(self, experiment: Experiment, folder: Path) -> AbstractContextManager[Site]:
+        """Start every variant and wait until it is ready; leave nothing running, whatever happens inside.
+
+        `folder` exists and is for what the run keeps. `MissingError` if something outside is needed and not there,
+        `InputError` in nginx's words if a configuration is refused.
+        """
+
+    def provenance(self) -> Mapping[str, str]:
+        """Return what ran: versions of nginx and of the engine, images and their digests."""
+
+
+class Generator(Protocol):
+    """What makes load: vegeta or wrk."""
+
+    name: str
+
+    def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
+        """Return what the command needs in the folder it runs in, by paths that begin with `name`."""
+
+    def command(self, name: str, address: str, load: Load, output: str) -> list[str]:
+        """Return the command of an attack, whose `files` have `name`, and whose results go to names that begin with
+        `output`. Paths are relative to the folder it runs in; an `OpenLoop` has its rate by now."""
+
+    def outcome(self, site: Site, output: str, said: bytes) -> Outcome:
+        """Return what came of the attack with that `output`, whose command wrote `said` to standard output."""
+
+    def version(self, site: Site) -> str:
+        """Return what it says it is."""

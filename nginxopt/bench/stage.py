@@ -1,0 +1,164 @@
+"""The folder of an experiment, by path: the configurations of all nodes, with the addresses put in, and what runs them.
+
+nginx/VARIANT/ROLE/   the prefix of a node: nginx.conf and what lies beside it
+targets/              what the load generator asks
+run  README.md        for a folder that is given away (`files`)
+results/ROUND/        what the load generator kept
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from nginxopt.bench.nodes import templates
+from nginxopt.bench.scenario import Attack, Experiment, Node, OpenLoop, Variant
+from nginxopt.bench.site import Generator
+from nginxopt.errors import RunError
+from nginxopt.source import encode
+
+FIRST_PORT = 18080
+PARTS = ("nginx", "targets", "results")
+"""The directories of the folder that a run makes."""
+
+Addresses = Mapping[tuple[str, str], str]
+"""host:port by variant and what needs an address: see `places`."""
+
+_PLACE = re.compile(rb"@([a-z][a-z0-9]*(?:/[a-z0-9]+)?)@")
+
+
+def slug(name: str) -> str:
+    """Return a name as a part of a path: small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def places(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Yield what needs an address: the variant, and the role of each node, its counters (`/status`) and what else it
+    listens at."""
+    for variant in experiment.variants:
+        for node in variant.nodes:
+            yield variant.name, node.role
+            if node.status:
+                yield variant.name, f"{node.role}/status"
+            yield from ((variant.name, port) for port in node.ports)
+
+
+def prefix(variant: Variant, role: str) -> str:
+    """Return the path of the prefix of a node in the folder: `nginx/819-rewrites/edge`."""
+    return f"nginx/{slug(variant.name)}/{role}"
+
+
+def put(text: bytes, variant: Variant, addresses: Addresses) -> bytes:
+    """Return a text of a variant with its addresses; what looks like a placeholder and is none stays."""
+
+    def address(match: re.Match[bytes]) -> bytes:
+        found = addresses.get((variant.name, match[1].decode()))
+        return match[0] if found is None else found.encode()
+
+    return _PLACE.sub(address, text)
+
+
+def node_files(variant: Variant, node: Node, addresses: Addresses) -> dict[str, bytes]:
+    """Return the files of a node, by path in its prefix."""
+    texts = {"nginx.conf": node.config, **node.files}
+    return {path: put(text, variant, addresses) for path, text in texts.items()}
+
+
+def nginx_files(experiment: Experiment, addresses: Addresses) -> dict[str, bytes]:
+    """Return the files of all nodes, by path in the folder. Each prefix also needs empty `html` and `temp`."""
+    return {
+        f"{prefix(variant, node.role)}/{path}": text
+        for variant in experiment.variants
+        for node in variant.nodes
+        for path, text in node_files(variant, node, addresses).items()
+    }
+
+
+def fixed(experiment: Experiment, *, host: str = "127.0.0.1") -> dict[tuple[str, str], str]:
+    """Return addresses for a folder that is given away: ports from 18080 on, below those of outgoing connections.
+
+    They are the same on a machine and for containers that share one network namespace, as those of a pod do.
+    """
+    return {place: f"{host}:{FIRST_PORT + number}" for number, place in enumerate(places(experiment))}
+
+
+def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str, bytes]:
+    """Return the folder that runs without nginxopt, with its `run` (a shell script) and its README.
+
+    `ValueError` if a rate is still to be found: the folder states it.
+    """
+    addresses = fixed(experiment)
+    named = [(attack, experiment.variant(attack.variant)) for attack in experiment.attacks]
+    found = nginx_files(experiment, addresses)
+    attacks, suffix = [], ""
+    for attack, variant in named:
+        if isinstance(attack.load, OpenLoop) and attack.load.rate is None:
+            raise ValueError(f"{attack.case} has no rate yet")
+        name, address = attack_name(attack), addresses[variant.name, variant.entry]
+        asked = generator.files(f"targets/{name}", attack.targets, address, attack.load)
+        suffix = next(iter(asked)).rpartition(".")[2]
+        found |= asked
+        command = generator.command(f"results/$round/{name}", address, attack.load, f"results/$round/{name}")
+        label = f"{attack.variant}, {attack.case}"
+        attacks.append({"name": name, "label": label, "command": " ".join(map(_shell, command))})
+    about = _about(experiment, addresses) | {
+        "attacks": attacks,
+        "suffix": suffix,
+        "generator": generator.name,
+        "rounds": rounds,
+    }
+    texts = {"run": "run.j2", "README.md": "README.md.j2"}
+    return found | {path: encode(templates().get_template(name).render(about)) for path, name in texts.items()}
+
+
+def attack_name(attack: Attack) -> str:
+    """Return what the files of an attack are called."""
+    return f"{slug(attack.variant)}.{slug(attack.case)}"
+
+
+def _about(experiment: Experiment, addresses: Addresses) -> dict[str, Any]:
+    """What the templates say about an experiment."""
+    nodes = [
+        {"prefix": prefix(variant, node.role), "nofile": node.nofile}
+        for variant in experiment.variants
+        for node in variant.nodes
+    ]
+    variants = [
+        {
+            "name": variant.name,
+            "says": variant.says,
+            "paths": [f"`{prefix(variant, node.role)}/nginx.conf`" for node in variant.nodes],
+        }
+        for variant in experiment.variants
+    ]
+    ports = [int(address.rpartition(":")[2]) for address in addresses.values()]
+    return {
+        "title": experiment.title,
+        "expects": experiment.expects,
+        "notes": experiment.notes,
+        "published": experiment.published,
+        "nodes": nodes,
+        "variants": variants,
+        "first": min(ports),
+        "last": max(ports),
+    }
+
+
+def _shell(word: str) -> str:
+    """A word of a command as the script has it: quoted where it must be, and `$round` is its variable."""
+    return word if re.fullmatch(r"[\w@%+=:,./$-]+", word) else shlex.quote(word)
+
+
+def write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a folder, in which their directories are made; `RunError` if the disk does not take them."""
+    try:
+        for path, data in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(data)
+            if data.startswith(b"#!"):
+                (folder / path).chmod(0o755)
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written: {error.strerror}") from None

@@ -1,0 +1,129 @@
+"""A result as text for a terminal: for each case the figures of every variant, and what after is over before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from nginxopt.bench.measure import FIGURES
+from nginxopt.bench.result import GateResult, Ratio, Result
+from nginxopt.bench.scenario import Metric
+
+COLUMNS: dict[Metric, tuple[str, ...]] = {
+    "latency": ("p50", "p99", "mean", "cpu", "throughput", "errors"),
+    "throughput": ("throughput", "p50", "p99", "cpu", "errors"),
+    "cpu": ("cpu", "p50", "p99", "throughput", "errors"),
+    "instructions": ("instructions",),
+}
+"""The figures that are shown, by what the run is about."""
+
+_COMPARED = 3  # of them, how many are compared; the others say under what conditions
+_SCALES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")), "B": ((1e6, "MB"), (1e3, "KB"), (1.0, "B"))}
+
+
+def lines(result: Result) -> Iterator[str]:
+    """Yield the lines of the table."""
+    experiment = result.experiment
+    columns = (*COLUMNS[experiment.metric], *(experiment.figures if experiment.metric != "instructions" else ()))
+    yield f"{experiment.title} ({experiment.scenario}, {result.rounds} rounds)"
+    yield experiment.expects
+    for note in experiment.notes:
+        yield f"note: {note}"
+    for case in experiment.cases:
+        yield ""
+        yield from _case(result, case, columns)
+    yield from _published(result)
+    yield from _gates(result.gates)
+    if not result.complete:
+        yield ""
+        yield f"The run was ended early: {len(result.samples)} of its attacks are in these figures."
+
+
+def value(figure: str, number: float) -> str:
+    """Return a figure as it is shown: three digits and its unit."""
+    unit = FIGURES.get(figure.partition(".")[0], "")
+    for scale, name in _SCALES.get(unit, ()):
+        if abs(number) >= scale:
+            return f"{_digits(number / scale)} {name}"
+    return f"{_digits(number)} {unit}".strip()
+
+
+def comparison(ratio: Ratio) -> str:
+    """Return a ratio as it is shown, with its interval; no number where no difference was seen."""
+    if ratio.low == ratio.high == ratio.ratio:
+        return f"{ratio.ratio:.2f} x"
+    if not ratio.difference:
+        return f"no difference seen ({ratio.low:.2f} to {ratio.high:.2f} x)"
+    return f"{ratio.ratio:.2f} x ({ratio.low:.2f} to {ratio.high:.2f})"
+
+
+def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
+    rate = result.rates.get(case)
+    of = f", {rate / result.capacities[case]:.0%} of the capacity" if case in result.capacities and rate else ""
+    at = f" at {rate:,.0f} req/s{of}" if rate else ""
+    rows = [[f"{case}{at}", *columns]]
+    for summary in result.summaries:
+        if summary.case == case:
+            cells = [value(name, summary.figures[name]) if name in summary.figures else "-" for name in columns]
+            rows.append([f"  {summary.variant}", *cells])
+    yield from _aligned(rows)
+    yield from _failed(result, case)
+    yield from _compared(result, case, columns[:_COMPARED])
+
+
+def _compared(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
+    for pair in result.experiment.comparisons:
+        found = {
+            ratio.figure: comparison(ratio)
+            for ratio in result.ratios
+            if (ratio.before, ratio.after, ratio.case) == (pair.before, pair.after, case)
+        }
+        shown = [f"{name} {found[name]}" for name in columns if name in found]
+        if shown:
+            yield f"  {pair.before} -> {pair.after}: {', '.join(shown)}"
+
+
+def _failed(result: Result, case: str) -> Iterator[str]:
+    """Say what failed how, of all rounds."""
+    for variant in result.experiment.variants:
+        kinds: Counter[str] = Counter()
+        for sample in result.samples:
+            if (sample.variant, sample.case) == (variant.name, case):
+                kinds.update(sample.errors)
+                kinds.update(
+                    {f"status {status}": count for status, count in sample.statuses.items() if status >= "500"}
+                )
+        if kinds:
+            yield f"  {variant.name} failed: {', '.join(f'{count:,} {kind}' for kind, count in kinds.most_common())}"
+
+
+def _published(result: Result) -> Iterator[str]:
+    if result.experiment.published:
+        yield ""
+        yield "Published:"
+    for figure in result.experiment.published:
+        change = f"{figure.before} -> {figure.after}" if figure.before else figure.after
+        ratio = f" ({figure.ratio:.2f} x)" if figure.ratio else ""
+        yield f"  {figure.what}: {change}{ratio}"
+
+
+def _gates(gates: Sequence[GateResult]) -> Iterator[str]:
+    if gates:
+        yield ""
+    for gate in gates:
+        side = f"{abs(gate.margin):.1%} {'inside' if gate.margin >= 0 else 'beyond'} the limit"
+        yield f"{'held' if gate.holds else 'FAILED':<7} {gate.gate}: {gate.value:.4g} ({gate.where}), {side}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for name, *cells in rows:
+        yield "  ".join(
+            [name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
+        )
+
+
+def _digits(number: float) -> str:
+    if number >= 1000:
+        return f"{number:,.0f}"
+    return f"{number:.3g}"

@@ -1,0 +1,295 @@
+"""`nginxopt bench`."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from nginxopt.cli import stdout
+from nginxopt.errors import MissingError, UsageError
+
+if TYPE_CHECKING:
+    from nginxopt.bench.benchmark import Benchmark
+    from nginxopt.bench.result import Result
+    from nginxopt.bench.scenario import Experiment, Load, Metric, Settings
+    from nginxopt.bench.site import Generator, Runner
+
+_EPILOG = """\b
+Examples:
+  nginxopt bench rewrites --counts 0,819,10000
+  nginxopt bench rewrites rules.conf --rate auto --format json --output result.json
+  nginxopt bench compare old/nginx.conf new/nginx.conf --targets paths.txt --gate 'p50<=1.05x'
+
+\b
+Exit status: 0 done, 1 a gate does not hold, 2 wrong usage, 3 unreadable input, 4 nginx or a load generator is
+missing, 5 a variant does not do what it claims or a program died.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The options that all scenarios have."""
+
+    runner: Literal["auto", "local"]
+    emit: str | None
+    rounds: int
+    rate: str | None
+    duration: float | None
+    load: Literal["vegeta", "wrk"] | None
+    metric: Metric | None
+    gates: tuple[str, ...]
+    format: Literal["table", "json"]
+    output: str | None
+    nginx: str | None
+
+
+class _Scenarios(click.Group):
+    """The scenarios, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        from nginxopt.bench.catalogue import names
+
+        return [*names(), compare.name or ""]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == compare.name:
+            return compare
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        from nginxopt.bench.catalogue import catalogue
+
+        return _command(cmd_name, catalogue()[cmd_name].help)
+
+
+@click.command("bench", cls=_Scenarios, epilog=_EPILOG)
+def command() -> None:
+    """Measure before and after on a real nginx: latency, throughput, CPU or instructions."""
+
+
+def _common(function: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of all scenarios."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+_OPTIONS = (
+    click.option("--runner", type=click.Choice(["auto", "local"]), default="auto", help="Where nginx runs."),
+    click.option("--emit", metavar="DIR", help="Write the folder of the benchmark, and run nothing."),
+    click.option(
+        "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="How often each is measured."
+    ),
+    click.option("--rate", metavar="R|auto", help="Requests a second; auto: half of what the slowest variant can do."),
+    click.option("--duration", type=click.FloatRange(min=0.1), metavar="SECONDS", help="How long each attack takes."),
+    click.option("--load", type=click.Choice(["vegeta", "wrk"]), help="What makes the load [default: what is there]."),
+    click.option(
+        "--metric", type=click.Choice(["latency", "throughput", "cpu", "instructions"]), help="What it is about."
+    ),
+    click.option("--gate", "gates", multiple=True, metavar="EXPR", help="Exit 1 unless it holds, such as p50<=1.05x."),
+    click.option(
+        "--format", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to tell."
+    ),
+    click.option("--output", metavar="FILE", help="Write it there; what vegeta kept goes beside it."),
+    click.option("--nginx", metavar="PATH", help="The nginx binary, instead of the one on PATH."),
+)
+
+
+def _command(name: str, help_text: str) -> click.Command:
+    """Return the command of a scenario."""
+
+    @_common
+    def run(**options: Any) -> int:
+        from nginxopt.bench.catalogue import catalogue
+
+        experiment = catalogue()[name].build(_settings(options))
+        return _bench(experiment, _Call(**options))
+
+    made = click.command(name, help=f"{help_text}.")(run)
+    if name == "rewrites":
+        made.params[:0] = _REWRITES
+    return made
+
+
+_REWRITES: list[click.Parameter] = [
+    click.Argument(["rules"], required=False, metavar="[RULES.conf]"),
+    click.Option(["--counts"], default="0,819,10000", show_default=True, help="Numbers of made rules."),
+]
+
+
+@click.command("compare")
+@click.argument("before", metavar="BEFORE.conf")
+@click.argument("after", metavar="AFTER.conf")
+@click.option("--targets", required=True, metavar="FILE", help="What to ask: paths, one a line, with headers below.")
+@_common
+def compare(before: str, after: str, targets: str, **options: Any) -> int:
+    """Two configurations of your own: whole ones, whose listen addresses, logs and caches are made private."""
+    from nginxopt.bench import compare as comparing
+    from nginxopt.config import load
+    from nginxopt.filesystem import DISK
+    from nginxopt.reader import contents
+    from nginxopt.source import Source
+
+    asked = comparing.targets(Source(targets, contents(targets, DISK)))
+    return _bench(comparing.build(load(before), load(after), asked), _Call(**options))
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    """Take what is the scenario's own out of the options."""
+    from nginxopt.bench.scenario import Settings
+    from nginxopt.config import load
+
+    rules, counts = options.pop("rules", None), options.pop("counts", None)
+    return Settings(
+        rules=None if rules is None else load(rules, context="server"),
+        counts=Settings().counts if counts is None else _counts(counts),
+    )
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    try:
+        counts = tuple(int(count) for count in text.split(","))
+    except ValueError:
+        counts = (-1,)
+    if min(counts) < 0:
+        raise UsageError(f"--counts {text} are no numbers of rules", hint="such as 0,819,10000")
+    return counts
+
+
+def _bench(experiment: Experiment, call: _Call) -> int:
+    """Run, tell, judge: the whole command."""
+    from nginxopt.bench import gate
+
+    gates = [gate.parse(text) for text in call.gates]
+    asked = _asked(experiment, call)
+    if call.emit is not None:
+        return _emit(asked, call, call.emit)
+    result = _run(asked, call, gates)
+    _tell(result, call)
+    return 0 if all(found.holds for found in result.gates) else 1
+
+
+def _emit(experiment: Experiment, call: _Call, path: str) -> int:
+    """Write the folder of a benchmark."""
+    from nginxopt.bench import stage
+    from nginxopt.files import folder
+
+    if call.rate == "auto":
+        raise UsageError("--emit needs a rate: the folder does not look for the capacity", hint="--rate 1000")
+    files = stage.files(experiment, _generator(call), call.rounds)
+    stage.write(folder(path, []), files)
+    click.echo(f"wrote {path}: {path}/run runs it", err=True)
+    return 0
+
+
+def _asked(experiment: Experiment, call: _Call) -> Experiment:
+    """Return the experiment with what the options say about its loads."""
+    from nginxopt.bench.scenario import OpenLoop
+
+    rate = _rate(call.rate)
+
+    def change(load: Load) -> Load:
+        if call.duration is not None:
+            load = replace(load, seconds=call.duration)
+        if not isinstance(load, OpenLoop) or load.fixed:
+            return load
+        if call.metric == "throughput":
+            return load.closed()
+        return load if call.rate is None else replace(load, rate=rate)
+
+    return replace(experiment.with_loads(change), metric=call.metric or experiment.metric)
+
+
+def _rate(text: str | None) -> float | None:
+    if text is None or text == "auto":
+        return None
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if rate < 1:
+        raise UsageError(f"--rate {text} is no number of requests a second", hint="a number from 1, or auto")
+    return rate
+
+
+def _run(experiment: Experiment, call: _Call, gates: list[Any]) -> Result:
+    from nginxopt.bench.benchmark import Benchmark
+
+    with _folder(call.output) as run_folder:
+        benchmark = Benchmark(experiment, _runner(call), _generator(call), run_folder, call.rounds, gates)
+        try:
+            _with_progress(benchmark)
+        except KeyboardInterrupt:
+            if benchmark.samples:
+                _tell(benchmark.result(), call)
+            raise
+        return benchmark.result()
+
+
+def _with_progress(benchmark: Benchmark) -> None:
+    """Run, and show what is left if somebody looks."""
+    if not sys.stderr.isatty():
+        benchmark.run(lambda _seconds, _what: None, lambda _seconds: None)
+        return
+    with click.progressbar(length=1, label="starting", file=sys.stderr, show_pos=False) as bar:
+
+        def started(seconds: float) -> None:
+            bar.length = max(1, round(seconds * 1000))
+
+        def progress(seconds: float, what: str) -> None:
+            bar.label = what
+            bar.update(round(seconds * 1000))
+
+        benchmark.run(progress, started)
+
+
+@contextlib.contextmanager
+def _folder(output: str | None) -> Iterator[Path]:
+    """Yield the folder of the run: beside the output, or one that goes away."""
+    from nginxopt.bench import stage
+    from nginxopt.files import folder
+
+    if output is not None:
+        kept = folder(str(Path(output).absolute().with_suffix(".run")), [])
+        for name in stage.PARTS:  # a page cached in the last run is no page that nobody has asked for
+            shutil.rmtree(kept / name, ignore_errors=True)
+        yield kept
+        return
+    with tempfile.TemporaryDirectory(prefix="nginxopt-bench-", ignore_cleanup_errors=True) as name:
+        yield Path(name).resolve()
+
+
+def _runner(call: _Call) -> Runner:
+    from nginxopt import nginx
+    from nginxopt.bench.runner.local import Local
+
+    return Local(nginx.find(call.nginx))
+
+
+def _generator(call: _Call) -> Generator:
+    from nginxopt.bench.load.vegeta import Vegeta
+    from nginxopt.bench.load.wrk import Wrk
+
+    for name, generator in (("vegeta", Vegeta), ("wrk", Wrk)):
+        if call.load == name or (call.load is None and shutil.which(name)):
+            return generator()
+    raise MissingError("no load generator was found on PATH", hint="install vegeta or wrk")
+
+
+def _tell(result: Result, call: _Call) -> None:
+    from nginxopt.bench import table
+    from nginxopt.bench.result import to_json
+    from nginxopt.files import write_all
+
+    text = to_json(result) if call.format == "json" else "\n".join([*table.lines(result), ""])
+    if call.output is None:
+        stdout.write([text.encode()])
+    else:
+        write_all({call.output: text.encode()})

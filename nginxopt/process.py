@@ -1,0 +1,76 @@
+"""Processes that end with us: started so that the kernel ends them if we die, and ended by pid."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO
+
+_END_SECONDS = 10.0
+_END_TRIES = 20
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def start(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    output: IO[bytes] | int,
+    errors: IO[bytes] | int | None = None,
+    open_files: int | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a command in a session of its own, so that a Ctrl-C at the terminal reaches us alone.
+
+    It gets SIGTERM when the thread that starts it is gone, however that ended, `kill -9` included (PR_SET_PDEATHSIG
+    in prctl(2)). `open_files` is its soft limit of open files, at most the hard one, which RLIM_INFINITY means.
+    `OSError` if it cannot be run.
+    """
+    return subprocess.Popen(
+        command,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output if errors is None else errors,
+        start_new_session=True,
+        preexec_fn=_bound_to(os.getpid(), open_files),
+    )
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End by pid, politely first.
+
+    More than once: a single-process nginx only notes a signal, and sleeps on if that happens between its look at the
+    note and its wait for events (ngx_single_process_cycle); the next signal wakes it.
+    """
+    for _ in range(_END_TRIES):
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_END_SECONDS / _END_TRIES)
+        except subprocess.TimeoutExpired:
+            continue
+        return
+    process.kill()
+    process.wait()
+
+
+def _bound_to(parent: int, open_files: int | None) -> Callable[[], None]:
+    """What the child does before it becomes the command. It runs in a copy of this process with one thread, so it takes
+    no lock and imports nothing."""
+
+    def prepare() -> None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # it died before the call above
+            os._exit(1)
+        if open_files is not None:
+            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            # RLIM_INFINITY is -1 here.
+            soft = hard if open_files < 0 or 0 <= hard < open_files else open_files
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    return prepare
