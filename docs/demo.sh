@@ -33,7 +33,7 @@ mkdir -p "$out"
 
 say "1. A shop that works, and is slow: what lint finds in its five files, in part:"
 most=1 # something is found
-run '/missing upstream/,/fix:/b;/cache-without-buffering proxy/,/fix:/b;/findings in/b;/can be fixed/b;d' \
+run '/keepalive-missing upstream/,/fix:/!{/buffering proxy/,/fix:/!{/findings in/!{/can be fixed/!d;};};}' \
     nginxopt lint "$site/nginx.conf" --target-version 1.28.0
 cp -R "$site" "$out/slow-site"
 say "   One of the files that --fix changes, and what is left to decide after it:"

@@ -12,11 +12,12 @@ ROOT = Path(__file__).parents[1]
 _TABLE = re.compile(r"(?<=<!-- rules: written by `make docs` -->\n).*(?=<!-- end of rules -->)", re.DOTALL)
 _INDEX = """# Rules
 
-What each finds, by category; `nginxopt explain RULE` shows a page on a terminal. A page has the figures and their sources, examples that
-are found and examples that only look so, and when to ignore the rule. `--fix` keeps every response as it is, `--unsafe-fixes` also makes
-fixes with which something other than speed may change. A rule speaks only of the nginx in its last column: `--target-version`, or
-else the nginx that is installed. All but those marked `only if selected` are asked by default; `--select`, `--ignore` and the
-[settings](../settings.md) take ids and categories.
+What each finds, by category; `nginxopt explain RULE` shows a page on a terminal. A page has the figures and their
+sources, examples that are found and examples that only look so, and when to ignore the rule. `--fix` keeps every
+response as it is, `--unsafe-fixes` also makes fixes with which something other than speed may change. A rule speaks
+only of the nginx in its last column: `--target-version`, or else the nginx that is installed. All but those marked
+`only if selected` are asked by default; `--select`, `--ignore` and the [settings](../settings.md) take ids and
+categories.
 
 """
 
