@@ -8,7 +8,7 @@ outside, although they use names that mean something there (`keepalive_timeout`)
 
 What was not read is not guessed: an `include` that cannot be read, or the unknown outside of a fragment, makes a level
 *open*, and what may be set there is unknown; so is what else a list may have. Only `mime.types` is taken for what it is
-everywhere: `types`.
+everywhere: `types`. A block that nginx does not allow where it stands is open as well: nothing is merged into it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,15 @@ FRAGMENT = "fragment"
 
 _MERGED = {"main", "http", "stream", "server", "location", "if", "limit_except", FRAGMENT}
 """The kinds of levels that take values from around them, or have some to give."""
+
+_AROUND = {
+    "http": {"main"},
+    "server": {"http", "stream", "mail"},
+    "location": {"server", "location"},
+    "if": {"server", "location"},
+    "limit_except": {"location"},
+}
+"""Where nginx allows the blocks that it merges, as the masks of their `ngx_command_t` say."""
 
 # A handler belongs to its location. An `if` inherits it, another location does not; a `limit_except` inherits the
 # handlers of those modules that see to it (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
@@ -242,9 +251,14 @@ def _fill(config: Config, level: Level, block: Block) -> None:
             if node.name == "include":
                 _include(config, level, node)
             elif node.block:
-                inner = Level(str(node.name), node, node.block, level, level.target)
+                inner = Level(str(node.name), node, node.block, level, level.target, _is_misplaced(node, level))
                 level.levels.append(inner)
                 _fill(config, inner, node.block)
+
+
+def _is_misplaced(block: Directive, level: Level) -> bool:
+    around = _AROUND.get(block.name)
+    return around is not None and level.kind not in around and level.kind != FRAGMENT
 
 
 def _include(config: Config, level: Level, include: Directive) -> None:

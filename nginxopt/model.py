@@ -89,7 +89,10 @@ class Model:
 
     @cached_property
     def odd_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
-        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`."""
+        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`.
+
+        `InputError` at a rewrite that nginx refuses.
+        """
         from nginxopt.rewrite.oddities import odd
 
         return tuple(odd(self._levels))

@@ -75,6 +75,8 @@ from nginxopt.tokens import Token
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _QUERY = re.compile(r"[\w./-]\?[A-Za-z_][\w.-]*=")
 _GLOB = re.compile(r"/\*\.\w")
+_PLACEHOLDER = re.compile(r"\$(?:\{[A-Z_][A-Z0-9_]*\}|[A-Z_][A-Z0-9_]+)")
+"""What envsubst fills in before nginx reads it; nginx itself knows no variables in the name of a location."""
 _PLAIN_START = re.compile(r"\^?\(?/")
 
 
@@ -97,6 +99,8 @@ def check(model: Model) -> Iterator[Finding]:
 def _location(location: Level) -> Finding | None:
     opener, text, sign = location.opener, path(location), modifier(location)
     if opener is None or not text or text.startswith("@") or location.own("internal") or location.around("if"):
+        return None
+    if _PLACEHOLDER.search(text):
         return None
     if sign in ("~", "~*"):
         why = _why(pattern(location), text, location)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -61,9 +62,9 @@ def experiment(**changes: object) -> Experiment:
 
 
 def result(*, after: float = 0.5, gates: tuple[str, ...] = ()) -> Result:
-    """What three rounds found in which before took 1 s, none 0.4 s, and after what is given."""
-    made = Benchmark(experiment(), None, None, Path("run"), 3, [gate.parse(text) for text in gates])  # type: ignore[arg-type]
-    for number in (1, 2, 3):
+    """What five rounds found in which before took 1 s, none 0.4 s, and after what is given."""
+    made = Benchmark(experiment(), None, None, Path("run"), 5, [gate.parse(text) for text in gates])  # type: ignore[arg-type]
+    for number in range(1, 6):
         for name, p50 in (("none", 0.4), ("before", 1.0), ("after", after)):
             made.samples.append(sample(name, number, p50 * (1 + number / 100)))
     return made.result()
@@ -179,10 +180,12 @@ def test_ratios() -> None:
     assert all(ratio.ratio == 1 for ratio in result().ratios if ratio.figure in ("cpu", "pss", "accepts.edge"))
 
 
-def test_one_round_shows_no_difference() -> None:
-    """A single pair has no interval, so it shows nothing."""
-    samples = [sample("before", 1, 1.0), sample("after", 1, 9.0)]
-    assert not any(ratio.difference for ratio in measure.ratios(experiment(), samples))
+@pytest.mark.parametrize(("rounds", "tells"), [(1, False), (4, False), (5, True)])
+def test_few_rounds_show_no_difference(rounds: int, tells: bool) -> None:
+    """A few pairs that agree may do so by chance: that is no difference yet."""
+    pairs = [(sample("before", number, 1.0), sample("after", number, 9.0)) for number in range(rounds)]
+    found = measure.ratios(experiment(), [one for pair in pairs for one in pair])
+    assert [ratio.difference for ratio in found if ratio.figure == "p50"] == [tells]
 
 
 def test_a_round_that_is_half_done_is_no_pair() -> None:
@@ -279,9 +282,18 @@ def test_table() -> None:
     assert "FAILED  p50<=0.4x: 0.5 (after over before, case), 25.0% beyond the limit" in text
 
 
+def test_the_table_tells_of_a_queue() -> None:
+    """A node that was near its capacity at the rate asked for is named: its latency is that of the queue."""
+    made = replace(result(), rates={"case": 100.0})
+    busy = [replace(found, figures={**found.figures, "cpu.edge": 0.009}) for found in made.summaries[:1]]
+    text = "\n".join(table.lines(replace(made, summaries=(*busy, *made.summaries[1:]))))
+    assert text.count("took 90% of a CPU") == text.count("of a CPU") == 1
+
+
 @pytest.mark.parametrize(
     ("figure", "number", "text"),
     [("p50", 0.000122, "122 us"), ("cpu.edge", 6.1e-6, "6.1 us"), ("throughput", 20500.0, "20,500 req/s"),
+     ("throughput", 999.7, "1,000 req/s"),
      ("rss", 5.2e6, "5.2 MB"), ("errors", 0.0, "0"), ("p99", 0.0, "0 s"), ("requests.app", 0.01, "0.01")],
 )  # fmt: skip
 def test_values(figure: str, number: float, text: str) -> None:
@@ -295,6 +307,7 @@ def test_ratios_as_they_are_shown() -> None:
     assert (
         table.comparison(Ratio("a", "b", "case", "p50", 0.5, 0.4, 1.1, False)) == "no difference seen (0.40 to 1.10 x)"
     )
+    assert table.comparison(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds to tell)"
     assert table.comparison(Ratio("a", "b", "case", "instructions", 1.3, 1.3, 1.3, False)) == "1.30 x"
 
 

@@ -532,3 +532,23 @@ def test_a_few_rules_may_be_left(run: Any, rules: Path) -> None:
     assert ran.status == 0
     assert f"{count} of 8 rules would move, fewer than {count + 1}: left as it is" in ran.err
     assert rules.read_bytes() == before
+
+
+def test_what_was_compiled_can_be_measured(run: Any, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--bench hands the file to `nginxopt bench rewrites`, whose table is the result, and whose status counts."""
+    asked: list[list[str]] = []
+
+    def main(args: list[str], **_: Any) -> int:
+        asked.append(args)
+        return 1
+
+    monkeypatch.setattr("nginxopt.cli.bench.command.main", main)
+    ran = run("rewrite-to-map", "--bench", str(rules))
+    assert asked == [["rewrites", str(rules)]]
+    assert ran.status == 1
+    assert ran.out == b""
+    assert "8 rewrites" in ran.err
+    for args in (["--bench", "--write", str(rules)], ["--bench", "-"]):
+        refused = run("rewrite-to-map", *args)
+        assert refused.status == 2
+        assert "--bench needs the rules in a file" in refused.err

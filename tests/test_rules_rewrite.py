@@ -74,6 +74,7 @@ CASES = [
            "rewrite ^/(.*)$ $1;\nrewrite ^a$ /x last;"),
     silent("rewrite-never-matches", "in a fragment it is not known whether slashes are merged",
            "rewrite ^/a//b$ /x last;", None),  # type: ignore[arg-type]
+    silent("rewrite-never-matches", "what envsubst fills in", "location ${URL_PATH} { }\nlocation $PREFIX/a { }"),
     Case("locations of all kinds", "rewrite-never-matches",
          "location ~ ^a$ { }\nlocation = /a%20b { }\nlocation /a//b { }\n"
          "location ~* \\.php\\?x=1$ { }\nlocation ^/(a|b)$ { }",
@@ -103,6 +104,9 @@ CASES = [
            "rewrite ^/a/(.*)$ /b/$1 permanent;\nrewrite ^/b/$ /c permanent;"),
     silent("redirect-chain", "an include that was not read comes before",
            "rewrite ^/a$ /b permanent;\ninclude none.conf;\nrewrite ^/b$ /c permanent;"),
+    *(silent("redirect-chain", f"a return with {len(args.split())} arguments is refused by nginx",
+             f"location = /a {{\n return {args};\n}}\nlocation = /b {{\n return 301 /a;\n}}")
+      for args in ("", "301 /c d")),
     silent("redirect-chain", "targets with escapes are not followed",
            "rewrite ^/a$ /b%20 permanent;\nrewrite '^/b $' /c permanent;"),
     silent("redirect-chain", "a regular expression takes the target before the prefix",
@@ -265,6 +269,19 @@ def test_folded_runs_are_looked_at() -> None:
     for rule, line in [("rewrite-never-matches", 151), ("redirect-chain", 161)]:
         (diagnostic,) = found(rule, text, context="server")
         assert diagnostic.start.line == line + 3
+
+
+def test_a_refused_rewrite_of_a_folded_run_is_an_error_with_its_place() -> None:
+    """Each rule that reads folded runs says the same of a rewrite that nginx refuses."""
+    rules = [f"rewrite ^/{n}$ /x{n} permanent;" for n in range(200)]
+    rules[150] = "rewrite ^/a$ /b permanent c;"
+    errors = {
+        judge(rule, read("\n".join(rules), "server")).errors[0].render()
+        for rule in ("rewrite-catchall", "rewrite-never-matches", "rewrite-duplicate")
+    }
+    (error,) = errors
+    assert error.startswith("nginx.conf:154:1: nginx refuses this rewrite")
+    assert 'invalid number of arguments in "rewrite" directive in nginx.conf:154' in error
 
 
 LOCATIONS = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -254,6 +253,7 @@ def _with_progress(benchmark: Benchmark) -> None:
 def _folder(output: str | None) -> Iterator[Path]:
     """Yield the folder of the run: beside the output, or one that goes away."""
     from nginxopt.bench import stage
+    from nginxopt.bench.temporary import private_folder
     from nginxopt.files import folder
 
     if output is not None:
@@ -262,8 +262,8 @@ def _folder(output: str | None) -> Iterator[Path]:
             shutil.rmtree(kept / name, ignore_errors=True)
         yield kept
         return
-    with tempfile.TemporaryDirectory(prefix="nginxopt-bench-", ignore_cleanup_errors=True) as name:
-        yield Path(name).resolve()
+    with private_folder() as private:
+        yield private
 
 
 def _runner(call: _Call) -> Runner:

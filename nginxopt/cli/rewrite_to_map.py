@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite import Emission, Options, Plan, Proof
     from nginxopt.rewrite.nginx import Differential
 
-Mode = Literal["print", "folder", "write", "diff", "check", "plan"]
+Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
 
 _EXAMPLES = """\b
 Examples:
@@ -46,6 +46,7 @@ class _Call:
     quiet: bool
     verbose: bool
     at_least: int
+    bench: bool
 
 
 @click.command("rewrite-to-map", epilog=_EXAMPLES)
@@ -65,6 +66,7 @@ class _Call:
     metavar="[PATH]",
     help="Ask a real nginx as well: run both configurations on 127.0.0.1 and compare their responses.",
 )
+@click.option("--bench", is_flag=True, help="Measure the rules and the maps: nginxopt bench rewrites FILE.")
 @click.option("--context", metavar="CONTEXT", help="Where a fragment is included: server or location.")
 @click.option("-p", "--prefix", metavar="DIR", help="What relative includes start from, as nginx's -p.")
 @click.option("--target-version", metavar="VERSION", help="The nginx that is to run the result, such as 1.22.1.")
@@ -105,6 +107,7 @@ def command(
     quiet: bool,
     verbose: bool,
     at_least: int,
+    bench: bool,
     **options: Any,
 ) -> int:
     """Turn rewrites into maps that nginx looks up, and prove that no response changes.
@@ -117,13 +120,13 @@ def command(
         files, nginx = (nginx,), ""  # `--nginx FILE` without a path of its own
     if not files:
         raise click.UsageError("FILE is missing: a file of rules, a whole nginx.conf, or - for standard input.")
-    what = _mode(mode, folder, files, report)
+    what = _mode(mode, folder, files, report, bench=bench)
     compile_options = _options(**options)
-    calls = [_Call(file, what, folder, report, nginx, quiet, verbose, at_least) for file in files]
+    calls = [_Call(file, what, folder, report, nginx, quiet, verbose, at_least, bench) for file in files]
     return max([_run(call, context, prefix, compile_options) for call in calls])
 
 
-def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report: str | None) -> Mode:
+def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report: str | None, *, bench: bool) -> Mode:
     if mode is not None and folder is not None:
         raise UsageError(f"-o and --{mode if mode != 'plan' else 'plan-only'} exclude each other")
     if mode == "write" and "-" in files:
@@ -133,7 +136,9 @@ def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report:
             f"{'--report takes' if mode else '-o takes' if folder else 'printed is'} one FILE only",
             hint="--write, --diff, --check and --plan-only take several",
         )
-    return mode or ("folder" if folder is not None else "print")
+    if bench and (mode == "write" or "-" in files):
+        raise UsageError("--bench needs the rules in a file, as they are before they are compiled")
+    return mode or ("folder" if folder is not None else "bench" if bench else "print")
 
 
 def _options(
@@ -177,7 +182,16 @@ def _run(call: _Call, context: str | None, prefix: str | None, options: Options)
     notes = _output(call, emission)
     _tell(call, compiled, proof, differentials, notes)
     would_change = call.mode in ("check", "diff") and bool(emission.changes)
-    return 1 if would_change else 0
+    measured = _bench(call.file) if call.bench else 0
+    return measured or int(would_change)
+
+
+def _bench(file: str) -> int:
+    """Measure the rules of a file, and the maps, as `nginxopt bench rewrites` does."""
+    from nginxopt.cli.bench import command as bench
+
+    status: int = bench.main(["rewrites", file], prog_name="nginxopt bench", standalone_mode=False)
+    return status
 
 
 def _counterexample(proof: Proof) -> str:

@@ -196,6 +196,8 @@ class Site:
         return None
 
     def _return(self, directive: Directive, uri: bytes, sites: list[bytes], *, first: bool) -> Answer | None:
+        if len(directive.args) not in (1, 2):
+            return None  # nginx refuses it
         code, url = directive.args if len(directive.args) == 2 else ("302", *directive.args)
         if code not in REDIRECTS or (len(directive.args) == 1 and url.isdigit()):
             return None

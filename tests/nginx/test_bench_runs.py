@@ -39,6 +39,7 @@ from nginxopt.bench.scenario import (
     Variant,
 )
 from nginxopt.bench.site import Generator
+from nginxopt.bench.temporary import private_folder
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, MissingError, RunError
 
@@ -354,15 +355,23 @@ def bench(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
 
 @needs_vegeta
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_the_bench_is_ended(tmp_path: Path, number: signal.Signals) -> None:
-    """However the bench ends, nothing it started goes on."""
+def test_the_bench_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+    """However the bench ends, nothing it started goes on and no file stays for good; other runs are left alone."""
     with bench(tmp_path, "keepalive", "--duration", "60") as running:
         wait_until(lambda: any(b"vegeta" in command_of(pid) for pid in processes(tmp_path)))
         running.send_signal(number)
         running.communicate(timeout=30)
     wait_until(lambda: not processes(tmp_path))
-    if number != signal.SIGKILL:
-        assert not list(tmp_path.glob("nginxopt-bench-*"))
+    # After a SIGKILL the folder stays, until a later run finds it.
+    left = list(tmp_path.glob("nginxopt-bench-*"))
+    assert len(left) == (number == signal.SIGKILL)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with private_folder() as mine:
+        os.utime(mine, (0, 0))
+        for folder in left:
+            os.utime(folder, (0, 0))
+        with private_folder():
+            assert [folder for folder in (mine, *left) if folder.exists()] == [mine]
 
 
 def command_of(pid: int) -> bytes:
