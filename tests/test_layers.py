@@ -53,7 +53,8 @@ ROWS: tuple[tuple[str, ...], ...] = (
     tuple(f"bench.scenarios.{name}" for name in ("balance", "cache", "hop", "keepalive", "rewrites", "rush")),
     ("bench.catalogue",),
     ("cli.stdout",),
-    ("cli.rewrite_to_map", "cli.lint", "cli.explain", "cli.rules", "cli.bench"),
+    ("cli.bench",),
+    ("cli.rewrite_to_map", "cli.lint", "cli.explain", "cli.rules"),
     ("cli",),
     ("__main__",),
 )
