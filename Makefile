@@ -1,4 +1,4 @@
-# make demo   builds what is needed and shows rewrite-to-map on the rules of a real site
+# make demo   builds what is needed and shows lint on a slow site, and rewrite-to-map on the rules of a real one
 # make test   sets up all that the tests need, and runs every check
 # make docs   writes what the documentation says of the rules
 # make lint   the checks that run no test

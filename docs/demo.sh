@@ -1,23 +1,25 @@
 #!/bin/sh
-# What `make demo` shows: the redirects of a real site as maps, and the proof. Run it from the root of the repository.
+# What `make demo` shows: what is slow in a site, with the fixes; the redirects of a real one as maps, and the proof. Run it
+# from the root of the repository.
 set -eu
 
+site=fixtures/slow-site
 exact=fixtures/fec/exact.conf
 published=fixtures/fec/redirects-transition.conf
 out=build/demo
 
 say() { printf '\n%s\n' "$@"; }
 
-# run FILTER COMMAND...: shows a command and, through a sed script, what it says; fails if it fails.
+# run FILTER COMMAND...: shows a command and, through a sed script, what it says; fails if its status is above $most.
+most=0
 run() {
     filter=$1
     shift
     printf '\n$ %s\n' "$*"
     status=0
     "$@" >"$out/said" 2>&1 || status=$?
-    if [ $status -ne 0 ]; then filter=; fi
-    sed "$filter" "$out/said"
-    return $status
+    if [ $status -le $most ]; then sed "$filter" "$out/said"; else cat "$out/said"; fi
+    [ $status -le $most ]
 }
 
 # show FILE PATTERN LINES: shows some lines of a file, from the first that matches on.
@@ -29,20 +31,30 @@ show() {
 rm -rf "$out"
 mkdir -p "$out"
 
-say "1. The redirects of fec.gov: nginx tries 1,410 patterns, one after the other, on every request."
+say "1. A shop that works, and is slow: what lint finds in its five files, in part:"
+most=1 # something is found
+run '/keepalive-missing upstream/,/fix:/!{/buffering proxy/,/fix:/!{/findings in/!{/can be fixed/!d;};};}' \
+    nginxopt lint "$site/nginx.conf" --target-version 1.28.0
+cp -R "$site" "$out/slow-site"
+say "   One of the files that --fix changes, and what is left to decide after it:"
+run '/^--- .*upstreams/,/^ }/!d' nginxopt lint "$out/slow-site/nginx.conf" --target-version 1.28.0 --diff
+run '/^fixed/,/findings in/!d' nginxopt lint "$out/slow-site/nginx.conf" --target-version 1.28.0 --fix
+most=0
+
+say "2. The redirects of fec.gov: nginx tries 1,410 patterns, one after the other, on every request."
 show "$exact" '^rewrite' 4
 run '' nginxopt rewrite-to-map "$exact" -o "$out/exact"
 show "$out/exact/http.conf" '^map \$' 6
 show "$out/exact/server.conf" '^#.*maps' 7
 
 if PATH="$PATH:/usr/sbin" command -v nginx >/dev/null; then
-    say "2. The same question put to a real nginx, with the rules and with the maps:"
+    say "3. The same question put to a real nginx, with the rules and with the maps:"
     run '/requests/!d' nginxopt rewrite-to-map "$exact" -o "$out/asked" --nginx
 else
-    say "2. There is no nginx here. With one, --nginx asks it as well."
+    say "3. There is no nginx here. With one, --nginx asks it as well."
 fi
 
-say "3. As they were published the patterns are like ^/about.shtml, which also matches /aboutXshtml and
+say "4. As they were published the patterns are like ^/about.shtml, which also matches /aboutXshtml and
    /about.shtml.old. So by default these rules stay. Say that this was not meant, and they move:"
 run '/^  dead/,/^  declared/{/^  declared/!d;}' \
     nginxopt rewrite-to-map "$published" --literal-dots --literal-ends -o "$out/published"

@@ -18,11 +18,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from nginxopt.errors import InputError, MissingError
-from nginxopt.http import Client
 from nginxopt.process import end, start
+
+if TYPE_CHECKING:
+    from nginxopt.http import Client
 
 NO_FILES: Mapping[str, bytes] = {}
 
@@ -180,6 +182,8 @@ class Instance:
 
     def client(self, server: int = 0, *, timeout: float = 10.0) -> Client:
         """Return a new client of the server with that index."""
+        from nginxopt.http import Client
+
         return Client(self.ports[server], timeout=timeout)
 
     def error_log(self) -> tuple[str, ...]:

@@ -10,26 +10,28 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nginxopt import context as contexts
-from nginxopt import patterns, toml
+from nginxopt import patterns
 from nginxopt.context import Context
 from nginxopt.diagnostic import Severity
 from nginxopt.errors import InputError, UsageError
 from nginxopt.rule import CATEGORIES
 from nginxopt.source import Source
 from nginxopt.suggest import suggestion
-from nginxopt.toml import Value
 from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.toml import Value
+
+    _Reader = Callable[[Value, Collection[str], Path], Any]
 
 FILE = "nginxopt.toml"
 PYPROJECT = "pyproject.toml"
 
 ALL = "all"
 """What stands for every rule among ids and categories."""
-
-_Reader = Callable[[Value, Collection[str], Path], Any]
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,8 @@ def _open(path: Path) -> Source:
 
 def _table(source: Source) -> Value | None:
     """Return the table that the settings are; None if a pyproject.toml has none."""
+    from nginxopt import toml  # many runs have no settings
+
     if Path(source.path).name != PYPROJECT:
         return toml.read(source)
     if b"nginxopt" not in source.data:  # then it is not to be parsed, either

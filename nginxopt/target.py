@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nginxopt import nginx
 from nginxopt.errors import MissingError
 from nginxopt.version import Version
 
@@ -33,6 +32,8 @@ def choose(stated: Version | None, settings: Version | None, binary: str | None 
         return Target(stated, "stated")
     if settings is not None:
         return Target(settings, "settings")
+    from nginxopt import nginx  # with all that processes need; a version that is stated needs none
+
     try:
         found = nginx.find(binary)
     except MissingError:

@@ -14,10 +14,14 @@ import pytest
 from nginxopt import errors
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import reasons
+from tests.support import the_nginx
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 MECHANISM = (ROOT / "docs" / "rewrite-to-map.md").read_text()
+DOCUMENTS = {
+    path: path.read_text() for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+}
 
 _CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -43,9 +47,11 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("command", "output"), [*shown(README), *shown(MECHANISM)])
+@pytest.mark.parametrize(("command", "output"), [part for text in DOCUMENTS.values() for part in shown(text)])
 def test_a_command_says_what_is_shown(checkout: Path, command: str, output: str) -> None:
     """A command that a document shows prints what stands below it: the result, then the summary."""
+    if "--nginx" in command:
+        the_nginx()
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
     run = subprocess.run(
         ["sh", "-c", command], cwd=checkout, capture_output=True, text=True, timeout=60, check=False, env=environment
@@ -55,7 +61,7 @@ def test_a_command_says_what_is_shown(checkout: Path, command: str, output: str)
 
 def test_commands_are_shown() -> None:
     """The documents show commands, so that the test above has something to run."""
-    assert len(list(shown(README))) >= 4
+    assert len(list(shown(README))) >= 7
 
 
 def test_every_exit_status_is_told() -> None:
@@ -83,8 +89,8 @@ def test_the_oldest_nginx_is_told(text: str) -> None:
     assert f"nginx {OLDEST} or later" in text
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))])
+@pytest.mark.parametrize("path", sorted(DOCUMENTS), ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
     """Every link to a file of the repository has its file."""
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text())
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", DOCUMENTS[path])
     assert [link for link in links if not (path.parent / link).exists()] == []

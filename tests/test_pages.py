@@ -81,12 +81,21 @@ def test_what_is_in_a_fence_has_no_style() -> None:
     assert "\x1b[36m`d`\x1b[0m" in styled
 
 
-def test_a_markdown_table_has_links() -> None:
-    """Each row links to the page, and a bar in a title does not end its cell."""
-    assert "".join(pages.markdown_table([TLS], "docs/rules")).splitlines()[2] == (
-        "| [`ssl-cert-variable`](docs/rules/ssl-cert-variable.md) "
-        "| A variable \\| in `ssl_certificate` (only if selected) | `--unsafe-fixes` |"
+def test_the_overview_has_a_row_for_each_category() -> None:
+    """Each category has a row with the links to its rules, and before the rows stands how many rules mend."""
+    counts, _, _, _, *rows = "".join(pages.overview(RULES, "docs/rules")).splitlines()
+    fixes = [rule.fix for rule in RULES]
+    assert counts == (
+        f"{len(RULES)} rules; `--fix` mends what {fixes.count(Safety.SAFE)} of them find,"
+        f" `--unsafe-fixes` what {fixes.count(Safety.UNSAFE)} others find."
     )
+    assert len(rows) == len({rule.category for rule in RULES})
+    assert f"| tls: {CATEGORIES['tls']} | [`ssl-cert-variable`](docs/rules/ssl-cert-variable.md) |" in rows
+
+
+def test_a_bar_in_a_title_does_not_end_its_cell() -> None:
+    """What stands in a cell of a table cannot end it."""
+    assert "| A variable \\| in `ssl_certificate` (only if selected) |" in "".join(pages.markdown([TLS], ""))
 
 
 def test_the_index_has_a_section_for_each_category() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -71,12 +72,15 @@ def markdown(rules: Iterable[Rule], folder: str = PAGES) -> Iterator[str]:
             yield f"| {' | '.join(map(_cell, cells))} |\n"
 
 
-def markdown_table(rules: Iterable[Rule], folder: str) -> Iterator[str]:
-    """Yield the lines of one table of all rules: what each finds and which option mends it."""
-    yield "| rule | finds | fix |\n|---|---|---|\n"
-    for rule in _sorted(rules):
-        cells = (_link(rule, folder), _title(rule), _code(_OPTIONS[rule.fix]))
-        yield f"| {' | '.join(map(_cell, cells))} |\n"
+def overview(rules: Iterable[Rule], folder: str) -> Iterator[str]:
+    """Yield the lines of a short table: a row for each category with its rules, and before it how many mend."""
+    listed = _sorted(rules)
+    fixes = Counter(rule.fix for rule in listed)
+    yield f"{len(listed)} rules; `--fix` mends what {fixes[Safety.SAFE]} of them find, "
+    yield f"`--unsafe-fixes` what {fixes[Safety.UNSAFE]} others find.\n\n"
+    yield "| category | rules |\n|---|---|\n"
+    for category, group in groupby(listed, key=lambda rule: rule.category):
+        yield f"| {category}: {CATEGORIES[category]} | {', '.join(_link(rule, folder) for rule in group)} |\n"
 
 
 def page(rule: Rule) -> str:

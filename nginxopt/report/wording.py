@@ -7,8 +7,9 @@ import re
 from nginxopt.diagnostic import Diagnostic, Safety
 
 _FLAGS = {Safety.SAFE: "--fix", Safety.UNSAFE: "unsafe: --unsafe-fixes"}
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Not compiled here: classes of such ranges take longer than all other start-up, and plain text needs neither.
+_SURROGATE = r"[\ud800-\udfff]"
+_NOT_XML = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def count(number: int, noun: str) -> str:
@@ -33,12 +34,12 @@ def printable(text: str) -> str:
 
 def unicode(text: str) -> str:
     r"""Return `text` with bytes that are no UTF-8 as `\xff`, so that it can be encoded."""
-    return _SURROGATE.sub(lambda match: _escape(match[0]), text)
+    return re.sub(_SURROGATE, lambda match: _escape(match[0]), text)
 
 
 def xml(text: str) -> str:
     """Return `text` for XML 1.0: as `unicode` does, and characters that XML does not have as U+FFFD."""
-    return _NOT_XML.sub("\ufffd", unicode(text))
+    return re.sub(_NOT_XML, "\ufffd", unicode(text))
 
 
 def _escape(char: str) -> str:
