@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from nginxopt.catalogue import catalogue
 from nginxopt.config import Config, reread
@@ -13,12 +14,14 @@ from nginxopt.dump import Dump
 from nginxopt.edit import Draft
 from nginxopt.errors import InputError, UsageError
 from nginxopt.fix import fix
-from nginxopt.host import Host
 from nginxopt.lint import Linted, Selected, lint
 from nginxopt.selection import told
 from nginxopt.settings import Settings
 from nginxopt.suppress import UNUSED, suppress
 from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.host import Host
 
 
 @dataclass(frozen=True, slots=True)

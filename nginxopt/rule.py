@@ -28,7 +28,6 @@ is a whole configuration.
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -183,7 +182,7 @@ def rule(
         return Rule(
             id=check.__module__.rpartition(".")[2].replace("_", "-"),
             check=check,
-            page=Page(inspect.cleandoc(module.__doc__ or "")),
+            page=Page((module.__doc__ or "").strip()),
             severity=severity,
             category=category,
             fix=fix,

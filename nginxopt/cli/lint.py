@@ -192,7 +192,8 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
     notes = _ask_nginx(call, inputs.configs, checked) if call.nginx is not None and checked.drafts else []
     if call.write_baseline:
         return _write_baseline(call.write_baseline, checked, errors)
-    _put(call, checked)
+    if call.mends:
+        _put(call, checked)
     diagnostics = _beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     notes += _missing(checked.configs)
     _tell(call, _report(call, judge, target, checked, diagnostics, errors, notes))
@@ -236,8 +237,6 @@ def _put(call: _Call, checked: Checked) -> None:
     drafts = checked.drafts
     if call.diff:
         stdout.write(unified(draft.original, draft.edits, path) for path, draft in drafts.items())
-        return
-    if not call.fix:
         return
     if call.piped:
         _refuse_more_than_piped(checked)
@@ -321,7 +320,6 @@ def _report(
 
 def _tell(call: _Call, report: Report) -> None:
     """Put the report where it was asked for: on standard output, unless a changed text stands there."""
-    from nginxopt.files import write_all
     from nginxopt.report import render
 
     aside = call.diff or (call.fix and call.piped)
@@ -331,6 +329,8 @@ def _tell(call: _Call, report: Report) -> None:
         for piece in render(report, call.format, statistics=call.statistics, color=color, quiet=call.quiet)
     ]
     if call.output:
+        from nginxopt.files import write_all
+
         write_all({call.output: b"".join(pieces)})
     elif aside:
         sys.stderr.buffer.write(b"".join(pieces))
