@@ -48,7 +48,9 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("bench.stage",),
     ("bench.measure",),
     ("bench.gate", "bench.probe", "bench.table", "bench.load.vegeta", "bench.load.wrk", "bench.runner.local"),
-    ("bench.rounds", "bench.compare"),
+    ("bench.rounds", "bench.compare", "bench.wording", "bench.saved", "bench.vega"),
+    ("bench.charts",),
+    ("bench.html",),
     ("bench.benchmark",),
     (
         "bench.scenarios.rewrites",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from nginxopt.bench.measure import FIGURES
 from nginxopt.bench.result import GateResult, Ratio, Result
-from nginxopt.bench.scenario import Metric
+from nginxopt.bench.scenario import Experiment, Metric
 
 COLUMNS: dict[Metric, tuple[str, ...]] = {
     "latency": ("p50", "p99", "mean", "cpu", "throughput", "errors"),
@@ -39,6 +39,11 @@ def lines(result: Result) -> Iterator[str]:
         yield f"The run was ended early: {len(result.samples)} of its attacks are in these figures."
 
 
+def compared(experiment: Experiment) -> tuple[str, ...]:
+    """Return the figures that are compared first."""
+    return COLUMNS[experiment.metric][:_COMPARED]
+
+
 def value(figure: str, number: float) -> str:
     """Return a figure as it is shown: three digits and its unit."""
     unit = FIGURES.get(figure.partition(".")[0], "")
@@ -51,10 +56,27 @@ def value(figure: str, number: float) -> str:
 def comparison(ratio: Ratio) -> str:
     """Return a ratio as it is shown, with its interval; no number where no difference was seen."""
     if ratio.low == ratio.high == ratio.ratio:
-        return f"{ratio.ratio:.2f} x"
+        return f"{times(ratio.ratio)} x"
     if not ratio.difference:
-        return f"no difference seen ({ratio.low:.2f} to {ratio.high:.2f} x)"
-    return f"{ratio.ratio:.2f} x ({ratio.low:.2f} to {ratio.high:.2f})"
+        return f"no difference seen ({times(ratio.low)} to {times(ratio.high)} x)"
+    return f"{times(ratio.ratio)} x ({times(ratio.low)} to {times(ratio.high)})"
+
+
+def times(ratio: float) -> str:
+    """Return a ratio as it is shown: two decimals, and for small and large ones as many digits as say something."""
+    if ratio >= 1000:
+        return f"{ratio:,.0f}"
+    return f"{ratio:.3g}" if ratio >= 10 else f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
+
+
+def failures(result: Result, variant: str, case: str) -> Counter[str]:
+    """Return what failed how, of all rounds of an attack: no answer, by the reason, or a status from 500."""
+    kinds = Counter[str]()
+    for sample in result.samples:
+        if (sample.variant, sample.case) == (variant, case):
+            kinds.update(sample.errors)
+            kinds.update({f"status {status}": count for status, count in sample.statuses.items() if status >= "500"})
+    return kinds
 
 
 def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
@@ -68,7 +90,7 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
             rows.append([f"  {summary.variant}", *cells])
     yield from _aligned(rows)
     yield from _failed(result, case)
-    yield from _compared(result, case, columns[:_COMPARED])
+    yield from _compared(result, case, compared(result.experiment))
 
 
 def _compared(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
@@ -84,15 +106,8 @@ def _compared(result: Result, case: str, columns: Sequence[str]) -> Iterator[str
 
 
 def _failed(result: Result, case: str) -> Iterator[str]:
-    """Say what failed how, of all rounds."""
     for variant in result.experiment.variants:
-        kinds: Counter[str] = Counter()
-        for sample in result.samples:
-            if (sample.variant, sample.case) == (variant.name, case):
-                kinds.update(sample.errors)
-                kinds.update(
-                    {f"status {status}": count for status, count in sample.statuses.items() if status >= "500"}
-                )
+        kinds = failures(result, variant.name, case)
         if kinds:
             yield f"  {variant.name} failed: {', '.join(f'{count:,} {kind}' for kind, count in kinds.most_common())}"
 
