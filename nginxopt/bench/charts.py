@@ -36,6 +36,8 @@ _OUTLINES = {
 _WIDTH, _HEIGHT = 270, 190
 _STEP = 15  # of a row of ratios, in pixels
 _MOST_LINEAR = 50  # times the lowest value: beyond, a linear scale shows nothing of what is low
+_DECADE, _LEAST_RATIO = 10.0, 2.0  # what a scale shows at least, so that a small difference looks small
+_MOST_TICKS = 6
 _MICRO = 1e6  # charts are in microseconds
 _TIMES = """\
 datum.value >= 1e6 ? datum.value / 1e6 + ' s' : datum.value >= 1e3 ? datum.value / 1e3 + ' ms' : datum.value + ' us'"""
@@ -102,7 +104,7 @@ def distribution(result: Result) -> Figure | None:
     if not everything:
         return None
     keys = _variants(experiment)
-    low, high = (pick(row["latency"] for row in everything) for pick in (min, max))
+    low, high = _at_least(_DECADE, *(pick(row["latency"] for row in everything) for pick in (min, max)))
     most = max(row["rank"] for row in everything)
     panels = []
     for case, of in rows.items():
@@ -119,7 +121,8 @@ def ratios(result: Result, figures: Sequence[str]) -> Figure | None:
     shown = [ratio for ratio in result.ratios if ratio.figure in figures and ratio.low > 0]
     if not shown:
         return None
-    low, high = min(1.0, *(ratio.low for ratio in shown)), max(1.0, *(ratio.high for ratio in shown))
+    low = min(1 / _LEAST_RATIO, *(ratio.low for ratio in shown))
+    high = max(_LEAST_RATIO, *(ratio.high for ratio in shown))
     present = [figure for figure in figures if any(ratio.figure == figure for ratio in shown)]
     panels = []
     for pair in result.experiment.comparisons:
@@ -203,8 +206,8 @@ def _growth_axis(figure: str, values: Sequence[float]) -> Spec:
             "axis": {**axis, "tickCount": 5},
         }
     low, high = low / 1.2, high * 1.2
-    ticks = list(_ticks(low, high))
-    return {"title": None, "scale": {"type": "log", "domain": [low, high]}, "axis": {**axis, "values": ticks}}
+    axis["values"] = list(ticks(low, high))
+    return {"title": None, "scale": {"type": "log", "domain": [low, high]}, "axis": axis}
 
 
 def _is_time(figure: str) -> bool:
@@ -257,11 +260,11 @@ def _distribution_rows(result: Result, case: str) -> Iterator[Spec]:
     """Points of the distributions of a case: a latency, in microseconds, and one over the share that exceeds it."""
     for line, variant in enumerate(result.experiment.variants):
         samples = [sample for sample in result.samples if (sample.variant, sample.case) == (variant.name, case)]
-        for rank, latency in _exceeded(samples) if samples else ():
+        for rank, latency in exceeded(samples) if samples else ():
             yield {"line": str(line), "rank": rank, "latency": latency * _MICRO}
 
 
-def _exceeded(samples: Sequence[Sample]) -> Iterator[tuple[float, float]]:
+def exceeded(samples: Sequence[Sample]) -> Iterator[tuple[float, float]]:
     """Yield one over the share of all latencies that exceed a bound, and the bound; last, the longest.
 
     From the percentiles of the rounds where no histogram was kept.
@@ -303,19 +306,27 @@ def _distribution(rows: list[Spec], keys: dict[str, Key], low: float, high: floa
             "y": {
                 **y,
                 "scale": {"type": "log", "domain": [low, high], "nice": False},
-                "axis": {"values": list(_ticks(low, high)), "labelExpr": _TIMES, "domain": False, "ticks": False},
+                "axis": {"values": list(ticks(low, high)), "labelExpr": _TIMES, "domain": False, "ticks": False},
             },
             **_look(list(keys.values())),
         },
     }
 
 
-def _ticks(low: float, high: float) -> Iterator[float]:
+def _at_least(span: float, low: float, high: float) -> tuple[float, float]:
+    """Return the ends of a logarithmic scale that are at least `span` times apart, with the values in its middle."""
+    wider = max(1.0, math.sqrt(span * low / high))
+    return low / wider, high * wider
+
+
+def ticks(low: float, high: float) -> Iterator[float]:
     """Yield round numbers on a logarithmic scale: over two decades 1, 2, 5, 10 ..., over more the powers of ten."""
     steps: tuple[float, ...] = (1, 2, 5) if high / low <= 100 else (1,)
     if high / low <= 2.5:
         steps = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
-    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = math.ceil(sum(low <= 10.0**power <= high for power in powers) / _MOST_TICKS) or 1
+    for power in (power for power in powers if power % every == 0):
         for step in steps:
             tick = float(f"{step * 10.0**power:.6g}")
             if low <= tick <= high:
@@ -338,7 +349,7 @@ def _ratios(found: list[Ratio], figures: list[str], low: float, high: float) -> 
     labels = {str(place): [vega.text(line) for line in textwrap.wrap(case, 16)] for place, case in enumerate(cases)}
     order = [str(place) for place in range(len(figures))]
     scale = {"type": "log", "domain": [low / 1.05, high * 1.05], "nice": False}
-    ticks = list(_ticks(low / 1.05, high * 1.05))
+    marks = list(ticks(low / 1.05, high * 1.05))
     x = {"field": "low", "type": "quantitative", "scale": scale, "title": "after over before"}
     y = {"field": "case", "type": "nominal", "title": None, "sort": None}
     return {
@@ -346,7 +357,7 @@ def _ratios(found: list[Ratio], figures: list[str], low: float, high: float) -> 
         "height": {"step": _STEP, "for": "offset"},
         "data": {"values": rows},
         "encoding": {
-            "x": {**x, "axis": {"values": ticks, "labelOverlap": "greedy", "labelSeparation": 8, "format": "~r"}},
+            "x": {**x, "axis": {"values": marks, "labelOverlap": "greedy", "labelSeparation": 8, "format": "~r"}},
             "y": {
                 **y,
                 "axis": {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from nginxopt.bench import charts, table, wording
+from nginxopt.bench import charts, table, vega, wording
 from nginxopt.bench.measure import PERCENTILES
 from nginxopt.bench.result import GateResult, Ratio, Result, Summary
 from nginxopt.bench.scenario import Comparison
@@ -70,7 +70,7 @@ def render(result: Result) -> str:
     loader = PackageLoader("nginxopt", "templates")
     templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     page = templates.get_template("bench-report.html.j2").render(_page(result))
-    return page.encode(errors="replace").decode()  # a lone surrogate, which JSON may hold, is no text
+    return vega.text(page)
 
 
 def _page(result: Result) -> dict[str, Any]:
@@ -144,13 +144,19 @@ def _ratios(result: Result, figures: Sequence[str]) -> Table:
         for case in result.experiment.cases:
             found = {ratio.figure: ratio for ratio in result.ratios if _is_of(ratio, pair) and ratio.case == case}
             if found:
-                cells = (table.comparison(found[figure]) if figure in found else _NOTHING for figure in figures)
+                cells = (_two_lines(found[figure]) if figure in found else _NOTHING for figure in figures)
                 rows.append(Row(case, tuple(cells)))
         groups.append(Group(wording.pair(pair), tuple(rows)))
     caption = "Medians of the ratios of the rounds, with their 95 % intervals."
     return Table(
         "All ratios", caption, tuple(map(wording.name, figures)), tuple(group for group in groups if group.rows)
     )
+
+
+def _two_lines(ratio: Ratio) -> str:
+    """A comparison, and below it its interval."""
+    first, _, interval = table.comparison(ratio).partition(" (")
+    return f"{first}\n{interval.removesuffix(')')}" if interval else first
 
 
 def _is_of(ratio: Ratio, pair: Comparison) -> bool:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import repeat
 from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from nginxopt.bench.result import FORMAT, GateResult, NodeUse, Ratio, Result, Sample, Summary
 from nginxopt.bench.scenario import (
@@ -17,7 +18,6 @@ from nginxopt.bench.scenario import (
     Comparison,
     Experiment,
     Load,
-    Metric,
     Node,
     OpenLoop,
     Published,
@@ -55,7 +55,7 @@ def _result(data: _Json) -> Result:
         experiment,
         int(data["rounds"]),
         tuple(_sample(each) for each in data["samples"]),
-        tuple(Summary(each["variant"], each["case"], _numbers(each["figures"])) for each in data["summaries"]),
+        tuple(_made(Summary, each) for each in data["summaries"]),
         ratios,
         tuple(_made(GateResult, each) for each in data["gates"]),
         dict(_rates(experiment)),
@@ -68,8 +68,6 @@ def _result(data: _Json) -> Result:
 
 def _experiment(data: _Json, ratios: tuple[Ratio, ...]) -> Experiment:
     words = data["scenario"]
-    if words["metric"] not in get_args(Metric):
-        raise ValueError(words["metric"])
     compared = dict.fromkeys((ratio.before, ratio.after) for ratio in ratios)
     fields = {
         "scenario": words["name"],
@@ -113,9 +111,8 @@ def _rates(experiment: Experiment) -> Iterator[tuple[str, float]]:
 
 def _sample(data: _Json) -> Sample:
     nodes = {role: _made(NodeUse, use) for role, use in data["nodes"].items()}
-    histogram = tuple((float(bound), int(count)) for bound, count in data["histogram"])
-    measured = {"percentiles": _numbers(data["percentiles"]), "histogram": histogram, "nodes": nodes}
-    return _made(Sample, {**data, **measured})
+    histogram = tuple((bound, count) for bound, count in data["histogram"])
+    return _made(Sample, {**data, "histogram": histogram, "nodes": nodes})
 
 
 def _numbers(data: _Json) -> dict[str, float]:
@@ -126,14 +123,21 @@ def _made(kind: type[_Made], fields: _Json) -> _Made:
     """Return a `kind` of these fields; `TypeError` if one is not of the type it is declared with."""
     made = kind(**fields)
     for name, hint in get_type_hints(kind).items():
-        if not isinstance(getattr(made, name), _classes(hint)):
+        if not _fits(getattr(made, name), hint):
             raise TypeError(f"{kind.__name__}.{name}")
     return made
 
 
-def _classes(hint: Any) -> tuple[type, ...]:
-    """The classes of a declared type; what is in a container is not looked at."""
-    if isinstance(hint, UnionType):
-        return tuple(each for part in get_args(hint) for each in _classes(part))
-    found = get_origin(hint) or hint
-    return (int, float) if found is float else (found if isinstance(found, type) else object,)
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a value, and all in it, is of a declared type; one is a float, too."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return value in parts
+    if origin is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if isinstance(value, Mapping) and origin is Mapping:
+        return all(_fits(key, parts[0]) and _fits(inner, parts[1]) for key, inner in value.items())
+    if isinstance(value, tuple) and origin is tuple:
+        each = repeat(parts[0]) if parts[-1] is Ellipsis else parts
+        return all(_fits(inner, part) for inner, part in zip(value, each, strict=False))
+    return isinstance(value, (int, float) if hint is float else hint)

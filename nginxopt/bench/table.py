@@ -18,6 +18,7 @@ COLUMNS: dict[Metric, tuple[str, ...]] = {
 """The figures that are shown, by what the run is about."""
 
 _COMPARED = 3  # of them, how many are compared; the others say under what conditions
+_NEAR = 0.005  # to 1, which is not 1.00
 _SCALES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")), "B": ((1e6, "MB"), (1e3, "KB"), (1.0, "B"))}
 
 
@@ -63,10 +64,12 @@ def comparison(ratio: Ratio) -> str:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as it is shown: two decimals, and for small and large ones as many digits as say something."""
+    """Return a ratio as it is shown: two decimals, and more or fewer where they say more or nothing."""
     if ratio >= 1000:
         return f"{ratio:,.0f}"
-    return f"{ratio:.3g}" if ratio >= 10 else f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
+    if ratio >= 10 or ratio < 0.1:
+        return f"{ratio:.3g}" if ratio >= 10 else f"{ratio:.2g}"
+    return f"{ratio:.4f}" if 0 < abs(ratio - 1) < _NEAR else f"{ratio:.2f}"
 
 
 def failures(result: Result, variant: str, case: str) -> Counter[str]:
