@@ -12,6 +12,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from nginxopt.bench import measure, vega, wording
 from nginxopt.bench.result import Ratio, Result, Sample
@@ -199,7 +200,7 @@ def _growth_axis(figure: str, values: Sequence[float]) -> Spec:
     """The y axis of all cases: from zero, so that heights compare; logarithmic where most would lie on the floor."""
     low, high = min(values), max(values)
     axis: Spec = {"domain": False, "ticks": False, **({"labelExpr": _TIMES} if _is_time(figure) else {})}
-    if high <= _MOST_LINEAR * low:
+    if low <= 0 or high <= _MOST_LINEAR * low:
         return {
             "title": None,
             "scale": {"type": "linear", "domain": [0, high * 1.05]},
@@ -280,11 +281,11 @@ def exceeded(samples: Sequence[Sample]) -> Iterator[tuple[float, float]]:
         for rank in measure.PERCENTILES:
             latencies = [found for sample in samples if (found := sample.percentiles.get(f"p{rank}")) is not None]
             if rank < 100 and latencies:
-                yield 100 / (100 - rank), sorted(latencies)[len(latencies) // 2]
+                yield 100 / (100 - rank), median(latencies)
 
 
 def _longest(samples: Sequence[Sample]) -> float:
-    return max(sample.percentiles["p100"] for sample in samples)
+    return max(sample.percentiles.get("p100", sample.histogram[-1][0]) for sample in samples if sample.histogram)
 
 
 def _distribution(rows: list[Spec], keys: dict[str, Key], low: float, high: float, most: float) -> Spec:

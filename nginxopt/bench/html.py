@@ -10,12 +10,16 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from nginxopt.bench import charts, table, vega, wording
 from nginxopt.bench.measure import PERCENTILES
 from nginxopt.bench.result import GateResult, Ratio, Result, Summary
 from nginxopt.bench.scenario import Comparison
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 _RANKS = tuple(f"p{rank}" for rank in PERCENTILES)
 _GROUPS = (
@@ -65,12 +69,16 @@ class Table:
 
 def render(result: Result) -> str:
     """Return the page. `MissingError` if what draws the charts is not installed (`nginxopt.bench.vega`)."""
+    return vega.text(_template().render(_page(result)))
+
+
+@cache
+def _template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("nginxopt", "templates")
-    templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    page = templates.get_template("bench-report.html.j2").render(_page(result))
-    return vega.text(page)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return made.get_template("bench-report.html.j2")
 
 
 def _page(result: Result) -> dict[str, Any]:

@@ -29,6 +29,9 @@ from nginxopt.errors import InputError
 _Json = Mapping[str, Any]
 _Made = TypeVar("_Made")
 
+_PROVENANCE: dict[str, type] = {"command": list, "load": list, "memory": int, "commands": dict}
+"""What of it is no text; whatever else it holds may be anything."""
+
 
 def from_json(data: bytes, path: str) -> Result:
     """Return the result that `data` holds; `InputError` if it holds none, or one of another format."""
@@ -51,19 +54,38 @@ def _refuse(constant: str) -> None:
 def _result(data: _Json) -> Result:
     ratios = tuple(_made(Ratio, each) for each in data["ratios"])
     experiment = _experiment(data, ratios)
-    return Result(
-        experiment,
-        int(data["rounds"]),
-        tuple(_sample(each) for each in data["samples"]),
-        tuple(_made(Summary, each) for each in data["summaries"]),
-        ratios,
-        tuple(_made(GateResult, each) for each in data["gates"]),
-        dict(_rates(experiment)),
-        _numbers(data["capacities"]),
-        _numbers({each["name"]: each["test_seconds"] for each in data["variants"] if each["test_seconds"] is not None}),
-        dict(data["provenance"]),
-        bool(data["complete"]),
-    )
+    tests = {each["name"]: each["test_seconds"] for each in data["variants"] if each["test_seconds"] is not None}
+    fields = {
+        "experiment": experiment,
+        "samples": tuple(_sample(each) for each in data["samples"]),
+        "summaries": tuple(_made(Summary, each) for each in data["summaries"]),
+        "ratios": ratios,
+        "gates": tuple(_made(GateResult, each) for each in data["gates"]),
+        "rates": dict(_rates(experiment)),
+        "test_seconds": tests,
+        **{name: data[name] for name in ("rounds", "capacities", "complete")},
+        "provenance": _provenance(data["provenance"]),
+    }
+    found = _made(Result, fields)
+    _refuse_strangers(found)
+    return found
+
+
+def _provenance(data: _Json) -> _Json:
+    for name, kind in _PROVENANCE.items():
+        if not isinstance(data.get(name, kind()), kind):
+            raise TypeError(f"provenance: {name}")
+    return data
+
+
+def _refuse_strangers(found: Result) -> None:
+    """`ValueError` if something was measured that is no attack of the experiment."""
+    attacks = {(attack.variant, attack.case) for attack in found.experiment.attacks}
+    measured = {(sample.variant, sample.case) for sample in found.samples}
+    measured |= {(summary.variant, summary.case) for summary in found.summaries}
+    measured |= {(name, ratio.case) for ratio in found.ratios for name in (ratio.before, ratio.after)}
+    if not measured <= attacks:
+        raise ValueError(measured - attacks)
 
 
 def _experiment(data: _Json, ratios: tuple[Ratio, ...]) -> Experiment:
@@ -112,11 +134,9 @@ def _rates(experiment: Experiment) -> Iterator[tuple[str, float]]:
 def _sample(data: _Json) -> Sample:
     nodes = {role: _made(NodeUse, use) for role, use in data["nodes"].items()}
     histogram = tuple((bound, count) for bound, count in data["histogram"])
+    if any(bound <= 0 or count <= 0 for bound, count in histogram):
+        raise ValueError("a class of latencies that is none")
     return _made(Sample, {**data, "histogram": histogram, "nodes": nodes})
-
-
-def _numbers(data: _Json) -> dict[str, float]:
-    return {name: float(number) for name, number in data.items()}
 
 
 def _made(kind: type[_Made], fields: _Json) -> _Made:
@@ -135,6 +155,8 @@ def _fits(value: object, hint: Any) -> bool:
         return value in parts
     if origin is UnionType:
         return any(_fits(value, part) for part in parts)
+    if hint is Any:
+        return True
     if isinstance(value, Mapping) and origin is Mapping:
         return all(_fits(key, parts[0]) and _fits(inner, parts[1]) for key, inner in value.items())
     if isinstance(value, tuple) and origin is tuple:
