@@ -401,9 +401,9 @@ def test_report_command(
     saved, written = tmp_path / "result.json", tmp_path / "result.html"
     saved.write_text(to_json(result))
 
-    def run(*args: str) -> tuple[int, bytes]:
+    def run(*args: str, name: str = "report") -> tuple[int, bytes]:
         with pytest.raises(SystemExit) as ended:
-            cli.main(["bench", "report", *args])
+            cli.main(["bench", name, *args])
         assert isinstance(ended.value.code, int)
         return ended.value.code, capfdbinary.readouterr().out
 
@@ -413,6 +413,8 @@ def test_report_command(
     assert run(str(written)) == (3, b"")
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert run(str(saved)) == (4, b"")
+    assert run("--counts", "1", "--format", "html", "--output", str(tmp_path / "x"), name="rewrites") == (4, b"")
+    assert not (tmp_path / "x.run").exists()  # it is said before the run
 
 
 def test_without_what_draws(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ The price is a wheel of 30 MB, hence the extra; measuring, the table and the JSO
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -57,14 +58,21 @@ def svg(spec: Spec, title: str, description: str) -> str:
     It has the title and the description that a screen reader reads, no size but its proportions (`viewBox`), no ids and
     no reference to anything outside. `MissingError` if the extra `html` is not installed.
     """
+    require()
+    import vl_convert
+
+    drawn = vl_convert.vegalite_to_svg({**spec, "config": _CONFIG}, allowed_base_urls=[])
+    return _for_page(drawn, title, description)
+
+
+def require() -> None:
+    """`MissingError` if what draws is not installed: to be known before a run, not after it."""
     try:
-        import vl_convert
+        import vl_convert  # noqa: F401
     except ImportError:
         raise MissingError(
             "the HTML report needs vl-convert-python to draw its charts", hint="pip install 'nginxopt[html]'"
         ) from None
-    text = vl_convert.vegalite_to_svg({**spec, "config": _CONFIG}, allowed_base_urls=[])
-    return _for_page(text, title, description)
 
 
 def text(words: str) -> str:
@@ -74,8 +82,6 @@ def text(words: str) -> str:
 
 def literal(values: Mapping[str, Any]) -> str:
     """Return a mapping as an expression of Vega, in which a text is nothing but a text."""
-    import json
-
     return json.dumps(values)
 
 

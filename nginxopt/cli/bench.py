@@ -196,6 +196,10 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     asked = _asked(experiment, call)
     if call.emit is not None:
         return _emit(asked, call, call.emit)
+    if call.format == "html":
+        from nginxopt.bench import vega
+
+        vega.require()
     result = _run(asked, call, gates)
     _tell(result, call.format, call.output)
     return 0 if all(found.holds for found in result.gates) else 1
