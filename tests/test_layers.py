@@ -48,7 +48,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("bench.stage",),
     ("bench.measure",),
     ("bench.gate", "bench.probe", "bench.table", "bench.load.vegeta", "bench.load.wrk", "bench.runner.local"),
-    ("bench.rounds", "bench.compare"),
+    ("bench.rounds", "bench.compare", "bench.html"),
     ("bench.benchmark",),
     tuple(f"bench.scenarios.{name}" for name in ("balance", "cache", "hop", "keepalive", "rewrites", "rush")),
     ("bench.catalogue",),

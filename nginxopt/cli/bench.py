@@ -26,6 +26,7 @@ Examples:
   nginxopt bench rewrites --counts 0,819,10000
   nginxopt bench rewrites rules.conf --rate auto --format json --output result.json
   nginxopt bench compare old/nginx.conf new/nginx.conf --targets paths.txt --gate 'p50<=1.05x'
+  nginxopt bench report result.json --output result.html
 
 \b
 Exit status: 0 done, 1 a gate does not hold, 2 wrong usage, 3 unreadable input, 4 nginx or a load generator is
@@ -45,7 +46,7 @@ class _Call:
     load: Literal["vegeta", "wrk"] | None
     metric: Metric | None
     gates: tuple[str, ...]
-    format: Literal["table", "json"]
+    format: Literal["table", "json", "html"]
     output: str | None
     nginx: str | None
 
@@ -56,11 +57,11 @@ class _Scenarios(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         from nginxopt.bench.catalogue import names
 
-        return [*names(), compare.name or ""]
+        return [*names(), *_OTHERS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == compare.name:
-            return compare
+        if cmd_name in _OTHERS:
+            return _OTHERS[cmd_name]
         if cmd_name not in self.list_commands(ctx):
             return None
         from nginxopt.bench.catalogue import catalogue
@@ -94,7 +95,11 @@ _OPTIONS = (
     ),
     click.option("--gate", "gates", multiple=True, metavar="EXPR", help="Exit 1 unless it holds, such as p50<=1.05x."),
     click.option(
-        "--format", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to tell."
+        "--format",
+        type=click.Choice(["table", "json", "html"]),
+        default="table",
+        show_default=True,
+        help="How to tell.",
     ),
     click.option("--output", metavar="FILE", help="Write it there; what vegeta kept goes beside it."),
     click.option("--nginx", metavar="PATH", help="The nginx binary, instead of the one on PATH."),
@@ -140,6 +145,26 @@ def compare(before: str, after: str, targets: str, **options: Any) -> int:
     return _bench(comparing.build(load(before), load(after), asked), _Call(**options))
 
 
+@click.command("report")
+@click.argument("path", metavar="RESULT.json")
+@click.option(
+    "--format", "form", type=click.Choice(["table", "html"]), default="html", show_default=True, help="How to tell."
+)
+@click.option("--output", metavar="FILE", help="Write it there.")
+def report(path: str, form: str, output: str | None) -> int:
+    """An earlier result (--format json) as an HTML page or a table; nothing is run."""
+    from nginxopt.bench.saved import from_json
+    from nginxopt.filesystem import DISK
+    from nginxopt.reader import contents
+
+    _tell(from_json(contents(path, DISK), path), form, output)
+    return 0
+
+
+_OTHERS = {"compare": compare, "report": report}
+"""What is no scenario."""
+
+
 def _settings(options: dict[str, Any]) -> Settings:
     """Take what is the scenario's own out of the options."""
     from nginxopt.bench.scenario import Settings
@@ -170,8 +195,12 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     asked = _asked(experiment, call)
     if call.emit is not None:
         return _emit(asked, call, call.emit)
+    if call.format == "html":
+        from nginxopt.bench import vega
+
+        vega.require()
     result = _run(asked, call, gates)
-    _tell(result, call)
+    _tell(result, call.format, call.output)
     return 0 if all(found.holds for found in result.gates) else 1
 
 
@@ -227,7 +256,7 @@ def _run(experiment: Experiment, call: _Call, gates: list[Any]) -> Result:
             _with_progress(benchmark)
         except KeyboardInterrupt:
             if benchmark.samples:
-                _tell(benchmark.result(), call)
+                _tell(benchmark.result(), call.format, call.output)
             raise
         return benchmark.result()
 
@@ -283,13 +312,26 @@ def _generator(call: _Call) -> Generator:
     raise MissingError("no load generator was found on PATH", hint="install vegeta or wrk")
 
 
-def _tell(result: Result, call: _Call) -> None:
-    from nginxopt.bench import table
-    from nginxopt.bench.result import to_json
+def _tell(result: Result, form: str, output: str | None) -> None:
     from nginxopt.files import write_all
 
-    text = to_json(result) if call.format == "json" else "\n".join([*table.lines(result), ""])
-    if call.output is None:
-        stdout.write([text.encode()])
+    text = _text(result, form).encode()
+    if output is None:
+        stdout.write([text])
     else:
-        write_all({call.output: text.encode()})
+        write_all({output: text})
+
+
+def _text(result: Result, form: str) -> str:
+    """Return the result in a format: table, json or html."""
+    if form == "json":
+        from nginxopt.bench.result import to_json
+
+        return to_json(result)
+    if form == "html":
+        from nginxopt.bench import html
+
+        return html.render(result)
+    from nginxopt.bench import table
+
+    return "\n".join([*table.lines(result), ""])
