@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import resource
@@ -29,7 +28,8 @@ def start(
     """Start a command in a session of its own, so that a Ctrl-C at the terminal reaches us alone.
 
     It gets SIGTERM when the thread that starts it is gone, however that ended, `kill -9` included (PR_SET_PDEATHSIG
-    in prctl(2)). `open_files` is its soft limit of open files, at most the hard one. `OSError` if it cannot be run.
+    in prctl(2)). `open_files` is its soft limit of open files, at most the hard one, which RLIM_INFINITY means.
+    `OSError` if it cannot be run.
     """
     return subprocess.Popen(
         command,
@@ -69,7 +69,8 @@ def _bound_to(parent: int, open_files: int | None) -> Callable[[], None]:
             os._exit(1)
         if open_files is not None:
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-            with contextlib.suppress(ValueError):
-                resource.setrlimit(resource.RLIMIT_NOFILE, (min(open_files, hard), hard))
+            # RLIM_INFINITY is -1 here.
+            soft = hard if open_files < 0 or 0 <= hard < open_files else open_files
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
     return prepare

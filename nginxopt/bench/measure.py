@@ -36,9 +36,12 @@ FIGURES: dict[str, str] = {
     "pss": "B",
     "time_wait": "",
 }
-"""The figures of a sample and their units. `cpu` is CPU time of all nodes for each request, `cpu.ROLE` that of one;
-`accepts.ROLE` and `requests.ROLE` are connections and requests a node took for each request of the load; `errors` is
-how many requests had no answer, or a status from 500."""
+"""The figures of a sample and their units.
+
+`throughput` are the answers a second that did not fail; `errors` counts those that did: no answer, or a status from
+500. `cpu` is CPU time of all nodes for each request, `cpu.ROLE` that of one; `accepts.ROLE` and `requests.ROLE` are
+connections and requests a node took for each request of the load.
+"""
 
 HIGHER_IS_BETTER = frozenset({"throughput", "hits_a_day"})
 
@@ -70,8 +73,9 @@ def figures(sample: Sample) -> dict[str, float]:
     if sample.instructions is not None:
         return {"instructions": sample.instructions}
     found = dict(sample.percentiles)
-    rate = sample.requests / sample.seconds if sample.seconds else 0.0
-    found |= {"throughput": rate, "hits_a_day": rate * SECONDS_A_DAY, "errors": float(failures(sample))}
+    failed = failures(sample)
+    rate = (sample.requests - failed) / sample.seconds if sample.seconds else 0.0
+    found |= {"throughput": rate, "hits_a_day": rate * SECONDS_A_DAY, "errors": float(failed)}
     if sample.time_wait is not None:
         found["time_wait"] = float(sample.time_wait)
     return found | _node_figures(sample)
@@ -79,7 +83,12 @@ def figures(sample: Sample) -> dict[str, float]:
 
 def failures(sample: Sample) -> int:
     """Return how many requests failed: without an answer, or with a status from 500."""
-    return sum(count for status, count in sample.statuses.items() if status == "0" or status >= "500")
+    return sum(count for status, count in sample.statuses.items() if has_failed(status))
+
+
+def has_failed(status: str) -> bool:
+    """Return whether a status is that of no answer, or of one from 500."""
+    return status == "0" or status >= "500"
 
 
 def _node_figures(sample: Sample) -> dict[str, float]:

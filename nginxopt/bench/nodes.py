@@ -40,8 +40,15 @@ def node(
     return Node(role, encode(config), files, nofile, True, says)
 
 
-def origin(role: str = "app", *, per_second: int | None = None, server: str = "", workers: int = 1) -> Node:
-    """Return an app: an nginx that answers with a short file, and says its role in `X-Node`.
+def origin(
+    role: str = "app",
+    *,
+    per_second: int | None = None,
+    server: str = "",
+    answer: bytes = BODY,
+    nofile: int | None = None,
+) -> Node:
+    """Return an app: an nginx of one worker that answers with a short file, and says its role in `X-Node`.
 
     With `per_second` it works on one request at a time and takes 1/`per_second` seconds for each; the others queue.
     That is `limit_req` without `nodelay`, a leaky bucket, which delays a request until its turn
@@ -55,10 +62,10 @@ def origin(role: str = "app", *, per_second: int | None = None, server: str = ""
         role,
         inside.strip(),
         http=zone,
-        workers=workers,
         listen="backlog=4096",
         connections=16384,
-        files={"html/answer": BODY},
+        files={"html/answer": answer},
+        nofile=nofile,
         says=f"nginx as an origin, {takes}",
     )
 

@@ -42,7 +42,7 @@ class Sample:
         histogram: Pairs of a bound and how many latencies lie below it and not below the bound before.
         statuses, errors: How often each came; the status `0` is that of no answer.
         nodes: By role.
-        time_wait: Sockets in TIME_WAIT after it, where they were counted.
+        time_wait: Sockets of the variant's nodes in TIME_WAIT after it, where they stay for a minute.
         raw: The file of the load generator, beside the result.
         instructions: Of the entry node, a request, where they were counted (and then no time is of use).
     """

@@ -8,11 +8,10 @@ from dataclasses import replace
 from nginxopt.bench import stage
 from nginxopt.bench.probe import ROUND, Answers, in_round
 from nginxopt.bench.result import NodeUse, Sample
-from nginxopt.bench.scenario import Attack, ClosedLoop, Count, Experiment, Load, OpenLoop, Variant
+from nginxopt.bench.scenario import Attack, Count, Experiment, Load, OpenLoop, Variant
 from nginxopt.bench.site import Generator, Outcome, Site, Status
 from nginxopt.errors import RunError
 
-CAPACITY_CONNECTIONS = 10
 CAPACITY_SECONDS = 1.0
 
 Progress = Callable[[float, str], None]
@@ -36,8 +35,8 @@ def find_capacities(
     That is what a few connections get that ask again as soon as they have an answer.
     """
     found: dict[str, float] = {}
-    for attack in _without_rate(experiment):
-        load = ClosedLoop(CAPACITY_CONNECTIONS, CAPACITY_SECONDS, keepalive=attack.load.keepalive)
+    for attack, open_loop in _without_rate(experiment):
+        load = replace(open_loop.closed(), seconds=CAPACITY_SECONDS)
         outcome = _attack(site, experiment, replace(attack, load=load), generator, "capacity")
         rate = outcome.requests / outcome.seconds
         found[attack.case] = min(rate, found.get(attack.case, rate))
@@ -98,7 +97,7 @@ def _sample(
         outcome.statuses,
         outcome.errors,
         nodes,
-        site.time_wait(),
+        site.time_wait(variant),
         outcome.raw,
     )
 
@@ -166,14 +165,18 @@ def _status(status: str) -> str:
 
 
 def _check_count(attack: Attack, count: Count, nodes: Mapping[str, NodeUse], outcome: Outcome) -> None:
-    found = getattr(nodes[count.role], count.figure)
-    share = found / outcome.requests
-    if not count.least <= share <= count.most:
+    found, requests = getattr(nodes[count.role], count.figure), outcome.requests
+    # What the generator had begun when its time was over, a node has counted, and the generator has not.
+    if not count.least * requests <= found <= count.most * requests + outcome.unfinished:
         raise RunError(
-            f"{attack.variant}, {attack.case}: {count.role} counted {found:,} {count.figure} for {outcome.requests:,}"
-            f" requests of the load, {share:.3f} each; {count.least:g} to {count.most:g} were expected"
+            f"{attack.variant}, {attack.case}: {count.role} counted {found:,} {count.figure} for {requests:,} requests"
+            f" of the load, {found / requests:.3f} each; {count.least:g} to {count.most:g} were expected"
         )
 
 
-def _without_rate(experiment: Experiment) -> list[Attack]:
-    return [attack for attack in experiment.attacks if isinstance(attack.load, OpenLoop) and attack.load.rate is None]
+def _without_rate(experiment: Experiment) -> list[tuple[Attack, OpenLoop]]:
+    return [
+        (attack, attack.load)
+        for attack in experiment.attacks
+        if isinstance(attack.load, OpenLoop) and attack.load.rate is None
+    ]

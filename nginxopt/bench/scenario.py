@@ -33,6 +33,7 @@ class Node:
         nofile: The soft limit of open files with which it is started; None: as the runner finds it.
         status: Whether the configuration serves `stub_status` at `@ROLE/status@` (see `nginxopt.bench.nodes`).
         says: What it is, in a sentence, such as the service time of an origin.
+        ports: Further addresses it listens at, each with its placeholder: `edge/p1` for `@edge/p1@`.
     """
 
     role: str
@@ -41,6 +42,7 @@ class Node:
     nofile: int | None = None
     status: bool = True
     says: str = ""
+    ports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +78,23 @@ class Target:
 class OpenLoop:
     """Requests at a constant rate, whatever the answers take.
 
-    `rate` is in requests a second; None: `share` of the capacity that is found first, of the slowest variant of the
-    case. `keepalive`: whether the connections of clients are used again.
+    Attributes:
+        rate: Requests a second; None: `share` of the capacity that is found first, of the slowest variant of the case.
+        keepalive: Whether the connections of clients are used again.
+        fixed: Whether the rate is what the case is about, so that nobody may ask for another.
+        connections: What stands in for the rate where a generator knows none: a closed loop on so many.
     """
 
     rate: float | None
     seconds: float
     share: float = 0.5
     keepalive: bool = True
+    fixed: bool = False
+    connections: int = 10
+
+    def closed(self) -> ClosedLoop:
+        """Return the closed loop that stands in for it."""
+        return ClosedLoop(self.connections, self.seconds, keepalive=self.keepalive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +118,7 @@ class Count:
     """What must be true of a counter of a node after an attack: `figure` for each request of the load lies between
     `least` and `most`.
 
-    `accepts` are the connections the node accepted, `requests` those it received (stub_status). Without a `role` the
-    `figure` is the sum over all nodes but the one that takes the load.
+    `accepts` are the connections the node accepted, `requests` those it received (stub_status).
     """
 
     figure: Figure
@@ -186,12 +196,12 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A figure of the report behind a scenario, as text with its unit, and what after is over before."""
+    """A figure of a published report, as text with its unit, and what after is over before, if there is both."""
 
     what: str
-    before: str
+    before: str | None
     after: str
-    ratio: float
+    ratio: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +226,7 @@ class Experiment:
         metric: What the table shows first.
         published: The figures of the report behind it.
         baseline: The variant that gates mean by `x none`, if there is one.
+        figures: What else the table shows, by the names of `nginxopt.bench.measure.FIGURES`.
         notes: What whoever reads the result must know: how the origin works, what was changed in a configuration.
     """
 
@@ -228,6 +239,7 @@ class Experiment:
     metric: Metric
     published: tuple[Published, ...] = ()
     baseline: str | None = None
+    figures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

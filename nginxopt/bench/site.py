@@ -37,13 +37,14 @@ class Outcome:
     Attributes:
         requests: How many were answered or failed.
         seconds: From the first request to the last answer.
-        latencies: Of each request, in seconds, sorted; empty where the generator keeps none, and then `percentiles`
-            has what it says.
-        percentiles: `p50` and so on, `mean`, `min`, `max`, in seconds.
-        histogram: How many latencies lie below each bound (in seconds) and not below the one before.
+        percentiles: The latency of the answers, in seconds: `p50` to `p100`, `mean`, `min`. Failures, which can be
+            much faster, are left out where the generator tells them apart (vegeta).
+        histogram: How many of them do not exceed each bound (in seconds), but the one before; empty where the
+            generator keeps no single latency (wrk).
         statuses: How often each status came; `0` where there was no answer.
         errors: How often each kind of error came: `connection refused`, `timeout`, `connection reset` ...
         raw: The file it wrote, relative to the folder of the run; None if it keeps none.
+        unfinished: How many requests it may have begun beside those, and given up when its time was over.
     """
 
     requests: int
@@ -53,6 +54,7 @@ class Outcome:
     statuses: Mapping[str, int]
     errors: Mapping[str, int]
     raw: str | None = None
+    unfinished: int = 0
 
 
 class Site(Protocol):
@@ -88,8 +90,9 @@ class Site(Protocol):
     def open_files(self, variant: Variant, role: str) -> int:
         """Return the soft limit of open files of the workers of a node (/proc/PID/limits)."""
 
-    def time_wait(self) -> int | None:
-        """Return how many sockets are in TIME_WAIT where the nodes run (/proc/net/sockstat); None if not known."""
+    def time_wait(self, variant: Variant) -> int | None:
+        """Return how many sockets to or from the nodes of a variant are in TIME_WAIT, where they stay for a minute
+        (/proc/net/tcp); None if not known."""
 
     def test_seconds(self, variant: Variant, role: str) -> float:
         """Return how long `nginx -t` takes on the configuration of a node."""

@@ -10,9 +10,9 @@ from nginxopt.bench.scenario import Experiment, Node, Variant
 from nginxopt.errors import RunError
 
 Addresses = Mapping[tuple[str, str], str]
-"""host:port by variant and role, or role/status: see `places`."""
+"""host:port by variant and what needs an address: see `places`."""
 
-_PLACE = re.compile(rb"@([a-z][a-z0-9]*(?:/status)?)@")
+_PLACE = re.compile(rb"@([a-z][a-z0-9]*(?:/[a-z0-9]+)?)@")
 
 
 def slug(name: str) -> str:
@@ -21,12 +21,14 @@ def slug(name: str) -> str:
 
 
 def places(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield what needs an address: the variant, and the role of each node, with `/status` for its counters."""
+    """Yield what needs an address: the variant, and the role of each node, its counters (`/status`) and what else it
+    listens at."""
     for variant in experiment.variants:
         for node in variant.nodes:
             yield variant.name, node.role
             if node.status:
                 yield variant.name, f"{node.role}/status"
+            yield from ((variant.name, port) for port in node.ports)
 
 
 def prefix(variant: Variant, role: str) -> str:

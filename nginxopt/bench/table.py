@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from nginxopt.bench.measure import FIGURES
@@ -23,7 +24,7 @@ _SCALES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")), "B": ((1
 def lines(result: Result) -> Iterator[str]:
     """Yield the lines of the table."""
     experiment = result.experiment
-    columns = COLUMNS[experiment.metric]
+    columns = (*COLUMNS[experiment.metric], *(experiment.figures if experiment.metric != "instructions" else ()))
     yield f"{experiment.title} ({experiment.scenario}, {result.rounds} rounds)"
     yield experiment.expects
     for note in experiment.notes:
@@ -66,6 +67,7 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
             cells = [value(name, summary.figures[name]) if name in summary.figures else "-" for name in columns]
             rows.append([f"  {summary.variant}", *cells])
     yield from _aligned(rows)
+    yield from _failed(result, case)
     yield from _compared(result, case, columns[:_COMPARED])
 
 
@@ -81,12 +83,28 @@ def _compared(result: Result, case: str, columns: Sequence[str]) -> Iterator[str
             yield f"  {pair.before} -> {pair.after}: {', '.join(shown)}"
 
 
+def _failed(result: Result, case: str) -> Iterator[str]:
+    """Say what failed how, of all rounds."""
+    for variant in result.experiment.variants:
+        kinds: Counter[str] = Counter()
+        for sample in result.samples:
+            if (sample.variant, sample.case) == (variant.name, case):
+                kinds.update(sample.errors)
+                kinds.update(
+                    {f"status {status}": count for status, count in sample.statuses.items() if status >= "500"}
+                )
+        if kinds:
+            yield f"  {variant.name} failed: {', '.join(f'{count:,} {kind}' for kind, count in kinds.most_common())}"
+
+
 def _published(result: Result) -> Iterator[str]:
     if result.experiment.published:
         yield ""
         yield "Published:"
     for figure in result.experiment.published:
-        yield f"  {figure.what}: {figure.before} -> {figure.after} ({figure.ratio:.2f} x)"
+        change = f"{figure.before} -> {figure.after}" if figure.before else figure.after
+        ratio = f" ({figure.ratio:.2f} x)" if figure.ratio else ""
+        yield f"  {figure.what}: {change}{ratio}"
 
 
 def _gates(gates: Sequence[GateResult]) -> Iterator[str]:

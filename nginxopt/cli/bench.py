@@ -57,9 +57,11 @@ class _Scenarios(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         from nginxopt.bench.catalogue import names
 
-        return names()
+        return [*names(), compare.name or ""]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == compare.name:
+            return compare
         if cmd_name not in self.list_commands(ctx):
             return None
         from nginxopt.bench.catalogue import catalogue
@@ -105,7 +107,10 @@ def _command(name: str, help_text: str) -> click.Command:
 
     @_common
     def run(**options: Any) -> int:
-        return _bench(name, _settings(options), _Call(**options))
+        from nginxopt.bench.catalogue import catalogue
+
+        experiment = catalogue()[name].build(_settings(options))
+        return _bench(experiment, _Call(**options))
 
     made = click.command(name, help=f"{help_text}.")(run)
     if name == "rewrites":
@@ -117,6 +122,23 @@ _REWRITES: list[click.Parameter] = [
     click.Argument(["rules"], required=False, metavar="[RULES.conf]"),
     click.Option(["--counts"], default="0,819,10000", show_default=True, help="Numbers of made rules."),
 ]
+
+
+@click.command("compare")
+@click.argument("before", metavar="BEFORE.conf")
+@click.argument("after", metavar="AFTER.conf")
+@click.option("--targets", required=True, metavar="FILE", help="What to ask: paths, one a line, with headers below.")
+@_common
+def compare(before: str, after: str, targets: str, **options: Any) -> int:
+    """Two configurations of your own: whole ones, whose listen addresses, logs and caches are made private."""
+    from nginxopt.bench import compare as comparing
+    from nginxopt.config import load
+    from nginxopt.filesystem import DISK
+    from nginxopt.reader import contents
+    from nginxopt.source import Source
+
+    asked = comparing.targets(Source(targets, contents(targets, DISK)))
+    return _bench(comparing.build(load(before), load(after), asked), _Call(**options))
 
 
 def _settings(options: dict[str, Any]) -> Settings:
@@ -141,37 +163,32 @@ def _counts(text: str) -> tuple[int, ...]:
     return counts
 
 
-def _bench(name: str, settings: Settings, call: _Call) -> int:
-    """Build, run, tell: the whole command."""
+def _bench(experiment: Experiment, call: _Call) -> int:
+    """Run, tell, judge: the whole command."""
     from nginxopt.bench import gate
-    from nginxopt.bench.catalogue import catalogue
 
     gates = [gate.parse(text) for text in call.gates]
-    experiment = _asked(catalogue()[name].build(settings), call)
-    result = _run(experiment, call, gates)
+    result = _run(_asked(experiment, call), call, gates)
     _tell(result, call)
     return 0 if all(found.holds for found in result.gates) else 1
 
 
 def _asked(experiment: Experiment, call: _Call) -> Experiment:
     """Return the experiment with what the options say about its loads."""
-    from nginxopt.bench.scenario import ClosedLoop, OpenLoop
+    from nginxopt.bench.scenario import OpenLoop
 
     rate = _rate(call.rate)
 
     def change(load: Load) -> Load:
         if call.duration is not None:
             load = replace(load, seconds=call.duration)
-        if isinstance(load, OpenLoop) and call.metric == "throughput":
-            return ClosedLoop(_CONNECTIONS, load.seconds, keepalive=load.keepalive)
-        if isinstance(load, OpenLoop) and call.rate is not None:
-            return replace(load, rate=rate)
-        return load
+        if not isinstance(load, OpenLoop) or load.fixed:
+            return load
+        if call.metric == "throughput":
+            return load.closed()
+        return load if call.rate is None else replace(load, rate=rate)
 
     return replace(experiment.with_loads(change), metric=call.metric or experiment.metric)
-
-
-_CONNECTIONS = 10
 
 
 def _rate(text: str | None) -> float | None:

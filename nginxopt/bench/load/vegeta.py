@@ -17,6 +17,7 @@ TIMEOUT_SECONDS = 10
 _ENCODE_SECONDS = 300.0
 _VERSION_SECONDS = 30.0
 _NANO = 1e9
+_NO_MORE_TARGETS = "no targets to attack"  # how an attack ends whose targets are read lazily: no request
 
 
 class Vegeta:
@@ -69,18 +70,21 @@ def parse(rows: bytes, raw: str) -> Outcome:
     errors: Counter[str] = Counter()
     for row in csv.reader(io.StringIO(rows.decode(errors="replace"))):
         start, status, latency, error = int(row[0]), row[1], int(row[2]), row[5]
+        if error == _NO_MORE_TARGETS:
+            continue
         starts.append(start)
         ends.append(start + latency)
-        latencies.append(latency / _NANO)
         statuses[status] += 1
         if status == "0":
             errors[kind(error)] += 1
-    if not latencies:
+        if not measure.has_failed(status):
+            latencies.append(latency / _NANO)
+    if not starts:
         raise RunError("vegeta made no request", hint=f"`vegeta report {raw}` shows what it kept")
     latencies.sort()
     seconds = (max(ends) - min(starts)) / _NANO
     return Outcome(
-        len(latencies),
+        len(starts),
         seconds,
         measure.percentiles(latencies),
         measure.histogram(latencies),

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 
 from nginxopt.bench import measure
 from nginxopt.bench.nodes import templates
-from nginxopt.bench.scenario import ClosedLoop, Load, Target
+from nginxopt.bench.scenario import Load, Target
 from nginxopt.bench.site import Outcome, Site
 from nginxopt.errors import RunError
-
-CONNECTIONS = 10
-"""How many connections stand in for an open loop."""
 
 TIMEOUT_SECONDS = 10
 _VERSION_SECONDS = 30.0
@@ -33,13 +30,14 @@ class Wrk:
         """Return the script that asks the targets in turn, counts statuses and prints what was seen as JSON."""
         script = templates().get_template("wrk.lua.j2")
         requests = [json.dumps(_request(target, address, load)) for target in targets]
-        text = script.render(requests=requests, ranks=measure.PERCENTILES, kinds=_KINDS, mark=_MARK)
+        text = script.render(
+            requests=requests, ranks=measure.PERCENTILES, kinds=_KINDS, mark=_MARK, connections=load.connections
+        )
         return {f"{name}.lua": text.encode()}
 
     def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - keeps no file
-        """Return the command of an attack; an open loop becomes a closed one on a few connections."""
-        connections = load.connections if isinstance(load, ClosedLoop) else CONNECTIONS
-        options = ["--threads=1", f"--connections={connections}", f"--duration={max(1, round(load.seconds))}"]
+        """Return the command of an attack; an open loop becomes a closed one on its connections."""
+        options = ["--threads=1", f"--connections={load.connections}", f"--duration={max(1, round(load.seconds))}"]
         timeout = f"--timeout={TIMEOUT_SECONDS}"
         return [self._binary, *options, timeout, f"--script={name}.lua", f"http://{address}/"]
 
@@ -64,7 +62,8 @@ def parse(said: bytes) -> Outcome:
     statuses = dict(sorted(found["statuses"].items())) | ({"0": sum(errors.values())} if errors else {})
     latencies = {name: value / _MICRO for name, value in found["latency"].items()}
     requests = found["requests"] + sum(errors.values())
-    return Outcome(requests, found["duration"] / _MICRO, latencies, (), statuses, errors)
+    seconds = found["duration"] / _MICRO
+    return Outcome(requests, seconds, latencies, (), statuses, errors, unfinished=found["connections"])
 
 
 def _request(target: Target, address: str, load: Load) -> str:

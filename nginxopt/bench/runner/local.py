@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -28,6 +29,7 @@ _PORT_TRIES = 3
 _START_SECONDS = 60.0
 _TAKEN = "Address already in use"
 _NANO = 1e9
+_TIME_WAIT = b"06"  # TCP_TIME_WAIT in the kernel's net/tcp_states.h
 _KILO = 1024
 
 
@@ -106,10 +108,13 @@ class LocalSite:
         limits = [re.search(r"Max open files +(\d+)", _proc(pid, "limits")) for pid in self.workers(variant, role)]
         return min(int(limit[1]) for limit in limits if limit)
 
-    def time_wait(self) -> int | None:
-        """Return the sockets in TIME_WAIT, those of others on this machine included."""
-        found = re.search(r"^TCP: .*\btw (\d+)", Path("/proc/net/sockstat").read_text(), re.MULTILINE)
-        return int(found[1]) if found else None
+    def time_wait(self, variant: Variant) -> int | None:
+        """Return the sockets in TIME_WAIT whose one end is a node of the variant."""
+        mine = [address for (name, _), address in self.addresses.items() if name == variant.name]
+        ports = {b"%04X" % int(address.rpartition(":")[2]) for address in mine}
+        with Path("/proc/net/tcp").open("rb") as sockets:  # number, local, remote, state ...
+            ends = (line.split(None, 4)[1:4] for line in sockets)
+            return sum(state == _TIME_WAIT and not ports.isdisjoint((near[-4:], far[-4:])) for near, far, state in ends)
 
     def test_seconds(self, variant: Variant, role: str) -> float:
         """Return how long `nginx -t` takes on the configuration of a node, in seconds.
@@ -143,7 +148,9 @@ def directives(*, single: bool = False) -> str:
 def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
     """Run a command in `folder` to its end and return what it printed; see `nginxopt.bench.site.Site.execute`."""
     try:
-        running = process.start(command, cwd=folder, output=subprocess.PIPE, errors=subprocess.PIPE)
+        running = process.start(
+            command, cwd=folder, output=subprocess.PIPE, errors=subprocess.PIPE, open_files=resource.RLIM_INFINITY
+        )
     except OSError as error:
         raise MissingError(
             f"{command[0]} cannot be run: {error.strerror}", hint=f"install {command[0]}, or choose another --load"

@@ -1,0 +1,73 @@
+"""Two configurations of an operator's own, before and after."""
+
+from __future__ import annotations
+
+from nginxopt.bench.private import private
+from nginxopt.bench.scenario import Attack, Comparison, Experiment, OpenLoop, Target, Variant
+from nginxopt.config import Config
+from nginxopt.errors import InputError
+from nginxopt.source import Source, Span, decode
+
+LOAD = OpenLoop(rate=1000, seconds=2)
+CASE = "targets"
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
+
+
+def build(before: Config, after: Config, targets: tuple[Target, ...]) -> Experiment:
+    """Return the experiment. Both must answer each target with the same status and Location."""
+    made = {"before": private(before), "after": private(after)}
+    notes = [
+        f"{name}: {count} x {what}." for name, side in made.items() for what, count in sorted(side.changes.items())
+    ]
+    if any(directive.name.endswith("_pass") for side in (before, after) for directive, _ in side.outline()):
+        notes.append("Upstreams are asked where they are.")
+    return Experiment(
+        "compare",
+        "Two configurations",
+        "Both answer alike; what after is over before is what the change did.",
+        tuple(Variant(name, side.config.main.path, (side.node("edge"),)) for name, side in made.items()),
+        tuple(Attack(name, CASE, targets, LOAD) for name in made),
+        (Comparison("before", "after"),),
+        "latency",
+        notes=tuple(notes),
+    )
+
+
+def targets(source: Source) -> tuple[Target, ...]:
+    """Return the targets of a file; `InputError` with the place of a line that is none.
+
+    A line is a path, `METHOD path`, or a header `Name: value` of the request above it; `#` starts a comment.
+    """
+    found: list[Target] = []
+    at = 0
+    for raw in source.data.splitlines(keepends=True):
+        line = decode(raw).strip()
+        target = None if not line or line.startswith("#") else _target(line, found)
+        if target is None and line and not line.startswith("#"):
+            raise InputError(
+                "no request and no header",
+                source=source,
+                span=Span(at, at + len(raw.rstrip())),
+                expected="/path, METHOD /path, or Name: value below a request",
+            )
+        if target is not None:
+            found.append(target)
+        at += len(raw)
+    if not found:
+        raise InputError("no request in it", path=source.path, expected="a path in each line")
+    return tuple(found)
+
+
+def _target(line: str, found: list[Target]) -> Target | None:
+    """The request of a line; that of the line before with one header more; None for neither."""
+    method, _, path = line.partition(" ")
+    if line.startswith("/") and " " not in line:
+        return Target(line, None)
+    if method in _METHODS and path.startswith("/") and " " not in path:
+        return Target(path, None, method)
+    name, colon, value = line.partition(":")
+    if found and colon and name and " " not in name:
+        last = found.pop()
+        return Target(last.path, None, last.method, (*last.headers, (name, value.strip())))
+    return None

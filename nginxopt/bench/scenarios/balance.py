@@ -1,0 +1,76 @@
+"""One node, and three: with clients that keep their connections, and clients that do not."""
+
+from __future__ import annotations
+
+from nginxopt.bench.nodes import BODY, answers_itself, node, origin
+from nginxopt.bench.scenario import (
+    Answer,
+    Attack,
+    ClosedLoop,
+    Comparison,
+    Count,
+    Experiment,
+    Published,
+    Scenario,
+    Settings,
+    Target,
+    Variant,
+)
+
+NODES = 3
+CLIENTS = 100
+PER_SECOND = 500  # of one node: so little that three of them do not take a small machine's CPU
+
+_TARGETS = (Target("/", Answer(200, body=BODY.decode())),)
+_CASES = {"clients keep connections": True, "a connection for each request": False}
+_LOCATION = (
+    'location / {\n    proxy_pass http://nodes;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n}'
+)
+_EXPECTS = "Three nodes answer about three times as many requests as one, each a third of them."
+_PUBLISHED = (
+    Published("time of 10,000 requests, 100 at once, 1 to 3 nodes and keep-alive", "7.208 s", "2.793 s", 0.387),
+    Published("throughput of the same", "1,387 req/s", "3,580 req/s", 2.58),
+)
+
+
+def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
+    """Return the experiment: each node works on one request at a time, so that a second node is worth having."""
+    variants = tuple(_variant(count) for count in (1, NODES))
+    attacks = tuple(
+        Attack(variant.name, case, _TARGETS, ClosedLoop(CLIENTS, 2, keepalive=keep), _spread(variant))
+        for case, keep in _CASES.items()
+        for variant in variants
+    )
+    return Experiment(
+        "balance",
+        "One node, and three",
+        _EXPECTS,
+        variants,
+        attacks,
+        (Comparison(variants[0].name, variants[1].name),),
+        "throughput",
+        _PUBLISHED,
+        notes=(f"each node: {variants[0].nodes[0].says}.",),
+    )
+
+
+def _variant(count: int) -> Variant:
+    roles = ["app", *(f"app{number}" for number in range(2, count + 1))]
+    servers = "\n".join(f"    server @{role}@;" for role in roles)
+    upstream = f"upstream nodes {{\n{servers}\n    keepalive {CLIENTS};\n}}"
+    edge = node("edge", _LOCATION, http=upstream)
+    return Variant(
+        f"{count} node{'s' if count > 1 else ''}",
+        f"nginx before {count} node{'s' if count > 1 else ''}, in turn",
+        (*(origin(role, per_second=PER_SECOND) for role in roles), edge),
+        probes=tuple(answers_itself(role) for role in roles),
+    )
+
+
+def _spread(variant: Variant) -> tuple[Count, ...]:
+    """Each node gets its share, give or take a tenth of it."""
+    roles = [node.role for node in variant.nodes if node.role != variant.entry]
+    return tuple(Count("requests", role, least=0.9 / len(roles), most=1.1 / len(roles)) for role in roles)
+
+
+SCENARIO = Scenario("balance", "One node and three, with and without client keep-alive", build)

@@ -1,0 +1,101 @@
+"""A page that takes its time: passed on every time, cached, and cached with a lock."""
+
+from __future__ import annotations
+
+from nginxopt.bench.nodes import BODY, answers_itself, node, origin
+from nginxopt.bench.probe import ROUND
+from nginxopt.bench.scenario import (
+    Answer,
+    Asks,
+    Attack,
+    ClosedLoop,
+    Comparison,
+    Count,
+    Experiment,
+    Node,
+    Probe,
+    Published,
+    Scenario,
+    Settings,
+    Target,
+    Variant,
+)
+
+AT_ONCE = 100
+PER_SECOND = 50
+
+COLD = f"{AT_ONCE} at once, page not cached"
+WARM = f"{AT_ONCE} at once, page cached"
+
+_EXPECTS = (
+    "A cached page never reaches the origin. While a page is fetched for the first time, all who ask for it do, unless"
+    " proxy_cache_lock lets one fetch it and the others wait."
+)
+_PUBLISHED = (
+    Published("time of 100 requests at once", "1.765 s", "1.247 s", 0.71),
+    Published("50th percentile", "113 ms", "116 ms", 1.03),
+    Published("99th percentile", "260 ms", "207 ms", 0.80),
+)
+_PASS = "location / {\n    proxy_pass http://@app@;\n}"
+_ZONE = "proxy_cache_path temp/cache keys_zone=pages:1m;"
+_CACHE = """\
+location / {{
+    proxy_pass http://@app@;
+    proxy_cache pages;
+    proxy_cache_valid 200 1h;
+    proxy_cache_lock {lock};
+    add_header X-Cache $upstream_cache_status always;
+}}"""
+
+
+def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
+    """Return the experiment: the origin makes one page at a time, and each takes 20 ms."""
+    app = origin(per_second=PER_SECOND, server="location /page { try_files /answer =404; }")
+    through, plain, locked = "pass-through", "cache", "cache with lock"
+    variants = (
+        Variant(
+            through, "every request goes to the origin", (app, node("edge", _PASS)), probes=(answers_itself("app"),)
+        ),
+        Variant(plain, "proxy_cache", (app, _edge("off")), probes=_caches()),
+        Variant(locked, "proxy_cache with proxy_cache_lock", (app, _edge("on")), probes=_caches()),
+    )
+    # A vegeta attack asks so many times in all; wrk asks on until its time is over, and then more of it hits the cache.
+    cold, warm = ClosedLoop(AT_ONCE, 2, requests=AT_ONCE), ClosedLoop(AT_ONCE, 1)
+    new, old = (
+        (Target(f"/page?{ROUND}", Answer(200, body=BODY.decode())),),
+        (Target("/page", Answer(200, body=BODY.decode())),),
+    )
+    all_of_them, none_of_them = Count("requests", "app", least=0.95, most=1.05), Count("requests", "app", most=0)
+    attacks = (
+        Attack(through, COLD, new, cold, (all_of_them,)),
+        Attack(plain, COLD, new, cold),
+        Attack(locked, COLD, new, cold, (Count("requests", "app", most=1 / AT_ONCE),)),
+        Attack(through, WARM, old, warm, (all_of_them,)),
+        Attack(plain, WARM, old, warm, (none_of_them,)),
+        Attack(locked, WARM, old, warm, (none_of_them,)),
+    )
+    return Experiment(
+        "cache",
+        "Passed on, and cached",
+        _EXPECTS,
+        variants,
+        attacks,
+        (Comparison(through, plain), Comparison(through, locked), Comparison(plain, locked)),
+        "latency",
+        _PUBLISHED,
+        figures=("requests.app",),
+        notes=(f"origin: {app.says}.",),
+    )
+
+
+def _edge(lock: str) -> Node:
+    return node("edge", _CACHE.format(lock=lock), http=_ZONE)
+
+
+def _caches() -> tuple[Probe, ...]:
+    """The origin answers, and the edge gives the page from its cache when it is asked again."""
+    again = Asks("edge", Target("/page", Answer(200, header=("X-Cache", "HIT"))), times=2)
+    return (answers_itself("app"), again)
+
+
+SCENARIO = Scenario("cache", "Pass-through, proxy_cache, and a stampede with and without its lock", build)

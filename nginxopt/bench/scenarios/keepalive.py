@@ -1,0 +1,64 @@
+"""Connections to the upstream: a new one for each request, and kept ones."""
+
+from __future__ import annotations
+
+from nginxopt.bench.nodes import BODY, answers_itself, node, origin
+from nginxopt.bench.scenario import (
+    Answer,
+    Attack,
+    ClosedLoop,
+    Comparison,
+    Count,
+    Experiment,
+    Published,
+    Scenario,
+    Settings,
+    Target,
+    Variant,
+)
+
+CLIENTS = 200
+LOAD = ClosedLoop(connections=CLIENTS, seconds=2)
+
+_WORKERS = 4
+_KEPT = 8
+_TARGETS = (Target("/", Answer(200, body=BODY.decode(), header=("X-Node", "app"))),)
+_EXPECTS = (
+    "With kept connections nginx opens few to the upstream instead of one for each request: more requests a second, and"
+    " fewer sockets in TIME_WAIT."
+)
+_PUBLISHED = (Published("throughput with keepalive 8, 4 workers, 200 clients", "9,000 req/s", "20,000 req/s", 2.22),)
+_CLOSED = "location / {\n    proxy_pass http://app;\n}"
+_OPEN = 'location / {\n    proxy_pass http://app;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n}'
+
+
+def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
+    """Return the experiment, as in the report: 4 workers that keep 8 connections each, and 200 clients."""
+    app, probes = origin(), (answers_itself("app"),)
+    before = node("edge", _CLOSED, http="upstream app {\n    server @app@;\n}", workers=_WORKERS)
+    kept = f"upstream app {{\n    server @app@;\n    keepalive {_KEPT};\n    keepalive_requests 1000000000;\n}}"
+    after = node("edge", _OPEN, http=kept, workers=_WORKERS)
+    variants = (
+        Variant("no keepalive", "a new connection to the upstream for each request", (app, before), probes=probes),
+        Variant("keepalive", f"each worker keeps up to {_KEPT} connections open", (app, after), probes=probes),
+    )
+    # With more clients than kept connections some are still opened: only those that find none idle.
+    counts = {
+        "no keepalive": Count("accepts", "app", least=0.95, most=1.1),
+        "keepalive": Count("accepts", "app", most=0.95),
+    }
+    return Experiment(
+        "keepalive",
+        "Upstream connections: one for each request, and kept",
+        _EXPECTS,
+        variants,
+        tuple(Attack(name, f"{CLIENTS} clients", _TARGETS, LOAD, (count,)) for name, count in counts.items()),
+        (Comparison("no keepalive", "keepalive"),),
+        "throughput",
+        _PUBLISHED,
+        figures=("accepts.app", "time_wait"),
+        notes=(f"origin: {app.says}.",),
+    )
+
+
+SCENARIO = Scenario("keepalive", "Upstream connections, new for each request and kept", build)

@@ -1,0 +1,86 @@
+"""A rush of clients who wait: nginx with the limits it comes with, and with raised ones."""
+
+from __future__ import annotations
+
+from nginxopt.bench.nodes import node, origin
+from nginxopt.bench.scenario import (
+    Answer,
+    Asks,
+    Attack,
+    Comparison,
+    Experiment,
+    OpenFiles,
+    OpenLoop,
+    Published,
+    Scenario,
+    Settings,
+    Target,
+    Variant,
+)
+
+OPEN = (100, 1000, 2000)
+"""How many clients wait at the same time."""
+
+DEFAULT_CONNECTIONS, DEFAULT_FILES = 512, 1024
+RAISED_CONNECTIONS, RAISED_FILES = 8192, 16384
+
+_TARGETS = (Target("/", Answer(200)),)
+_EXPECTS = (
+    "Each client that waits for the app takes two connections of nginx. With the default of 512, clients fail beyond"
+    " some 250; with raised limits none fails."
+)
+_PUBLISHED = (
+    Published("0 to 2,000 connections in 120 s, limits raised", None, "115,077 requests, 929 req/s, mean 28 ms", None),
+)
+_PASS = 'location / {\n    proxy_pass http://app;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n}'
+_UPSTREAM = "upstream app {\n    server @app@;\n    keepalive 2000;\n}"
+
+# A response of 1,500 bytes: the first 1,024 go at once, and the rest a second later (ngx_http_write_filter).
+_SLOW = "limit_rate 1k;"
+_SLOW_BODY = b"x" * 1500
+
+
+def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
+    """Return the experiment. Answers take a second, so that as many clients wait as come in a second."""
+    variants = (
+        _variant("default limits", DEFAULT_CONNECTIONS, DEFAULT_FILES, listen=""),
+        _variant("raised limits", RAISED_CONNECTIONS, RAISED_FILES, listen="backlog=4096"),
+    )
+    attacks = tuple(
+        Attack(
+            variant.name,
+            f"{count:,} clients wait",
+            _TARGETS,
+            OpenLoop(count, 3, fixed=True, connections=count),
+            may_fail=variant is variants[0] and 2 * count > DEFAULT_CONNECTIONS,
+        )
+        for count in OPEN
+        for variant in variants
+    )
+    return Experiment(
+        "rush",
+        "Many clients at once, with default and with raised limits",
+        _EXPECTS,
+        variants,
+        attacks,
+        (Comparison(variants[0].name, variants[1].name),),
+        "throughput",
+        _PUBLISHED,
+        figures=("hits_a_day",),
+        notes=("origin: nginx that takes a second for each answer, many at a time.",),
+    )
+
+
+def _variant(name: str, connections: int, files: int, *, listen: str) -> Variant:
+    app = origin(server=_SLOW, answer=_SLOW_BODY, nofile=RAISED_FILES)
+    limit = f"worker_rlimit_nofile {files};"
+    edge = node("edge", _PASS, http=_UPSTREAM, main=limit, listen=listen, connections=connections)
+    return Variant(
+        name,
+        f"worker_connections {connections}, {files:,} open files",
+        (app, edge),
+        probes=(OpenFiles("edge", files), Asks("app", Target("/", Answer(200, header=("X-Node", "app"))))),
+    )
+
+
+SCENARIO = Scenario("rush", "Many clients at once, with default and with raised limits", build)
