@@ -147,6 +147,7 @@ class ComposeSite:
     ids: Mapping[str, str]
     _addresses: dict[tuple[str, str], str] = field(default_factory=dict)
     _ports: dict[str, dict[int, int]] = field(default_factory=dict)
+    _usages: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._addresses = containers.addresses(self.experiment)
@@ -157,6 +158,7 @@ class ComposeSite:
 
     def execute(self, command: Sequence[str], *, seconds: float) -> bytes:
         """Run a command of the load generator to its end, in its container."""
+        self._usages.clear()
         said = self.engine.run("exec", self.ids[LOAD], "sh", "/bench/inside/load", *command, seconds=seconds)
         if said.status in _NO_COMMAND:
             raise MissingError(f"{command[0]} cannot be run in its image: {said.last()}")
@@ -203,6 +205,13 @@ class ComposeSite:
         return int(said.output) / _NANO
 
     def _usage(self, variant: Variant, role: str) -> dict[str, int]:
+        """What a node uses. Asked once between two commands of the load generator: it is idle then."""
+        service = containers.service(variant, role)
+        if service not in self._usages:
+            self._usages[service] = self._ask_usage(variant, role)
+        return self._usages[service]
+
+    def _ask_usage(self, variant: Variant, role: str) -> dict[str, int]:
         said = self.inside(variant, role, "sh", "/bench/inside/usage")
         found = dict(line.split(" ", 1) for line in said.output.decode().splitlines())
         if said.status or not all(value.isdigit() for value in found.values()) or "time_wait" not in found:
