@@ -56,7 +56,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "bench.runner.engine",
     ),
     ("bench.rounds", "bench.compare", "bench.runner.compose"),
-    ("bench.benchmark",),
+    ("bench.benchmark", "bench.emit"),
     tuple(f"bench.scenarios.{name}" for name in ("balance", "cache", "hop", "keepalive", "rewrites", "rush")),
     ("bench.catalogue",),
     ("cli.stdout", "cli.bench_site"),

@@ -174,6 +174,9 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     from nginxopt.bench import gate
 
     gates = [gate.parse(text) for text in call.gates]
+    if call.emit is not None:
+        bench_site.emit(call.emit, _asked(experiment, call), call, call.rounds)
+        return 0
     result = _run(_asked(experiment, call), call, gates)
     _tell(result, call)
     return 0 if all(found.holds for found in result.gates) else 1

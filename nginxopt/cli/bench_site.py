@@ -10,6 +10,7 @@ from nginxopt.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
     from nginxopt.bench.containers import Images
+    from nginxopt.bench.scenario import Experiment
     from nginxopt.bench.site import Generator, Runner
 
 
@@ -47,6 +48,14 @@ def choose(asked: Asked) -> tuple[Runner, Generator]:
     if asked.runner == "compose" or (asked.runner == "auto" and asked.nginx is None and engine.answers()):
         return Compose(engine.find(), chosen), generator(chosen.generator)
     return Local(nginx.find(asked.nginx)), generator(_here(asked.load))
+
+
+def emit(folder: str, experiment: Experiment, asked: Asked, rounds: int) -> None:
+    """Write the folder of a benchmark; see `nginxopt.bench.emit.write`."""
+    from nginxopt.bench.emit import write
+
+    chosen = images(asked)
+    write(Path(folder), experiment, generator(chosen.generator), chosen, rounds)
 
 
 def images(asked: Asked) -> Images:
