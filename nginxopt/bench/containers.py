@@ -25,6 +25,9 @@ FIRST_PORT = 8080
 LIMITS: Mapping[str, str | int] = {"nginx_memory": "1g", "load_memory": "2g", "pids": 512}
 """The limits of each container: memory, and processes with threads."""
 
+START_SECONDS = 60
+"""How long an nginx may take until it listens."""
+
 _INSIDE = ("start", "ready", "usage", "check", "load", "wait")
 _FEWEST_CPUS = 4
 _RELEASE: Mapping[str, Any] = {
@@ -148,6 +151,7 @@ def _compose(experiment: Experiment, images: Images, *, published: bool) -> byte
         },
         services=services,
         limits=LIMITS,
+        start_seconds=START_SECONDS,
         published=published,
     )
 

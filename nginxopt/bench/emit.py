@@ -21,11 +21,7 @@ from nginxopt.errors import UsageError
 _MOST_TARGETS = 10  # of an attack that are asked before it
 _MILLION = 1_000_000
 _ROUND = "@ROUND@"
-# Where the JSON of each generator has what the script reads, and how many of its units are a microsecond.
-_KEYS = {
-    "vegeta": {"p50": "50th", "p99": "99th", "statuses": "status_codes", "unit": 1000},
-    "wrk": {"p50": "p50", "p99": "p99", "statuses": "statuses", "unit": 1},
-}
+_PER_MICROSECOND = {"vegeta": 1000, "wrk": 1}  # what their latencies are counted in
 
 
 def write(folder: Path, experiment: Experiment, generator: Generator, images: Images, rounds: int) -> None:
@@ -71,7 +67,7 @@ def _run(experiment: Experiment, generator: Generator, images: Images, rounds: i
         probes=list(_probes(experiment)),
         attacks=[_attack(experiment, attack, generator) for attack in experiment.attacks],
         generator=generator.name,
-        keys=_KEYS[generator.name],
+        unit=_PER_MICROSECOND[generator.name],
         mark=MARK,
     )
 
