@@ -5,30 +5,24 @@
     python -m benchmarks.instructions --classes        compiled rules of one to four kinds of directives
     python -m benchmarks.instructions --clearing       ways to clear captures
 
-Needs nginx and valgrind. The count of a request is the difference of two runs that differ in the number of
-requests, so the start of nginx is not in it.
+Needs nginx and valgrind; see `nginxopt.bench.callgrind`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from nginxopt import nginx
+from nginxopt.bench import callgrind
+from nginxopt.bench.callgrind import ANSWER_SECONDS, START_SECONDS
 from nginxopt.bench.rules import FAR_MISS, Parts, fragment, literal, uri, whole
-from nginxopt.errors import MissingError, NginxoptError
+from nginxopt.errors import NginxoptError, RunError
 from nginxopt.http import Request
 
-FEW, MANY = 4, 36
-_START_SECONDS = 120.0
-_ANSWER_SECONDS = 120.0
 _LOCATION = b'location / { return 200 "ok"; }'
 
 # At most so many times the instructions of no rules; and so many times fewer than 10,000 rewrites on a near miss.
@@ -49,37 +43,27 @@ class Case:
 
 def per_request(binary: nginx.Binary, case: Case) -> int:
     """Return the instructions one request of `case` costs: the mean over many on one connection."""
-    totals = [_total(binary, case, requests) for requests in (FEW, MANY)]
-    return round((totals[1] - totals[0]) / (MANY - FEW))
 
-
-def _total(binary: nginx.Binary, case: Case, requests: int) -> int:
-    with tempfile.TemporaryDirectory(prefix="nginxopt-") as directory:
-        counts = Path(directory, "callgrind")
-        with _instance(binary, case, counts) as instance, instance.client(timeout=_ANSWER_SECONDS) as client:
+    def ask(wrapper: Sequence[str], requests: int) -> None:
+        with _instance(binary, case, wrapper) as instance, instance.client(timeout=ANSWER_SECONDS) as client:
             request = Request(b"GET %s HTTP/1.1\r\nHost: bench.test\r\n\r\n" % case.target)
             for _ in range(requests):  # one after the other: each is read from the socket by itself
                 (answer,) = client.ask([request])
                 if not answer:
-                    raise MissingError(f"nginx under callgrind did not answer: {case.name}")
-        summary = re.search(rb"^(?:summary|totals): (\d+)", counts.read_bytes(), re.MULTILINE)
-    if summary is None:
-        raise MissingError("callgrind wrote no count")
-    return int(summary[1])
+                    raise RunError(f"nginx under callgrind did not answer: {case.name}")
+
+    return round(callgrind.per_request(ask))
 
 
-def _instance(binary: nginx.Binary, case: Case, counts: Path) -> nginx.Instance:
-    valgrind = shutil.which("valgrind")
-    if valgrind is None:
-        raise MissingError("valgrind is needed to count instructions", hint="install the package valgrind")
+def _instance(binary: nginx.Binary, case: Case, wrapper: Sequence[str]) -> nginx.Instance:
     return nginx.Instance(
         binary,
         servers=[case.rules + _LOCATION],
         http=case.http,
         # Else each new second costs 6,700 instructions for the strings of the date (ngx_time_update).
         main=b"timer_resolution 1d;",
-        wrapper=(valgrind, "--quiet", "--tool=callgrind", f"--callgrind-out-file={counts}"),
-        start_seconds=_START_SECONDS,
+        wrapper=wrapper,
+        start_seconds=START_SECONDS,
     )
 
 

@@ -13,6 +13,7 @@ from nginxopt.dump import Dump
 from nginxopt.edit import Draft
 from nginxopt.errors import InputError, UsageError
 from nginxopt.fix import fix
+from nginxopt.host import Host
 from nginxopt.lint import Linted, Selected, lint
 from nginxopt.selection import told
 from nginxopt.settings import Settings
@@ -28,17 +29,19 @@ class Judge:
         rules: The rules that are asked.
         target: The nginx that is judged for.
         settings: What is not to be told.
+        host: The machine that is judged as well, None for none.
         shared: The files that several configurations read: a fix of one would change the others, so it is not made.
     """
 
     rules: tuple[Selected, ...]
     target: Version
     settings: Settings
+    host: Host | None = None
     shared: frozenset[str] = frozenset()
 
     def __call__(self, config: Config) -> Linted:
         """Return what the rules find in a configuration, without what comments and settings leave out."""
-        linted = lint(config, self.rules, self.target)
+        linted = lint(config, self.rules, self.target, self.host)
         active = {rule.id: severity for rule, severity in self.rules if rule.speaks_of(self.target)}
         left = suppress([file.block for file in config.files], linted.diagnostics, active, catalogue()).diagnostics
         found = told(left, catalogue(), self.settings)

@@ -20,6 +20,7 @@ from nginxopt import context as contexts
 from nginxopt.context import Context
 from nginxopt.filesystem import DISK, STDIN, Files, Overlay
 from nginxopt.reader import File, Reader, contents, parsed
+from nginxopt.source import Source
 from nginxopt.tokens import Comment, Token
 from nginxopt.tree import Block, Bulk, Directive, Node, directive_at
 
@@ -74,7 +75,8 @@ class Config:
     prefix: str
     missing: tuple[Directive, ...]
     origin: Files
-    _included: dict[Directive, tuple[File, ...]] = field(repr=False)
+    _included: dict[tuple[Source, int], tuple[File, ...]] = field(repr=False)
+    _missing: frozenset[tuple[Source, int]] = field(repr=False)
     _places: dict[File, tuple[tuple[tuple[Directive, ...], Directive | None], ...]] = field(repr=False)
 
     def file(self, path: str | os.PathLike[str]) -> File:
@@ -87,7 +89,11 @@ class Config:
 
     def included(self, include: Directive) -> tuple[File, ...]:
         """Return the files of an `include`, in nginx's order."""
-        return self._included.get(include, ())
+        return self._included.get(include.origin, ())
+
+    def is_missing(self, include: Directive) -> bool:
+        """Return whether an `include` names a file that could not be read."""
+        return include.origin in self._missing
 
     def contexts(self, file: File | str | os.PathLike[str]) -> tuple[Place, ...]:
         """Return every place the file stands in: for each candidate of `main`, in the order of reading."""
@@ -163,7 +169,9 @@ def load_text(
     candidates = contexts.possible(main.block) if stated is None else (stated,)
     places = {file: tuple(found) for file, found in reader.places.items()}
     read = tuple(reader.files.values())
-    return Config(main, read, candidates, base, tuple(reader.missing), files, reader.included, places)
+    included = {include.origin: found for include, found in reader.included.items()}
+    lacking = frozenset(include.origin for include in reader.missing)
+    return Config(main, read, candidates, base, tuple(reader.missing), files, included, lacking, places)
 
 
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:

@@ -8,7 +8,7 @@ outside, although they use names that mean something there (`keepalive_timeout`)
 
 What was not read is not guessed: an `include` that cannot be read, or the unknown outside of a fragment, makes a level
 *open*, and what may be set there is unknown; so is what else a list may have. Only `mime.types` is taken for what it is
-everywhere: `types`.
+everywhere: `types`. A block that nginx does not allow where it stands is open as well: nothing is merged into it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,15 @@ FRAGMENT = "fragment"
 
 _MERGED = {"main", "http", "stream", "server", "location", "if", "limit_except", FRAGMENT}
 """The kinds of levels that take values from around them, or have some to give."""
+
+_AROUND = {
+    "http": {"main"},
+    "server": {"http", "stream", "mail"},
+    "location": {"server", "location"},
+    "if": {"server", "location"},
+    "limit_except": {"location"},
+}
+"""Where nginx allows the blocks that it merges, as the masks of their `ngx_command_t` say."""
 
 # A handler belongs to its location. An `if` inherits it, another location does not; a `limit_except` inherits the
 # handlers of those modules that see to it (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
@@ -87,7 +96,8 @@ class Level:
     directives: list[Directive] = field(default_factory=list)
     bulks: list[Bulk] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
-    _own: dict[str, list[Directive]] = field(default_factory=dict)
+    _own: dict[str, list[Directive]] = field(default_factory=dict, repr=False)
+    _settings: dict[str, Setting] = field(default_factory=dict, repr=False)
 
     def own(self, name: str) -> tuple[Directive, ...]:
         """Return the directives of that name that stand directly in this level."""
@@ -95,18 +105,25 @@ class Level:
 
     def setting(self, name: str) -> Setting:
         """Return what holds for the directive `name` here, inherited or by default."""
-        level: Level | None = self
-        rivals = _RIVALS.get(name, ())
-        while level is not None:
-            found = level.own(name)
-            if not found and any(rival in level._own for rival in rivals):
-                return Setting(name, (), level, True, None)
-            is_open = level.is_open or name in level.unread
-            if found or is_open:
-                known = bool(found) and not (is_open and name in _LISTS)
-                return Setting(name, found, level, known, default(name, self.target))
-            level = level._outer(name)
-        return Setting(name, (), None, True, default(name, self.target))
+        found = self._settings.get(name)
+        if found is None:
+            found = self._settings[name] = self._stated(name) or self._inherited(name)
+        return found
+
+    def _stated(self, name: str) -> Setting | None:
+        """Return what this level itself says of a directive, None if that is nothing for certain."""
+        found = self.own(name)
+        if not found and any(rival in self._own for rival in _RIVALS.get(name, ())):
+            return Setting(name, (), self, True, None)
+        is_open = self.is_open or name in self.unread
+        if not found and not is_open:
+            return None
+        known = bool(found) and not (is_open and name in _LISTS)
+        return Setting(name, found, self, known, default(name, self.target))
+
+    def _inherited(self, name: str) -> Setting:
+        outer = self._outer(name)
+        return Setting(name, (), None, True, default(name, self.target)) if outer is None else outer.setting(name)
 
     def around(self, kind: str) -> Level | None:
         """Return the nearest level of that kind, which may be this one; None if there is none."""
@@ -199,7 +216,7 @@ def levels(config: Config, target: Version) -> Level:
     reading (`Source.original`).
     """
     root = _outermost(config, target)
-    _Filler(config).fill(root, config.main.block, config.main.block)
+    _fill(config, root, config.main.block)
     return root
 
 
@@ -224,38 +241,33 @@ def _is_main(block: Block) -> bool:
     return any(directive.name in ("http", "events", "stream", "mail") for directive in block.unfolded())
 
 
-class _Filler:
-    """Puts into levels what stands in blocks and files."""
+def _fill(config: Config, level: Level, block: Block) -> None:
+    """Add to a level what stands in a block or file, and in the files that it includes."""
+    for node in block.nodes:
+        if isinstance(node, Bulk):
+            level.bulks.append(node)
+        elif isinstance(node, Directive):
+            level._add(node)
+            if node.name == "include":
+                _include(config, level, node)
+            elif node.block:
+                inner = Level(str(node.name), node, node.block, level, level.target, _is_misplaced(node, level))
+                level.levels.append(inner)
+                _fill(config, inner, node.block)
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
-        self._missing = frozenset(config.missing)
 
-    def fill(self, level: Level, block: Block, written: Block) -> None:
-        """Add to a level what stands in a block, and in the files that it includes; `written` is the block as it was
-        read first, whose includes the configuration knows.
-        """
-        for node, original in zip(block.nodes, written.nodes, strict=True):
-            if isinstance(node, Bulk):
-                level.bulks.append(node)
-            elif isinstance(node, Directive) and isinstance(original, Directive):
-                level._add(node)
-                if node.name == "include":
-                    self._include(level, original)
-                elif node.block and original.block:
-                    inner = Level(str(node.name), node, node.block, level, level.target)
-                    level.levels.append(inner)
-                    self.fill(inner, node.block, original.block)
+def _is_misplaced(block: Directive, level: Level) -> bool:
+    around = _AROUND.get(block.name)
+    return around is not None and level.kind not in around and level.kind != FRAGMENT
 
-    def _include(self, level: Level, include: Directive) -> None:
-        if include in self._missing:
-            stock = _STOCK.get(include.args[0].rpartition("/")[2])
-            if stock:
-                level.unread.add(stock)
-            else:
-                level.is_open = True
-        for file in self._config.included(include):
-            block = file.block
-            if self._config.times(file) > 1:
-                block = reading(block, Source(file.path, file.source.data, file.source))
-            self.fill(level, block, file.block)
+
+def _include(config: Config, level: Level, include: Directive) -> None:
+    if config.is_missing(include):
+        stock = _STOCK.get(include.args[0].rpartition("/")[2])
+        if stock:
+            level.unread.add(stock)
+        else:
+            level.is_open = True
+    for file in config.included(include):
+        shared = config.times(file) > 1
+        _fill(config, level, reading(file.block, file.source.reading()) if shared else file.block)

@@ -16,6 +16,7 @@ from functools import cached_property
 from nginxopt.config import Directive, Token
 from nginxopt.inherit import Level
 from nginxopt.source import Source, Span
+from nginxopt.version import Version
 
 PORT = 80
 """The port of a `listen` that names none, and of a server without `listen` if root starts nginx (else 8000)."""
@@ -24,6 +25,7 @@ BACKLOG = 511
 """The `backlog` that nginx asks for on Linux (`NGX_LISTEN_BACKLOG`)."""
 
 _PORT_LIMIT = 65_535
+_SSL_GONE = Version(1, 25, 1)
 _BINDING = ("bind", "deferred", "reuseport", "multipath")
 _BINDING_VALUES = ("setfib", "fastopen", "backlog", "rcvbuf", "sndbuf", "accept_filter", "ipv6only", "so_keepalive")
 
@@ -147,9 +149,10 @@ class Endpoint:
     def is_tls(self) -> bool:
         """Whether connections begin with a TLS handshake: by `ssl` or `quic`, or by `ssl on` of the default server.
 
-        `ssl on` is gone from 1.25.1 on, where nginx refuses it (CHANGES 1.25.1).
+        From 1.25.1 on nginx refuses `ssl on` (CHANGES 1.25.1).
         """
-        return self.has("ssl") or self.has("quic") or self.default.setting("ssl").value == "on"
+        on = self.default.target < _SSL_GONE and self.default.setting("ssl").value == "on"
+        return on or self.has("ssl") or self.has("quic")
 
     @property
     def backlog(self) -> int:

@@ -25,7 +25,7 @@ def suitable(maps: Sequence[Sequence[bytes]], max_size: int, bucket_size: int) -
     bucket again. None if nothing fits.
     """
     most = max((len(keys) for keys in maps), default=0)
-    size = _power_of_two(max_size) if max_size < most else max_size
+    size = _power_of_two(most) if max_size < most else max_size
     bucket = bucket_size
     while bucket <= MOST_BUCKET:
         if all(verdict(keys, size, bucket) == "fits" for keys in maps):

@@ -13,6 +13,7 @@ from nginxopt.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
+    from nginxopt.host import Host
     from nginxopt.rewrite.follow import Way
     from nginxopt.rewrite.planning import Plan
 
@@ -22,12 +23,14 @@ _OTHERS = {"stream", "mail"}
 class Model:
     """A configuration that is judged for the nginx `target`; all of it is made once, when it is first asked for.
 
-    A file that is included in several places occurs in each of them.
+    A file that is included in several places occurs in each of them. `host` is the machine that nginx is to run on,
+    None if it is not asked about.
     """
 
-    def __init__(self, config: Config, target: Version) -> None:
+    def __init__(self, config: Config, target: Version, host: Host | None = None) -> None:
         self.config = config
         self.target = target
+        self.host = host
 
     @cached_property
     def root(self) -> Level:
@@ -62,6 +65,12 @@ class Model:
         return tuple(one for one in found if one is not None)
 
     @cached_property
+    def maps(self) -> dict[str, Level]:
+        """The maps by the names of their variables in lower case, without the `$`."""
+        found = (level for level in self.levels("map") if len(level.args) == 2)
+        return {level.args[1].lstrip("$").strip("{}").lower(): level for level in found}
+
+    @cached_property
     def listens(self) -> tuple[Listen, ...]:
         """Where the servers of http listen, in the order of reading."""
         return tuple(read_listens(self.levels("server")))
@@ -80,7 +89,10 @@ class Model:
 
     @cached_property
     def odd_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
-        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`."""
+        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`.
+
+        `InputError` at a rewrite that nginx refuses.
+        """
         from nginxopt.rewrite.oddities import odd
 
         return tuple(odd(self._levels))
@@ -88,12 +100,11 @@ class Model:
     @cached_property
     def ways(self) -> tuple[Way, ...]:
         """The ways from redirect to redirect, and the loops. `InputError` at a rewrite that nginx refuses."""
-        from nginxopt.rewrite.follow import Site
+        from nginxopt.rewrite.follow import sites
 
         _ = self.plan  # it has the words for what is refused
         servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
-        sites = (Site(self.config, one, tuple(other for other in servers if other is not one)) for one in servers)
-        return tuple(way for site in sites for way in site.ways())
+        return tuple(way for site in sites(self.config, servers) for way in site.ways())
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

@@ -34,6 +34,7 @@ _IDENTITY = (
 )  # fmt: skip
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_CHECK = re.compile(r"health|status|\bping\b", re.IGNORECASE)
 _COMMENTED_OUT = re.compile(r"\s*keepalive\s+\d+\s*;?")
 
 
@@ -98,7 +99,7 @@ def _said(model: Model, one: Pass, directive: Directive) -> Connection:
     if name.startswith("http_"):
         upgrades = name == "http_upgrade" or any(header.args[1] for header in headers(one, "upgrade"))
         return Connection.UPGRADE if upgrades else Connection.CLIENT
-    level = the_map(model, name)
+    level = model.maps.get(name)
     idle = map_value(level, "") if level and variable(level.args[0]) == "http_upgrade" else None
     if idle is None:
         return Connection.UNKNOWN
@@ -119,14 +120,6 @@ def variable(text: str) -> str | None:
     """Return the name, in lower case, of the one variable that a text consists of; None for any other text."""
     match = _VARIABLE.fullmatch(text)
     return (match[1] or match[2]).lower() if match else None
-
-
-def the_map(model: Model, name: str) -> Level | None:
-    """Return the `map` that makes the variable `name` (in lower case), None if none was read."""
-    for level in model.levels("map"):
-        if len(level.args) == 2 and variable(level.args[1]) == name:
-            return level
-    return None
 
 
 def row(level: Level, key: str) -> Directive | None:
@@ -152,6 +145,11 @@ def _may_match(pattern: str, key: str) -> bool:
         return re.search(pattern.lstrip("~*"), key) is not None
     except re.error:
         return True
+
+
+def is_check(one: Pass) -> bool:
+    """Return whether a pass is, by its location, for a check of health now and then: it needs no kept connection."""
+    return bool(one.level.own("health_check")) or any(_CHECK.search(word) for word in one.level.args)
 
 
 def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:

@@ -65,6 +65,10 @@ class Source:
     data: bytes = field(repr=False)
     original: Source | None = field(default=None, repr=False)
 
+    def reading(self) -> Source:
+        """Return a source of its own for one of several readings of the file."""
+        return Source(self.path, self.data, self.original or self)
+
     @cached_property
     def _line_starts(self) -> array[int]:
         return array("Q", [0, *(match.end() for match in re.finditer(b"\n", self.data))])

@@ -55,6 +55,11 @@ class Directive:
     block: Block | None = None
     comments: tuple[Comment, ...] = ()
 
+    @property
+    def origin(self) -> tuple[Source, int]:
+        """The file and the place in it, the same for every reading of the file."""
+        return self.source.original or self.source, self.span.start
+
     def error(self, message: str, *, at: Token | None = None, nginx: str | None = None) -> InputError:
         """Return an error at this directive, or at one of its words; `nginx` is what nginx says."""
         word = at if at is not None else self.name
@@ -153,7 +158,7 @@ def parse(source: Source) -> Block:
     _refuse_binary(source)
     _refuse_byte_order_mark(source)
     ends: dict[int, int] = {}
-    with _SWAP, _lexer(lambda _: _tokens(source, ends)), _collector_paused():
+    with _SWAP, _lexer(lambda _: _tokens(source, ends)), collector_paused():
         payload = crossplane.parser.parse(
             source.path, onerror=_raise, single=True, comments=True, check_ctx=False, check_args=False
         )
@@ -173,7 +178,7 @@ def _lexer(lexer: Callable[[str], Iterator[tuple[str, Statement, bool]]]) -> Ite
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Let the garbage collector rest: all that is built is kept, and looking for garbage in it again and
     again takes more than half of the time of a large file.
     """

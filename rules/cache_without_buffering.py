@@ -9,7 +9,7 @@ times, and once with buffering.
 
 ## Bad
 ```nginx http
-proxy_cache_path /tmp/cache keys_zone=pages:1m;
+proxy_cache_path cache keys_zone=pages:1m;
 server {
     location / {
         proxy_pass http://10.0.0.1:8080;
@@ -21,7 +21,7 @@ server {
 
 ## Good
 ```nginx http
-proxy_cache_path /tmp/cache keys_zone=pages:1m;
+proxy_cache_path cache keys_zone=pages:1m;
 server {
     location / {
         proxy_pass http://10.0.0.1:8080;
@@ -33,7 +33,7 @@ server {
 
 ## Silent
 ```nginx http
-proxy_cache_path /tmp/cache keys_zone=pages:1m;
+proxy_cache_path cache keys_zone=pages:1m;
 server {
     proxy_cache pages;
     location /events {

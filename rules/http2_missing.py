@@ -13,7 +13,7 @@ WebSockets work as before. The logs then say `HTTP/2.0`, and so does `$server_pr
 made on request only. Below 1.25.1 `http2` holds for the address and port, with all servers there.
 
 ## Bad
-```nginx http
+```nginx http 1.28.0
 server {
     listen 443 ssl;
     listen [::]:443 ssl;
@@ -33,7 +33,7 @@ server {
 
 ## Good
 For nginx from 1.25.1 on:
-```nginx http
+```nginx http 1.28.0
 server {
     listen 443 ssl;
     listen [::]:443 ssl;
@@ -68,7 +68,7 @@ server {
 ```
 
 A redirect is a single answer:
-```nginx http
+```nginx http 1.28.0
 server {
     listen 443 ssl;
     server_name a.example;
@@ -79,7 +79,7 @@ server {
 ```
 
 Another proxy connects here:
-```nginx http
+```nginx http 1.28.0
 server {
     listen 443 ssl proxy_protocol;
     ssl_certificate cert.pem;
@@ -101,11 +101,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.config import Directive
 from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
 from nginxopt.edit import Edit
 from nginxopt.inherit import Level
 from nginxopt.layout import after
-from nginxopt.listens import Endpoint, Listen
+from nginxopt.listens import Endpoint
 from nginxopt.model import Model
 from nginxopt.rule import rule
 from nginxopt.source import Span
@@ -119,22 +120,18 @@ DIRECTIVE = Version(1, 25, 1)
 @rule(severity=Severity.INFO, category="tls", fix=Safety.UNSAFE, since="1.9.5")
 def check(model: Model) -> Iterator[Finding]:
     """Find servers for browsers that offer HTTP/1.1 alone."""
-    without: dict[Level, list[Listen]] = {}
+    without: dict[Level, list[Directive]] = {}
     for endpoint in endpoints(model):
         if _is_for_browsers(endpoint):
             for listen in endpoint.listens:
-                if not _is_excused(listen.level):
-                    without.setdefault(listen.level, []).append(listen)
+                if listen.directive and not _is_excused(listen.level):
+                    without.setdefault(listen.level, []).append(listen.directive)
     for server, listens in without.items():
         first = listens[0]
-        source = first.source
-        if source:
-            name = server.setting("server_name").value
-            named = f'server "{name}"' if name else "this server"
-            message = (
-                f"{named} offers no HTTP/2: browsers have about six requests under way at a time, and queue the rest"
-            )
-            yield Finding(source, first.span, message, _fix(model, listens))
+        name = server.setting("server_name").value
+        named = f'server "{name}"' if name else "this server"
+        message = f"{named} offers no HTTP/2: browsers have about six requests under way at a time, and queue the rest"
+        yield Finding(first.source, first.args[0].span, message, _fix(model, listens))
 
 
 def _is_for_browsers(endpoint: Endpoint) -> bool:
@@ -166,15 +163,14 @@ def _is_redirect(args: tuple[str, ...]) -> bool:
     return bool(everything) and (args[-1] in ("permanent", "redirect") or args[1].startswith(("http://", "https://")))
 
 
-def _fix(model: Model, listens: list[Listen]) -> Fix | None:
-    directives = list(dict.fromkeys(listen.directive for listen in listens if listen.directive))
-    if not directives:
-        return None
+def _fix(model: Model, listens: list[Directive]) -> Fix:
     title = "offer HTTP/2 to clients that ask for it; logs and $server_protocol then say HTTP/2.0"
     if model.target >= DIRECTIVE:
-        return Fix(title, (after(directives[-1], ["http2 on;"]),), Safety.UNSAFE)
-    changes = tuple(
-        Change(directive.source, Edit(Span(directive.args[-1].span.end, directive.args[-1].span.end), b" http2"))
-        for directive in directives
-    )
+        return Fix(title, (after(listens[-1], ["http2 on;"]),), Safety.UNSAFE)
+    changes = tuple(_with_http2(listen) for listen in dict.fromkeys(listens))
     return Fix(f"{title}, for all servers of the address", changes, Safety.UNSAFE)
+
+
+def _with_http2(listen: Directive) -> Change:
+    end = listen.args[-1].span.end
+    return Change(listen.source, Edit(Span(end, end), b" http2"))

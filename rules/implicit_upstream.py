@@ -71,45 +71,57 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain, count
 
 from nginxopt.config import Directive
 from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
-from nginxopt.headers import takes_directives, with_header
+from nginxopt.headers import owners, with_header
 from nginxopt.inherit import FRAGMENT, Level
 from nginxopt.layout import after, before, replace
 from nginxopt.model import Model
-from nginxopt.pools import SIZE, headers, knows_headers, may_share, wants_pool
+from nginxopt.pools import SIZE, headers, is_check, knows_headers, may_share, wants_pool
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
 
-_CHECK = re.compile(r"health|status|\bping\b", re.IGNORECASE)
+Target = tuple[str, str, str, str | None]
+
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
 
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find servers that are passed to without an upstream."""
-    found: dict[tuple[str, ...], list[Pass]] = {}
+    found: dict[Target, list[Pass]] = {}
     for one in model.passes:
-        if one.protocol in ("proxy", "grpc", "fastcgi") and _is_implicit(model, one) and wants_pool(model, one):
-            found.setdefault((one.protocol, one.scheme, one.host, one.port or ""), []).append(one)
-    for passes in found.values():
-        yield _finding(model, passes)
+        if _is_meant(model, one):
+            found.setdefault(_target(one), []).append(one)
+    taken = {one.host.lower() for one in model.passes} | set(model.upstreams)
+    levels = owners(model, lambda one: _target(one) if _is_meant(model, one) else None)
+    for server, passes in found.items():
+        yield _finding(passes, _fix(passes, taken, levels.get(server, set())))
+
+
+def _is_meant(model: Model, one: Pass) -> bool:
+    kept = one.protocol in ("proxy", "grpc", "fastcgi")
+    return kept and _is_implicit(model, one) and wants_pool(model, one)
+
+
+def _target(one: Pass) -> Target:
+    return one.protocol, one.scheme, one.host, one.port
 
 
 def _is_implicit(model: Model, one: Pass) -> bool:
     """Return whether a pass names a server, and for certain no upstream."""
     if "$" in f"{one.scheme}{one.host}{one.port}" or one.upstream is not None:
         return False
-    if any(_CHECK.search(word) for word in one.level.args):
+    if is_check(one):
         return False
     return one.names_an_address or model.is_whole
 
 
-def _finding(model: Model, passes: list[Pass]) -> Finding:
+def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
     first, *others = passes
     places = f", from {len(passes)} places," if others else ""
-    fix = _fix(model, passes)
     return Finding(
         first.directive.source,
         first.directive.args[0].span,
@@ -133,35 +145,39 @@ def _server(one: Pass) -> str:
     return f"{one.host}:{one.port}"
 
 
-def _fix(model: Model, passes: list[Pass]) -> Fix | None:
-    """Return an upstream before the server of the first pass, and the passes to its name; None if that is not exact."""
-    opener = _server_block(model, passes[0])
+def _fix(passes: list[Pass], taken: set[str], levels: set[Level]) -> Fix | None:
+    """Return an upstream before the server of the first pass, and the passes to its name; None if that is not exact.
+
+    Its name becomes one of those `taken`; `levels` are those whose headers hold for these passes only.
+    """
+    opener = _server_block(passes[0])
     if opener is None or passes[0].protocol != "proxy" or passes[0].scheme != "http" or not may_share(tuple(passes)):
         return None
-    name = _name(model, passes[0])
+    name = _name(passes[0], taken)
     block = (f"upstream {name} {{", f"    server {_server(passes[0])};", f"    keepalive {SIZE};", "}")
-    changes = [before(opener, block)]
+    changes = {before(opener, block): None}
     for one in passes:
-        moved = _moved(model, one, name, passes)
+        moved = _moved(one, name, levels)
         if moved is None:
             return None
-        changes += (change for change in moved if change not in changes)
+        changes |= dict.fromkeys(moved)  # a set of headers that several passes share is changed once
+    taken.add(name)
     return Fix(f"pass to an upstream `{name}` with a pool", tuple(changes), Safety.UNSAFE)
 
 
-def _server_block(model: Model, one: Pass) -> Directive | None:
+def _server_block(one: Pass) -> Directive | None:
     """Return the server block of a pass if an upstream may stand before it."""
     server = one.level.around("server")
     if server is None or server.parent is None or server.parent.kind not in ("http", FRAGMENT):
         return None
-    read = [level for level in model.levels("server") if level.opener is server.opener]
-    return server.opener if len(read) == 1 else None
+    is_read_once = server.opener is not None and server.opener.source.original is None
+    return server.opener if is_read_once else None
 
 
-def _moved(model: Model, one: Pass, name: str, passes: list[Pass]) -> list[Change] | None:
+def _moved(one: Pass, name: str, levels: set[Level]) -> list[Change] | None:
     """Return the changes that pass to the upstream and leave all else as it is; None if there are none."""
     location = one.level
-    if location.kind != "location" or not takes_directives(one) or one.has_variable or not knows_headers(one):
+    if location.kind != "location" or one.has_variable or not knows_headers(one) or one.directive.source.original:
         return None
     redirect, host = _redirect(one, location), headers(one, "host")
     if redirect is None or any("$proxy_" in word for header in _headers(one) for word in header.args):
@@ -170,7 +186,7 @@ def _moved(model: Model, one: Pass, name: str, passes: list[Pass]) -> list[Chang
     if redirect:
         changes.append(after(one.directive, [redirect]))
     if not host:
-        added = with_header(model, one, [f"proxy_set_header Host {_host(one)};"], lambda other: other in passes)
+        added = with_header(one, [f"proxy_set_header Host {_host(one)};"], levels)
         if added is None:
             return None
         changes += added
@@ -206,8 +222,8 @@ def _redirect(one: Pass, location: Level) -> str | None:
     return f"proxy_redirect {target} {location.args[-1]};" if plain else None
 
 
-def _name(model: Model, one: Pass) -> str:
-    """Return a name for the upstream that is no upstream's or host's yet."""
+def _name(one: Pass, taken: set[str]) -> str:
+    """Return a name for the upstream that is none of those `taken`."""
     if one.host == "unix":
         base = (one.port or "").rpartition("/")[2].partition(".")[0] or "socket"
     elif _LOOPBACK.fullmatch(one.host):
@@ -215,6 +231,5 @@ def _name(model: Model, one: Pass) -> str:
     else:
         base = f"backend_{one.host}_{one.port or 80}"
     base = re.sub(r"\W+", "_", base, flags=re.ASCII).lower()
-    taken = {other.host.lower() for other in model.passes} | set(model.upstreams)
-    names = (base, *(f"{base}_{number}" for number in range(2, len(taken) + 3)))
+    names = chain([base], (f"{base}_{number}" for number in count(2)))
     return next(name for name in names if name not in taken)

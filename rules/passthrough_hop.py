@@ -41,8 +41,8 @@ server {
 TLS ends here:
 ```nginx server
 listen 443 ssl;
-ssl_certificate a.crt;
-ssl_certificate_key a.key;
+ssl_certificate cert.pem;
+ssl_certificate_key cert.key;
 location / {
     proxy_pass http://127.0.0.1:8080;
 }
@@ -97,14 +97,16 @@ _LOCAL = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?|unix:.*")
 @rule(severity=Severity.INFO, category="proxy", scenario="hop")
 def check(model: Model) -> Iterator[Finding]:
     """Find hops that have no job of their own."""
+    plain, alone = _plain(model), _alone(model)
+    jobs = [name for name in JOBS if next(model.each(name), None)]
     for one in model.passes:
         server = one.level.around("server")
-        if one.protocol != "proxy" or server is None or not _has_no_job(model, one, server):
+        if one.protocol != "proxy" or server is None or server not in plain or not _has_no_job(one, server, jobs):
             continue
         target = _reached(model, one)
         if target is not None and target is not server:
             yield _inner(one, target)
-        elif _target(one)[0] and target is None and _alone(model, server) and _only_location(one, server):
+        elif _target(one)[0] and target is None and server in alone and _only_location(one, server):
             yield _local(one)
 
 
@@ -143,7 +145,7 @@ def _gives(one: Pass) -> str:
     return ", ".join(gives) or "nothing"
 
 
-def _has_no_job(model: Model, one: Pass, server: Level) -> bool:
+def _has_no_job(one: Pass, server: Level, jobs: list[str]) -> bool:
     """Return whether a pass has no job: all levels are known, and nothing in force here does any work."""
     level: Level | None = one.level
     if level is None or level.kind != "location" or one.uri not in (None, "/") or one.has_variable:
@@ -152,7 +154,7 @@ def _has_no_job(model: Model, one: Pass, server: Level) -> bool:
         if level.is_open or level.bulks:
             return False
         level = level.parent
-    if any(_works(one.level, name) or _works(server, name) for name in JOBS) or _ends_protocol(model, server):
+    if any(_works(one.level, name) or _works(server, name) for name in jobs):
         return False
     sent = (header.args[0].lower() for header in one.setting("set_header").directives if header.args)
     return all(_USUAL_HEADERS.fullmatch(name) for name in sent)
@@ -163,23 +165,23 @@ def _works(level: Level, name: str) -> bool:
     return setting.is_set and setting.value not in _OFF
 
 
-def _ends_protocol(model: Model, server: Level) -> bool:
-    """Return whether TLS, HTTP/2, QUIC or the PROXY protocol ends at an address of a server."""
-    found = [endpoint for endpoint in model.endpoints.values() if server in endpoint.servers]
-    flags = ("http2", "quic", "proxy_protocol")
-    return any(endpoint.is_tls or any(endpoint.has(flag) for flag in flags) for endpoint in found)
-
-
 def _only_location(one: Pass, server: Level) -> bool:
     """Return whether a location is the whole of its server."""
     locations = [level for level in server.levels if level.kind == "location"]
     return locations == [one.level] and one.level.args == ("/",) and not one.level.levels
 
 
-def _alone(model: Model, server: Level) -> bool:
-    """Return whether no other server shares its addresses, among which names choose."""
-    shared = (endpoint for endpoint in model.endpoints.values() if server in endpoint.servers)
-    return all(len(endpoint.servers) == 1 for endpoint in shared)
+def _plain(model: Model) -> set[Level]:
+    """Return the servers at whose addresses no TLS, HTTP/2, QUIC or PROXY protocol ends."""
+    flags = ("http2", "quic", "proxy_protocol")
+    ending = [one for one in model.endpoints.values() if one.is_tls or any(map(one.has, flags))]
+    return set(model.levels("server")).difference(*(endpoint.servers for endpoint in ending))
+
+
+def _alone(model: Model) -> set[Level]:
+    """Return the servers at whose addresses no other listens, so that no names choose."""
+    shared = [endpoint.servers for endpoint in model.endpoints.values() if len(endpoint.servers) > 1]
+    return set(model.levels("server")).difference(*shared)
 
 
 def _single(upstream: Upstream) -> str | None:

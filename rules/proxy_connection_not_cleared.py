@@ -5,7 +5,7 @@ it sends `Connection: close`: by default before nginx 1.29.7, or because `proxy_
 what the client said (`$http_connection`).
 
 Not flagged are other values, which keep the pool in use: empty, `Keep-Alive`; the `upgrade` of a WebSocket; maps, for
-which see `websocket-map-close`. A written `close` is only changed with `--unsafe-fixes`.
+which see `websocket-map-close`; and health checks. A written `close` is only changed with `--unsafe-fixes`.
 
 ## Why it matters
 The upstream closes the connection after its answer because it is told to. Counted on nginx 1.22.1 with a pool and
@@ -95,10 +95,11 @@ from collections.abc import Iterator
 
 from nginxopt.defaults import PIVOT
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.headers import NOT_IN_IF, with_header
+from nginxopt.headers import NOT_IN_IF, owners, with_header
+from nginxopt.inherit import Level
 from nginxopt.layout import replace
 from nginxopt.model import Model
-from nginxopt.pools import Connection, connection, culprit, pools, states_http10
+from nginxopt.pools import Connection, connection, culprit, is_check, pools, states_http10
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass, Upstream
 
@@ -109,11 +110,12 @@ CLEARED = 'proxy_set_header Connection "";'
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they end their connections."""
     pooled = pools(model)
+    levels = owners(model, lambda one: _is_meant(one, pooled)).get(True, set())
     for one in model.passes:
-        if _is_meant(one, pooled):
+        if _is_meant(one, pooled) and not is_check(one):
             said = connection(model, one)
             if said is Connection.DEFAULT and model.target < PIVOT:
-                yield _missing(model, one, pooled)
+                yield _missing(one, levels)
             elif said in (Connection.CLOSE, Connection.CLIENT):
                 yield _written(model, one, said)
 
@@ -122,12 +124,12 @@ def _is_meant(one: Pass, pooled: set[Upstream]) -> bool:
     return one.protocol == "proxy" and one.upstream in pooled and not states_http10(one)
 
 
-def _missing(model: Model, one: Pass, pooled: set[Upstream]) -> Finding:
-    changes = with_header(model, one, [CLEARED], lambda other: _is_meant(other, pooled))
+def _missing(one: Pass, levels: set[Level]) -> Finding:
+    changes = with_header(one, [CLEARED], levels)
     return Finding(
         one.directive.source,
         one.directive.name.span,
-        f'nginx sends "Connection: close" to upstream "{one.host}": its keepalive connections are not used',
+        f'nginx sends "Connection: close" to upstream "{one.host}": no connection is kept, every request opens one',
         Fix(f"add `{CLEARED}`", changes) if changes else None,
         "" if changes else NOT_IN_IF,
     )
@@ -141,6 +143,6 @@ def _written(model: Model, one: Pass, said: Connection) -> Finding:
     return Finding(
         directive.source,
         value.span,
-        f'Connection "{value}" to upstream "{one.host}" {why}: its keepalive connections are not used',
+        f'Connection "{value}" to upstream "{one.host}" {why}: none is kept',
         Fix("send no Connection header", (replace(directive, value, ""),), Safety.UNSAFE if closes else Safety.SAFE),
     )

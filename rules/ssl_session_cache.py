@@ -8,7 +8,8 @@ that of the default server of the address, whatever the server with the name of 
 A client resumes a session by a ticket that it keeps, or from a cache that nginx keeps. With neither each connection
 costs a signature with the private key, and in TLS 1.2 one more round trip. Measured on nginx 1.22.1 and 1.31.5: without
 tickets and cache no second connection is resumed, with a shared cache each is, in TLS 1.2 and 1.3, and after a reload;
-a cache in a server other than the default one of its address changes nothing.
+a cache in a server other than the default one of its address changes nothing. A request on a new connection, with a key
+of RSA 2048, takes 0.63 ms of processor time in TLS 1.2 and 0.70 ms in TLS 1.3, resumed 0.13 and 0.34 ms (1.22.1).
 
 ## Bad
 ```nginx http

@@ -1,9 +1,11 @@
 """A fixed server behind a variable: looked up while requests wait, and never kept connected
 
 Flagged is a `proxy_pass` or `grpc_pass` whose host is made of variables that only `set` or `map` fill, with literals
-that name no upstream. Each server is reported once. Not flagged are hosts that really depend on the request, variables
-whose values are names of upstreams, and before nginx 1.27.3 host names: there a variable is the only way to notice that
-their addresses change.
+that name no upstream. Each server is reported once.
+
+Not flagged are hosts that really depend on the request, variables whose values are names of upstreams, names without a
+dot, and before nginx 1.27.3 all host names: there a variable is the only way to notice that their addresses change. A
+name without a dot is a container or a service beside nginx, and the variable is there so that nginx starts without it.
 
 ## Why it matters
 A host that is only known when a request comes is no upstream: nginx makes one for the request, throws it away with its
@@ -42,6 +44,15 @@ location / {
 }
 ```
 
+nginx starts whether the container is there or not:
+```nginx server
+resolver 127.0.0.11;
+location / {
+    set $upstream_app app;
+    proxy_pass http://$upstream_app:8080;
+}
+```
+
 ## When to ignore it
 Where few requests are passed on, or each takes much longer than a connection to the server.
 
@@ -59,7 +70,7 @@ from itertools import product
 from nginxopt.diagnostic import Finding, Related, Severity
 from nginxopt.inherit import Level
 from nginxopt.model import Model
-from nginxopt.pools import the_map, variable
+from nginxopt.pools import variable
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
 from nginxopt.version import Version
@@ -72,6 +83,9 @@ MOST = 16
 
 _ADDRESS = re.compile(r"(?:\d+(?:\.\d+){3}|\[|localhost|unix:)")
 _PART = re.compile(r"(\$\w+|\$\{\w+\})")
+Written = dict[tuple[Level | None, str], list[str]]
+"""What `set` writes into a variable within a server."""
+
 _MAP_WORDS = ("hostnames", "volatile", "include")
 
 
@@ -79,9 +93,10 @@ _MAP_WORDS = ("hostnames", "volatile", "include")
 def check(model: Model) -> Iterator[Finding]:
     """Find fixed servers that are named by variables."""
     found: dict[tuple[str, ...], list[Pass]] = {}
+    written = _written(model)
     for one in model.passes:
         if one.protocol in ("proxy", "grpc") and "$" in f"{one.host}{one.port}" and one.upstream is None:
-            servers = _servers(model, one)
+            servers = _servers(model, one, written)
             if servers:
                 found.setdefault(servers, []).append(one)
     for servers, passes in found.items():
@@ -102,11 +117,11 @@ def _finding(model: Model, servers: tuple[str, ...], passes: list[Pass]) -> Find
     )
 
 
-def _servers(model: Model, one: Pass) -> tuple[str, ...]:
+def _servers(model: Model, one: Pass, written: Written) -> tuple[str, ...]:
     """Return the servers that a target stands for, as `host:port`; none if it cannot be told, or names an upstream."""
     start = f"{one.scheme}://{one.host}" if one.scheme else one.host
     parts = _PART.split(start if one.port is None else f"{start}:{one.port}")
-    choices = [_values(model, one.level, part) if index % 2 else [part] for index, part in enumerate(parts)]
+    choices = [_values(model, one.level, part, written) if index % 2 else [part] for index, part in enumerate(parts)]
     targets: set[str] = set()
     for words in product(*choices):
         target = re.split(r"[/?]", "".join(words).partition("://")[2], maxsplit=1)[0]
@@ -123,22 +138,25 @@ def _is_server(model: Model, target: str) -> bool:
     if _ADDRESS.match(target):
         return True
     named = target in model.upstreams or not (model.is_whole or ":" in target)
-    return bool(target) and not named and model.target >= RESOLVE
+    return "." in target and not named and model.target >= RESOLVE
 
 
-def _values(model: Model, level: Level, word: str) -> list[str]:
+def _written(model: Model) -> Written:
+    found: Written = {}
+    for directive, level in model.each("set"):
+        if len(directive.args) == 2:
+            place = level.around("server"), variable(directive.args[0]) or ""
+            found.setdefault(place, []).append(str(directive.args[1]))
+    return found
+
+
+def _values(model: Model, level: Level, word: str, written: Written) -> list[str]:
     """Return the literals that a variable may have, or the variable itself if it may have others."""
     name = variable(word) or ""
-    server = level.around("server") or level
-    written = [
-        str(directive.args[1])
-        for inner in server.walk()
-        for directive in inner.own("set")
-        if len(directive.args) == 2 and variable(directive.args[0]) == name
-    ]
-    if not written:
-        source = the_map(model, name)
-        rows = source.directives if source and not source.is_open else []
-        written = [str(row.args[0]) for row in rows if row.name not in _MAP_WORDS and row.args]
-    literal = written and all("$" not in value for value in written)
-    return list(dict.fromkeys(written)) if literal else [word]
+    values = written.get((level.around("server"), name))
+    source = model.maps.get(name)
+    if values is None and source is not None and not source.is_open:
+        values = [str(row.args[0]) for row in source.directives if row.name not in _MAP_WORDS and row.args]
+    if not values or any("$" in value for value in values):
+        return [word]
+    return list(dict.fromkeys(values))

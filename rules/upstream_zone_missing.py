@@ -62,6 +62,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain, count
 
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
 from nginxopt.layout import prepend
@@ -82,11 +83,12 @@ def check(model: Model) -> Iterator[Finding]:
     workers = model.root.setting("worker_processes").value
     if workers in (None, "1"):
         return
+    taken = _zones(model)
     for upstream in model.upstreams.values():
         what = _counting(upstream)
         block = upstream.level.block
         if what and block and upstream.level.setting("zone").is_unset:
-            line = _zone(model, upstream)
+            line = _zone(upstream, taken)
             safety = Safety.UNSAFE if what == "max_conns" else Safety.SAFE
             yield Finding(
                 block.source,
@@ -109,12 +111,15 @@ def _counting(upstream: Upstream) -> str | None:
     return str(method.name) if method.name in ("least_conn", "least_time") else None
 
 
-def _zone(model: Model, upstream: Upstream) -> str | None:
+def _zones(model: Model) -> set[str]:
+    """Return the names of all shared memory: a name has one use."""
+    words = (word for directive, _ in model.config.outline() for word in directive.args)
+    taken = {name for word in words for name in _ZONES.findall(word)}
+    return taken | {str(zone.args[0]) for zone, _ in model.each("zone") if zone.args}
+
+
+def _zone(upstream: Upstream, taken: set[str]) -> str | None:
     """Return the statement that makes a zone; None if there are too many servers."""
     size = next((size for most, size in _SIZES if len(upstream.servers) <= most), None)
-    taken = {
-        name for directive, _ in model.config.outline() for word in directive.args for name in _ZONES.findall(word)
-    }
-    taken |= {str(zone.args[0]) for zone, _ in model.each("zone") if zone.args}
-    names = (upstream.name, *(f"{upstream.name}_{number}" for number in range(2, len(taken) + 3)))
+    names = chain([upstream.name], (f"{upstream.name}_{number}" for number in count(2)))
     return f"zone {next(name for name in names if name not in taken)} {size};" if size else None

@@ -86,7 +86,7 @@ from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
 from nginxopt.inherit import Level
 from nginxopt.layout import append, replace
 from nginxopt.model import Model
-from nginxopt.pools import Connection, connection, culprit, pools, row, states_http10, the_map, variable
+from nginxopt.pools import Connection, connection, culprit, pools, row, states_http10, variable
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
 
@@ -101,7 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if connection(model, one) is Connection.MAPPED:
             name = variable(culprit(model, one, Connection.MAPPED).args[1]) or ""
-            level = the_map(model, name)
+            level = model.maps.get(name)
             if level:
                 found.setdefault(level, one)
     for level, one in found.items():

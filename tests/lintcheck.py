@@ -10,12 +10,24 @@ from nginxopt.check import Judge
 from nginxopt.config import Config, load_text
 from nginxopt.diagnostic import Diagnostic
 from nginxopt.fix import fix
+from nginxopt.host import Host, Nofile
 from nginxopt.lint import Linted, Selected
 from nginxopt.settings import Settings
 from nginxopt.suppress import FAULTY, UNUSED
 from nginxopt.version import Version
 
 TARGET = Version(1, 28, 0)
+
+HOST = Host(
+    file_max=65_536,
+    nr_open=1_048_576,
+    nofile=Nofile(1_024, 524_288, "nginx.service"),
+    somaxconn=4_096,
+    ports=28_232,
+    processors=4,
+    cpus=4,
+)
+"""The machine that examples are judged for: that of a small server, with Linux's usual limits."""
 
 
 _AROUND = {
@@ -66,12 +78,12 @@ def mend(rule: str, data: bytes, *, target: Version | str = TARGET, unsafe: bool
     return drafts["nginx.conf"].text if drafts else data
 
 
-def judge(rule: str, config: Config, target: Version | str = TARGET) -> Linted:
+def judge(rule: str, config: Config, target: Version | str = TARGET, host: Host | None = HOST) -> Linted:
     """What a rule finds in a configuration, without what comments hide.
 
     The rules about such comments are asked with all others: only then is it known what a comment hides.
     """
     version = Version.parse(target) if isinstance(target, str) else target
     asked = catalogue().values() if rule in (FAULTY, UNUSED) else [catalogue()[rule]]
-    linted = Judge(tuple(Selected(one, one.severity) for one in asked), version, Settings())(config)
+    linted = Judge(tuple(Selected(one, one.severity) for one in asked), version, Settings(), host)(config)
     return replace(linted, diagnostics=tuple(found for found in linted.diagnostics if found.rule == rule))

@@ -6,6 +6,7 @@ import pytest
 
 from nginxopt.listens import Address, Endpoint, sockets
 from nginxopt.model import Model
+from nginxopt.version import Version
 from tests.lintcheck import TARGET, read
 
 ALL = "0.0.0.0"
@@ -31,9 +32,9 @@ ADDRESSES = {
 REFUSED = ["0", "65536", "90-80", "127.0.0.1:0", "127.0.0.1:x", "[::1", "[::g]:80", "unix:", "a/b:80"]
 
 
-def model(http: str) -> Model:
+def model(http: str, target: Version = TARGET) -> Model:
     """The model of a text inside http."""
-    return Model(read(http, "http"), TARGET)
+    return Model(read(http, "http"), target)
 
 
 @pytest.mark.parametrize("text", ADDRESSES)
@@ -97,10 +98,12 @@ def test_the_default_server(servers: str, name: str) -> None:
 
 
 def test_ssl_on_of_the_default_server_makes_tls() -> None:
-    """The old `ssl on` counts in the default server, and not in another one."""
+    """The old `ssl on` counts in the default server, and not in another one, and for older versions only."""
     first, second = "server { listen 443; ssl on; }", "server { listen 443; }"
-    assert [one.is_tls for one in model(first + second).endpoints.values()] == [True]
-    assert [one.is_tls for one in model(second + first).endpoints.values()] == [False]
+    old = Version(1, 25, 0)
+    assert [one.is_tls for one in model(first + second, old).endpoints.values()] == [True]
+    assert [one.is_tls for one in model(second + first, old).endpoints.values()] == [False]
+    assert [one.is_tls for one in model(first + second, Version(1, 25, 1)).endpoints.values()] == [False]
 
 
 def test_the_backlog_of_an_address_is_that_which_is_stated() -> None:

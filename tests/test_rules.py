@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import pytest
 from _pytest.mark import ParameterSet
 
@@ -23,7 +25,7 @@ def of_kind(*kinds: str) -> list[ParameterSet]:
     ]
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=str)
+@pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
 def test_a_page_is_whole(rule: Rule) -> None:
     """A page has a title, says what is flagged, and has every section in the usual order."""
     assert rule.page.title
@@ -32,7 +34,7 @@ def test_a_page_is_whole(rule: Rule) -> None:
     assert tuple(rule.page.sections) == SECTIONS
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=str)
+@pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
 def test_a_page_has_its_examples(rule: Rule) -> None:
     """A page has at least one bad, one good and one silent example."""
     assert {example.kind for example in rule.page.examples} == {"bad", "good", "silent"}
@@ -63,14 +65,14 @@ def test_a_fix_mends(rule: Rule, example: Example) -> None:
     assert all(finding.fix is None for finding in judged(rule, again))
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.fix], ids=str)
+@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.fix], ids=attrgetter("id"))
 def test_the_page_shows_the_fix(rule: Rule) -> None:
     """The first good example is what the fix makes of the first bad one, byte for byte."""
     bad, good = (next(example for example in rule.page.examples if example.kind == kind) for kind in ("bad", "good"))
     assert mended(rule, bad).decode() == good.text
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=str)
+@pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
 def test_fixes_are_as_safe_as_the_rule_says(rule: Rule) -> None:
     """A rule that says it fixes offers a fix in a bad example, none less safe; one that says it does not, none."""
     offered = {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from nginxopt.catalogue import catalogue
-from nginxopt.config import Config
+from nginxopt.config import Config, load, reread
 from nginxopt.diagnostic import Severity
 from nginxopt.fix import fix
 from nginxopt.lint import Selected, lint
@@ -188,15 +189,41 @@ CASES: dict[str, tuple[str, str, str, int]] = {
     "FastCGI by address": ("implicit-upstream", "server { location / { fastcgi_pass 10.0.0.1:9000; } }", OLD, 0),
     "a name in a variable, before resolve": (
         "upstream-variable-target",
-        "server { set $a app:80; location / { proxy_pass http://$a; } }",
+        "server { set $a app.test:80; location / { proxy_pass http://$a; } }",
         "1.27.2",
         0,
     ),
     "a name in a variable": (
         "upstream-variable-target",
-        "server { set $a app:80; location / { proxy_pass http://$a; } }",
+        "server { set $a app.test:80; location / { proxy_pass http://$a; } }",
         "1.27.3",
         1,
+    ),
+    "a container in a variable": (
+        "upstream-variable-target",
+        "server { set $a app; set $b 80; location / { proxy_pass http://$a:$b; } }",
+        "1.27.3",
+        0,
+    ),
+    "a health check needs no pool, whatever it speaks": (
+        "proxy-http-version",
+        f"{APP} server {{ location @check {{ health_check; proxy_pass http://app; }}"
+        " location /healthz { proxy_pass http://app; } }",
+        OLD,
+        0,
+    ),
+    "a health check may close its connection": (
+        "proxy-connection-not-cleared",
+        f"{APP} server {{ location @check {{ health_check; proxy_pass http://app; }}"
+        " location /healthz { proxy_pass http://app; } }",
+        OLD,
+        0,
+    ),
+    "a Connection that is not known may keep connections over HTTP/1.0": (
+        "proxy-http-version",
+        f"{APP} server {{ location / {{ proxy_pass http://app; proxy_set_header Connection $up; }} }}",
+        OLD,
+        0,
     ),
     "an address in a variable": (
         "upstream-variable-target",
@@ -398,3 +425,20 @@ def test_the_upgrade_lists_what_changes() -> None:
         "HTTP/1.1 instead of 1.0, no Connection: close, connections are kept",
         "no Connection: close",
     ]
+
+
+def test_a_shared_file_of_headers_stays_as_it_is(tmp_path: Path) -> None:
+    """The header goes behind the include of the location that needs it, not into the file that others include."""
+    shared = "proxy_set_header Host $host;\n"
+    (tmp_path / "proxy_params").write_text(shared)
+    (tmp_path / "nginx.conf").write_text(
+        f"events {{}}\nhttp {{ {POOL}\nserver {{ {V11}\nlocation /a {{\n    include proxy_params;\n"
+        "    proxy_pass http://app;\n}\nlocation /b { include proxy_params; proxy_pass http://10.0.0.2; }\n} }\n"
+    )
+    config = load(tmp_path / "nginx.conf")
+    rule = catalogue()["proxy-connection-not-cleared"]
+    selected = [Selected(rule, rule.severity)]
+    drafts = fix(lambda texts: reread(config, texts), lambda new: lint(new, selected, Version.parse(OLD))).drafts
+    (path,) = drafts
+    assert path.endswith("nginx.conf")
+    assert f"    include proxy_params;\n    {CLEAR}\n    proxy_pass" in drafts[path].text.decode()

@@ -22,7 +22,7 @@ FOUND = {
     ),
     "a cache inherited": ("ssl-session-cache", f"{OFF}ssl_session_cache shared:A:1m; server {{ listen 443 ssl; }}", 0),
     "no TLS": ("ssl-session-cache", f"{OFF}server {{ listen 80; }}", 0),
-    "the old `ssl on`": ("ssl-session-cache", f"{OFF}server {{ listen 443; ssl on; }}", 1),
+    "the old `ssl on`, which newer versions refuse": ("ssl-session-cache", f"{OFF}server {{ listen 443; ssl on; }}", 0),
     "an include that is not there may state a cache": (
         "ssl-session-cache",
         f"{OFF}include not-there.conf; server {{ listen 443 ssl; }}",
@@ -158,6 +158,14 @@ def test_http2_of_older_versions_is_put_behind_each_listen() -> None:
     before = "server {\n    listen 80;\n    listen 443 ssl default_server;\n    listen [::]:443 ssl;\n}\n"
     after = "server {\n    listen 80;\n    listen 443 ssl default_server http2;\n    listen [::]:443 ssl http2;\n}\n"
     assert fixed("http2-missing", before, context="http", target="1.24.0").decode() == after
+
+
+def test_the_old_ssl_on() -> None:
+    """Where `ssl on` is known it makes TLS of a `listen` without `ssl`, which then gets HTTP/2."""
+    before = "server {\n    listen 443;\n    ssl on;\n}\n"
+    after = "server {\n    listen 443 http2;\n    ssl on;\n}\n"
+    assert fixed("http2-missing", before, context="http", target="1.14.0").decode() == after
+    assert found("http2-missing", "server { ssl on; }", context="http", target="1.14.0") == ()
 
 
 def test_a_taken_name_is_said() -> None:

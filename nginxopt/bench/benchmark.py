@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nginxopt.bench import measure, probe, provenance, rounds
+from nginxopt.bench import measure, probe, provenance, rounds, stage
 from nginxopt.bench.gate import Gate, check
 from nginxopt.bench.result import Result, Sample
 from nginxopt.bench.rounds import Progress
@@ -38,15 +38,20 @@ class Benchmark:
 
         `MissingError`, `InputError` and `RunError` as from the runner, the probes and the rounds.
         """
-        self._about = provenance.machine()
+        self._about = {**provenance.machine(), "folder": self.folder.name}
         with self.runner.deploy(self.experiment, self.folder) as site:
             self._about |= {**self.runner.provenance(), "runner": self.runner.name}
-            self._about["generator"] = self.generator.version(site)
             answers = probe.probe(site, self.experiment)
+            self._test(site)
+            if self.experiment.metric == "instructions":
+                self.rounds = 1  # the same number each time
+                started(rounds.COUNT_SECONDS * len(self.experiment.attacks))
+                rounds.count(site, self.experiment, progress, self.samples.append)
+                return
+            self._about["generator"] = self.generator.version(site)
             started(rounds.seconds(self.experiment, self.rounds))
             self.capacities = rounds.find_capacities(site, self.experiment, self.generator, progress)
             self.experiment = rounds.at_rates(self.experiment, self.capacities)
-            self._test(site)
             self._about["commands"] = self._commands(site)
             rounds.run(site, self.experiment, self.generator, answers, self.rounds, progress, self.samples.append)
 
@@ -83,7 +88,7 @@ class Benchmark:
         found = {}
         for attack in self.experiment.attacks:
             variant = self.experiment.variant(attack.variant)
-            name = rounds.attack_name(attack)
+            name = stage.attack_name(attack)
             address = site.address(variant, variant.entry)
             command = self.generator.command(f"targets/{name}", address, attack.load, f"results/ROUND/{name}")
             found[f"{attack.variant}, {attack.case}"] = " ".join(command)

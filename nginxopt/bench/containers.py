@@ -76,7 +76,7 @@ class Images:
         if self.load is None:
             files["images/load/Dockerfile"] = self._load_dockerfile()
             if self.vegeta is not None:
-                files[BINARY] = self.vegeta
+                files["images/load/vegeta"] = self.vegeta
         return files
 
     def _nginx_dockerfile(self) -> bytes:
@@ -85,10 +85,6 @@ class Images:
     def _load_dockerfile(self) -> bytes:
         has_binary = self.vegeta is not None
         return _render("load.Dockerfile", base=self.base, load=self.generator, binary=has_binary, release=_RELEASE)
-
-
-BINARY = "images/load/vegeta"
-"""Where in the folder the binary of vegeta lies; it is executable."""
 
 
 def service(variant: Variant, role: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from nginxopt import __version__
@@ -12,11 +11,9 @@ from nginxopt.bench import containers, stage
 from nginxopt.bench.containers import Images
 from nginxopt.bench.load.wrk import MARK
 from nginxopt.bench.nodes import templates
-from nginxopt.bench.probe import ROUND, in_round
-from nginxopt.bench.rounds import attack_name
-from nginxopt.bench.scenario import Answer, Asks, Attack, Experiment, Node, OpenFiles, OpenLoop, Target, Variant
+from nginxopt.bench.probe import in_round
+from nginxopt.bench.scenario import Answer, Asks, Attack, Experiment, Node, OpenFiles, Target, Variant
 from nginxopt.bench.site import Generator
-from nginxopt.errors import UsageError
 
 _MOST_TARGETS = 10  # of an attack that are asked before it
 _MILLION = 1_000_000
@@ -24,44 +21,22 @@ _ROUND = "@ROUND@"
 _PER_MICROSECOND = {"vegeta": 1000, "wrk": 1}  # what their latencies are counted in
 
 
-def write(folder: Path, experiment: Experiment, generator: Generator, images: Images, rounds: int) -> None:
-    """Write the folder, which must be empty or not yet there; `UsageError` if it is neither, or has no rate.
-
-    `RunError` if the disk does not take it.
-    """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there and not empty", hint="--emit writes a new folder")
-    if any(isinstance(attack.load, OpenLoop) and attack.load.rate is None for attack in experiment.attacks):
-        raise UsageError("--emit needs a rate, since nothing is measured now", hint="such as --rate 1000")
-    stage.write(folder, files(experiment, generator, images, rounds))
-    (folder / "run").chmod(0o755)
-    if (folder / containers.BINARY).exists():
-        (folder / containers.BINARY).chmod(0o755)
-
-
 def files(experiment: Experiment, generator: Generator, images: Images, rounds: int) -> dict[str, bytes]:
-    """Return the files of the folder, by path."""
+    """Return the files of the folder, by path. Open loops have their rates, as `Generator.command` needs them."""
     addresses = containers.addresses(experiment)
     made = containers.files(experiment, images, published=False)
     for attack in experiment.attacks:
         address = addresses[attack.variant, experiment.variant(attack.variant).entry]
-        for number in range(1, rounds + 1) if _changes(attack) else ("",):
-            name = f"targets/{attack_name(attack)}{f'.{number}' if number else ''}"
-            made |= generator.files(name, in_round(attack.targets, number), address, attack.load)
+        made |= generator.files(f"targets/{stage.attack_name(attack)}", attack.targets, address, attack.load)
     made["run"] = _run(experiment, generator, images, rounds)
     made["README.md"] = _readme(experiment, generator, images, rounds)
     return made
 
 
-def _changes(attack: Attack) -> bool:
-    return any(ROUND in target.path for target in attack.targets)
-
-
 def _run(experiment: Experiment, generator: Generator, images: Images, rounds: int) -> bytes:
     return _render(
-        "run.j2",
+        "run-containers.j2",
         rounds=rounds,
-        round_targets=any(map(_changes, experiment.attacks)),
         prefixes=[stage.prefix(variant, node.role) for variant in experiment.variants for node in variant.nodes],
         builds=bool(images.files()),
         probes=list(_probes(experiment)),
@@ -74,13 +49,13 @@ def _run(experiment: Experiment, generator: Generator, images: Images, rounds: i
 
 def _readme(experiment: Experiment, generator: Generator, images: Images, rounds: int) -> bytes:
     return _render(
-        "emitted.md.j2",
+        "README-containers.md.j2",
         experiment=experiment,
         generator=generator.name,
         images=images,
         rounds=rounds,
         limits=containers.LIMITS,
-        names=list(dict.fromkeys(map(attack_name, experiment.attacks))),
+        names=list(dict.fromkeys(map(stage.attack_name, experiment.attacks))),
         version=__version__,
     )
 
@@ -93,10 +68,9 @@ def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dic
     """What the script says of an attack."""
     variant = experiment.variant(attack.variant)
     addresses = containers.addresses(experiment)
-    name = attack_name(attack)
-    targets = f"targets/{name}" + (f".{_ROUND}" if _changes(attack) else "")
+    name = stage.attack_name(attack)
     command = generator.command(
-        targets, addresses[variant.name, variant.entry], attack.load, f"results/{_ROUND}/{name}"
+        f"results/{_ROUND}/{name}", addresses[variant.name, variant.entry], attack.load, f"results/{_ROUND}/{name}"
     )
     slack = attack.load.connections if generator.name == "wrk" else 0
     counts = (
@@ -140,7 +114,7 @@ def _probes(experiment: Experiment) -> Iterator[str]:
         step = max(1, len(attack.targets) // _MOST_TARGETS)
         for target in attack.targets[::step]:
             number = known.setdefault((attack.case, target.path), len(known) + 1)
-            yield _probe(attack_name(attack), variant, Asks(variant.entry, target), addresses, number)
+            yield _probe(stage.attack_name(attack), variant, Asks(variant.entry, target), addresses, number)
 
 
 def _probe(attack: str, variant: Variant, asks: Asks, addresses: stage.Addresses, number: int) -> str:

@@ -13,6 +13,9 @@ from nginxopt.bench.site import Generator, Outcome, Site, Status
 from nginxopt.errors import RunError
 
 CAPACITY_SECONDS = 1.0
+COUNT_SECONDS = 4.0
+MOST_COUNTED = 32
+"""How many targets of an attack are counted: callgrind makes nginx some fifty times slower."""
 
 Progress = Callable[[float, str], None]
 """Told of each attack that is done: about how many seconds it took, and what is next."""
@@ -76,6 +79,15 @@ def run(
             progress(attack.load.seconds, f"round {number} of {rounds}: {attack.variant}, {attack.case}")
 
 
+def count(site: Site, experiment: Experiment, progress: Progress, keep: Callable[[Sample], None]) -> None:
+    """Count the instructions of a request of each attack, and hand a sample of each to `keep`."""
+    for attack in experiment.attacks:
+        targets = in_round(attack.targets[:MOST_COUNTED], "count")
+        instructions = site.instructions(experiment.variant(attack.variant), targets)
+        keep(Sample(attack.variant, attack.case, 1, 0, 0.0, {}, (), {}, {}, {}, instructions=instructions))
+        progress(COUNT_SECONDS, f"{attack.variant}, {attack.case}")
+
+
 def _sample(
     site: Site, experiment: Experiment, attack: Attack, generator: Generator, answers: Answers, number: int
 ) -> Sample:
@@ -102,17 +114,12 @@ def _sample(
     )
 
 
-def attack_name(attack: Attack) -> str:
-    """Return what the files of an attack are called."""
-    return f"{stage.slug(attack.variant)}.{stage.slug(attack.case)}"
-
-
 def _attack(site: Site, experiment: Experiment, attack: Attack, generator: Generator, number: int | str) -> Outcome:
     variant = experiment.variant(attack.variant)
     address = site.address(variant, variant.entry)
     changes = any(ROUND in target.path for target in attack.targets)
-    name = f"targets/{attack_name(attack)}" + (f".{number}" if changes or number == "capacity" else "")
-    output = f"results/{number}/{attack_name(attack)}"
+    name = f"targets/{stage.attack_name(attack)}" + (f".{number}" if changes or number == "capacity" else "")
+    output = f"results/{number}/{stage.attack_name(attack)}"
     files = generator.files(name, in_round(attack.targets, number), address, attack.load)
     stage.write(site.folder, {**files, f"results/{number}/.keep": b""})
     patience = _PATIENCE_SECONDS + _PATIENCE_TIMES * attack.load.seconds

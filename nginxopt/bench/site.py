@@ -97,6 +97,11 @@ class Site(Protocol):
     def test_seconds(self, variant: Variant, role: str) -> float:
         """Return how long `nginx -t` takes on the configuration of a node."""
 
+    def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
+        """Return the instructions of a request at the entry of a variant, the mean over the targets, counted in user
+        space by callgrind (`nginxopt.bench.callgrind`). `MissingError` where that cannot be.
+        """
+
 
 class Runner(Protocol):
     """What makes a site of an experiment."""

@@ -1,13 +1,28 @@
-"""The folder of an experiment: the configurations of all nodes with the addresses put in, by path."""
+"""The folder of an experiment, by path: the configurations of all nodes, with the addresses put in, and what runs them.
+
+nginx/VARIANT/ROLE/   the prefix of a node: nginx.conf and what lies beside it
+targets/              what the load generator asks
+run  README.md        for a folder that is given away (`files`)
+results/ROUND/        what the load generator kept
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from nginxopt.bench.scenario import Experiment, Node, Variant
+from nginxopt.bench.nodes import templates
+from nginxopt.bench.scenario import Attack, Experiment, Node, OpenLoop, Variant
+from nginxopt.bench.site import Generator
 from nginxopt.errors import RunError
+from nginxopt.source import encode
+
+FIRST_PORT = 18080
+PARTS = ("nginx", "targets", "results")
+"""The directories of the folder that a run makes."""
 
 Addresses = Mapping[tuple[str, str], str]
 """host:port by variant and what needs an address: see `places`."""
@@ -62,11 +77,88 @@ def nginx_files(experiment: Experiment, addresses: Addresses) -> dict[str, bytes
     }
 
 
+def fixed(experiment: Experiment, *, host: str = "127.0.0.1") -> dict[tuple[str, str], str]:
+    """Return addresses for a folder that is given away: ports from 18080 on, below those of outgoing connections.
+
+    They are the same on a machine and for containers that share one network namespace, as those of a pod do.
+    """
+    return {place: f"{host}:{FIRST_PORT + number}" for number, place in enumerate(places(experiment))}
+
+
+def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str, bytes]:
+    """Return the folder that runs without nginxopt, with its `run` (a shell script) and its README.
+
+    `ValueError` if a rate is still to be found: the folder states it.
+    """
+    addresses = fixed(experiment)
+    named = [(attack, experiment.variant(attack.variant)) for attack in experiment.attacks]
+    found = nginx_files(experiment, addresses)
+    attacks, suffix = [], ""
+    for attack, variant in named:
+        if isinstance(attack.load, OpenLoop) and attack.load.rate is None:
+            raise ValueError(f"{attack.case} has no rate yet")
+        name, address = attack_name(attack), addresses[variant.name, variant.entry]
+        asked = generator.files(f"targets/{name}", attack.targets, address, attack.load)
+        suffix = next(iter(asked)).rpartition(".")[2]
+        found |= asked
+        command = generator.command(f"results/$round/{name}", address, attack.load, f"results/$round/{name}")
+        label = f"{attack.variant}, {attack.case}"
+        attacks.append({"name": name, "label": label, "command": " ".join(map(_shell, command))})
+    about = _about(experiment, addresses) | {
+        "attacks": attacks,
+        "suffix": suffix,
+        "generator": generator.name,
+        "rounds": rounds,
+    }
+    texts = {"run": "run.j2", "README.md": "README.md.j2"}
+    return found | {path: encode(templates().get_template(name).render(about)) for path, name in texts.items()}
+
+
+def attack_name(attack: Attack) -> str:
+    """Return what the files of an attack are called."""
+    return f"{slug(attack.variant)}.{slug(attack.case)}"
+
+
+def _about(experiment: Experiment, addresses: Addresses) -> dict[str, Any]:
+    """What the templates say about an experiment."""
+    nodes = [
+        {"prefix": prefix(variant, node.role), "nofile": node.nofile}
+        for variant in experiment.variants
+        for node in variant.nodes
+    ]
+    variants = [
+        {
+            "name": variant.name,
+            "says": variant.says,
+            "paths": [f"`{prefix(variant, node.role)}/nginx.conf`" for node in variant.nodes],
+        }
+        for variant in experiment.variants
+    ]
+    ports = [int(address.rpartition(":")[2]) for address in addresses.values()]
+    return {
+        "title": experiment.title,
+        "expects": experiment.expects,
+        "notes": experiment.notes,
+        "published": experiment.published,
+        "nodes": nodes,
+        "variants": variants,
+        "first": min(ports),
+        "last": max(ports),
+    }
+
+
+def _shell(word: str) -> str:
+    """A word of a command as the script has it: quoted where it must be, and `$round` is its variable."""
+    return word if re.fullmatch(r"[\w@%+=:,./$-]+", word) else shlex.quote(word)
+
+
 def write(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a folder, in which their directories are made; `RunError` if the disk does not take them."""
     try:
         for path, data in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(data)
+            if data.startswith((b"#!", b"\x7fELF")):
+                (folder / path).chmod(0o755)
     except OSError as error:
         raise RunError(f"{folder} cannot be written: {error.strerror}") from None

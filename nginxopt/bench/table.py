@@ -17,6 +17,8 @@ COLUMNS: dict[Metric, tuple[str, ...]] = {
 }
 """The figures that are shown, by what the run is about."""
 
+_BUSY = 0.7  # of a CPU
+_QUEUE = "near the capacity of a worker, latency is that of the queue (--rate auto keeps away from it)"
 _COMPARED = 3  # of them, how many are compared; the others say under what conditions
 _SCALES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")), "B": ((1e6, "MB"), (1e3, "KB"), (1.0, "B"))}
 
@@ -32,6 +34,7 @@ def lines(result: Result) -> Iterator[str]:
     for case in experiment.cases:
         yield ""
         yield from _case(result, case, columns)
+    yield from _resources(result)
     yield from _published(result)
     yield from _gates(result.gates)
     if not result.complete:
@@ -51,14 +54,16 @@ def value(figure: str, number: float) -> str:
 def comparison(ratio: Ratio) -> str:
     """Return a ratio as it is shown, with its interval; no number where no difference was seen."""
     if ratio.low == ratio.high == ratio.ratio:
-        return f"{ratio.ratio:.2f} x"
+        return f"{_times(ratio.ratio)} x"
+    if ratio.low <= 1 <= ratio.high:
+        return f"no difference seen ({_times(ratio.low)} to {_times(ratio.high)} x)"
     if not ratio.difference:
-        return f"no difference seen ({ratio.low:.2f} to {ratio.high:.2f} x)"
-    return f"{ratio.ratio:.2f} x ({ratio.low:.2f} to {ratio.high:.2f})"
+        return f"{_times(ratio.ratio)} x (too few rounds to tell)"
+    return f"{_times(ratio.ratio)} x ({_times(ratio.low)} to {_times(ratio.high)})"
 
 
 def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
-    rate = result.rates.get(case)
+    rate = result.rates.get(case) if result.experiment.metric != "instructions" else None
     of = f", {rate / result.capacities[case]:.0%} of the capacity" if case in result.capacities and rate else ""
     at = f" at {rate:,.0f} req/s{of}" if rate else ""
     rows = [[f"{case}{at}", *columns]]
@@ -68,6 +73,7 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
             rows.append([f"  {summary.variant}", *cells])
     yield from _aligned(rows)
     yield from _failed(result, case)
+    yield from _busy(result, case)
     yield from _compared(result, case, columns[:_COMPARED])
 
 
@@ -97,6 +103,34 @@ def _failed(result: Result, case: str) -> Iterator[str]:
             yield f"  {variant.name} failed: {', '.join(f'{count:,} {kind}' for kind, count in kinds.most_common())}"
 
 
+def _busy(result: Result, case: str) -> Iterator[str]:
+    """Say which nodes were near their capacity at a rate that was asked for: there, latency is that of the queue."""
+    rate = result.rates.get(case)
+    for summary in result.summaries if rate else ():
+        for figure, seconds in summary.figures.items():
+            share = seconds * (rate or 0)
+            if summary.case == case and figure.startswith("cpu.") and share > _BUSY:
+                role = figure.removeprefix("cpu.")
+                yield f"  {summary.variant}: {role} took {share:.0%} of a CPU; {_QUEUE}"
+
+
+def _resources(result: Result) -> Iterator[str]:
+    """What each variant takes before it is asked anything, and while it is."""
+    rows = [["", "nginx -t", "memory (PSS)"]]
+    for variant in result.experiment.variants:
+        most = [
+            found.figures["pss"]
+            for found in result.summaries
+            if found.variant == variant.name and "pss" in found.figures
+        ]
+        seconds = result.test_seconds.get(variant.name)
+        if most and seconds is not None:
+            rows.append([f"  {variant.name}", value("mean", seconds), value("pss", max(most))])
+    if len(rows) > 1:
+        yield ""
+        yield from _aligned(rows)
+
+
 def _published(result: Result) -> Iterator[str]:
     if result.experiment.published:
         yield ""
@@ -123,7 +157,14 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         )
 
 
+def _times(ratio: float) -> str:
+    """A ratio: two decimals, or two digits where it is small."""
+    if ratio >= 100:
+        return f"{ratio:,.0f}"
+    return f"{ratio:.2f}" if ratio >= 0.1 or not ratio else f"{ratio:.2g}"
+
+
 def _digits(number: float) -> str:
-    if number >= 1000:
+    if number >= 999.5:
         return f"{number:,.0f}"
     return f"{number:.3g}"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -174,12 +174,25 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     from nginxopt.bench import gate
 
     gates = [gate.parse(text) for text in call.gates]
+    asked = _asked(experiment, call)
     if call.emit is not None:
-        bench_site.emit(call.emit, _asked(experiment, call), call, call.rounds)
-        return 0
-    result = _run(_asked(experiment, call), call, gates)
+        return _emit(asked, call, call.emit)
+    result = _run(asked, call, gates)
     _tell(result, call)
     return 0 if all(found.holds for found in result.gates) else 1
+
+
+def _emit(experiment: Experiment, call: _Call, path: str) -> int:
+    """Write the folder of a benchmark."""
+    from nginxopt.bench import stage
+    from nginxopt.files import folder
+
+    if call.rate == "auto":
+        raise UsageError("--emit needs a rate: the folder does not look for the capacity", hint="--rate 1000")
+    files = bench_site.files(experiment, call, call.rounds)
+    stage.write(folder(path, []), files)
+    click.echo(f"wrote {path}: {path}/run runs it", err=True)
+    return 0
 
 
 def _asked(experiment: Experiment, call: _Call) -> Experiment:
@@ -215,9 +228,9 @@ def _rate(text: str | None) -> float | None:
 def _run(experiment: Experiment, call: _Call, gates: list[Any]) -> Result:
     from nginxopt.bench.benchmark import Benchmark
 
-    with _folder(call.output) as folder:
+    with _folder(call.output) as run_folder:
         runner, generator = bench_site.choose(call)
-        benchmark = Benchmark(experiment, runner, generator, folder, call.rounds, gates)
+        benchmark = Benchmark(experiment, runner, generator, run_folder, call.rounds, gates)
         try:
             _with_progress(benchmark)
         except KeyboardInterrupt:
@@ -247,13 +260,18 @@ def _with_progress(benchmark: Benchmark) -> None:
 @contextlib.contextmanager
 def _folder(output: str | None) -> Iterator[Path]:
     """Yield the folder of the run: beside the output, or one that goes away."""
+    from nginxopt.bench import stage
+    from nginxopt.bench.temporary import private_folder
+    from nginxopt.files import folder
+
     if output is not None:
-        folder = Path(output).absolute().with_suffix(".run")
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
+        kept = folder(str(Path(output).absolute().with_suffix(".run")), [])
+        for name in stage.PARTS:  # a page cached in the last run is no page that nobody has asked for
+            shutil.rmtree(kept / name, ignore_errors=True)
+        yield kept
         return
-    with tempfile.TemporaryDirectory(prefix="nginxopt-bench-", ignore_cleanup_errors=True) as name:
-        yield Path(name).resolve()
+    with private_folder() as private:
+        yield private
 
 
 def _tell(result: Result, call: _Call) -> None:

@@ -20,6 +20,8 @@ class Asked(Protocol):
     @property
     def runner(self) -> Literal["auto", "compose", "local"]: ...  # noqa: D102
     @property
+    def metric(self) -> str | None: ...  # noqa: D102
+    @property
     def load(self) -> Literal["vegeta", "wrk"] | None: ...  # noqa: D102
     @property
     def nginx(self) -> str | None: ...  # noqa: D102
@@ -36,8 +38,9 @@ class Asked(Protocol):
 def choose(asked: Asked) -> tuple[Runner, Generator]:
     """Return what runs nginx, and what makes the load there.
 
-    `auto` are containers where an engine answers, unless a binary of nginx was named. `MissingError` if something
-    outside is needed and not there, `UsageError` for options that contradict each other.
+    `auto` are containers where an engine answers, unless a binary of nginx was named, or instructions are to be
+    counted: callgrind runs on this machine. `MissingError` if something outside is needed and not there, `UsageError`
+    for options that contradict each other.
     """
     from nginxopt import nginx
     from nginxopt.bench.runner import engine
@@ -45,17 +48,20 @@ def choose(asked: Asked) -> tuple[Runner, Generator]:
     from nginxopt.bench.runner.local import Local
 
     chosen = images(asked)
-    if asked.runner == "compose" or (asked.runner == "auto" and asked.nginx is None and engine.answers()):
+    may_be_contained = asked.nginx is None and asked.metric != "instructions"
+    if asked.runner == "compose" or (asked.runner == "auto" and may_be_contained and engine.answers()):
         return Compose(engine.find(), chosen), generator(chosen.generator)
     return Local(nginx.find(asked.nginx)), generator(_here(asked.load))
 
 
-def emit(folder: str, experiment: Experiment, asked: Asked, rounds: int) -> None:
-    """Write the folder of a benchmark; see `nginxopt.bench.emit.write`."""
-    from nginxopt.bench.emit import write
+def files(experiment: Experiment, asked: Asked, rounds: int) -> dict[str, bytes]:
+    """Return the folder of a benchmark that runs without nginxopt: in containers, unless this machine is asked for."""
+    from nginxopt.bench import emit, stage
 
+    if asked.runner == "local":
+        return stage.files(experiment, generator(_here(asked.load)), rounds)
     chosen = images(asked)
-    write(Path(folder), experiment, generator(chosen.generator), chosen, rounds)
+    return emit.files(experiment, generator(chosen.generator), chosen, rounds)
 
 
 def images(asked: Asked) -> Images:

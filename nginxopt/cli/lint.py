@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nginxopt.check import Checked, Judge
     from nginxopt.config import Config
     from nginxopt.diagnostic import Diagnostic
+    from nginxopt.host import Host
     from nginxopt.inputs import Inputs
     from nginxopt.report.model import Note, Report
     from nginxopt.settings import Settings
@@ -126,8 +127,9 @@ def command(
     call = _Call(piped="-" in paths, format=format_, **asked)
     _refuse_contradictions(call, paths)
     target = _target(target_version, settings, call.nginx)
-    judge = _judge(settings, select, ignore, target, with_host=with_host)
     inputs = _read(paths, settings, prefix, context, stdin_filename)
+    host = _host(inputs.configs) if with_host else None
+    judge = _judge(settings, select, ignore, target, host)
     return _run(call, settings, target, judge, inputs)
 
 
@@ -154,14 +156,21 @@ def _target(stated: str | None, settings: Settings, binary: str | None) -> Targe
 
 
 def _judge(
-    settings: Settings, select: Sequence[str], ignore: Sequence[str], target: Target, *, with_host: bool
+    settings: Settings, select: Sequence[str], ignore: Sequence[str], target: Target, host: Host | None
 ) -> Judge:
     from nginxopt.catalogue import catalogue
     from nginxopt.check import Judge
     from nginxopt.selection import selection
 
     rules = selection(catalogue().values(), settings, select=select, ignore=ignore)
-    return Judge(rules, target.version, settings)
+    return Judge(rules, target.version, settings, host)
+
+
+def _host(configs: Iterable[Config]) -> Host:
+    """Return the limits of this machine, and of the nginx that runs with one of the configurations, if one does."""
+    from nginxopt.host import pid_files, read_host
+
+    return read_host(pids=[path for config in configs for path in pid_files(config)])
 
 
 def _read(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from nginxopt.bench.runner.engine import Engine, Said
 from nginxopt.bench.runner.local import ask, counters
 from nginxopt.bench.scenario import Experiment, Target, Variant
 from nginxopt.bench.site import Memory, Status
-from nginxopt.errors import InputError, MissingError, RunError
+from nginxopt.errors import InputError, MissingError, RunError, UsageError
 
 _IMAGE_SECONDS = 900.0
 _UP_SECONDS = 300.0
@@ -45,6 +46,8 @@ class Compose:
 
         If anything fails, the logs of all containers are kept in `folder/logs`.
         """
+        if experiment.metric == "instructions":
+            raise UsageError(_NO_INSTRUCTIONS, hint=_LOCAL)
         write(folder, experiment, self._images, self._settings())
         with self._engine.project() as project:
             self._prepare(project, folder)
@@ -131,6 +134,8 @@ class Compose:
         return said.output + said.errors
 
 
+_NO_INSTRUCTIONS = "instructions are not counted in containers"
+_LOCAL = "--runner local counts them: they are the same on any machine"
 _HINT = (
     "name a base image with apt-get that is here (--base-image), a binary of vegeta (--vegeta-binary), or ready images"
     " (--nginx-image, --vegeta-image)"
@@ -204,6 +209,10 @@ class ComposeSite:
             raise RunError(f"{variant.name}: {role}: nginx -t: {said.last()}")
         return int(said.output) / _NANO
 
+    def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:  # noqa: ARG002 - never counted here
+        """`UsageError`: callgrind runs on this machine."""
+        raise UsageError(_NO_INSTRUCTIONS, hint=_LOCAL)
+
     def _usage(self, variant: Variant, role: str) -> dict[str, int]:
         """What a node uses. Asked once between two commands of the load generator: it is idle then."""
         service = containers.service(variant, role)
@@ -229,8 +238,7 @@ def write(folder: Path, experiment: Experiment, images: Images, settings: Mappin
     """Write all that the containers need into `folder`, with the settings of this machine as `.env`."""
     environment = "".join(f"{name}={value}\n" for name, value in settings.items()).encode()
     stage.write(folder, {**containers.files(experiment, images, published=True), ".env": environment})
-    if images.vegeta is not None and images.load is None:
-        (folder / containers.BINARY).chmod(0o755)
+    shutil.rmtree(folder / "logs", ignore_errors=True)  # of another run
     for variant in experiment.variants:
         for node in variant.nodes:
             for name in ("html", "temp"):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nginxopt import nginx, process
-from nginxopt.bench import stage
+from nginxopt.bench import callgrind, stage
 from nginxopt.bench.scenario import Experiment, Node, Target, Variant
 from nginxopt.bench.site import Memory, Status
 from nginxopt.errors import InputError, MissingError, RunError
@@ -121,6 +121,33 @@ class LocalSite:
         self.binary.run(self.folder / stage.prefix(variant, role), "-t", "-g", directives())
         return time.monotonic() - started
 
+    def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
+        """Return the instructions of a request, counted on a copy of the entry; the nodes behind it are those that
+        run."""
+
+        def ask(wrapper: Sequence[str], requests: int) -> None:
+            with contextlib.ExitStack() as last, self._copy(variant, wrapper) as address:
+                # Closed after nginx has ended: else it sometimes still sees that, and sometimes not.
+                client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS))
+                for number in range(requests):  # one after the other: each is read from the socket by itself
+                    target = targets[number % len(targets)]
+                    if not client.ask([_request(address, target)])[0]:
+                        raise RunError(f"{variant.name}: nginx under callgrind did not answer {target.path}")
+
+        return callgrind.per_request(ask, turn=len(targets))
+
+    @contextlib.contextmanager
+    def _copy(self, variant: Variant, wrapper: Sequence[str]) -> Iterator[str]:
+        """Run a copy of the entry, of one process, and yield its address."""
+        node = variant.node(variant.entry)
+        places = [place for place in self.addresses if place[0] == variant.name and _is_of(place[1], node.role)]
+        addresses = {**self.addresses, **_free(places)}
+        prefix = self.folder / "callgrind" / stage.slug(variant.name)
+        _prepare(prefix, stage.node_files(variant, node, addresses))
+        command = [*wrapper, *self.binary.command(prefix), "-g", directives(single=True)]
+        with nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile):
+            yield addresses[variant.name, node.role]
+
     def master(self, variant: Variant, role: str) -> int:
         """Return the pid of the master of a node."""
         return self.masters[variant.name, role]
@@ -151,39 +178,48 @@ def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
         raise MissingError(
             f"{command[0]} cannot be run: {error.strerror}", hint=f"install {command[0]}, or choose another --load"
         ) from None
-    try:
-        said, errors = running.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise RunError(f"{command[0]} did not end within {seconds:.0f} seconds") from None
-    finally:
-        if running.poll() is None:
-            process.end(running)
+    with running:
+        try:
+            said, errors = running.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise RunError(f"{command[0]} did not end within {seconds:.0f} seconds") from None
+        finally:
+            if running.poll() is None:
+                process.end(running)
     if running.returncode:
         last = (errors or said).decode(errors="replace").strip()[-500:]
-        raise RunError(
-            f"{command[0]} {_how_it_ended(running.returncode)}: {last}"
-            if last
-            else f"{command[0]} {_how_it_ended(running.returncode)}"
-        )
+        raise RunError(": ".join(filter(None, [f"{command[0]} {_how_it_ended(running.returncode)}", last])))
     return said
 
 
 def _start(binary: nginx.Binary, experiment: Experiment, folder: Path, running: contextlib.ExitStack) -> LocalSite:
-    places = list(stage.places(experiment))
-    with nginx.reserved_ports(len(places)) as ports:
-        addresses = {place: f"127.0.0.1:{port}" for place, port in zip(places, ports, strict=True)}
-    stage.write(folder, stage.nginx_files(experiment, addresses))
+    addresses = _free(list(stage.places(experiment)))
     site = LocalSite(binary, folder, addresses)
     for variant in experiment.variants:
         for node in variant.nodes:
-            site.masters[variant.name, node.role] = _start_node(binary, folder, variant, node, running)
+            prefix = folder / stage.prefix(variant, node.role)
+            _prepare(prefix, stage.node_files(variant, node, addresses))
+            site.masters[variant.name, node.role] = _start_node(binary, prefix, variant, node, running)
     return site
 
 
-def _start_node(binary: nginx.Binary, folder: Path, variant: Variant, node: Node, running: contextlib.ExitStack) -> int:
-    prefix = folder / stage.prefix(variant, node.role)
+def _free(places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Give each place an address that is free now."""
+    with nginx.reserved_ports(len(places)) as ports:
+        return {place: f"127.0.0.1:{port}" for place, port in zip(places, ports, strict=True)}
+
+
+def _is_of(place: str, role: str) -> bool:
+    return place == role or place.startswith(f"{role}/")
+
+
+def _prepare(prefix: Path, files: Mapping[str, bytes]) -> None:
+    stage.write(prefix, files)
     for name in ("html", "temp"):
         (prefix / name).mkdir(exist_ok=True)
+
+
+def _start_node(binary: nginx.Binary, prefix: Path, variant: Variant, node: Node, running: contextlib.ExitStack) -> int:
     command = [*binary.command(prefix), "-g", directives()]
     started = nginx.running(command, prefix, start_seconds=_START_SECONDS, open_files=node.nofile)
     try:
@@ -227,14 +263,22 @@ def ask(address: str, target: Target, *, port: int | None = None) -> bytes:
 
     `port` is where it is reached on 127.0.0.1, if that is not the port of its address.
     """
-    headers = {"Host": address, **dict(target.headers), "Connection": "close"}
+    with _client(address if port is None else f"127.0.0.1:{port}", PROBE_SECONDS) as client:
+        try:
+            return client.ask([_request(address, target, alone=True)])[0]
+        except OSError:
+            return b""
+
+
+def _client(address: str, seconds: float) -> Client:
+    return Client(int(address.rpartition(":")[2]), timeout=seconds)
+
+
+def _request(address: str, target: Target, *, alone: bool = False) -> Request:
+    """The request of a target; `alone` on a connection of its own."""
+    headers = {"Host": address, **dict(target.headers), **({"Connection": "close"} if alone else {})}
     lines = [f"{target.method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
-    data = "\r\n".join([*lines, "", ""]).encode()
-    client = Client(int(address.rpartition(":")[2]) if port is None else port, timeout=PROBE_SECONDS)
-    try:
-        return client.ask([Request(data, head=target.method == "HEAD", alone=True)])[0]
-    except OSError:
-        return b""
+    return Request("\r\n".join([*lines, "", ""]).encode(), head=target.method == "HEAD", alone=alone)
 
 
 def counters(answer: bytes, whose: str) -> Status:

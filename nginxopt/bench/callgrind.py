@@ -1,0 +1,48 @@
+"""User-space instructions of one request, counted by callgrind: the same number on any machine, busy or not.
+
+The count of a request is the difference of two runs that differ in the number of requests, so the start of nginx is not
+in it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nginxopt.errors import MissingError, RunError
+
+FEW, MANY = 4, 36
+START_SECONDS = 120.0
+ANSWER_SECONDS = 120.0
+
+Ask = Callable[[Sequence[str], int], None]
+"""Starts a single-process nginx with a wrapper before its command, makes so many requests and ends it."""
+
+
+def per_request(ask: Ask, *, turn: int = 1) -> float:
+    """Return the instructions of a request: the mean over many.
+
+    `turn` is after how many requests they come again: the counts are multiples of it. `MissingError` without valgrind,
+    `RunError` if it writes no count.
+    """
+    few = math.ceil(FEW / turn) * turn
+    more = math.ceil((MANY - FEW) / turn) * turn
+    return (_total(ask, few + more) - _total(ask, few)) / more
+
+
+def _total(ask: Ask, requests: int) -> int:
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise MissingError("valgrind is needed to count instructions", hint="install the package valgrind")
+    with tempfile.TemporaryDirectory(prefix="nginxopt-") as directory:
+        counts = Path(directory, "callgrind")
+        ask((valgrind, "--quiet", "--tool=callgrind", f"--callgrind-out-file={counts}"), requests)
+        text = counts.read_bytes() if counts.exists() else b""
+    summary = re.search(rb"^(?:summary|totals): (\d+)", text, re.MULTILINE)
+    if summary is None:
+        raise RunError("callgrind wrote no count")
+    return int(summary[1])

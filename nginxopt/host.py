@@ -1,0 +1,195 @@
+"""The machine: the limits of the system that nginx will meet, read from Linux's files and never changed.
+
+`Host` is a plain record, so that a rule can be asked about any machine; `read_host` reads this one. What cannot be
+read is None, and nothing is said of it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nginxopt.config import Config
+from nginxopt.errors import MissingError
+
+UNLIMITED = 2**63 - 1
+"""What a limit is that is none."""
+
+_PID_FILES = ("/run/nginx.pid", "/var/run/nginx.pid", "/usr/local/nginx/logs/nginx.pid")
+_SYSTEMCTL = ("systemctl", "show", "nginx", "-p", "LoadState,LimitNOFILE,LimitNOFILESoft")
+_SYSTEMCTL_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Nofile:
+    """How many descriptors a process may have open (RLIMIT_NOFILE), and whose limits they are, to be named."""
+
+    soft: int
+    hard: int
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a machine allows.
+
+    Attributes:
+        file_max: Descriptors of all processes together (`fs.file-max`).
+        nr_open: The most that RLIMIT_NOFILE can be set to, by root too (`fs.nr_open`).
+        nofile: What the master of nginx starts with: that of the one that runs, else of its service, else of the shell.
+        is_root: Whether the master is root's, who may raise hard limits; None if none runs.
+        somaxconn: The longest queue of a listening socket (`net.core.somaxconn`); a longer `backlog` is cut.
+        ports: How many local ports connections to one address may have (`net.ipv4.ip_local_port_range`).
+        processors: How many are online: what `worker_processes auto` starts.
+        cpus: How many of them may be used: by affinity, and by the quota of the control group, which may be a part.
+    """
+
+    file_max: int | None = None
+    nr_open: int | None = None
+    nofile: Nofile | None = None
+    is_root: bool | None = None
+    somaxconn: int | None = None
+    ports: int | None = None
+    processors: int | None = None
+    cpus: float | None = None
+
+
+def pid_files(config: Config) -> tuple[str, ...]:
+    """Return where the process id of nginx may be found: what `pid` says, else the usual places.
+
+    None for a relative path: it starts from the prefix that nginx was built with, which no file tells.
+    """
+    stated = [directive.args[0] for directive in config.main.block.unfolded() if directive.name == "pid"]
+    if not stated:
+        return _PID_FILES
+    return (str(stated[-1]),) if stated[-1].startswith("/") else ()
+
+
+def systemctl() -> str:
+    """Return what systemd says of the limits of nginx.service; empty where there is no systemd that answers."""
+    try:
+        run = subprocess.run(_SYSTEMCTL, capture_output=True, text=True, timeout=_SYSTEMCTL_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return run.stdout if run.returncode == 0 else ""
+
+
+def read_host(root: str = "/", pids: Sequence[str] = _PID_FILES, service: Callable[[], str] = systemctl) -> Host:
+    """Return the limits of the machine whose files are under `root`; `pids` is as `pid_files` tells.
+
+    `service` tells what systemd says. `MissingError` on other systems than Linux.
+    """
+    if sys.platform != "linux":
+        raise MissingError(f"the limits of the machine can only be read on Linux, and this is {sys.platform}")
+    base = Path(root)
+    master = _master(base, pids)
+    process = base / "proc" / (master or "self")
+    return Host(
+        file_max=_number(base / "proc/sys/fs/file-max"),
+        nr_open=_number(base / "proc/sys/fs/nr_open"),
+        nofile=_nofile(process, master, service),
+        is_root=_is_root(process) if master else None,
+        somaxconn=_number(base / "proc/sys/net/core/somaxconn"),
+        ports=_ports(base / "proc/sys/net/ipv4/ip_local_port_range"),
+        processors=_count(_text(base / "sys/devices/system/cpu/online")) or os.cpu_count(),
+        cpus=_cpus(base, process),
+    )
+
+
+def _master(base: Path, pids: Sequence[str]) -> str | None:
+    """The process id of the nginx that runs, None if there is none or its limits may not be read."""
+    for path in pids:
+        pid = _text(base / path.lstrip("/")).strip()
+        process = base / "proc" / pid
+        if pid.isdecimal() and _text(process / "comm").strip() == "nginx" and _text(process / "limits"):
+            return pid
+    return None
+
+
+def _nofile(process: Path, master: str | None, service: Callable[[], str]) -> Nofile:
+    running = re.search(r"^Max open files +(\S+) +(\S+)", _text(process / "limits"), re.MULTILINE) if master else None
+    if running:
+        return Nofile(_limit(running[1]), _limit(running[2]), f"the nginx that runs (process {master})")
+    told = dict(re.findall(r"^(\w+)=(\w+)$", service(), re.MULTILINE))
+    if told.get("LoadState") == "loaded" and {"LimitNOFILE", "LimitNOFILESoft"} <= told.keys():
+        return Nofile(_limit(told["LimitNOFILESoft"]), _limit(told["LimitNOFILE"]), "nginx.service")
+    soft, hard = (UNLIMITED if limit < 0 else limit for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
+    return Nofile(soft, hard, "this shell")
+
+
+def _limit(word: str) -> int:
+    """A limit as `/proc` (`unlimited`) or systemd (`infinity`) writes it."""
+    return int(word) if word.isdecimal() else UNLIMITED
+
+
+def _is_root(process: Path) -> bool | None:
+    """Whether the effective user is root: the second number of `Uid` (proc(5))."""
+    match = re.search(r"^Uid:\s+\d+\s+(\d+)", _text(process / "status"), re.MULTILINE)
+    return int(match[1]) == 0 if match else None
+
+
+def _ports(path: Path) -> int | None:
+    words = _text(path).split()
+    return int(words[1]) - int(words[0]) + 1 if len(words) == 2 and all(map(str.isdecimal, words)) else None
+
+
+def _cpus(base: Path, process: Path) -> float | None:
+    """The least of what affinity and the quotas of the control groups allow."""
+    allowed = re.search(r"^Cpus_allowed_list:\s+(\S+)", _text(process / "status"), re.MULTILINE)
+    counts = [float(_count(allowed[1]) or math.inf)] if allowed else []
+    least = min([*counts, *_quotas(base / "sys/fs/cgroup", _text(process / "cgroup"))], default=math.inf)
+    return None if least == math.inf else least
+
+
+def _quotas(mount: Path, text: str) -> Iterator[float]:
+    """Yield the quotas, in processors, of the control groups that `/proc/PID/cgroup` names and of those around them.
+
+    Version 2 has `cpu.max`, version 1 `cpu.cfs_quota_us` and `cpu.cfs_period_us` (cgroups(7)).
+    """
+    for line in text.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers == "":
+            for group in _upward(mount, path):
+                yield from _share(_text(group / "cpu.max").split())
+        elif "cpu" in controllers.split(","):
+            for group in _upward(mount / controllers, path):
+                yield from _share([_text(group / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")])
+
+
+def _upward(mount: Path, path: str) -> Iterator[Path]:
+    """Yield a control group and those around it, up to the mount."""
+    parts = [part for part in path.split("/") if part not in ("", "..")]
+    return (mount.joinpath(*parts[:length]) for length in range(len(parts), -1, -1))
+
+
+def _share(words: Sequence[str]) -> Iterator[float]:
+    """Yield quota divided by period, if there is a quota."""
+    if len(words) == 2 and all(map(str.isdecimal, words)) and int(words[1]):
+        yield int(words[0]) / int(words[1])
+
+
+def _count(ranges: str) -> int | None:
+    """How many numbers `0-3,8` names; None if it names none."""
+    pairs = re.findall(r"(\d+)(?:-(\d+))?", ranges)
+    return sum(int(last or first) - int(first) + 1 for first, last in pairs) or None
+
+
+def _number(path: Path) -> int | None:
+    text = _text(path).strip()
+    return int(text) if text.isdecimal() else None
+
+
+def _text(path: Path) -> str:
+    """The text of a file; empty if it cannot be read."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

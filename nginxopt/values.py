@@ -1,0 +1,70 @@
+"""Arguments as nginx reads them: flags, numbers, sizes and times. None is returned for what nginx would refuse.
+
+The sources are `ngx_conf_set_flag_slot` in ngx_conf_file.c, `ngx_atoi` in ngx_string.c, and ngx_parse.c.
+"""
+
+from __future__ import annotations
+
+import re
+
+_MAX = 2**63 - 1  # NGX_MAX_INT_T_VALUE where a pointer has eight bytes
+
+_NUMBER = re.compile(r"[0-9]+")
+_SIZE = re.compile(r"([0-9]+)([kmg]?)", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+# In this order only, each once at most. A number without a unit is seconds; after one and a blank another may follow.
+_TIME = re.compile(
+    r"(?:([0-9]*)y *)?(?:([0-9]*)M *)?(?:([0-9]*)w *)?(?:([0-9]*)d *)?(?:([0-9]*)h *)?(?:([0-9]*)m(?!s) *)?"
+    r"(?:(?:([0-9]*)s *)?(?:([0-9]*)ms *)?|([0-9]*) +)([0-9]*)"
+)
+_MILLISECONDS = (31_536_000_000, 2_592_000_000, 604_800_000, 86_400_000, 3_600_000, 60_000, 1000, 1, 1000, 1000)
+_YEAR, _MONTH, _MS = 0, 1, 7
+
+
+def flag(text: str) -> bool | None:
+    """Return what `on` or `off` says, in any case."""
+    return {"on": True, "off": False}.get(text.lower())
+
+
+def number(text: str) -> int | None:
+    """Return a number of decimal digits."""
+    return _bounded(int(text)) if _NUMBER.fullmatch(text) else None
+
+
+def size(text: str, *, giga: bool = False) -> int | None:
+    """Return the bytes of a size such as `64k`. `giga`: whether `g` is a unit too, as for offsets (`max_size=10g`)."""
+    match = _SIZE.fullmatch(text)
+    if match is None or (match[2].lower() == "g" and not giga):
+        return None
+    return _bounded(int(match[1]) * _UNITS[match[2].lower()])
+
+
+def milliseconds(text: str) -> int | None:
+    """Return a time such as `1m 30s` or `500ms` where nginx counts milliseconds: time-outs, which know no years."""
+    parts = _parts(text)
+    if parts is None or parts[_YEAR] is not None or parts[_MONTH] is not None:
+        return None
+    return _bounded(_sum(parts))
+
+
+def seconds(text: str) -> int | None:
+    """Return a time such as `1y` or `30d` where nginx counts seconds: `expires`, `valid=`, which know no `ms`."""
+    parts = _parts(text)
+    if parts is None or parts[_MS] is not None:
+        return None
+    return _bounded(_sum(parts) // 1000)
+
+
+def _parts(text: str) -> tuple[str | None, ...] | None:
+    """Return the numbers of the units, in the order of `_MILLISECONDS`; None if it is no time."""
+    match = _TIME.fullmatch(text)
+    return match.groups() if match and any(char.isdigit() for char in text) else None
+
+
+def _sum(parts: tuple[str | None, ...]) -> int:
+    return sum(int(part or 0) * unit for part, unit in zip(parts, _MILLISECONDS, strict=True))
+
+
+def _bounded(value: int) -> int | None:
+    return value if value <= _MAX else None

@@ -1,0 +1,65 @@
+"""`accept_mutex on`: one worker accepts while the others wait for their turn
+
+Flagged is `accept_mutex on` where more than one worker runs, for nginx since 1.11.3, where the default is `off`.
+
+## Why it matters
+With the mutex only the worker that holds it accepts connections; another tries again after `accept_mutex_delay`, half a
+second by default. It was made against the waking of all workers by one connection, which Linux avoids by itself since
+4.5 (`EPOLLEXCLUSIVE`, used since nginx 1.11.3), and so does `listen ... reuseport`.
+
+## Bad
+```nginx
+worker_processes auto;
+events {
+    worker_connections 1024;
+    accept_mutex on;
+}
+```
+
+## Good
+```nginx
+worker_processes auto;
+events {
+    worker_connections 1024;
+}
+```
+
+## Silent
+With one worker there is no mutex:
+```nginx
+worker_processes 1;
+events {
+    accept_mutex on;
+}
+```
+
+## When to ignore it
+On systems without `EPOLLEXCLUSIVE` (Linux before 4.5, BSD) with many workers and few connections.
+
+## References
+- https://nginx.org/en/docs/ngx_core_module.html#accept_mutex
+- CHANGES 1.11.3, https://nginx.org/en/CHANGES; ngx_event_process_init in ngx_event.c (when there is a mutex)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import delete
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+
+@rule(severity=Severity.INFO, category="process", fix=Safety.SAFE, since="1.11.3")
+def check(model: Model) -> Iterator[Finding]:
+    """Find the mutex where workers would wait for it."""
+    workers = model.root.setting("worker_processes")
+    if workers.known and workers.value == "1":
+        return
+    for directive, _ in model.each("accept_mutex"):
+        if directive.args and values.flag(directive.args[0]):
+            message = "accept_mutex on makes workers accept by turns, and wait up to half a second for theirs"
+            fix = Fix("take it away: the default is off", (delete(directive),))
+            yield Finding(directive.source, directive.args[0].span, message, fix)

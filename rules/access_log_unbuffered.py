@@ -1,0 +1,87 @@
+"""Access log without a buffer: a system call for each request
+
+Flagged, if asked for, is an `access_log` to a file without `buffer=` or `gzip`.
+
+## Why it matters
+Each line is written by a call of its own, in which the worker waits. With `buffer=64k` some hundred lines are written
+at once.
+
+## Bad
+```nginx http
+access_log /var/log/nginx/access.log;
+```
+```nginx http
+log_format short "$remote_addr $status";
+access_log /var/log/nginx/access.log short if=$request_body;
+```
+
+## Good
+```nginx http
+access_log /var/log/nginx/access.log combined buffer=64k flush=5s;
+```
+
+## Silent
+```nginx http
+access_log /var/log/nginx/access.log combined buffer=32k;
+```
+What is read as it is written, and what cannot be buffered:
+```nginx http
+access_log /dev/stdout;
+access_log syslog:server=127.0.0.1;
+access_log /var/log/nginx/$host.log;
+access_log off;
+```
+
+## When to ignore it
+Where lines are watched or counted as they come, as fail2ban does: they come up to five seconds later, and those in the
+buffer are lost if a worker is killed. With a few hundred requests a second there is nothing to win.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_log_module.html#access_log
+- ngx_http_log_handler in ngx_http_log_module.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
+from nginxopt.edit import Edit
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.source import Span, encode
+
+BUFFER = "buffer=64k flush=5s"
+
+
+@rule(severity=Severity.INFO, category="log", fix=Safety.UNSAFE, since="1.3.10", default=False)
+def check(model: Model) -> Iterator[Finding]:
+    """Find logs that are written line by line."""
+    logs = [directive for directive, _ in model.each("access_log") if _is_file(directive)]
+    buffered = {str(directive.args[0]) for directive in logs if _is_buffered(directive)}
+    for directive in logs:
+        if _is_buffered(directive):
+            continue
+        # All that write into one file must agree about its buffer.
+        fix = None if directive.args[0] in buffered else Fix(f"add `{BUFFER}`", (_buffered(directive),), Safety.UNSAFE)
+        help_ = "" if fix else "another access_log writes into this file with a buffer: give this one the same"
+        message = "each line of this log is a system call"
+        yield Finding(directive.source, directive.name.span, message, fix, help_)
+
+
+def _is_file(directive: Directive) -> bool:
+    """Return whether a log is kept open in a file of its own, neither a pipe nor a terminal."""
+    path = next(iter(directive.args), "off")
+    return path != "off" and not path.startswith(("syslog:", "/dev/")) and "$" not in path
+
+
+def _is_buffered(directive: Directive) -> bool:
+    return any(word.startswith("buffer=") or word.partition("=")[0] == "gzip" for word in directive.args[2:])
+
+
+def _buffered(directive: Directive) -> Change:
+    """Put the buffer behind the format, which must be stated before it."""
+    words = f" {BUFFER}" if len(directive.args) > 1 else f" combined {BUFFER}"
+    end = directive.args[:2][-1].span.end
+    return Change(directive.source, Edit(Span(end, end), encode(words)))

@@ -1,0 +1,63 @@
+"""Variable in the path of a log: its file is opened and closed for each line
+
+Flagged is an `access_log` with a variable in its path where no `open_log_file_cache` is stated.
+
+## Why it matters
+For a path that is only known with the request nginx opens the file, writes one line and closes it, and it cannot
+buffer. With the cache it keeps the last files open.
+
+## Bad
+```nginx http
+access_log /var/log/nginx/$host.log;
+```
+
+## Good
+```nginx http
+access_log /var/log/nginx/$host.log;
+open_log_file_cache max=100;
+```
+
+## Silent
+Only the path counts, and a log with a fixed one is open all the time:
+```nginx http
+map $status $writes {
+    default 1;
+    ~^2     0;
+}
+access_log /var/log/nginx/access.log combined if=$writes;
+access_log syslog:server=127.0.0.1,tag=a combined;
+```
+
+## When to ignore it
+Where logs are rotated by renaming and compressed at once: with the cache lines go on into the renamed file for up to a
+minute (`valid`), which is why the fix is made on request only. There are then up to 100 more open files.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_log_module.html#open_log_file_cache
+- ngx_http_log_script_write in ngx_http_log_module.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import after
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+LINE = "open_log_file_cache max=100;"
+
+
+@rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find logs whose file is opened for each line."""
+    for directive, level in model.each("access_log"):
+        word = next(iter(directive.args), "")
+        if "$" not in word or word.startswith("syslog:") or not level.setting("open_log_file_cache").is_unset:
+            continue
+        fits = level.kind not in ("if", "limit_except")  # where open_log_file_cache is not allowed
+        fix = Fix(f"add `{LINE}`", (after(level.own("access_log")[-1], [LINE]),), Safety.UNSAFE) if fits else None
+        message = "the file of a log with a variable in its path is opened and closed for each line"
+        help_ = "" if fits else f"set `{LINE}` around it"
+        yield Finding(directive.source, directive.args[0].span, message, fix, help_)

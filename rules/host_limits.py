@@ -1,0 +1,261 @@
+"""A configuration that asks for more than the machine allows
+
+Flagged, with `--host` only, is what the limits of this machine do not let nginx do:
+
+- `worker_connections` for which a worker has too few descriptors, where no `worker_rlimit_nofile` is stated: each
+  connection has one, and one more for the file that it is served from or buffered in; logs, listening sockets and the
+  worker itself have theirs.
+- All workers together against `fs.file-max`.
+- `worker_rlimit_nofile` above `fs.nr_open`, or above the hard limit where the master is not root's.
+- `backlog` above `net.core.somaxconn`, to which the system cuts it.
+- More connections to one address than it has local ports, where everything is passed there. A request that is passed on
+  takes two of `worker_connections`.
+- More workers than processors: `auto` counts all that are online, whatever a control group or an affinity allows; a
+  stated number may be up to twice as many.
+
+## Why it matters
+Workers without descriptors refuse connections ("Too many open files"), a full queue drops them, a proxy without ports
+answers 502 ("Cannot assign requested address"), and too many workers wait for each other: each only under load.
+
+## Bad
+The examples are judged for a machine with 4 processors, 1,024 descriptors for nginx.service, `fs.file-max` 65,536,
+`net.core.somaxconn` 4,096 and 28,232 local ports:
+```nginx
+worker_processes 4;
+events {
+    worker_connections 10240;
+}
+```
+
+```nginx
+worker_processes 16;
+events {}
+```
+
+```nginx http
+server {
+    listen 80 backlog=8192;
+}
+```
+
+## Good
+```nginx
+worker_processes 4;
+worker_rlimit_nofile 8192;
+events {
+    worker_connections 4000;
+}
+```
+
+## Silent
+The default of 512 connections stays below any limit in use:
+```nginx
+worker_processes auto;
+events {}
+http {
+    server {
+        listen 80;
+        location / {
+            proxy_pass http://10.0.0.1:8080;
+        }
+    }
+}
+```
+
+## When to ignore it
+Where nginx runs on another machine, or is started with other limits than those that were read.
+
+## References
+- https://nginx.org/en/docs/ngx_core_module.html#worker_connections
+- `ngx_worker_process_init` in ngx_process_cycle.c: setrlimit, whose failure is only logged
+- listen(2), ip(7), proc(5), cgroups(7)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Severity
+from nginxopt.inherit import Setting
+from nginxopt.listens import BACKLOG, sockets
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.upstreams import Pass
+
+if TYPE_CHECKING:
+    from nginxopt.host import Host
+
+PER_CONNECTION = 2
+"""Descriptors of a connection: its own, and that of a file, which may be a temporary one."""
+
+OWN = 5
+"""Descriptors that each worker has on Linux: standard input, output and error, epoll, and an eventfd."""
+
+
+@rule(severity=Severity.WARNING, category="process")
+def check(model: Model) -> Iterator[Finding]:
+    """Find what the machine does not allow; nothing where no machine is given."""
+    if model.host is None:
+        return
+    yield from _rlimit(model, model.host)
+    yield from _descriptors(model, model.host)
+    yield from _backlogs(model, model.host)
+    yield from _ports(model, model.host)
+    yield from _processors(model, model.host)
+
+
+def _rlimit(model: Model, host: Host) -> Iterator[Finding]:
+    """Find a `worker_rlimit_nofile` that cannot be set."""
+    setting = model.root.setting("worker_rlimit_nofile")
+    wanted = _number(setting)
+    if wanted is None or setting.directive is None:
+        return
+    if host.nr_open is not None and wanted > host.nr_open:
+        message = (
+            f"worker_rlimit_nofile {wanted:,} > fs.nr_open {host.nr_open:,}: it is not set, and only the log tells"
+        )
+        yield _at(setting.directive, message, f"raise the limit of the system: sysctl fs.nr_open={wanted}")
+    elif host.is_root is False and host.nofile and wanted > host.nofile.hard:
+        message = (
+            f"worker_rlimit_nofile {wanted:,} > {host.nofile.hard:,}, the hard limit of {host.nofile.owner}:"
+            " only root can raise it"
+        )
+        yield _at(setting.directive, message, f"set LimitNOFILE={wanted} in the service: systemctl edit nginx")
+
+
+def _descriptors(model: Model, host: Host) -> Iterator[Finding]:
+    """Find `worker_connections` for which a worker, or all of them, have too few descriptors."""
+    setting = _connections(model)
+    connections = _number(setting)
+    if setting is None or connections is None or setting.directive is None:
+        return
+    workers = _workers(model, host)
+    fixed = _fixed(model, workers or 1)
+    needed = connections * PER_CONNECTION + fixed
+    sum_ = f"{connections:,} connections x {PER_CONNECTION} descriptors + {fixed} for logs, sockets and itself"
+    nofile = host.nofile
+    if nofile and needed > nofile.soft and _starts_with_the_hosts_limit(model, host):
+        message = f"{sum_} = {needed:,} a worker > {nofile.soft:,}, the limit of {nofile.owner}"
+        yield _at(setting.directive, message, f"set `worker_rlimit_nofile {needed};`, or fewer connections")
+    if workers and host.file_max is not None and workers * needed > host.file_max:
+        message = f"{workers} workers x ({sum_}) = {workers * needed:,} > fs.file-max {host.file_max:,}"
+        yield _at(setting.directive, message, f"raise the limit of the system: sysctl fs.file-max={workers * needed}")
+
+
+def _starts_with_the_hosts_limit(model: Model, host: Host) -> bool:
+    """Whether a worker has the limit that nginx was started with: no other is stated, or it cannot be set."""
+    setting = model.root.setting("worker_rlimit_nofile")
+    return setting.is_unset or (setting.is_set and any(_rlimit(model, host)))
+
+
+def _fixed(model: Model, workers: int) -> int:
+    """How many descriptors a worker has before the first connection.
+
+    Log files; listening sockets, with `reuseport` one for each worker, which all of them hold; a channel for each
+    worker; and OWN.
+    """
+    logs = {
+        directive.args[0]
+        for directive, _ in model.each("error_log", "access_log")
+        if directive.args and not directive.args[0].startswith(("syslog:", "memory:", "off", "stderr"))
+    }
+    opened = sockets(model.endpoints.values())
+    return len(logs) + sum(workers if one.has("reuseport") else 1 for one in opened) + workers + OWN
+
+
+def _backlogs(model: Model, host: Host) -> Iterator[Finding]:
+    """Find queues longer than the system makes them; one finding for all that state no length."""
+    if host.somaxconn is None:
+        return
+    said = False
+    for endpoint in sockets(model.endpoints.values()):
+        if endpoint.address.datagram or endpoint.backlog <= host.somaxconn:
+            continue
+        listen = next((one for one in endpoint.listens if one.value("backlog")), endpoint.listens[0])
+        word = listen.word("backlog")
+        source = listen.source
+        if source is None or (word is None and said):
+            continue
+        said = said or word is None
+        what = f"backlog {endpoint.backlog:,}" if word else f"backlog {BACKLOG} (by default)"
+        yield Finding(
+            source,
+            word.span if word else listen.span,
+            f"{what} > net.core.somaxconn {host.somaxconn:,}: the system cuts the queue to that",
+            help=f"raise the limit of the system: sysctl net.core.somaxconn={endpoint.backlog}",
+        )
+
+
+def _ports(model: Model, host: Host) -> Iterator[Finding]:
+    """Find connections for which there are too few local ports, if all of them go to the target with fewest servers."""
+    setting = _connections(model)
+    connections, workers = _number(setting), _workers(model, host)
+    targets = [(count, one) for one in model.passes if (count := _addresses(one))]
+    if not targets or host.ports is None or not connections or not workers:
+        return
+    count, target = min(targets, key=lambda pair: pair[0])
+    passed = workers * connections // 2
+    if setting is not None and setting.directive and passed > count * host.ports:
+        servers = f"{count} servers x " if count > 1 else ""
+        yield _at(
+            setting.directive,
+            f"{workers} workers x {connections:,} connections / 2 = {passed:,} to {target.directive.args[0]}"
+            f" > {servers}{host.ports:,} local ports",
+            "widen the range: sysctl net.ipv4.ip_local_port_range='1024 65535'; or pass to a unix socket, or to more"
+            " addresses",
+        )
+
+
+def _addresses(one: Pass) -> int:
+    """How many addresses take the connections of a pass; 0 if that is unknown, or they need no local ports."""
+    if one.has_variable or one.setting("bind").is_set or not one.setting("bind").known:
+        return 0
+    if one.upstream is None:
+        return int(one.names_an_address and one.host not in ("unix", "localhost"))
+    servers = one.upstream.servers
+    hosts = [server.args[0] for server in servers if server.args]
+    bounded = any(word.startswith(("max_conns=", "resolve")) for server in servers for word in server.args[1:])
+    if one.upstream.level.is_open or bounded or any(host.startswith("unix:") for host in hosts):
+        return 0
+    return len(set(hosts))
+
+
+def _processors(model: Model, host: Host) -> Iterator[Finding]:
+    """Find more workers than processors that may be used."""
+    setting = model.root.setting("worker_processes")
+    workers = _workers(model, host)
+    if setting.directive is None or workers is None or host.cpus is None:
+        return
+    usable = max(1, math.ceil(host.cpus))
+    if setting.value == "auto" and workers > usable:
+        message = f"auto starts {workers} workers, one for each processor, and {host.cpus:g} of these may be used"
+    elif setting.value != "auto" and workers > 2 * usable:
+        message = f"{workers} workers > 2 x {usable} processors that may be used: they wait for each other"
+    else:
+        return
+    yield _at(setting.directive, message, f"set `worker_processes {usable};`")
+
+
+def _workers(model: Model, host: Host) -> int | None:
+    """How many workers there are; `auto` is one for each processor that is online (`ngx_ncpu`)."""
+    setting = model.root.setting("worker_processes")
+    return host.processors if setting.value == "auto" else _number(setting)
+
+
+def _connections(model: Model) -> Setting | None:
+    """What `events` says of `worker_connections`."""
+    return next((level.setting("worker_connections") for level in model.levels("events")), None)
+
+
+def _number(setting: Setting | None) -> int | None:
+    value = setting.value if setting else None
+    return int(value) if value is not None and value.isdecimal() else None
+
+
+def _at(directive: Directive, message: str, help_: str) -> Finding:
+    """Return a finding at the value of a directive."""
+    place = directive.args[0] if directive.args else directive.name
+    return Finding(directive.source, place.span, message, help=help_)

@@ -1,0 +1,182 @@
+"""Chain of `if`s on one variable that set another: a `map` says it in one look-up, and only when it is asked for
+
+Flagged are three or more `if`s side by side that test the same variable, each with a single `set` of the same other
+variable.
+
+The fix moves them into a `map` in the http block, where they all compare with `=` or all with regular expressions. It
+is not a safe one: a map takes its value when it is first used and keeps it; its plain keys match in any case of
+letters. There is no fix where the variable is set elsewhere as well, or a value has a capture.
+
+## Why it matters
+Each `if` is run for each request to the server or location, used or not: a regular expression that does not match
+takes some 480 user-space instructions, counted on nginx 1.22.1. A map is not evaluated before its variable is used, and
+its plain keys are found by one look-up.
+
+## Bad
+```nginx http
+server {
+    set $pool web;
+    if ($host = api.example.com) {
+        set $pool api;
+    }
+    if ($host = img.example.com) {
+        set $pool img;
+    }
+    if ($host = dev.example.com) {
+        set $pool dev;
+    }
+    return 200 $pool;
+}
+```
+
+## Good
+```nginx http
+map $host $pool {
+    default web;
+    api.example.com api;
+    img.example.com img;
+    dev.example.com dev;
+}
+server {
+    return 200 $pool;
+}
+```
+
+## Silent
+Two are as clear as a map, and these do not set one variable:
+```nginx http
+server {
+    if ($host = api.example.com) {
+        set $pool api;
+    }
+    if ($host = img.example.com) {
+        set $pool img;
+    }
+    if ($host = dev.example.com) {
+        return 404;
+    }
+    return 200 $pool;
+}
+```
+
+## When to ignore it
+Where the tests have to run in their place among other rules.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_map_module.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import before, delete, quoted
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+LEAST = 3
+"""Fewer are as clear as a map, and cost next to nothing."""
+
+_SPECIAL = ("default", "hostnames", "include", "volatile")
+
+
+class _Case(NamedTuple):
+    """An `if` on `tested` with one `set` of `name`."""
+
+    condition: Directive
+    operator: str
+    tested: str
+    compared: str
+    name: str
+    value: str
+
+
+@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find conditions that a map can decide."""
+    for level in model.levels("server", "location"):
+        chains: dict[tuple[str, str], list[_Case]] = {}
+        for inner in level.levels:
+            case = _case(inner) if inner.kind == "if" else None
+            if case is not None:
+                chains.setdefault((case.tested, case.name), []).append(case)
+        for cases in chains.values():
+            if len(cases) >= LEAST:
+                yield _finding(model, level, cases)
+
+
+def _case(level: Level) -> _Case | None:
+    condition = level.opener
+    if condition is None or len(condition.args) != 3 or len(level.directives) != 1:
+        return None
+    (only,) = level.directives
+    tested, operator, compared = condition.args
+    if only.name != "set" or len(only.args) != 2 or not tested.startswith("$") or operator not in ("=", "~", "~*"):
+        return None
+    return _Case(condition, operator, tested, compared, *only.args)
+
+
+def _finding(model: Model, level: Level, cases: list[_Case]) -> Finding:
+    first = cases[0]
+    rows, default = _rows(level, cases)
+    text = f"map {first.tested} {first.name} {{ {' '.join(row.strip() for row in rows[1:-1])} }}"
+    fix = _fix(model, level, cases, rows, default)
+    return Finding(
+        first.condition.source,
+        first.condition.name.span,
+        f"{len(cases)} ifs test {first.tested} one after the other on every request, to set {first.name}",
+        fix,
+        help="" if fix else f"in the http block: {text}",
+    )
+
+
+def _rows(level: Level, cases: list[_Case]) -> tuple[list[str], Directive | None]:
+    """Return the lines of the map, and the `set` before the cases that is its default.
+
+    The last `if` that matches counts, but the first regular expression of a map.
+    """
+    name = cases[0].name
+    default = next((one for one in level.own("set") if one.args[:1] == (name,)), None)
+    ordered = cases if cases[0].operator == "=" else cases[::-1]
+    rows = [f"    {_key(case)} {quoted(case.value)};" for case in ordered]
+    if default is not None and len(default.args) == 2:
+        rows.insert(0, f"    default {quoted(default.args[1])};")
+    return [f"map {cases[0].tested} {name} {{", *rows, "}"], default
+
+
+def _key(case: _Case) -> str:
+    if case.operator != "=":
+        return quoted(case.operator + case.compared)
+    is_special = case.compared in _SPECIAL or case.compared.startswith(("~", "\\"))
+    return quoted("\\" + case.compared) if is_special else quoted(case.compared) if case.compared else '""'
+
+
+def _fix(model: Model, level: Level, cases: list[_Case], rows: list[str], default: Directive | None) -> Fix | None:
+    server, name = level.around("server"), cases[0].name
+    http = level.around("http")
+    if server is None or server.opener is None or http is None or http.block is None or not model.is_whole:
+        return None
+    if any(name in one.args for one in model.levels("map", "geo", "split_clients")):
+        return None
+    sets = {directive for directive, _ in model.each("set") if directive.args[:1] == (name,)}
+    ours = {level.own("set")[0] for level in level.levels if level.opener in [case.condition for case in cases]}
+    ours |= {default} if default is not None else set()
+    if sets != ours or len({case.operator == "=" for case in cases}) != 1 or not _is_simple(level, cases, default):
+        return None
+    gone = [case.condition for case in cases] + ([default] if default is not None else [])
+    changes = (before(server.opener, rows), *map(delete, gone))
+    return Fix(f"move them into a map of {cases[0].tested}", changes, Safety.UNSAFE)
+
+
+def _is_simple(level: Level, cases: list[_Case], default: Directive | None) -> bool:
+    """Whether every value is a constant, no key comes twice, and the default comes before the first case."""
+    keys = [case.compared.lower() for case in cases]
+    values = [case.value for case in cases] + ([default.args[1]] if default is not None else [])
+    is_constant = not any("$" in value for value in [*values, *(keys if cases[0].operator == "=" else [])])
+    order = level.directives
+    is_first = default is None or order.index(default) < order.index(cases[0].condition)
+    return is_constant and is_first and len(set(keys)) == len(keys)

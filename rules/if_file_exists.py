@@ -1,0 +1,129 @@
+"""`if` that looks for a file and rewrites: `try_files` does both in one place
+
+Flagged is an `if` on `!-f` or `!-e` of a path that has `$request_filename` or `$uri`, with a `rewrite` in it that is no
+redirect.
+
+The fix is made for one well-known shape only: in `location /`, with `if (!-e $request_filename)` and a rewrite of
+everything to one file. It is not a safe one, since `try_files` changes the URI in a later phase: `$uri` in the logs,
+and rules that stand behind the `if`, may see another one.
+
+## Why it matters
+In a server the `if` looks at the disk for each request, also for those that are passed on to an application and have
+no file at all. In a location it is one more run of the rules, a new search for a location, and a place where most
+directives do not work as they look. `try_files` looks only where it stands.
+
+## Bad
+```nginx server
+root /srv/www;
+location / {
+    if (!-e $request_filename) {
+        rewrite ^ /index.php last;
+    }
+}
+location ~ \\.php$ {
+    return 200;
+}
+```
+```nginx server
+if (!-f $request_filename) {
+    rewrite ^/(.*)$ /index.php?q=$1 last;
+}
+```
+
+## Good
+```nginx server
+root /srv/www;
+location / {
+    try_files $uri $uri/ /index.php$is_args$args;
+}
+location ~ \\.php$ {
+    return 200;
+}
+```
+
+## Silent
+A page for times of maintenance is best looked for this way, and a redirect is nothing that `try_files` does:
+```nginx server
+if (-f /srv/www/maintenance.html) {
+    return 503;
+}
+if (!-e $request_filename) {
+    rewrite ^(.+)/$ $1 permanent;
+}
+```
+
+## When to ignore it
+Where the rewrite is one of several that depend on each other.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
+- https://nginx.org/en/docs/http/converting_rewrite_rules.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import rewrite
+from nginxopt.locations import modifier, path
+from nginxopt.model import Model
+from nginxopt.rewrite.program import transparent
+from nginxopt.rule import rule
+
+_FILE = re.compile(r"\$\{?(?:request_filename|uri|document_uri)\b")
+_REDIRECTS = ("http://", "https://", "$scheme")
+_EVERYTHING = ("^", ".", ".*", "^.*$", "^(.*)$", "^/(.*)$", "^/")
+_TARGET = re.compile(r"/[\w./-]+")
+_HANDLERS = re.compile(r"\w+_pass|try_files|alias|internal|empty_gif|stub_status|dav_methods|index|error_page")
+
+
+@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find rewrites that depend on a file."""
+    for level in model.levels("if"):
+        condition = level.opener
+        if condition is not None and _looks_for_a_file(condition) and any(map(_goes_on, level.own("rewrite"))):
+            yield _finding(level, condition)
+
+
+def _looks_for_a_file(condition: Directive) -> bool:
+    return len(condition.args) == 2 and condition.args[0] in ("!-f", "!-e") and bool(_FILE.search(condition.args[1]))
+
+
+def _goes_on(directive: Directive) -> bool:
+    """Whether a rewrite is no redirect."""
+    is_redirect = directive.args[2:3] in (("permanent",), ("redirect",))
+    return len(directive.args) > 1 and not is_redirect and not directive.args[1].startswith(_REDIRECTS)
+
+
+def _finding(level: Level, condition: Directive) -> Finding:
+    target = _target(level, condition)
+    everywhere = level.parent is not None and level.parent.kind == "server"
+    cost = "for every request to the server" if everywhere else "and searches for a location once more"
+    statement = f"try_files $uri $uri/ {target}$is_args$args;"
+    fix = None if target is None else Fix(f"write `{statement}`", (rewrite(condition, statement),), Safety.UNSAFE)
+    return Finding(
+        condition.source,
+        condition.name.span,
+        f"this `if` looks for a file {cost}: try_files does that where it is needed",
+        fix,
+        help="" if fix else "put `try_files $uri $uri/ /fallback$is_args$args;` into the location that has the files",
+    )
+
+
+def _target(level: Level, condition: Directive) -> str | None:
+    """Return the fallback if the shape is the well-known one; None for any other."""
+    location = level.parent
+    if location is None or location.kind != "location" or (modifier(location), path(location)) != ("", "/"):
+        return None
+    others = [one for one in location.directives if one is not condition]
+    is_plain = all(one.name in transparent() and not _HANDLERS.fullmatch(one.name) for one in others)
+    if not is_plain or condition.args[0] != "!-e" or len(level.directives) != 1:
+        return None
+    (only,) = level.directives
+    is_known = len(only.args) == 3 and only.args[0] in _EVERYTHING and only.args[2] == "last"
+    return str(only.args[1]) if is_known and _TARGET.fullmatch(only.args[1]) else None

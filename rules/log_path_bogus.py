@@ -1,0 +1,99 @@
+"""A log named `on` or `off`: nginx writes a file of that name
+
+Flagged are `access_log` and `error_log` whose path is a word such as `on`, `off` or `none`. Only `access_log off`, in
+lower case, is no file.
+
+## Why it matters
+`error_log off` logs as before, into a file `off` in nginx's prefix that nobody rotates or reads. `access_log on` takes
+the place of the log that the server had.
+
+## Bad
+```nginx http
+error_log off;
+server {
+    root /srv/www;
+}
+```
+```nginx http
+access_log on;
+server {
+    root /srv/www;
+}
+```
+```nginx http
+server {
+    access_log Off;
+}
+```
+
+## Good
+```nginx http
+error_log /dev/null crit;
+server {
+    root /srv/www;
+}
+```
+
+## Silent
+This one is no file:
+```nginx http
+access_log off;
+```
+Nor are these ambiguous:
+```nginx http
+access_log on.log;
+error_log stderr;
+```
+
+## When to ignore it
+Never. To keep errors, give the path of a log in place of `/dev/null`: errors that nobody sees are not mended.
+
+## References
+- https://nginx.org/en/docs/ngx_core_module.html#error_log
+- ngx_log_set_log in ngx_log.c, ngx_http_log_set_log in ngx_http_log_module.c (`ngx_strcmp` with `off`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import delete, rewrite
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+NO_LOG = ("off", "false", "no", "none")
+A_LOG = ("on", "true", "yes")
+
+
+@rule(severity=Severity.ERROR, category="log", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find logs with the name of a switch."""
+    for directive, level in model.each("access_log", "error_log"):
+        word = next(iter(directive.args), None)
+        if word is None or word.lower() not in (*NO_LOG, *A_LOG) or (directive.name, word) == ("access_log", "off"):
+            continue
+        message = f'{directive.name} {word} writes a file named "{word}"'
+        made = _switched_off(directive, level) if word.lower() in NO_LOG else _default(directive, level)
+        help_ = "" if made else f"name the file that is meant in place of {word}"
+        fix = Fix(made[0], (made[1],), Safety.UNSAFE) if made else None
+        yield Finding(directive.source, word.span, message, fix, help_)
+
+
+def _switched_off(directive: Directive, level: Level) -> tuple[str, Change]:
+    """Return what a log is to be that nobody wants."""
+    if directive.name == "error_log":
+        return "send errors to /dev/null", rewrite(directive, "error_log /dev/null crit;")
+    if len(level.own("access_log")) > 1:  # `off` would end the others too
+        return "take it away", delete(directive)
+    return "write `off`", rewrite(directive, "access_log off;")
+
+
+def _default(directive: Directive, level: Level) -> tuple[str, Change] | None:
+    """Return how to log where nginx logs by default, or as the level around says; None where that is nowhere."""
+    outer = level.parent.setting(str(directive.name)) if level.parent else None
+    if len(directive.args) > 1 or (outer and outer.value == "off"):
+        return None
+    return "take it away, to log where the level around does", delete(directive)

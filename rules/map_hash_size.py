@@ -1,0 +1,150 @@
+"""Map whose hash table does not fit: nginx walks long chains, or does not start
+
+Flagged is a `map` whose plain keys do not fit `map_hash_max_size` (2048 by default) and `map_hash_bucket_size` (64, the
+cache line of common processors). That is not estimated: nginx's own search for a table size (`ngx_hash_init`) is
+simulated with the keys. Maps with `hostnames` are left out.
+
+The fix sets the next powers of two that suit all maps of the http block.
+
+## Why it matters
+Where it finds no size, nginx warns "could not build optimal map_hash", takes the largest, and a look-up compares all
+keys of an overfull bucket: about 250 of them with a million keys under the default sizes. A key longer than a bucket
+holds (46 bytes with 64) stops nginx: "could not build map_hash, you should increase map_hash_bucket_size".
+
+## Bad
+```nginx http
+map_hash_max_size 4;
+map $uri $moved_to {
+    /page/1 /1; /page/2 /2; /page/3 /3; /page/4 /4; /page/5 /5; /page/6 /6; /page/7 /7; /page/8 /8;
+    /site/1 /a; /site/2 /b; /site/3 /c; /site/4 /d; /site/5 /e; /site/6 /f; /site/7 /g; /site/8 /h;
+}
+```
+
+## Good
+```nginx http
+map_hash_max_size 16;
+map $uri $moved_to {
+    /page/1 /1; /page/2 /2; /page/3 /3; /page/4 /4; /page/5 /5; /page/6 /6; /page/7 /7; /page/8 /8;
+    /site/1 /a; /site/2 /b; /site/3 /c; /site/4 /d; /site/5 /e; /site/6 /f; /site/7 /g; /site/8 /h;
+}
+```
+
+## Silent
+Regular expressions are not in the table, and any number of short keys fits a large one:
+```nginx http
+map $http_user_agent $is_bot {
+    "~a-regular-expression-that-is-longer-than-a-bucket-of-the-table" 1;
+    curl 1;
+}
+```
+
+## When to ignore it
+Never; on a processor with a cache line of 32 or 128 bytes the default bucket is of that size.
+
+## References
+- https://nginx.org/en/docs/hash.html
+- https://nginx.org/en/docs/http/ngx_http_map_module.html#map_hash_max_size
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level, Setting
+from nginxopt.layout import prepend, replace
+from nginxopt.maphash import suitable, verdict
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.source import encode
+
+DEFAULTS = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
+"""Of ngx_http_map_module; the bucket is `ngx_cacheline_size`."""
+
+MOST_TRIED = 65_536
+"""A larger table is only judged where nginx tries few sizes for it: its search takes quadratic time."""
+
+
+class _Map(NamedTuple):
+    level: Level
+    keys: list[bytes]
+
+
+@rule(severity=Severity.WARNING, category="rewrite", fix=Safety.SAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find maps whose keys do not fit their tables."""
+    for http in model.levels("http"):
+        settings = {name: http.setting(name) for name in DEFAULTS}
+        sizes = {name: _size(setting) for name, setting in settings.items()}
+        max_size, bucket = sizes.values()
+        maps = [_Map(level, _keys(level)) for level in http.levels if level.kind == "map"]
+        if max_size is not None and bucket is not None:
+            yield from _judged(http, maps, max_size, bucket)
+
+
+def _judged(http: Level, maps: list[_Map], max_size: int, bucket: int) -> Iterator[Finding]:
+    judged = [one for one in maps if max_size <= MOST_TRIED or max_size < 100 * len(one.keys)]
+    verdicts = [verdict(one.keys, max_size, bucket) for one in judged]
+    if all(found == "fits" for found in verdicts):
+        return
+    fix = _fix(http, [one.keys for one in judged], max_size, bucket)
+    for one, found in zip(judged, verdicts, strict=True):
+        if found != "fits" and one.level.source is not None:
+            message = _message(one, found, max_size, bucket)
+            yield Finding(one.level.source, one.level.span, message, fix, help=_advice(fix))
+
+
+def _message(one: _Map, found: str, max_size: int, bucket: int) -> str:
+    name = one.level.args[-1] if one.level.args else "map"
+    if found == "refused":
+        longest = max(map(len, one.keys))
+        return f"{name} has a key of {longest} bytes, too long for map_hash_bucket_size {bucket}: nginx does not start"
+    return (
+        f"the {len(one.keys):,} keys of {name} do not fit map_hash_max_size {max_size} with map_hash_bucket_size"
+        f" {bucket}: nginx warns, and look-ups walk long chains"
+    )
+
+
+def _advice(fix: Fix | None) -> str:
+    return "" if fix else "no sizes suit all maps: too many keys have one hash"
+
+
+def _size(setting: Setting) -> int | None:
+    """Return what holds for a size; None if that is not known."""
+    if not setting.known:
+        return None
+    value = setting.value if setting.is_set else str(DEFAULTS[setting.name])
+    return int(value) if value is not None and value.isdigit() and int(value) > 0 else None
+
+
+def _keys(level: Level) -> list[bytes]:
+    """Return the plain keys of a map as its table has them; none of one with `hostnames`."""
+    flags = {str(directive.name) for directive in level.directives if not directive.args}
+    if "hostnames" in flags:
+        return []
+    rows = (directive for directive in level.directives if len(directive.args) == 1)
+    names = (row.name for row in rows if row.name not in ("default", "include") and not row.name.startswith("~"))
+    return [encode(name.removeprefix("\\")) for name in names]
+
+
+def _fix(http: Level, maps: Sequence[Sequence[bytes]], max_size: int, bucket: int) -> Fix | None:
+    sizes = suitable(maps, max_size, bucket)
+    if sizes is None or http.block is None:
+        return None
+    wanted = dict(zip(DEFAULTS, sizes, strict=True))
+    now = {"map_hash_max_size": max_size, "map_hash_bucket_size": bucket}
+    changes: list[Change] = []
+    missing: list[str] = []
+    for name, size in wanted.items():
+        directive = http.setting(name).directive
+        if size == now[name]:
+            continue
+        if directive is None:
+            missing.append(f"{name} {size};")
+        else:
+            changes.append(replace(directive, directive.args[0], str(size)))
+    if missing:
+        changes.append(prepend(http.block, missing))
+    title = " and ".join(f"{name} {size}" for name, size in wanted.items() if size != now[name])
+    return Fix(f"set {title}", tuple(changes))

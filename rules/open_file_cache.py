@@ -1,0 +1,79 @@
+"""No `open_file_cache`: each request opens its file anew
+
+Flagged, if asked for, is an `http` block without `open_file_cache` although files are served below it.
+
+## Why it matters
+For each request nginx looks up and opens the file, with `try_files` each candidate, and closes it again. With the cache
+it keeps descriptors, sizes and times of the files in use, and looks again when they are 30 seconds old.
+
+## Bad
+```nginx http
+server {
+    root /srv/www;
+    location / {
+        try_files $uri $uri/ =404;
+    }
+}
+```
+
+## Good
+```nginx http
+open_file_cache max=1000 inactive=20s;
+open_file_cache_valid 30s;
+open_file_cache_min_uses 2;
+server {
+    root /srv/www;
+    location / {
+        try_files $uri $uri/ =404;
+    }
+}
+```
+
+## Silent
+It was decided:
+```nginx http
+open_file_cache off;
+server {
+    root /srv/www;
+}
+```
+
+## When to ignore it
+Where files are overwritten in place: for up to half a minute a client may get the old length with the new content.
+Where they are replaced by renaming, as most tools do, the old file goes on for that time. There are up to 1000 more
+open files: see `worker-rlimit-nofile`.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#open_file_cache
+- ngx_open_cached_file in ngx_open_file_cache.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import prepend
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.static import senders
+
+# The directive's example in nginx's documentation, without `open_file_cache_errors`: a new file is found at once.
+LINES = ("open_file_cache max=1000 inactive=20s;", "open_file_cache_valid 30s;", "open_file_cache_min_uses 2;")
+
+
+@rule(severity=Severity.INFO, category="static", fix=Safety.UNSAFE, default=False)
+def check(model: Model) -> Iterator[Finding]:
+    """Find files that are opened for each request."""
+    unset: dict[Level, None] = {}
+    for level in senders(model):
+        http = level.around("http")
+        if http and level.setting("open_file_cache").is_unset:
+            unset[http] = None
+    for http in unset:
+        if http.block:
+            lines = [line for line in LINES if not http.own(line.split()[0])]
+            fix = Fix("keep files open for a while", (prepend(http.block, lines),), Safety.UNSAFE)
+            message = "each request looks up and opens its file anew: open_file_cache is not set"
+            yield Finding(http.block.source, http.span, message, fix)

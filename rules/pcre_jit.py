@@ -1,0 +1,128 @@
+"""`pcre_jit` off where requests run many regular expressions
+
+Flagged is a configuration that does not set `pcre_jit` and has a server with 20 to 1,000 regular expressions: its
+rewrites, conditions and regex locations, with those of the location that has most. Above 1,000 the memory is too much
+and `rewrite-literal-bulk` speaks.
+
+The fix is safe only if no pattern repeats a group, as `(a|b)*` does: compiled code has a stack of 32 KB for that.
+`^/(a|b)*$` answers a URI of 3,000 bytes without `pcre_jit`, and with it nginx 1.22.1 says 500. Else it is made on
+request only.
+
+## Why it matters
+Compiled to machine code, a pattern that begins as the URI does is decided in a third of the instructions. Counted on
+nginx 1.22.1 with 819 rewrites: 949,252 user-space instructions a request without, 358,038 with `pcre_jit`; where the
+URI begins otherwise, 393,886 and 336,524. With 10,000 rewrites it takes 105 MB in each worker.
+
+## Bad
+```nginx
+events {}
+http {
+    server {
+        rewrite ^/a(\\d+)$ /a last; rewrite ^/b(\\d+)$ /b last; rewrite ^/c(\\d+)$ /c last; rewrite ^/d(\\d+)$ /d last;
+        rewrite ^/e(\\d+)$ /e last; rewrite ^/f(\\d+)$ /f last; rewrite ^/g(\\d+)$ /g last; rewrite ^/h(\\d+)$ /h last;
+        rewrite ^/i(\\d+)$ /i last; rewrite ^/j(\\d+)$ /j last; rewrite ^/k(\\d+)$ /k last; rewrite ^/l(\\d+)$ /l last;
+        rewrite ^/m(\\d+)$ /m last; rewrite ^/n(\\d+)$ /n last; rewrite ^/o(\\d+)$ /o last; rewrite ^/p(\\d+)$ /p last;
+        rewrite ^/q(\\d+)$ /q last; rewrite ^/r(\\d+)$ /r last; rewrite ^/s(\\d+)$ /s last; rewrite ^/t(\\d+)$ /t last;
+    }
+}
+```
+
+## Good
+```nginx
+pcre_jit on;
+events {}
+http {
+    server {
+        rewrite ^/a(\\d+)$ /a last; rewrite ^/b(\\d+)$ /b last; rewrite ^/c(\\d+)$ /c last; rewrite ^/d(\\d+)$ /d last;
+        rewrite ^/e(\\d+)$ /e last; rewrite ^/f(\\d+)$ /f last; rewrite ^/g(\\d+)$ /g last; rewrite ^/h(\\d+)$ /h last;
+        rewrite ^/i(\\d+)$ /i last; rewrite ^/j(\\d+)$ /j last; rewrite ^/k(\\d+)$ /k last; rewrite ^/l(\\d+)$ /l last;
+        rewrite ^/m(\\d+)$ /m last; rewrite ^/n(\\d+)$ /n last; rewrite ^/o(\\d+)$ /o last; rewrite ^/p(\\d+)$ /p last;
+        rewrite ^/q(\\d+)$ /q last; rewrite ^/r(\\d+)$ /r last; rewrite ^/s(\\d+)$ /s last; rewrite ^/t(\\d+)$ /t last;
+    }
+}
+```
+
+## Silent
+A few are compiled for nothing:
+```nginx
+events {}
+http {
+    server {
+        rewrite ^/blog/(.*)$ /news/$1 permanent;
+        location ~ \\.php$ {
+            return 404;
+        }
+    }
+}
+```
+
+## When to ignore it
+Where memory is short, or the system's PCRE is built without JIT: then `nginx -t` warns that it does not support it.
+
+## References
+- https://nginx.org/en/docs/ngx_core_module.html#pcre_jit
+- https://www.pcre.org/current/doc/html/pcre2jit.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import prepend
+from nginxopt.locations import modifier, path
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+LEAST, MOST = 20, 1_000
+"""At some 480 instructions each, 20 regular expressions cost more than a request without any; above 1,000 the compiled
+code takes more than 10 MB in each worker."""
+
+_OPERATORS = ("~", "~*", "!~", "!~*")
+_REPEATED_GROUP = re.compile(r"(?<!\\)\)(?:[*+]|\{)|\(\?(?:R|&|P>|[0-9+-]*\d\))")
+
+
+@rule(severity=Severity.INFO, category="process", fix=Safety.SAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find configurations with many regular expressions and no `pcre_jit`."""
+    block = model.root.block
+    if model.root.kind != "main" or block is None or not model.root.setting("pcre_jit").is_unset:
+        return
+    servers = [(_count(server), server) for server in model.levels("server")]
+    most, server = max(servers, key=lambda one: one[0], default=(0, None))
+    if server is None or not LEAST <= most <= MOST:
+        return
+    safety = Safety.SAFE if model.is_whole and not _repeat_groups(model) else Safety.UNSAFE
+    yield Finding(
+        block.source,
+        model.root.span,
+        f"pcre_jit is not set, and requests to one server run through up to {most:,} regular expressions",
+        Fix("add `pcre_jit on;`", (prepend(block, ["pcre_jit on;"]),), safety),
+    )
+
+
+def _count(server: Level) -> int:
+    """Return how many regular expressions a request to a server runs at most, of maps not counted."""
+    regexes = sum(modifier(level) in ("~", "~*") for level in server.walk() if level.kind == "location")
+    within = max((_script(level) for level in server.walk() if level.kind == "location"), default=0)
+    return _script(server) + regexes + within
+
+
+def _script(level: Level) -> int:
+    """Return how many there are in the rewrite rules of a level."""
+    rewrites = len(level.own("rewrite")) + sum(bulk.count for bulk in level.bulks)
+    conditions = [one for one in level.own("if") if any(word in _OPERATORS for word in one.args)]
+    return rewrites + len(conditions) + sum(len(one.own("rewrite")) for one in level.levels if one.kind == "if")
+
+
+def _repeat_groups(model: Model) -> bool:
+    """Whether some pattern repeats a group, for which compiled code needs stack."""
+    patterns: list[str] = [directive.args[0] for directive, _ in model.each("rewrite") if directive.args]
+    patterns += [word for directive, _ in model.each("if") for word in directive.args]
+    patterns += [path(level) for level in model.levels("location")]
+    patterns += [directive.name for level in model.levels("map") for directive in level.directives]
+    patterns += [name for directive, _ in model.each("server_name") for name in directive.args]
+    bulks = (bulk.source.text(bulk.span) for level in model.levels("server", "location") for bulk in level.bulks)
+    return any(_REPEATED_GROUP.search(text) for text in [*patterns, *bulks])

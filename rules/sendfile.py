@@ -1,0 +1,100 @@
+"""`sendfile` is off: each file is copied through the memory of the worker
+
+Flagged is an `http` block that does not set `sendfile` although files are served below it, and a `sendfile off` that
+holds for files.
+
+## Why it matters
+Without it a worker reads a file piece by piece into a buffer and writes the buffer to the socket: two copies and two
+system calls for every 32 KB (`output_buffers`). With it the kernel sends the file by itself. It holds for what leaves
+as it lies on disk: over TLS only with kTLS, and not where `gzip` compresses.
+
+## Bad
+```nginx http
+default_type text/html;
+server {
+    root /srv/www;
+    location / {
+        try_files $uri =404;
+    }
+}
+```
+```nginx http
+sendfile off;
+server {
+    root /srv/www;
+}
+```
+
+## Good
+```nginx http
+sendfile on;
+default_type text/html;
+server {
+    root /srv/www;
+    location / {
+        try_files $uri =404;
+    }
+}
+```
+
+## Silent
+No file is served:
+```nginx http
+server {
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+    }
+}
+```
+One page of errors is not worth it:
+```nginx http
+server {
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+    }
+    location = /50x.html {
+        root /srv/www;
+    }
+}
+```
+
+## When to ignore it
+On file systems where it does not work well: shared folders of VirtualBox (`vboxsf` sends old content), some network
+file systems. A stated `sendfile off` may be there for that, so it is changed on request only.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#sendfile
+- ngx_linux_sendfile_chain in ngx_linux_sendfile_chain.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import prepend, replace
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.static import senders
+
+
+@rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find files that are not sent by the kernel."""
+    unset: dict[Level, None] = {}
+    for level in senders(model):
+        setting, http = level.setting("sendfile"), level.around("http")
+        if setting.is_unset and http:
+            unset[http] = None
+        elif setting.directive and values.flag(setting.value or "") is False:
+            word = setting.directive.args[0]
+            fix = Fix("turn it on", (replace(setting.directive, word, "on"),), Safety.UNSAFE)
+            message = "sendfile off copies each file through the memory of the worker"
+            yield Finding(setting.directive.source, word.span, message, fix)
+    for http in unset:
+        if http.block:
+            fix = Fix("add `sendfile on;`", (prepend(http.block, ["sendfile on;"]),))
+            message = "sendfile is not set: each file is copied through the memory of the worker"
+            yield Finding(http.block.source, http.span, message, fix)

@@ -1,0 +1,91 @@
+"""`sendfile` without an end: one fast client can hold a worker for a whole file
+
+Flagged is `sendfile_max_chunk 0` where files are sent by `sendfile`, and before nginx 1.21.4, where 0 is the default,
+`sendfile on` without `sendfile_max_chunk`.
+
+## Why it matters
+A call of `sendfile` returns when the socket takes no more. A client on a fast network takes as fast as the disk gives,
+and until the file is sent (or 2 GB of it) the worker serves nobody else. From 1.21.4 on a call ends after 2 MB.
+
+## Bad
+```nginx http
+sendfile on;
+sendfile_max_chunk 0;
+server {
+    root /srv/www;
+}
+```
+```nginx http 1.20.2
+sendfile on;
+server {
+    root /srv/www;
+}
+```
+
+## Good
+```nginx http
+sendfile on;
+sendfile_max_chunk 2m;
+server {
+    root /srv/www;
+}
+```
+
+## Silent
+The default of today:
+```nginx http
+sendfile on;
+server {
+    root /srv/www;
+}
+```
+No file is sent by `sendfile`:
+```nginx http
+sendfile_max_chunk 0;
+server {
+    root /srv/www;
+}
+```
+
+## When to ignore it
+Where all files are small, or clients are slower than the disk.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#sendfile_max_chunk
+- CHANGES 1.21.4, https://nginx.org/en/CHANGES
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import after, replace
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.static import senders
+
+CHUNK = "2m"
+"""The default since 1.21.4."""
+
+
+@rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find files that are sent in one go."""
+    for level in senders(model):
+        sendfile, chunk = level.setting("sendfile").directive, level.setting("sendfile_max_chunk")
+        if sendfile is None or values.flag(level.setting("sendfile").value or "") is not True:
+            continue
+        if not chunk.known or values.size(chunk.value or "") != 0:
+            continue
+        message = "sendfile sends a file of up to 2 GB in one call, during which the worker serves nobody else"
+        if chunk.directive:
+            word = chunk.directive.args[0]
+            fix = Fix(f"set it to {CHUNK}", (replace(chunk.directive, word, CHUNK),))
+            yield Finding(chunk.directive.source, word.span, message, fix)
+        else:
+            line = f"sendfile_max_chunk {CHUNK};"
+            yield Finding(
+                sendfile.source, sendfile.name.span, message, Fix(f"add `{line}`", (after(sendfile, [line]),))
+            )

@@ -1,0 +1,85 @@
+"""Files that seldom change, without a time to live: browsers ask for them again and again
+
+Flagged, if asked for, is a location for files such as `~* \\.(css|js|png)$` or `/static/` that sends them with neither
+`expires` nor `Cache-Control`.
+
+## Why it matters
+Without a time to live a browser guesses one from `Last-Modified`, or asks again at each page and waits a round trip for
+each 304.
+
+## Bad
+```nginx http
+server {
+    root /srv/www;
+    location ~* \\.(?:css|js|jpe?g|png|woff2?)$ {
+        access_log off;
+    }
+}
+```
+
+## Good
+```nginx http
+server {
+    root /srv/www;
+    location ~* \\.(?:css|js|jpe?g|png|woff2?)$ {
+        access_log off;
+        expires 1h;
+    }
+}
+```
+
+## Silent
+```nginx http
+server {
+    root /srv/www;
+    add_header Cache-Control "public, max-age=600";
+    location /static/ {
+    }
+}
+```
+These may be pages that change:
+```nginx http
+server {
+    root /srv/www;
+    location ~ \\.html$ {
+    }
+}
+```
+
+## When to ignore it
+Where files keep their names and every change must be seen at once. Where names carry a version or a hash, set far more
+than an hour: `expires 1y;`.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_headers_module.html#expires
+- RFC 9111, 4.2.2 (what is guessed without a time)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import append
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.static import is_for_files, senders
+
+LINE = "expires 1h;"
+
+
+@rule(severity=Severity.INFO, category="static", fix=Safety.UNSAFE, default=False)
+def check(model: Model) -> Iterator[Finding]:
+    """Find locations for files that say nothing of how long these hold."""
+    for level in senders(model):
+        if level.block and is_for_files(level) and level.setting("expires").is_unset and _says_nothing(level):
+            fix = Fix(f"add `{LINE}`", (append(level.block, [LINE]),), Safety.UNSAFE)
+            message = "files are sent without a time to live: browsers ask for them again"
+            yield Finding(level.block.source, level.span, message, fix)
+
+
+def _says_nothing(level: Level) -> bool:
+    headers = level.setting("add_header")
+    names = {directive.args[0].lower() for directive in headers.directives if directive.args}
+    return headers.known and names.isdisjoint({"cache-control", "expires"})

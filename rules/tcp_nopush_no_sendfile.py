@@ -1,0 +1,89 @@
+"""`tcp_nopush` without `sendfile` does nothing
+
+Flagged is a `tcp_nopush on` that holds only where `sendfile` is off.
+
+## Why it matters
+nginx sets `TCP_CORK` in one place, where it sends a header and then a file by `sendfile`. Elsewhere the line is without
+effect, and who wrote it takes for tuned what is not.
+
+## Bad
+```nginx http
+tcp_nopush on;
+server {
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+    }
+}
+```
+Where files are served `sendfile` is what is missing:
+```nginx http
+tcp_nopush on;
+server {
+    root /srv/www;
+}
+```
+
+## Good
+```nginx http
+server {
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+    }
+}
+```
+
+## Silent
+A part of what is below sends files by the kernel:
+```nginx http
+tcp_nopush on;
+server {
+    location /files/ {
+        root /srv/www;
+        sendfile on;
+    }
+}
+```
+
+## When to ignore it
+Where the line is kept for the day on which `sendfile` comes.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#tcp_nopush
+- ngx_linux_sendfile_chain in ngx_linux_sendfile_chain.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import delete
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.static import senders
+
+
+@rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find where the header and the file could not be joined anyway."""
+    sending = set(senders(model))
+    for directive, level in model.each("tcp_nopush"):
+        held = [inner for inner in level.walk() if inner.setting("tcp_nopush").directive is directive]
+        if not _is_on(directive) or not all(_is_without_sendfile(inner) for inner in held):
+            continue
+        fix = Fix("take it away", (delete(directive),)) if sending.isdisjoint(held) else None
+        message = "tcp_nopush has no effect where sendfile is off"
+        yield Finding(
+            directive.source, directive.name.span, message, fix, "" if fix else "add `sendfile on;` beside it"
+        )
+
+
+def _is_on(directive: Directive) -> bool:
+    return values.flag(next(iter(directive.args), "")) is True
+
+
+def _is_without_sendfile(level: Level) -> bool:
+    return values.flag(level.setting("sendfile").value or "") is False

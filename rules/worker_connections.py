@@ -1,0 +1,90 @@
+"""A proxy with 512 connections a worker: two for each request, so that 256 clients fill it
+
+Flagged is a configuration that passes requests on with no `worker_connections`, or with fewer than the 512 of nginx's
+default.
+
+## Why it matters
+The limit holds for connections to clients and to upstreams together. When it is reached nginx closes idle connections,
+then refuses new ones, and logs `512 worker_connections are not enough`. A free connection costs 430 bytes (1.22.1).
+
+## Bad
+```nginx
+events {
+}
+http {
+    server {
+        location / {
+            proxy_pass http://127.0.0.1:8080;
+        }
+    }
+}
+```
+
+## Good
+```nginx
+events {
+    worker_connections 1024;
+}
+http {
+    server {
+        location / {
+            proxy_pass http://127.0.0.1:8080;
+        }
+    }
+}
+```
+
+## Silent
+Nothing is passed on:
+```nginx
+events {
+}
+http {
+    server {
+        root /srv/www;
+    }
+}
+```
+
+## When to ignore it
+Where few clients are expected, or where the limit is there to keep load off.
+
+## References
+- https://nginx.org/en/docs/ngx_core_module.html#worker_connections
+- ngx_get_connection in ngx_connection.c (the message)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import append, replace
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+DEFAULT = 512
+ENOUGH = 1024
+"""What nginx's own nginx.conf states, and what the usual limit of open files allows."""
+
+
+@rule(severity=Severity.INFO, category="process", fix=Safety.SAFE, scenario="rush")
+def check(model: Model) -> Iterator[Finding]:
+    """Find proxies with few connections."""
+    if not model.passes:
+        return
+    title = f"set worker_connections to {ENOUGH}"
+    for events in model.levels("events"):
+        setting = events.setting("worker_connections")
+        if setting.is_unset and events.block:
+            message = f"worker_connections is not set: {DEFAULT} a worker, of which a proxied request takes two"
+            fix = Fix(title, (append(events.block, [f"worker_connections {ENOUGH};"]),))
+            yield Finding(events.block.source, events.span, message, fix)
+        elif setting.directive and setting.directive.args:
+            word = setting.directive.args[0]
+            count = values.number(word)
+            if count is not None and count < DEFAULT:
+                message = f"{word} worker_connections are fewer than nginx's default, and a proxied request takes two"
+                fix = Fix(title, (replace(setting.directive, word, str(ENOUGH)),))
+                yield Finding(setting.directive.source, word.span, message, fix)

@@ -1,0 +1,86 @@
+"""One worker process: all other processors stand idle
+
+Flagged is a main file without `worker_processes`, of which nginx then starts one, and one that says `worker_processes
+1`.
+
+## Why it matters
+A worker uses one processor, whatever the machine has, and while it compresses or reads from a slow disk all its
+connections wait. `auto` starts one worker for each processor (since 1.3.8).
+
+## Bad
+```nginx
+user www-data;
+events {
+    worker_connections 1024;
+}
+```
+
+## Good
+```nginx
+worker_processes auto;
+user www-data;
+events {
+    worker_connections 1024;
+}
+```
+
+## Silent
+A number that somebody chose:
+```nginx
+worker_processes 2;
+events {
+}
+```
+
+## When to ignore it
+In a container that may use a part of the machine: `auto` counts the processors of the machine, so state the number
+that the container was given. A `worker_processes 1` is therefore only changed on request, and so is a configuration
+with `daemon off` or with `max_conns` in an upstream without `zone`, which each worker counts for itself. On Windows one
+worker does all the work in any case. If the number is given on nginx's command line (`-g`), stating it twice is an
+error.
+
+## References
+- https://nginx.org/en/docs/ngx_core_module.html#worker_processes
+- ngx_set_worker_processes in nginx.c; `ngx_ncpu` is `sysconf(_SC_NPROCESSORS_ONLN)`, ngx_os_init in ngx_posix_init.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import prepend, replace
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+TITLE = "start one for each processor: `worker_processes auto;`"
+
+
+@rule(severity=Severity.INFO, category="process", fix=Safety.SAFE, since="1.3.8")
+def check(model: Model) -> Iterator[Finding]:
+    """Find main files that start one worker."""
+    stated = model.root.own("worker_processes")
+    for directive in stated:
+        if directive.args and values.number(directive.args[0]) == 1:
+            word = directive.args[0]
+            fix = Fix(TITLE, (replace(directive, word, "auto"),), Safety.UNSAFE)
+            yield Finding(directive.source, word.span, "one worker uses one processor, however many there are", fix)
+    events = next(model.levels("events"), None)
+    if events and events.source and model.root.block and model.root.setting("worker_processes").is_unset:
+        fix = Fix(TITLE, (prepend(model.root.block, ["worker_processes auto;"]),), _safety(model))
+        message = "worker_processes is not set: nginx starts one worker, which uses one processor"
+        yield Finding(events.source, events.span, message, fix)
+
+
+def _safety(model: Model) -> Safety:
+    """Return UNSAFE for what may run in a container, and for limits that each worker counts for itself."""
+    foreground = any(values.flag(word) is False for one in model.root.own("daemon") for word in one.args[:1])
+    counted = any(
+        word.startswith("max_conns=")
+        for upstream in model.upstreams.values()
+        if upstream.level.setting("zone").is_unset
+        for server in upstream.servers
+        for word in server.args
+    )
+    return Safety.UNSAFE if foreground or counted else Safety.SAFE

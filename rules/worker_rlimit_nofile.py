@@ -1,0 +1,103 @@
+"""Fewer file descriptors than connections: under load nginx stops accepting
+
+Flagged is a `worker_rlimit_nofile` below `worker_connections`, and more than 1024 connections with no
+`worker_rlimit_nofile`: 1024 is the limit that systemd and most shells give to a process.
+
+## Why it matters
+Each connection, to a client or to an upstream, takes a descriptor, and so does each file that is being sent or written.
+When a worker runs out of connections it closes idle ones and goes on. When it runs out of descriptors it logs `24: Too
+many open files`, stops accepting for half a second at a time, and requests that need an upstream or a file fail with
+500 or 502. nginx warns of it when it starts: `2048 worker_connections exceed open file resource limit: 1024`.
+
+## Bad
+```nginx
+worker_processes auto;
+events {
+    worker_connections 4096;
+}
+```
+```nginx
+worker_rlimit_nofile 1024;
+events {
+    worker_connections 2048;
+}
+```
+
+## Good
+A connection and a file for it:
+```nginx
+worker_processes auto;
+worker_rlimit_nofile 8192;
+events {
+    worker_connections 4096;
+}
+```
+
+## Silent
+Connections to upstreams are counted in `worker_connections`, so a limit that is hardly greater can do:
+```nginx
+worker_rlimit_nofile 8192;
+events {
+    worker_connections 8000;
+}
+```
+The usual limit does:
+```nginx
+events {
+    worker_connections 1024;
+}
+```
+
+## When to ignore it
+Where nginx is started with a greater limit: `LimitNOFILE=` of its unit, `ulimits` of its container. As root nginx
+raises the limit for its workers by itself; without root only as far as the hard limit.
+
+## References
+- https://nginx.org/en/docs/ngx_core_module.html#worker_rlimit_nofile
+- ngx_event_module_init in ngx_event.c (the warning), ngx_event_accept in ngx_event_accept.c (what follows)
+- systemd-system.conf(5): `DefaultLimitNOFILE=` is 1024, with a hard limit of 524288
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
+from nginxopt.layout import after, prepend, replace
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+USUAL = 1024
+"""The soft limit of a process where nobody has set another."""
+
+
+@rule(severity=Severity.WARNING, category="process", fix=Safety.SAFE, scenario="rush")
+def check(model: Model) -> Iterator[Finding]:
+    """Find limits of open files that are below the number of connections."""
+    for directive, level in model.each("worker_connections"):
+        count = values.number(directive.args[0]) if level.kind == "events" and directive.args else None
+        if not count:
+            continue
+        limit = model.root.setting("worker_rlimit_nofile")
+        title = f"set worker_rlimit_nofile to {2 * count}, a connection and a file for it"
+        if limit.directive and limit.directive.args:
+            word = limit.directive.args[0]
+            stated = values.number(word)
+            if stated is not None and stated < count:
+                message = f"{word} file descriptors do not suffice for {count} worker_connections"
+                fix = Fix(title, (replace(limit.directive, word, str(2 * count)),))
+                yield Finding(limit.directive.source, word.span, message, fix)
+        elif limit.is_unset and count > USUAL:
+            message = f"{count} worker_connections exceed the usual limit of {USUAL} open files"
+            change = _added(model, f"worker_rlimit_nofile {2 * count};")
+            yield Finding(directive.source, directive.args[0].span, message, Fix(title, (change,)) if change else None)
+
+
+def _added(model: Model, line: str) -> Change | None:
+    """Put a line into the main file, behind the number of workers if that is there."""
+    block = model.root.block
+    workers = next((one for one in model.root.own("worker_processes") if block and one.source is block.source), None)
+    if workers:
+        return after(workers, [line])
+    return prepend(block, [line]) if block else None
