@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from nginxopt.cli import stdout
-from nginxopt.errors import MissingError, UsageError
+from nginxopt.cli import bench_site, stdout
+from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
     from nginxopt.bench.benchmark import Benchmark
     from nginxopt.bench.result import Result
     from nginxopt.bench.scenario import Experiment, Load, Metric, Settings
-    from nginxopt.bench.site import Generator, Runner
 
 _EPILOG = """\b
 Examples:
@@ -38,7 +37,7 @@ missing, 5 a variant does not do what it claims or a program died.
 class _Call:
     """The options that all scenarios have."""
 
-    runner: Literal["auto", "local"]
+    runner: Literal["auto", "compose", "local"]
     emit: str | None
     rounds: int
     rate: str | None
@@ -49,6 +48,10 @@ class _Call:
     format: Literal["table", "json", "html"]
     output: str | None
     nginx: str | None
+    nginx_image: str | None
+    vegeta_image: str | None
+    vegeta_binary: str | None
+    base_image: str | None
 
 
 class _Scenarios(click.Group):
@@ -82,7 +85,7 @@ def _common(function: Callable[..., int]) -> Callable[..., int]:
 
 
 _OPTIONS = (
-    click.option("--runner", type=click.Choice(["auto", "local"]), default="auto", help="Where nginx runs."),
+    click.option("--runner", type=click.Choice(["auto", "compose", "local"]), default="auto", help="Where nginx runs."),
     click.option("--emit", metavar="DIR", help="Write the folder of the benchmark, and run nothing."),
     click.option(
         "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="How often each is measured."
@@ -103,6 +106,10 @@ _OPTIONS = (
     ),
     click.option("--output", metavar="FILE", help="Write it there; what vegeta kept goes beside it."),
     click.option("--nginx", metavar="PATH", help="The nginx binary, instead of the one on PATH."),
+    click.option("--nginx-image", metavar="IMAGE", help="A ready image with nginx, instead of one that is built."),
+    click.option("--vegeta-image", metavar="IMAGE", help="A ready image with vegeta, instead of one that is built."),
+    click.option("--vegeta-binary", metavar="PATH", help="The binary of vegeta in the image, instead of its release."),
+    click.option("--base-image", metavar="IMAGE", help="What images are built from [default: debian:bookworm-slim]."),
 )
 
 
@@ -211,7 +218,7 @@ def _emit(experiment: Experiment, call: _Call, path: str) -> int:
 
     if call.rate == "auto":
         raise UsageError("--emit needs a rate: the folder does not look for the capacity", hint="--rate 1000")
-    files = stage.files(experiment, _generator(call), call.rounds)
+    files = bench_site.files(experiment, call, call.rounds)
     stage.write(folder(path, []), files)
     click.echo(f"wrote {path}: {path}/run runs it", err=True)
     return 0
@@ -251,7 +258,8 @@ def _run(experiment: Experiment, call: _Call, gates: list[Any]) -> Result:
     from nginxopt.bench.benchmark import Benchmark
 
     with _folder(call.output) as run_folder:
-        benchmark = Benchmark(experiment, _runner(call), _generator(call), run_folder, call.rounds, gates)
+        runner, generator = bench_site.choose(call)
+        benchmark = Benchmark(experiment, runner, generator, run_folder, call.rounds, gates)
         try:
             _with_progress(benchmark)
         except KeyboardInterrupt:
@@ -293,23 +301,6 @@ def _folder(output: str | None) -> Iterator[Path]:
         return
     with private_folder() as private:
         yield private
-
-
-def _runner(call: _Call) -> Runner:
-    from nginxopt import nginx
-    from nginxopt.bench.runner.local import Local
-
-    return Local(nginx.find(call.nginx))
-
-
-def _generator(call: _Call) -> Generator:
-    from nginxopt.bench.load.vegeta import Vegeta
-    from nginxopt.bench.load.wrk import Wrk
-
-    for name, generator in (("vegeta", Vegeta), ("wrk", Wrk)):
-        if call.load == name or (call.load is None and shutil.which(name)):
-            return generator()
-    raise MissingError("no load generator was found on PATH", hint="install vegeta or wrk")
 
 
 def _tell(result: Result, form: str, output: str | None) -> None:
