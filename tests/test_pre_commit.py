@@ -20,7 +20,7 @@ HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").r
 SECONDS = 900  # to install once; a minute or two, unless the machine is busy
 
 SLOW = "events {}\nhttp {\n    gzip on;\n    gzip_types text/css;\n    gzip_comp_level 9; # as fast as can be\n}\n"
-FAST = SLOW.replace("level 9", "level 5")
+FAST = SLOW.replace("level 9", "level 6")
 FAIL_ON_INFO = "args: [--isolated, --target-version, 1.22.1, --select, gzip-level, --fail-on, info]"
 
 _UNREACHABLE = re.compile(r"Failed to establish a new connection|name resolution|Network is unreachable")
