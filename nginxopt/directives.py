@@ -100,6 +100,19 @@ _SHORTEST = 4
 _LONG = 8
 
 
+def _letters(name: str) -> int:
+    """Return a bit for each letter that occurs, some letters sharing one: one mistake changes two bits at most."""
+    bits = 0
+    for letter in name:
+        bits |= 1 << (ord(letter) & 63)
+    return bits
+
+
+@cache
+def _letters_of_names() -> dict[str, int]:
+    return {name: _letters(name) for name in NAMES}
+
+
 @cache
 def nearest(name: str) -> tuple[str, ...]:
     """Return the names of nginx that an unknown one is a misspelling of, in alphabetical order; mostly one or none.
@@ -110,7 +123,13 @@ def nearest(name: str) -> tuple[str, ...]:
     if len(name) < _SHORTEST:
         return ()
     limit = 2 if len(name) >= _LONG else 1
-    near = {known: _distance(name, known) for known in NAMES if abs(len(known) - len(name)) <= limit}
+    letters = _letters(name)
+    likely = (
+        known
+        for known, others in _letters_of_names().items()
+        if abs(len(known) - len(name)) <= limit and (letters ^ others).bit_count() <= 2 * limit
+    )
+    near = {known: _distance(name, known) for known in likely}
     least = min(near.values(), default=limit + 1)
     return tuple(sorted(known for known, distance in near.items() if distance == least <= limit))
 

@@ -71,3 +71,12 @@ def test_a_letter_too_many_is_one_error(name: str, data: st.DataObject) -> None:
     wrong = name[:at] + "q" + name[at:]
     if wrong not in NAMES:
         assert name in nearest(wrong)
+
+
+@given(st.sampled_from(LONG), st.data())
+def test_two_wrong_letters_are_two_errors(name: str, data: st.DataObject) -> None:
+    """Whatever letters stand for two others, a name of eight or more is near to what was meant, or to another."""
+    wrong = list(name)
+    for _ in range(2):
+        wrong[data.draw(st.integers(0, len(name) - 1))] = data.draw(st.characters(codec="ascii"))
+    assert nearest("".join(wrong))

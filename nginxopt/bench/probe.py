@@ -95,9 +95,23 @@ def _answers(
 
 
 def _portable(seen: _Seen, site: Site, variant: Variant) -> str | None:
-    """The Location with the address of the variant as a placeholder: it is another one in the next."""
+    """The Location with the address of the variant, or its host alone, as a placeholder: it is another in the next."""
     location = seen.headers.get("location")
-    return location and location.replace(site.address(variant, variant.entry), f"@{variant.entry}@")
+    for place, address in _places(site, variant):
+        location = location and location.replace(address, place)
+    return location
+
+
+def _placed(location: str, site: Site, variant: Variant) -> str:
+    """A Location with the address of the variant in the place of its placeholder."""
+    for place, address in _places(site, variant):
+        location = location.replace(place, address)
+    return location
+
+
+def _places(site: Site, variant: Variant) -> tuple[tuple[str, str], ...]:
+    address = site.address(variant, variant.entry)
+    return (f"@{variant.entry}@", address), (f"@{variant.entry}/host@", address.rpartition(":")[0])
 
 
 def _wrong(seen: _Seen, answer: Answer | None, site: Site, variant: Variant) -> str:
@@ -109,7 +123,7 @@ def _wrong(seen: _Seen, answer: Answer | None, site: Site, variant: Variant) -> 
     if seen.status != answer.status:
         return f"{seen} instead of {answer.status}"
     if answer.location is not None:
-        location = answer.location.replace(f"@{variant.entry}@", site.address(variant, variant.entry))
+        location = _placed(answer.location, site, variant)
         if seen.headers.get("location") != location:
             return f"{seen} instead of {answer.status} to {location}"
     if answer.body is not None and answer.body not in seen.body:

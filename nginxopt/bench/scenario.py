@@ -196,12 +196,17 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A figure of a published report, as text with its unit, and what after is over before, if there is both."""
+    """A figure of a published report, as text with its unit, and what after is over before, if there is both.
+
+    `figure` and `compares`, variants before and after, are what it is here; empty where nothing here is the same.
+    """
 
     what: str
     before: str | None
     after: str
     ratio: float | None
+    figure: str = ""
+    compares: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

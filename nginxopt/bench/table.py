@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from nginxopt.bench.measure import FIGURES
 from nginxopt.bench.result import GateResult, Ratio, Result
-from nginxopt.bench.scenario import Metric
+from nginxopt.bench.scenario import Experiment, Metric
 
 COLUMNS: dict[Metric, tuple[str, ...]] = {
     "latency": ("p50", "p99", "mean", "cpu", "throughput", "errors"),
@@ -20,6 +20,7 @@ COLUMNS: dict[Metric, tuple[str, ...]] = {
 _BUSY = 0.7  # of a CPU
 _QUEUE = "near the capacity of a worker, latency is that of the queue (--rate auto keeps away from it)"
 _COMPARED = 3  # of them, how many are compared; the others say under what conditions
+_NEAR = 0.005  # to 1, which is not 1.00
 _SCALES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")), "B": ((1e6, "MB"), (1e3, "KB"), (1.0, "B"))}
 
 
@@ -42,6 +43,11 @@ def lines(result: Result) -> Iterator[str]:
         yield f"The run was ended early: {len(result.samples)} of its attacks are in these figures."
 
 
+def compared(experiment: Experiment) -> tuple[str, ...]:
+    """Return the figures that are compared: those the run is about first, then CPU and what the scenario is about."""
+    return tuple(dict.fromkeys((*COLUMNS[experiment.metric][:_COMPARED], "cpu", *experiment.figures)))
+
+
 def value(figure: str, number: float) -> str:
     """Return a figure as it is shown: three digits and its unit."""
     unit = FIGURES.get(figure.partition(".")[0], "")
@@ -54,12 +60,31 @@ def value(figure: str, number: float) -> str:
 def comparison(ratio: Ratio) -> str:
     """Return a ratio as it is shown, with its interval; no number where no difference was seen."""
     if ratio.low == ratio.high == ratio.ratio:
-        return f"{_times(ratio.ratio)} x"
+        return f"{times(ratio.ratio)} x"
     if ratio.low <= 1 <= ratio.high:
-        return f"no difference seen ({_times(ratio.low)} to {_times(ratio.high)} x)"
+        return f"no difference seen ({times(ratio.low)} to {times(ratio.high)} x)"
     if not ratio.difference:
-        return f"{_times(ratio.ratio)} x (too few rounds to tell)"
-    return f"{_times(ratio.ratio)} x ({_times(ratio.low)} to {_times(ratio.high)})"
+        return f"{times(ratio.ratio)} x (too few rounds to tell)"
+    return f"{times(ratio.ratio)} x ({times(ratio.low)} to {times(ratio.high)})"
+
+
+def times(ratio: float) -> str:
+    """Return a ratio as it is shown: two decimals, and more or fewer where they say more or nothing."""
+    if ratio >= 1000:
+        return f"{ratio:,.0f}"
+    if ratio >= 10 or ratio < 0.1:
+        return f"{ratio:.3g}" if ratio >= 10 else f"{ratio:.2g}"
+    return f"{ratio:.4f}" if 0 < abs(ratio - 1) < _NEAR else f"{ratio:.2f}"
+
+
+def failures(result: Result, variant: str, case: str) -> Counter[str]:
+    """Return what failed how, of all rounds of an attack: no answer, by the reason, or a status from 500."""
+    kinds = Counter[str]()
+    for sample in result.samples:
+        if (sample.variant, sample.case) == (variant, case):
+            kinds.update(sample.errors)
+            kinds.update({f"status {status}": count for status, count in sample.statuses.items() if status >= "500"})
+    return kinds
 
 
 def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
@@ -74,7 +99,7 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
     yield from _aligned(rows)
     yield from _failed(result, case)
     yield from _busy(result, case)
-    yield from _compared(result, case, columns[:_COMPARED])
+    yield from _compared(result, case, compared(result.experiment))
 
 
 def _compared(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
@@ -90,15 +115,8 @@ def _compared(result: Result, case: str, columns: Sequence[str]) -> Iterator[str
 
 
 def _failed(result: Result, case: str) -> Iterator[str]:
-    """Say what failed how, of all rounds."""
     for variant in result.experiment.variants:
-        kinds: Counter[str] = Counter()
-        for sample in result.samples:
-            if (sample.variant, sample.case) == (variant.name, case):
-                kinds.update(sample.errors)
-                kinds.update(
-                    {f"status {status}": count for status, count in sample.statuses.items() if status >= "500"}
-                )
+        kinds = failures(result, variant.name, case)
         if kinds:
             yield f"  {variant.name} failed: {', '.join(f'{count:,} {kind}' for kind, count in kinds.most_common())}"
 
@@ -155,13 +173,6 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield "  ".join(
             [name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
         )
-
-
-def _times(ratio: float) -> str:
-    """A ratio: two decimals, or two digits where it is small."""
-    if ratio >= 100:
-        return f"{ratio:,.0f}"
-    return f"{ratio:.2f}" if ratio >= 0.1 or not ratio else f"{ratio:.2g}"
 
 
 def _digits(number: float) -> str:

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from nginxopt.cli import stdout
-from nginxopt.errors import MissingError, UsageError
+from nginxopt.cli import bench_site, stdout
+from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
     from nginxopt.bench.benchmark import Benchmark
     from nginxopt.bench.result import Result
     from nginxopt.bench.scenario import Experiment, Load, Metric, Settings
-    from nginxopt.bench.site import Generator, Runner
 
 _EPILOG = """\b
 Examples:
   nginxopt bench rewrites --counts 0,819,10000
   nginxopt bench rewrites rules.conf --rate auto --format json --output result.json
   nginxopt bench compare old/nginx.conf new/nginx.conf --targets paths.txt --gate 'p50<=1.05x'
+  nginxopt bench report result.json --output result.html
 
 \b
 Exit status: 0 done, 1 a gate does not hold, 2 wrong usage, 3 unreadable input, 4 nginx or a load generator is
@@ -37,7 +37,7 @@ missing, 5 a variant does not do what it claims or a program died.
 class _Call:
     """The options that all scenarios have."""
 
-    runner: Literal["auto", "local"]
+    runner: Literal["auto", "compose", "local"]
     emit: str | None
     rounds: int
     rate: str | None
@@ -45,9 +45,13 @@ class _Call:
     load: Literal["vegeta", "wrk"] | None
     metric: Metric | None
     gates: tuple[str, ...]
-    format: Literal["table", "json"]
+    format: Literal["table", "json", "html"]
     output: str | None
     nginx: str | None
+    nginx_image: str | None
+    vegeta_image: str | None
+    vegeta_binary: str | None
+    base_image: str | None
 
 
 class _Scenarios(click.Group):
@@ -56,11 +60,11 @@ class _Scenarios(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         from nginxopt.bench.catalogue import names
 
-        return [*names(), compare.name or ""]
+        return [*names(), *_OTHERS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == compare.name:
-            return compare
+        if cmd_name in _OTHERS:
+            return _OTHERS[cmd_name]
         if cmd_name not in self.list_commands(ctx):
             return None
         from nginxopt.bench.catalogue import catalogue
@@ -81,7 +85,7 @@ def _common(function: Callable[..., int]) -> Callable[..., int]:
 
 
 _OPTIONS = (
-    click.option("--runner", type=click.Choice(["auto", "local"]), default="auto", help="Where nginx runs."),
+    click.option("--runner", type=click.Choice(["auto", "compose", "local"]), default="auto", help="Where nginx runs."),
     click.option("--emit", metavar="DIR", help="Write the folder of the benchmark, and run nothing."),
     click.option(
         "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="How often each is measured."
@@ -94,10 +98,18 @@ _OPTIONS = (
     ),
     click.option("--gate", "gates", multiple=True, metavar="EXPR", help="Exit 1 unless it holds, such as p50<=1.05x."),
     click.option(
-        "--format", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to tell."
+        "--format",
+        type=click.Choice(["table", "json", "html"]),
+        default="table",
+        show_default=True,
+        help="How to tell.",
     ),
     click.option("--output", metavar="FILE", help="Write it there; what vegeta kept goes beside it."),
     click.option("--nginx", metavar="PATH", help="The nginx binary, instead of the one on PATH."),
+    click.option("--nginx-image", metavar="IMAGE", help="A ready image with nginx, instead of one that is built."),
+    click.option("--vegeta-image", metavar="IMAGE", help="A ready image with vegeta, instead of one that is built."),
+    click.option("--vegeta-binary", metavar="PATH", help="The binary of vegeta in the image, instead of its release."),
+    click.option("--base-image", metavar="IMAGE", help="What images are built from [default: debian:bookworm-slim]."),
 )
 
 
@@ -140,6 +152,26 @@ def compare(before: str, after: str, targets: str, **options: Any) -> int:
     return _bench(comparing.build(load(before), load(after), asked), _Call(**options))
 
 
+@click.command("report")
+@click.argument("path", metavar="RESULT.json")
+@click.option(
+    "--format", "form", type=click.Choice(["table", "html"]), default="html", show_default=True, help="How to tell."
+)
+@click.option("--output", metavar="FILE", help="Write it there.")
+def report(path: str, form: str, output: str | None) -> int:
+    """An earlier result (--format json) as an HTML page or a table; nothing is run."""
+    from nginxopt.bench.saved import from_json
+    from nginxopt.filesystem import DISK
+    from nginxopt.reader import contents
+
+    _tell(from_json(contents(path, DISK), path), form, output)
+    return 0
+
+
+_OTHERS = {"compare": compare, "report": report}
+"""What is no scenario."""
+
+
 def _settings(options: dict[str, Any]) -> Settings:
     """Take what is the scenario's own out of the options."""
     from nginxopt.bench.scenario import Settings
@@ -170,8 +202,12 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     asked = _asked(experiment, call)
     if call.emit is not None:
         return _emit(asked, call, call.emit)
+    if call.format == "html":
+        from nginxopt.bench import vega
+
+        vega.require()
     result = _run(asked, call, gates)
-    _tell(result, call)
+    _tell(result, call.format, call.output)
     return 0 if all(found.holds for found in result.gates) else 1
 
 
@@ -182,7 +218,7 @@ def _emit(experiment: Experiment, call: _Call, path: str) -> int:
 
     if call.rate == "auto":
         raise UsageError("--emit needs a rate: the folder does not look for the capacity", hint="--rate 1000")
-    files = stage.files(experiment, _generator(call), call.rounds)
+    files = bench_site.files(experiment, call, call.rounds)
     stage.write(folder(path, []), files)
     click.echo(f"wrote {path}: {path}/run runs it", err=True)
     return 0
@@ -222,12 +258,13 @@ def _run(experiment: Experiment, call: _Call, gates: list[Any]) -> Result:
     from nginxopt.bench.benchmark import Benchmark
 
     with _folder(call.output) as run_folder:
-        benchmark = Benchmark(experiment, _runner(call), _generator(call), run_folder, call.rounds, gates)
+        runner, generator = bench_site.choose(call)
+        benchmark = Benchmark(experiment, runner, generator, run_folder, call.rounds, gates)
         try:
             _with_progress(benchmark)
         except KeyboardInterrupt:
             if benchmark.samples:
-                _tell(benchmark.result(), call)
+                _tell(benchmark.result(), call.format, call.output)
             raise
         return benchmark.result()
 
@@ -266,30 +303,26 @@ def _folder(output: str | None) -> Iterator[Path]:
         yield private
 
 
-def _runner(call: _Call) -> Runner:
-    from nginxopt import nginx
-    from nginxopt.bench.runner.local import Local
-
-    return Local(nginx.find(call.nginx))
-
-
-def _generator(call: _Call) -> Generator:
-    from nginxopt.bench.load.vegeta import Vegeta
-    from nginxopt.bench.load.wrk import Wrk
-
-    for name, generator in (("vegeta", Vegeta), ("wrk", Wrk)):
-        if call.load == name or (call.load is None and shutil.which(name)):
-            return generator()
-    raise MissingError("no load generator was found on PATH", hint="install vegeta or wrk")
-
-
-def _tell(result: Result, call: _Call) -> None:
-    from nginxopt.bench import table
-    from nginxopt.bench.result import to_json
+def _tell(result: Result, form: str, output: str | None) -> None:
     from nginxopt.files import write_all
 
-    text = to_json(result) if call.format == "json" else "\n".join([*table.lines(result), ""])
-    if call.output is None:
-        stdout.write([text.encode()])
+    text = _text(result, form).encode()
+    if output is None:
+        stdout.write([text])
     else:
-        write_all({call.output: text.encode()})
+        write_all({output: text})
+
+
+def _text(result: Result, form: str) -> str:
+    """Return the result in a format: table, json or html."""
+    if form == "json":
+        from nginxopt.bench.result import to_json
+
+        return to_json(result)
+    if form == "html":
+        from nginxopt.bench import html
+
+        return html.render(result)
+    from nginxopt.bench import table
+
+    return "\n".join([*table.lines(result), ""])

@@ -26,6 +26,13 @@ class Running:
         """The process ids of its workers."""
         return tuple(map(int, Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()))
 
+    def until_workers(self, count: int) -> int:
+        """How many workers there are, once they are `count`, or when that has taken too long."""
+        deadline = time.monotonic() + _SECONDS
+        while len(self.workers) != count and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return len(self.workers)
+
     def error_log(self) -> str:
         """What stands in `error.log`."""
         return (self.prefix / "error.log").read_text()

@@ -14,7 +14,7 @@ from nginxopt.errors import RunError
 TIMEOUT_SECONDS = 10
 _VERSION_SECONDS = 30.0
 _MICRO = 1e6
-_MARK = "nginxopt-result "
+MARK = "nginxopt-result "
 _KINDS = ("connect", "read", "write", "timeout")
 
 
@@ -31,7 +31,7 @@ class Wrk:
         script = templates().get_template("wrk.lua.j2")
         requests = [json.dumps(_request(target, address, load)) for target in targets]
         text = script.render(
-            requests=requests, ranks=measure.PERCENTILES, kinds=_KINDS, mark=_MARK, connections=load.connections
+            requests=requests, ranks=measure.PERCENTILES, kinds=_KINDS, mark=MARK, connections=load.connections
         )
         return {f"{name}.lua": text.encode()}
 
@@ -54,8 +54,8 @@ class Wrk:
 
 def parse(said: bytes) -> Outcome:
     """Return the outcome that the script printed; `RunError` if it printed none."""
-    lines = [line for line in said.decode(errors="replace").splitlines() if line.startswith(_MARK)]
-    found = json.loads(lines[-1].removeprefix(_MARK)) if lines else {}
+    lines = [line for line in said.decode(errors="replace").splitlines() if line.startswith(MARK)]
+    found = json.loads(lines[-1].removeprefix(MARK)) if lines else {}
     errors = {kind: count for kind, count in found.get("errors", {}).items() if count}
     if not found.get("requests") and not errors:
         raise RunError(f"wrk had no answer: {said.decode(errors='replace').strip()[-500:]}")

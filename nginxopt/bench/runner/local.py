@@ -83,15 +83,11 @@ class LocalSite:
 
     def ask(self, variant: Variant, role: str, target: Target) -> bytes:
         """Return the raw answer of a node."""
-        return _ask(self.address(variant, role), target)
+        return ask(self.address(variant, role), target)
 
     def status(self, variant: Variant, role: str) -> Status:
         """Return the counters of a node."""
-        answer = _ask(self.addresses[variant.name, f"{role}/status"], Target("/"))
-        counters = re.search(rb"requests\n (\d+) \d+ (\d+)", answer)
-        if counters is None:
-            raise RunError(f"{variant.name}: {role} serves no status")
-        return Status(int(counters[1]), int(counters[2]))
+        return counters(ask(self.addresses[variant.name, f"{role}/status"], Target("/")), f"{variant.name}: {role}")
 
     def clock(self, variant: Variant, role: str) -> float:
         """Return the CPU time of the workers of a node, in seconds: what they ran on a CPU (the first of three)."""
@@ -262,8 +258,12 @@ def _kilobytes(rolled: str, name: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _ask(address: str, target: Target) -> bytes:
-    with _client(address, PROBE_SECONDS) as client:
+def ask(address: str, target: Target, *, port: int | None = None) -> bytes:
+    """Return the raw answer of the node at `address` to a target; empty if there is none.
+
+    `port` is where it is reached on 127.0.0.1, if that is not the port of its address.
+    """
+    with _client(address if port is None else f"127.0.0.1:{port}", PROBE_SECONDS) as client:
         try:
             return client.ask([_request(address, target, alone=True)])[0]
         except OSError:
@@ -279,6 +279,14 @@ def _request(address: str, target: Target, *, alone: bool = False) -> Request:
     headers = {"Host": address, **dict(target.headers), **({"Connection": "close"} if alone else {})}
     lines = [f"{target.method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return Request("\r\n".join([*lines, "", ""]).encode(), head=target.method == "HEAD", alone=alone)
+
+
+def counters(answer: bytes, whose: str) -> Status:
+    """Return the counters in an answer of stub_status; `RunError` if there are none."""
+    found = re.search(rb"requests\n (\d+) \d+ (\d+)", answer)
+    if found is None:
+        raise RunError(f"{whose} serves no status")
+    return Status(int(found[1]), int(found[2]))
 
 
 def _how_it_ended(status: int) -> str:

@@ -27,7 +27,16 @@ _EXPECTS = (
     "With kept connections nginx opens few to the upstream instead of one for each request: more requests a second, and"
     " fewer sockets in TIME_WAIT."
 )
-_PUBLISHED = (Published("throughput with keepalive 8, 4 workers, 200 clients", "9,000 req/s", "20,000 req/s", 2.22),)
+_PUBLISHED = (
+    Published(
+        "throughput with keepalive 8, 4 workers, 200 clients",
+        "9,000 req/s",
+        "20,000 req/s",
+        2.22,
+        "throughput",
+        ("no keepalive", "keepalive"),
+    ),
+)
 _CLOSED = "location / {\n    proxy_pass http://app;\n}"
 _OPEN = 'location / {\n    proxy_pass http://app;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n}'
 

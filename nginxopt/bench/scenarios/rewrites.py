@@ -31,10 +31,33 @@ _EXPECTS = (
     "With rewrites the time and the CPU of a request grow with their number; compiled, they stay as without rules."
 )
 _PUBLISHED = (
-    Published("median at 1,000 req/s for 10 s, 0 to 819 rewrites", "132.126 us", "172.16 us", 1.30),
-    Published("median at 1,000 req/s for 10 s, 0 to 10,000 rewrites", "132.126 us", "906.9 us", 6.86),
-    Published("mean at 1,000 req/s for 10 s, 0 to 819 rewrites", "154.8 us", "191.6 us", 1.24),
-    Published("mean at 1,000 req/s for 10 s, 0 to 10,000 rewrites", "154.8 us", "8.855 ms", 57.2),
+    Published(
+        "median at 1,000 req/s for 10 s, 0 to 819 rewrites",
+        "132.126 us",
+        "172.16 us",
+        1.30,
+        "p50",
+        (NONE, "819 rewrites"),
+    ),
+    Published(
+        "median at 1,000 req/s for 10 s, 0 to 10,000 rewrites",
+        "132.126 us",
+        "906.9 us",
+        6.86,
+        "p50",
+        (NONE, "10000 rewrites"),
+    ),
+    Published(
+        "mean at 1,000 req/s for 10 s, 0 to 819 rewrites", "154.8 us", "191.6 us", 1.24, "mean", (NONE, "819 rewrites")
+    ),
+    Published(
+        "mean at 1,000 req/s for 10 s, 0 to 10,000 rewrites",
+        "154.8 us",
+        "8.855 ms",
+        57.2,
+        "mean",
+        (NONE, "10000 rewrites"),
+    ),
 )
 
 

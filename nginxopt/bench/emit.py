@@ -1,0 +1,153 @@
+"""The folder of a benchmark that runs without nginxopt, wherever Docker is: what `--emit` writes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from nginxopt import __version__
+from nginxopt.bench import containers, stage
+from nginxopt.bench.containers import Images
+from nginxopt.bench.load.wrk import MARK
+from nginxopt.bench.nodes import templates
+from nginxopt.bench.probe import in_round
+from nginxopt.bench.scenario import Answer, Asks, Attack, Experiment, Node, OpenFiles, Target, Variant
+from nginxopt.bench.site import Generator
+
+_MOST_TARGETS = 10  # of an attack that are asked before it
+_MILLION = 1_000_000
+_ROUND = "@ROUND@"
+_PER_MICROSECOND = {"vegeta": 1000, "wrk": 1}  # what their latencies are counted in
+
+
+def files(experiment: Experiment, generator: Generator, images: Images, rounds: int) -> dict[str, bytes]:
+    """Return the files of the folder, by path. Open loops have their rates, as `Generator.command` needs them."""
+    addresses = containers.addresses(experiment)
+    made = containers.files(experiment, images, published=False)
+    for attack in experiment.attacks:
+        address = addresses[attack.variant, experiment.variant(attack.variant).entry]
+        made |= generator.files(f"targets/{stage.attack_name(attack)}", attack.targets, address, attack.load)
+    made["run"] = _run(experiment, generator, images, rounds)
+    made["README.md"] = _readme(experiment, generator, images, rounds)
+    return made
+
+
+def _run(experiment: Experiment, generator: Generator, images: Images, rounds: int) -> bytes:
+    return _render(
+        "run-containers.j2",
+        rounds=rounds,
+        prefixes=[stage.prefix(variant, node.role) for variant in experiment.variants for node in variant.nodes],
+        builds=bool(images.files()),
+        probes=list(_probes(experiment)),
+        attacks=[_attack(experiment, attack, generator) for attack in experiment.attacks],
+        generator=generator.name,
+        unit=_PER_MICROSECOND[generator.name],
+        mark=MARK,
+    )
+
+
+def _readme(experiment: Experiment, generator: Generator, images: Images, rounds: int) -> bytes:
+    return _render(
+        "README-containers.md.j2",
+        experiment=experiment,
+        generator=generator.name,
+        images=images,
+        rounds=rounds,
+        limits=containers.LIMITS,
+        names=list(dict.fromkeys(map(stage.attack_name, experiment.attacks))),
+        version=__version__,
+    )
+
+
+def _render(name: str, **values: Any) -> bytes:
+    return templates().get_template(name).render(**values).encode()
+
+
+def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dict[str, Any]:
+    """What the script says of an attack."""
+    variant = experiment.variant(attack.variant)
+    addresses = containers.addresses(experiment)
+    name = stage.attack_name(attack)
+    command = generator.command(
+        f"results/{_ROUND}/{name}", addresses[variant.name, variant.entry], attack.load, f"results/{_ROUND}/{name}"
+    )
+    slack = attack.load.connections if generator.name == "wrk" else 0
+    counts = (
+        f"count {count.figure} {containers.service(variant, count.role)} {round(count.least * _MILLION)}"
+        f" {'any' if count.most == float('inf') else round(count.most * _MILLION)} {slack}"
+        for count in attack.counts
+    )
+    return {
+        "name": name,
+        "nodes": [
+            f"{containers.service(variant, node.role)}={_counters(variant, node, addresses)}" for node in variant.nodes
+        ],
+        "command": shlex.join(command).replace(_ROUND, '"$round"'),
+        "checks": [*([] if attack.may_fail else ["statuses"]), *counts],
+    }
+
+
+def _counters(variant: Variant, node: Node, addresses: stage.Addresses) -> str:
+    """Where a node serves its counters; empty if it does not."""
+    return f"http://{addresses[variant.name, f'{node.role}/status']}/" if node.status else ""
+
+
+def _probes(experiment: Experiment) -> Iterator[str]:
+    """Yield the probes as lines of the script."""
+    addresses = containers.addresses(experiment)
+    for variant in experiment.variants:
+        for probe in variant.probes:
+            service = containers.service(variant, probe.role)
+            if isinstance(probe, OpenFiles):
+                yield _line("open_files", f"{variant.name}: {probe.role}", service, str(probe.limit))
+            else:
+                for _ in range(probe.times - 1):
+                    yield (
+                        _line("ask", service, *_curl(_first(probe.target), addresses[variant.name, probe.role]))
+                        + " >/dev/null"
+                    )
+                yield _probe("", variant, probe, addresses, 0)
+    known: dict[tuple[str, str], int] = {}
+    for attack in experiment.attacks:
+        variant = experiment.variant(attack.variant)
+        step = max(1, len(attack.targets) // _MOST_TARGETS)
+        for target in attack.targets[::step]:
+            number = known.setdefault((attack.case, target.path), len(known) + 1)
+            yield _probe(stage.attack_name(attack), variant, Asks(variant.entry, target), addresses, number)
+
+
+def _probe(attack: str, variant: Variant, asks: Asks, addresses: stage.Addresses, number: int) -> str:
+    """Return a line that asks; `number` stands for what is asked, where the answer is only known then."""
+    target, address = _first(asks.target), addresses[variant.name, asks.role]
+    answer = target.answer
+    what = f"{variant.name}: {asks.role}: {target.method} {target.path}"
+    status = f"={number}" if answer is None else str(answer.status)
+    headers = "\n".join(_headers(answer, variant, addresses)) if answer else ""
+    body = (answer.body or "").strip("\n") if answer else ""
+    service = containers.service(variant, asks.role)
+    return _line("probe", attack, what, service, status, headers, body, *_curl(target, address))
+
+
+def _first(target: Target) -> Target:
+    """The target as it is asked before the first round."""
+    return in_round([target], "probe")[0]
+
+
+def _headers(answer: Answer, variant: Variant, addresses: stage.Addresses) -> Iterator[str]:
+    """The header lines of an answer that are looked at."""
+    if answer.location is not None:
+        entry = f"@{variant.entry}@"
+        yield f"Location: {answer.location.replace(entry, addresses[variant.name, variant.entry])}"
+    if answer.header is not None:
+        yield ": ".join(answer.header)
+
+
+def _curl(target: Target, address: str) -> list[str]:
+    method = {"GET": [], "HEAD": ["--head"]}.get(target.method, ["--request", target.method])
+    headers = [word for name, value in target.headers for word in ("--header", f"{name}: {value}")]
+    return [*method, *headers, f"http://{address}{target.path}"]
+
+
+def _line(function: str, *words: str) -> str:
+    return shlex.join([function, *words])

@@ -1,0 +1,188 @@
+"""The container engine: its commands, and a project whose containers and networks go away, whatever happens to us."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nginxopt import process
+from nginxopt.errors import MissingError, RunError
+
+_ASK_SECONDS = 60.0
+_REMOVE_SECONDS = 120.0
+_TAKE_LOCAL = "`--runner local` needs no containers"
+_PROJECT = "com.docker.compose.project"
+_SERVICE = "com.docker.compose.service"
+
+# Runs beside us until its standard input ends: that is when we are done, or dead, `kill -9` included. Without a word
+# from us, a command that makes containers may just be dying, too. By label, so that it needs no file of the folder.
+_KEEPER = """
+docker=$1 label=label=$2
+read -r _ || sleep 2
+for try in 1 2 3 4 5; do
+    "$docker" ps --all --quiet --filter "$label" | xargs -r "$docker" rm --force --volumes
+    "$docker" network ls --quiet --filter "$label" | xargs -r "$docker" network rm
+    left=$("$docker" ps --all --quiet --filter "$label"; "$docker" network ls --quiet --filter "$label") &&
+        [ -z "$left" ] && exit 0
+    sleep 1
+done >/dev/null
+exit 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command printed, and its exit status."""
+
+    status: int
+    output: bytes
+    errors: bytes
+
+    def last(self, lines: int = 1) -> str:
+        """Return its last lines, of the errors if there are any."""
+        text = (self.errors.strip() or self.output).decode(errors="replace")
+        return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-lines:])
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A container engine that answers.
+
+    Attributes:
+        docker: The path of its command.
+        compose: The command of Compose: `docker compose`, or `docker-compose`.
+        versions: Of `engine` and `compose`.
+        cpus: The CPUs that containers may be pinned to.
+        owner: User and group of containers that write into mounted folders, such as `1000:1000`.
+    """
+
+    docker: str
+    compose: tuple[str, ...]
+    versions: dict[str, str]
+    cpus: tuple[int, ...]
+    owner: str
+
+    def run(self, *arguments: str, folder: Path | None = None, seconds: float = _ASK_SECONDS) -> Said:
+        """Run a command of docker to its end; `RunError` if it does not end in time."""
+        return _run([self.docker, *arguments], folder, seconds)
+
+    def ask(self, *arguments: str) -> str:
+        """Return what a command of docker prints; `RunError` with its last words if it fails."""
+        said = self.run(*arguments)
+        if said.status:
+            raise RunError(f"docker {arguments[0]}: {said.last()}")
+        return said.output.decode(errors="replace")
+
+    def run_compose(self, project: str, *arguments: str, folder: Path, seconds: float) -> Said:
+        """Run a command of Compose on the folder's compose.yaml."""
+        options = ["-p", project, "-f", str(folder / "compose.yaml"), "--project-directory", str(folder)]
+        return _run([*self.compose, *options, *arguments], folder, seconds)
+
+    @contextlib.contextmanager
+    def project(self) -> Iterator[str]:
+        """Yield the name of a new project, and remove its containers, networks and volumes at the end.
+
+        A process of its own does that, which outlives us. `RunError` if something is left.
+        """
+        name = f"nginxopt-{secrets.token_hex(4)}"
+        keeper = subprocess.Popen(
+            ["sh", "-c", _KEEPER, "keeper", self.docker, f"{_PROJECT}={name}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            yield name
+        finally:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                keeper.communicate(b"done\n", timeout=_REMOVE_SECONDS)
+            if keeper.returncode != 0:
+                raise RunError(
+                    f"the containers of the project {name} could not be removed",
+                    hint=f"docker ps --all --filter label={_PROJECT}={name} shows them",
+                )
+
+    def containers(self, project: str) -> dict[str, str]:
+        """Return the ids of the containers of a project, running or not, by service."""
+        form = f'{{{{.Label "{_SERVICE}"}}}} {{{{.ID}}}}'
+        lines = self.ask("ps", "--all", "--no-trunc", "--filter", f"label={_PROJECT}={project}", "--format", form)
+        return dict(_pair(line) for line in lines.splitlines())
+
+    def ports(self, container: str) -> dict[int, int]:
+        """Return the ports on 127.0.0.1 that ports of a container are published on."""
+        found = json.loads(self.ask("inspect", "--format", "{{json .NetworkSettings.Ports}}", container))
+        return {int(inner.partition("/")[0]): int(outer[0]["HostPort"]) for inner, outer in found.items() if outer}
+
+    def has_image(self, image: str) -> bool:
+        """Return whether an image is here."""
+        return self.run("image", "inspect", image).status == 0
+
+
+def find() -> Engine:
+    """Return the engine; `MissingError` that says what to install if there is none, or no Compose."""
+    docker = shutil.which("docker")
+    if docker is None:
+        raise MissingError("no docker command was found on PATH", hint=f"install Docker Engine; {_TAKE_LOCAL}")
+    version = _run([docker, "version", "--format", "{{.Server.Version}}"], None, _ASK_SECONDS)
+    if version.status:
+        raise MissingError(f"no container engine answers: {version.last()}", hint=f"start Docker; {_TAKE_LOCAL}")
+    compose, compose_version = _compose(docker)
+    about = _run([docker, "info", "--format", "{{.NCPU}} {{json .SecurityOptions}}"], None, _ASK_SECONDS)
+    count, options = _pair(about.output.decode(errors="replace").strip())
+    # In the user namespace of a rootless engine, root is who runs it.
+    owner = "0:0" if "rootless" in options else f"{os.getuid()}:{os.getgid()}"
+    versions = {"engine": version.output.decode().strip(), "compose": compose_version}
+    return Engine(docker, compose, versions, _cpus(int(count)), owner)
+
+
+def answers() -> bool:
+    """Return whether there is an engine with Compose that answers."""
+    try:
+        find()
+    except (MissingError, RunError):
+        return False
+    return True
+
+
+def _compose(docker: str) -> tuple[tuple[str, ...], str]:
+    """The command of Compose, and its version."""
+    alone = shutil.which("docker-compose")
+    for command in ((docker, "compose"), *([(alone,)] if alone else [])):
+        said = _run([*command, "version", "--short"], None, _ASK_SECONDS)
+        if said.status == 0:
+            return command, said.output.decode(errors="replace").strip()
+    raise MissingError(
+        "neither `docker compose` nor `docker-compose` was found",
+        hint=f"install Docker Compose (Debian: the package docker-compose); {_TAKE_LOCAL}",
+    )
+
+
+def _cpus(count: int) -> tuple[int, ...]:
+    """The CPUs of an engine with so many: those we may use, if it is on this machine, and else the first."""
+    mine = tuple(sorted(os.sched_getaffinity(0)))
+    return mine if len(mine) == count else tuple(range(count))
+
+
+def _run(command: Sequence[str], folder: Path | None, seconds: float) -> Said:
+    running = process.start(command, cwd=folder or Path.cwd(), output=subprocess.PIPE, errors=subprocess.PIPE)
+    try:
+        output, errors = running.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise RunError(f"{Path(command[0]).name} did not end within {seconds:.0f} seconds") from None
+    finally:
+        if running.poll() is None:
+            process.end(running)
+    return Said(running.returncode, output, errors)
+
+
+def _pair(line: str) -> tuple[str, str]:
+    first, _, second = line.partition(" ")
+    return first, second

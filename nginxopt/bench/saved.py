@@ -1,0 +1,165 @@
+"""A result read again from the JSON it was written to (`nginxopt.bench.result.to_json`).
+
+What the JSON leaves out is not there: the texts of configurations, probes, counts, and all targets but the first ten.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import repeat
+from types import UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from nginxopt.bench.result import FORMAT, GateResult, NodeUse, Ratio, Result, Sample, Summary
+from nginxopt.bench.scenario import (
+    Attack,
+    ClosedLoop,
+    Comparison,
+    Experiment,
+    Load,
+    Node,
+    OpenLoop,
+    Published,
+    Target,
+    Variant,
+)
+from nginxopt.errors import InputError
+
+_Json = Mapping[str, Any]
+_Made = TypeVar("_Made")
+
+_PROVENANCE: dict[str, type] = {"command": list, "load": list, "memory": int, "commands": dict}
+"""What of it is no text; whatever else it holds may be anything."""
+
+
+def from_json(data: bytes, path: str) -> Result:
+    """Return the result that `data` holds; `InputError` if it holds none, or one of another format."""
+    try:
+        found = json.loads(data, parse_constant=_refuse)
+        if found["format"] == FORMAT:
+            return _result(found)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        expected = "a file that `nginxopt bench --format json` wrote"
+        raise InputError("this is no result of a benchmark", path=path, expected=expected) from error
+    raise InputError(
+        f"a result of format {found['format']}", path=path, expected=f"format {FORMAT}, which this version writes"
+    )
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _result(data: _Json) -> Result:
+    ratios = tuple(_made(Ratio, each) for each in data["ratios"])
+    experiment = _experiment(data, ratios)
+    tests = {each["name"]: each["test_seconds"] for each in data["variants"] if each["test_seconds"] is not None}
+    fields = {
+        "experiment": experiment,
+        "samples": tuple(_sample(each) for each in data["samples"]),
+        "summaries": tuple(_made(Summary, each) for each in data["summaries"]),
+        "ratios": ratios,
+        "gates": tuple(_made(GateResult, each) for each in data["gates"]),
+        "rates": dict(_rates(experiment)),
+        "test_seconds": tests,
+        **{name: data[name] for name in ("rounds", "capacities", "complete")},
+        "provenance": _provenance(data["provenance"]),
+    }
+    found = _made(Result, fields)
+    _refuse_strangers(found)
+    return found
+
+
+def _provenance(data: _Json) -> _Json:
+    for name, kind in _PROVENANCE.items():
+        if not isinstance(data.get(name, kind()), kind):
+            raise TypeError(f"provenance: {name}")
+    return data
+
+
+def _refuse_strangers(found: Result) -> None:
+    """`ValueError` if something was measured that is no attack of the experiment."""
+    attacks = {(attack.variant, attack.case) for attack in found.experiment.attacks}
+    measured = {(sample.variant, sample.case) for sample in found.samples}
+    measured |= {(summary.variant, summary.case) for summary in found.summaries}
+    measured |= {(name, ratio.case) for ratio in found.ratios for name in (ratio.before, ratio.after)}
+    if not measured <= attacks:
+        raise ValueError(measured - attacks)
+
+
+def _experiment(data: _Json, ratios: tuple[Ratio, ...]) -> Experiment:
+    words = data["scenario"]
+    compared = dict.fromkeys((ratio.before, ratio.after) for ratio in ratios)
+    fields = {
+        "scenario": words["name"],
+        "variants": tuple(_variant(each) for each in data["variants"]),
+        "attacks": tuple(_attack(each) for each in data["attacks"]),
+        "comparisons": tuple(Comparison(*pair) for pair in compared),
+        "published": tuple(
+            _made(Published, {**each, "compares": tuple(each["compares"])}) for each in words["published"]
+        ),
+        "figures": tuple(words["figures"]),
+        "notes": tuple(words["notes"]),
+        **{name: words[name] for name in ("title", "expects", "metric", "baseline")},
+    }
+    return _made(Experiment, fields)
+
+
+def _variant(data: _Json) -> Variant:
+    nodes = tuple(Node(role, b"", says=says) for role, says in data["nodes"].items())
+    words = {name: data[name] for name in ("name", "says", "series", "size")}
+    return _made(Variant, {**words, "nodes": nodes})
+
+
+def _attack(data: _Json) -> Attack:
+    requests = (text.partition(" ") for text in data["targets"])
+    targets = tuple(Target(path, None, method) for method, _, path in requests)
+    words = {"variant": data["variant"], "case": data["case"]}
+    return _made(Attack, {**words, "targets": targets, "load": _load(data["load"])})
+
+
+def _load(data: _Json) -> Load:
+    words = dict(data)
+    kinds: dict[str, type[Load]] = {"open loop": OpenLoop, "closed loop": ClosedLoop}
+    return _made(kinds[words.pop("kind")], words)
+
+
+def _rates(experiment: Experiment) -> Iterator[tuple[str, float]]:
+    for attack in experiment.attacks:
+        if isinstance(attack.load, OpenLoop) and attack.load.rate is not None:
+            yield attack.case, attack.load.rate
+
+
+def _sample(data: _Json) -> Sample:
+    nodes = {role: _made(NodeUse, use) for role, use in data["nodes"].items()}
+    histogram = tuple((bound, count) for bound, count in data["histogram"])
+    if any(bound <= 0 or count <= 0 for bound, count in histogram):
+        raise ValueError("a class of latencies that is none")
+    return _made(Sample, {**data, "histogram": histogram, "nodes": nodes})
+
+
+def _made(kind: type[_Made], fields: _Json) -> _Made:
+    """Return a `kind` of these fields; `TypeError` if one is not of the type it is declared with."""
+    made = kind(**fields)
+    for name, hint in get_type_hints(kind).items():
+        if not _fits(getattr(made, name), hint):
+            raise TypeError(f"{kind.__name__}.{name}")
+    return made
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a value, and all in it, is of a declared type; one is a float, too."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return value in parts
+    if origin is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if hint is Any:
+        return True
+    if isinstance(value, Mapping) and origin is Mapping:
+        return all(_fits(key, parts[0]) and _fits(inner, parts[1]) for key, inner in value.items())
+    if isinstance(value, tuple) and origin is tuple:
+        each = repeat(parts[0]) if parts[-1] is Ellipsis else parts
+        return all(_fits(inner, part) for inner, part in zip(value, each, strict=False))
+    return isinstance(value, (int, float) if hint is float else hint)

@@ -1,0 +1,105 @@
+"""Charts as SVG, drawn by Vega-Lite without a browser and without the network.
+
+Vega-Lite, through the package `vl-convert-python` (the extra `html`), was weighed against others:
+
+- A page with a chart library in JavaScript (Chart.js, uPlot, Plotly, Observable Plot) shows nothing where scripts are
+  off, draws on a canvas that prints badly, or adds up to 4 MB.
+- pygal is small and pure Python, but has no logarithmic x axis, no intervals and no markers but dots; leather has no
+  logarithmic axis. Matplotlib writes glyphs and colours that do not follow the page.
+- In Vega-Lite a chart is data, a specification that says what is shown. The SVG is static text, the same each time,
+  and its colours may be CSS variables, so one drawing serves the light page, the dark one and paper.
+
+The price is a wheel of 30 MB, hence the extra; measuring, the table and the JSON do not need it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree
+
+from nginxopt.errors import MissingError
+
+Spec = dict[str, Any]
+"""A specification of Vega-Lite, or a part of one (https://vega.github.io/vega-lite/docs/spec.html)."""
+
+_SVG = "http://www.w3.org/2000/svg"
+_INK, _RULE = "currentColor", "var(--rule)"
+_FONT = "sans-serif"  # by it the width of labels is measured; the page shows its own
+_SIZE = 11
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_CONFIG: Spec = {
+    "background": None,
+    "view": {"stroke": None},
+    "padding": {"left": 14, "top": 6, "right": 14, "bottom": 6},  # the page's font may be wider than the measured one
+    "font": _FONT,
+    "axis": {
+        "labelColor": _INK,
+        "labelFontSize": _SIZE,
+        "titleColor": _INK,
+        "titleFontSize": _SIZE,
+        "titleFontWeight": "normal",
+        "gridColor": _RULE,
+        "gridWidth": 0.6,
+        "domainColor": _RULE,
+        "tickColor": _RULE,
+        "labelPadding": 4,
+        "titlePadding": 6,
+    },
+}
+
+
+def svg(spec: Spec, title: str, description: str) -> str:
+    """Return the chart as an `<svg>` element to put into a page.
+
+    It has the title and the description that a screen reader reads, no size but its proportions (`viewBox`), no ids and
+    no reference to anything outside. `MissingError` if the extra `html` is not installed.
+    """
+    require()
+    import vl_convert
+
+    drawn = vl_convert.vegalite_to_svg({**spec, "config": _CONFIG}, allowed_base_urls=[])
+    return _for_page(drawn, title, description)
+
+
+def require() -> None:
+    """`MissingError` if what draws is not installed: to be known before a run, not after it."""
+    try:
+        import vl_convert  # noqa: F401
+    except ImportError:
+        raise MissingError(
+            "the HTML report needs vl-convert-python to draw its charts", hint="pip install 'nginxopt[html]'"
+        ) from None
+
+
+def text(words: str) -> str:
+    """Return what an XML document can hold of a text from outside; U+FFFD for what it cannot."""
+    return _NOT_XML.sub("\ufffd", words)
+
+
+def literal(values: Mapping[str, Any]) -> str:
+    """Return a mapping as an expression of Vega, in which a text is nothing but a text."""
+    return json.dumps(values)
+
+
+def _for_page(drawn: str, title: str, description: str) -> str:
+    """Name the chart, and take out of it what the page has no use for: its size, hidden labels, roles of parts."""
+    root = ElementTree.fromstring(drawn)
+    for part in list(root.iter()):
+        for name in [name for name in part.attrib if name.startswith(("aria-", "role", "pointer-events", "class"))]:
+            del part.attrib[name]
+        for child in [child for child in part if child.get("opacity") == "0" or child.get("d") == ""]:
+            part.remove(child)
+    # A drawing keeps its natural width where there is room: larger, its labels would shout.
+    width = root.attrib.pop("width")
+    root.attrib.pop("height")
+    root.attrib |= {"role": "img", "style": f"max-width:{width}px"}
+    for place, (name, words) in enumerate((("title", title), ("desc", description))):
+        element = ElementTree.Element(f"{{{_SVG}}}{name}")
+        element.text = text(words)
+        root.insert(place, element)
+    ElementTree.register_namespace("", _SVG)
+    return ElementTree.tostring(root, encoding="unicode")
