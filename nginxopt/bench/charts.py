@@ -197,10 +197,13 @@ def _growth_rows(result: Result, case: str, figure: str) -> list[Spec]:
 
 
 def _growth_axis(figure: str, values: Sequence[float]) -> Spec:
-    """The y axis of all cases: from zero, so that heights compare; logarithmic where most would lie on the floor."""
+    """The y axis of all cases: from zero, so that heights compare.
+
+    A cost grows in proportion. A latency beyond the capacity grows without bound, so its scale may be logarithmic.
+    """
     low, high = min(values), max(values)
     axis: Spec = {"domain": False, "ticks": False, **({"labelExpr": _TIMES} if _is_time(figure) else {})}
-    if low <= 0 or high <= _MOST_LINEAR * low:
+    if figure not in measure.LATENCIES or low <= 0 or high <= _MOST_LINEAR * low:
         return {
             "title": None,
             "scale": {"type": "linear", "domain": [0, high * 1.05]},

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.bench import charts, table, vega, wording
 from nginxopt.bench.measure import PERCENTILES
-from nginxopt.bench.result import GateResult, Ratio, Result, Summary
+from nginxopt.bench.result import Ratio, Result, Summary
 from nginxopt.bench.scenario import Comparison
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _page(result: Result) -> dict[str, Any]:
         "experiment": result.experiment,
         "heading": list(_heading(result)),
         "answers": list(_answers(result, figures)),
-        "gates": [(gate, _margin(gate)) for gate in result.gates],
+        "gates": [(gate, table.margin(gate)) for gate in result.gates],
         "figures": [figure for figure in _figures(result, figures) if figure is not None],
         "ratios": _ratios(result, figures),
         "tables": list(_cases(result)),
@@ -132,10 +132,6 @@ def _of(result: Result, before: str, after: str, figure: str) -> Iterator[Ratio]
     for ratio in result.ratios:
         if (ratio.before, ratio.after, ratio.figure) == (before, after, figure):
             yield ratio
-
-
-def _margin(gate: GateResult) -> str:
-    return f"{abs(gate.margin):.1%} {'inside' if gate.margin >= 0 else 'beyond'} the limit"
 
 
 def _figures(result: Result, figures: Sequence[str]) -> Iterator[charts.Figure | None]:

@@ -72,6 +72,14 @@ def times(ratio: float) -> str:
     return f"{ratio:.4f}" if 0 < abs(ratio - 1) < _NEAR else f"{ratio:.2f}"
 
 
+def margin(gate: GateResult) -> str:
+    """Return how far a value lies inside or beyond the limit of its gate: as a share of it, where it is not zero."""
+    if not gate.margin:
+        return "at the limit"
+    size = f"{abs(gate.margin):.1%}" if gate.limit else f"{abs(gate.margin):.4g}"
+    return f"{size} {'inside' if gate.margin > 0 else 'beyond'} the limit"
+
+
 def failures(result: Result, variant: str, case: str) -> Counter[str]:
     """Return what failed how, of all rounds of an attack: no answer, by the reason, or a status from 500."""
     kinds = Counter[str]()
@@ -129,8 +137,7 @@ def _gates(gates: Sequence[GateResult]) -> Iterator[str]:
     if gates:
         yield ""
     for gate in gates:
-        side = f"{abs(gate.margin):.1%} {'inside' if gate.margin >= 0 else 'beyond'} the limit"
-        yield f"{'held' if gate.holds else 'FAILED':<7} {gate.gate}: {gate.value:.4g} ({gate.where}), {side}"
+        yield f"{'held' if gate.holds else 'FAILED':<7} {gate.gate}: {gate.value:.4g} ({gate.where}), {margin(gate)}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
