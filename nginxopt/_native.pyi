@@ -135,9 +135,12 @@ class Script:
     def step(self, uri: bytes, sites: Sequence[bytes]) -> tuple[int, bytes | None] | None:
         """Return the first rule that matches, and the path of one of `sites` that it leads to, if that is certain."""
 
-    def hops(self, sites: Sequence[bytes], answered: bool) -> list[tuple[int, bytes, bytes, int | None, bool]]:
-        """Return the redirects within the site: rule, from, to, the rule that answers there, whether that holds for all
-        it matches; if `answered`, only those with such a rule.
+    def hops(
+        self, sites: Sequence[bytes], prefixes: Sequence[bytes]
+    ) -> list[tuple[int, bytes, bytes, int | None, bool]]:
+        """Return the redirects to what another rule answers, or to a path that begins with one of `prefixes`.
+
+        Of each: rule, from, to, the rule that answers there or None, whether it leads there from all that it matches.
         """
 
     def place(self, rule: int) -> tuple[int, int, int]:

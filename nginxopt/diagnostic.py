@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import total_ordering
 
-from nginxopt.edit import Edit
+from nginxopt.edit import Apart, Edit
 from nginxopt.source import Position, Source, Span
 
 
@@ -49,6 +49,33 @@ class Change:
 
     source: Source
     edit: Edit
+
+
+class Together:
+    """Changes of any texts that can be made together."""
+
+    def __init__(self) -> None:
+        self._edits: dict[Source, Apart] = {}
+
+    def take(self, changes: Iterable[Change]) -> bool:
+        """Take changes, all or none of them; return whether they can be made with those taken before.
+
+        What was taken before is not taken again.
+        """
+        new = [change for change in dict.fromkeys(changes) if change.edit not in self._near(change)]
+        if any(self._near(change) for change in new):
+            return False
+        for change in new:
+            self._edits.setdefault(change.source, Apart()).add(change.edit)
+        return True
+
+    @property
+    def edits(self) -> dict[Source, list[Edit]]:
+        """What was taken, by text."""
+        return {source: apart.edits for source, apart in self._edits.items()}
+
+    def _near(self, change: Change) -> list[Edit]:
+        return self._edits[change.source].near(change.edit) if change.source in self._edits else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class _Hunk:
 def unified(old: bytes, edits: Iterable[Edit], name: str) -> bytes:
     """Return what `edits` make of `old` in the form of `diff -u`; empty if nothing changes. Linear in the text."""
     lines = _lines(old)
-    hunks = [hunk for hunk in _hunks(old, list(edits)) if lines[hunk.start : hunk.end] != hunk.new]
+    hunks = [_trimmed(hunk, lines) for hunk in _hunks(old, list(edits)) if lines[hunk.start : hunk.end] != hunk.new]
     if not hunks:
         return b""
     out = [b"--- %s\n" % name.encode(), b"+++ %s\n" % name.encode()]
@@ -78,6 +78,16 @@ def _hunk(old: bytes, starts: list[int], start: int, end: int, edits: list[Edit]
     moved = [Edit(Span(edit.span.start - base, edit.span.end - base), edit.text) for edit in edits]
     new = apply(old[base : starts[end]], moved)
     return _Hunk(start, end, _lines(new))
+
+
+def _trimmed(hunk: _Hunk, lines: list[bytes]) -> _Hunk:
+    """Return a hunk without the lines at its ends that stay as they are, such as the one that text is put behind."""
+    old = lines[hunk.start : hunk.end]
+    most = min(len(old), len(hunk.new))
+    head = next((number for number in range(most) if old[number] != hunk.new[number]), most)
+    most -= head
+    tail = next((number for number in range(most) if old[-1 - number] != hunk.new[-1 - number]), most)
+    return _Hunk(hunk.start + head, hunk.end - tail, hunk.new[head : len(hunk.new) - tail])
 
 
 def _groups(hunks: list[_Hunk]) -> Iterator[list[_Hunk]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,6 +42,37 @@ def _in_order(edits: Iterable[Edit], size: int) -> list[Edit]:
     if at > size:
         raise ValueError(f"an edit ends at byte {at} of {size}")
     return ordered
+
+
+class Apart:
+    """Edits of one text, in order, that can be made together whatever their order: they stand apart."""
+
+    def __init__(self) -> None:
+        self.edits: list[Edit] = []
+
+    def near(self, edit: Edit) -> list[Edit]:
+        """Return the edits that overlap one, or touch it so that their order would matter; the same one, too."""
+        near = []
+        for number in range(bisect_right(self.edits, edit.span.end, key=_start) - 1, -1, -1):
+            if self.edits[number].span.end < edit.span.start:
+                break
+            near.append(self.edits[number])
+        return [other for other in near if _meet(edit.span, other.span)]
+
+    def add(self, edit: Edit) -> None:
+        """Add an edit."""
+        insort(self.edits, edit, key=_start)
+
+
+def _start(edit: Edit) -> int:
+    return edit.span.start
+
+
+def _meet(one: Span, other: Span) -> bool:
+    """Return whether two spans overlap, or touch where one of them is a place to insert at."""
+    if len(one) and len(other):
+        return one.start < other.end and other.start < one.end
+    return one.start <= other.end and other.start <= one.end
 
 
 # What was put in is kept as a view, so that a long one is split without being copied.

@@ -6,17 +6,16 @@ the next round begins, so that every fix is one of the text as it is then.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from nginxopt.config import Config
-from nginxopt.diagnostic import Change, Diagnostic, Safety
+from nginxopt.diagnostic import Diagnostic, Safety, Together
 from nginxopt.edit import Draft, Edit
 from nginxopt.errors import DefectError, InputError
 from nginxopt.lint import Linted
-from nginxopt.source import Source, Span
+from nginxopt.source import Source
 
 ROUNDS = 50
 """After so many rounds more than there are fixes, they contradict each other: a defect. (Each round makes one at least;
@@ -84,40 +83,9 @@ def _choose(offered: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dict[Sourc
 
     A fix that others have already made in passing, as two locations may ask for the same line, is made with them.
     """
-    chosen: list[Diagnostic] = []
-    taken: dict[Source, list[Edit]] = {}
-    for diagnostic in offered:
-        assert diagnostic.fix
-        new = [change for change in dict.fromkeys(diagnostic.fix.changes) if change.edit not in _near(change, taken)]
-        if any(_near(change, taken) for change in new):
-            continue
-        chosen.append(diagnostic)
-        for change in new:
-            insort(taken.setdefault(change.source, []), change.edit, key=_start)
-    return chosen, taken
-
-
-def _near(change: Change, taken: Mapping[Source, list[Edit]]) -> list[Edit]:
-    """Return the edits taken that cannot be made together with one: they overlap, or their order would matter."""
-    edits = taken.get(change.source, [])
-    span = change.edit.span
-    near = []
-    for number in range(bisect_right(edits, span.end, key=_start) - 1, -1, -1):
-        if edits[number].span.end < span.start:
-            break
-        near.append(edits[number])
-    return [edit for edit in near if _meet(edit.span, span)]
-
-
-def _meet(one: Span, other: Span) -> bool:
-    """Return whether two spans overlap, or touch where one of them is a place to insert at."""
-    if len(one) and len(other):
-        return one.start < other.end and other.start < one.end
-    return one.start <= other.end and other.start <= one.end
-
-
-def _start(edit: Edit) -> int:
-    return edit.span.start
+    together = Together()
+    chosen = [diagnostic for diagnostic in offered if diagnostic.fix and together.take(diagnostic.fix.changes)]
+    return chosen, together.edits
 
 
 def _read_again(read: Read, drafts: Mapping[str, Draft], chosen: Iterable[Diagnostic]) -> Config:

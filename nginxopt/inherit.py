@@ -8,7 +8,7 @@ outside, although they use names that mean something there (`keepalive_timeout`)
 
 What was not read is not guessed: an `include` that cannot be read, or the unknown outside of a fragment, makes a level
 *open*, and what may be set there is unknown; so is what else a list may have. Only `mime.types` is taken for what it is
-everywhere: `types`.
+everywhere: `types`. A block that nginx does not allow where it stands is open as well: nothing is merged into it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,15 @@ FRAGMENT = "fragment"
 
 _MERGED = {"main", "http", "stream", "server", "location", "if", "limit_except", FRAGMENT}
 """The kinds of levels that take values from around them, or have some to give."""
+
+_AROUND = {
+    "http": {"main"},
+    "server": {"http", "stream", "mail"},
+    "location": {"server", "location"},
+    "if": {"server", "location"},
+    "limit_except": {"location"},
+}
+"""Where nginx allows the blocks that it merges, as the masks of their `ngx_command_t` say."""
 
 # A handler belongs to its location. An `if` inherits it, another location does not; a `limit_except` inherits the
 # handlers of those modules that see to it (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
@@ -87,7 +96,8 @@ class Level:
     directives: list[Directive] = field(default_factory=list)
     bulks: list[Bulk] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
-    _own: dict[str, list[Directive]] = field(default_factory=dict)
+    _own: dict[str, list[Directive]] = field(default_factory=dict, repr=False)
+    _settings: dict[str, Setting] = field(default_factory=dict, repr=False)
 
     def own(self, name: str) -> tuple[Directive, ...]:
         """Return the directives of that name that stand directly in this level."""
@@ -95,18 +105,25 @@ class Level:
 
     def setting(self, name: str) -> Setting:
         """Return what holds for the directive `name` here, inherited or by default."""
-        level: Level | None = self
-        rivals = _RIVALS.get(name, ())
-        while level is not None:
-            found = level.own(name)
-            if not found and any(rival in level._own for rival in rivals):
-                return Setting(name, (), level, True, None)
-            is_open = level.is_open or name in level.unread
-            if found or is_open:
-                known = bool(found) and not (is_open and name in _LISTS)
-                return Setting(name, found, level, known, default(name, self.target))
-            level = level._outer(name)
-        return Setting(name, (), None, True, default(name, self.target))
+        found = self._settings.get(name)
+        if found is None:
+            found = self._settings[name] = self._stated(name) or self._inherited(name)
+        return found
+
+    def _stated(self, name: str) -> Setting | None:
+        """Return what this level itself says of a directive, None if that is nothing for certain."""
+        found = self.own(name)
+        if not found and any(rival in self._own for rival in _RIVALS.get(name, ())):
+            return Setting(name, (), self, True, None)
+        is_open = self.is_open or name in self.unread
+        if not found and not is_open:
+            return None
+        known = bool(found) and not (is_open and name in _LISTS)
+        return Setting(name, found, self, known, default(name, self.target))
+
+    def _inherited(self, name: str) -> Setting:
+        outer = self._outer(name)
+        return Setting(name, (), None, True, default(name, self.target)) if outer is None else outer.setting(name)
 
     def around(self, kind: str) -> Level | None:
         """Return the nearest level of that kind, which may be this one; None if there is none."""
@@ -234,9 +251,14 @@ def _fill(config: Config, level: Level, block: Block) -> None:
             if node.name == "include":
                 _include(config, level, node)
             elif node.block:
-                inner = Level(str(node.name), node, node.block, level, level.target)
+                inner = Level(str(node.name), node, node.block, level, level.target, _is_misplaced(node, level))
                 level.levels.append(inner)
                 _fill(config, inner, node.block)
+
+
+def _is_misplaced(block: Directive, level: Level) -> bool:
+    around = _AROUND.get(block.name)
+    return around is not None and level.kind not in around and level.kind != FRAGMENT
 
 
 def _include(config: Config, level: Level, include: Directive) -> None:

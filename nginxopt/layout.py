@@ -48,6 +48,22 @@ def delete(directive: Directive) -> Change:
     return _change(source, Span(span.start, end) if first else Span(start, span.end), "")
 
 
+def without(directive: Directive, words: Sequence[Token]) -> tuple[Change, ...]:
+    """Take some words of a directive away, not all, with the blanks or the lines that they leave; comments stay."""
+    changes = []
+    run: list[Token] = []
+    before = directive.name
+    for word in (*directive.args, None):
+        if word is not None and any(word is one for one in words):
+            run.append(word)
+            continue
+        if run:
+            changes += _without_run(directive, before, run, word)
+        run = []
+        before = word or before
+    return tuple(changes)
+
+
 def after(directive: Directive | Bulk, lines: Sequence[str]) -> Change:
     """Put statements behind a directive: on lines of their own, behind a comment at the end of its line."""
     source, end = directive.source, directive.span.end
@@ -111,6 +127,23 @@ def _statements(block: Block) -> Iterator[Directive | Bulk]:
     return (node for node in block.nodes if not isinstance(node, Comment))
 
 
+def _without_run(directive: Directive, before: Token, run: Sequence[Token], following: Token | None) -> list[Change]:
+    """Take words away that stand behind each other, between two that stay, or before the `;`."""
+    source = directive.source
+    stop = following.start if following else directive.span.end - 1
+    if not any(before.end <= comment.span.start < stop for comment in directive.comments):
+        return [_change(source, Span(run[0].start if following else before.end, stop), "")]
+    return [_change(source, _with_blanks(source, word), "") for word in run]
+
+
+def _with_blanks(source: Source, word: Token) -> Span:
+    """The line of a word if nothing else stands in it, or else the word with the blanks before it."""
+    start, end = _blanks_before(source, word.start), _blanks_after(source, word.end)
+    if _starts_line(source, start) and _ends_line(source, end):
+        return Span(start, _line_end(source, end))
+    return Span(word.start, end) if _starts_line(source, start) else Span(start, word.end)
+
+
 def _comments(directive: Directive) -> list[str]:
     """Return the comments between the words of a directive, without line ends."""
     return [directive.source.text(comment.span).removesuffix("\r") for comment in directive.comments]
@@ -132,7 +165,7 @@ def _newline(source: Source) -> bytes:
 
 def _with_line_ends(text: bytes, newline: bytes) -> bytes:
     """Return statements with this line end between their words; one within a word belongs to its value."""
-    if b"\n" not in text:
+    if b"\n" not in text or (newline == b"\n" and b"\r\n" not in text):
         return text
     pieces = []
     at = 0

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from nginxopt.config import Config
-from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Safety, Severity
+from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Safety, Severity, Together
 from nginxopt.errors import InputError
 from nginxopt.model import Model
 from nginxopt.rule import Rule
 from nginxopt.source import Source, Span
+from nginxopt.tree import collector_paused
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
@@ -36,12 +38,17 @@ class Linted:
 
 def lint(config: Config, rules: Iterable[Selected], target: Version, host: Host | None = None) -> Linted:
     """Judge a configuration by every rule that speaks of the nginx `target`, and with `host` for that machine."""
-    model = Model(config, target, host)
+    with collector_paused():
+        return _lint(Model(config, target, host), rules)
+
+
+def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
+    config = model.config
     diagnostics: list[Diagnostic] = []
     errors: dict[str, InputError] = {}
     times = {file.source: config.times(file) for file in config.files}
     for rule, severity in rules:
-        if not rule.speaks_of(target):
+        if not rule.speaks_of(model.target):
             continue
         try:
             diagnostics += [
@@ -66,32 +73,56 @@ def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterato
         offers.add(finding.fix)
     for finding in read:
         stands = finding.fix is not None and offers.stands(finding.fix)
-        one = _original(finding)
+        one = _original(finding) if offers.are_shared else finding
         groups.setdefault((one.source, one.span, one.message), []).append((one, stands))
     for group in groups.values():
-        yield next((finding for finding, stands in group if stands), None) or offers.without_fix(group[0][0])
+        standing = [finding for finding, stands in group if stands]
+        yield _joined(standing) if standing else offers.without_fix(group[0][0])
+
+
+def _joined(findings: list[Finding]) -> Finding:
+    """Return findings of one place as one, whose fix does for each reading of the file what is to be done there."""
+    first = findings[0]
+    fixes = dict.fromkeys(finding.fix for finding in findings if finding.fix)
+    if first.fix is None or len(fixes) == 1:
+        return first
+    together = Together()
+    safety = first.fix.safety
+    joined = [fix.changes for fix in fixes if fix.safety is safety and together.take(fix.changes)]
+    changes = tuple(dict.fromkeys(chain.from_iterable(joined)))
+    return replace(first, fix=replace(first.fix, changes=changes))
+
+
+_Key = tuple[tuple[Change, ...], Safety]
 
 
 class _Offers:
     """The fixes that a rule offers, and in which readings of a file each of them would change it.
 
-    `times` is how often each file is read.
+    `times` is how often each file is read; if that is once for all of them, there is nothing to compare.
     """
 
     def __init__(self, times: Mapping[Source, int]) -> None:
         self._times = times
-        self._readings: dict[tuple[tuple[Change, ...], Safety], set[Source]] = {}
+        self.are_shared = any(number > 1 for number in times.values())
+        self._readings: dict[_Key, set[Source]] = {}
+        self._stands: dict[_Key, bool] = {}
 
     def add(self, fix: Fix | None) -> None:
         """Note a fix as a rule offers it."""
-        if fix is not None:
+        if fix is not None and self.are_shared:
             self._readings.setdefault(_key(fix), set()).update(change.source for change in fix.changes)
 
     def stands(self, fix: Fix) -> bool:
         """Return whether a fix is offered for every reading of the files that it changes."""
-        counted = Counter(source.original for source in self._readings[_key(fix)])
-        files = {_file(change.source) for change in fix.changes}
-        return all(counted[file] == self._times.get(file, 1) for file in files if self._times.get(file, 1) > 1)
+        if not self.are_shared:
+            return True
+        key = _key(fix)
+        if key not in self._stands:
+            counted = Counter(source.original for source in self._readings[key])
+            times = {change.source: self._times.get(change.source, 1) for change in key[0]}
+            self._stands[key] = all(counted[file] == number for file, number in times.items() if number > 1)
+        return self._stands[key]
 
     def without_fix(self, finding: Finding) -> Finding:
         """Return a finding without its fix, which does not stand, but with the reason."""
@@ -103,7 +134,7 @@ class _Offers:
         return replace(finding, fix=None, help="; ".join(helps))
 
 
-def _key(fix: Fix) -> tuple[tuple[Change, ...], Safety]:
+def _key(fix: Fix) -> _Key:
     return tuple(_of_file(change) for change in fix.changes), fix.safety
 
 

@@ -89,7 +89,10 @@ class Model:
 
     @cached_property
     def odd_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
-        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`."""
+        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`.
+
+        `InputError` at a rewrite that nginx refuses.
+        """
         from nginxopt.rewrite.oddities import odd
 
         return tuple(odd(self._levels))
@@ -97,12 +100,11 @@ class Model:
     @cached_property
     def ways(self) -> tuple[Way, ...]:
         """The ways from redirect to redirect, and the loops. `InputError` at a rewrite that nginx refuses."""
-        from nginxopt.rewrite.follow import Site
+        from nginxopt.rewrite.follow import sites
 
         _ = self.plan  # it has the words for what is refused
         servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
-        sites = (Site(self.config, one, tuple(other for other in servers if other is not one)) for one in servers)
-        return tuple(way for site in sites for way in site.ways())
+        return tuple(way for site in sites(self.config, servers) for way in site.ways())
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

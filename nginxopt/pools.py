@@ -34,6 +34,7 @@ _IDENTITY = (
 )  # fmt: skip
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_CHECK = re.compile(r"health|status|\bping\b", re.IGNORECASE)
 _COMMENTED_OUT = re.compile(r"\s*keepalive\s+\d+\s*;?")
 
 
@@ -144,6 +145,11 @@ def _may_match(pattern: str, key: str) -> bool:
         return re.search(pattern.lstrip("~*"), key) is not None
     except re.error:
         return True
+
+
+def is_check(one: Pass) -> bool:
+    """Return whether a pass is, by its location, for a check of health now and then: it needs no kept connection."""
+    return bool(one.level.own("health_check")) or any(_CHECK.search(word) for word in one.level.args)
 
 
 def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:

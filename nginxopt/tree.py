@@ -158,7 +158,7 @@ def parse(source: Source) -> Block:
     _refuse_binary(source)
     _refuse_byte_order_mark(source)
     ends: dict[int, int] = {}
-    with _SWAP, _lexer(lambda _: _tokens(source, ends)), _collector_paused():
+    with _SWAP, _lexer(lambda _: _tokens(source, ends)), collector_paused():
         payload = crossplane.parser.parse(
             source.path, onerror=_raise, single=True, comments=True, check_ctx=False, check_args=False
         )
@@ -178,7 +178,7 @@ def _lexer(lexer: Callable[[str], Iterator[tuple[str, Statement, bool]]]) -> Ite
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Let the garbage collector rest: all that is built is kept, and looking for garbage in it again and
     again takes more than half of the time of a large file.
     """

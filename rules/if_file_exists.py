@@ -1,7 +1,7 @@
 """`if` that looks for a file and rewrites: `try_files` does both in one place
 
-Flagged is an `if` on `-f`, `-d` or `-e`, or their negations, of a path that has `$request_filename` or `$uri`, with a
-`rewrite` in it.
+Flagged is an `if` on `!-f` or `!-e` of a path that has `$request_filename` or `$uri`, with a `rewrite` in it that is no
+redirect.
 
 The fix is made for one well-known shape only: in `location /`, with `if (!-e $request_filename)` and a rewrite of
 everything to one file. It is not a safe one, since `try_files` changes the URI in a later phase: `$uri` in the logs,
@@ -42,10 +42,13 @@ location ~ \\.php$ {
 ```
 
 ## Silent
-A page for times of maintenance is best looked for this way:
+A page for times of maintenance is best looked for this way, and a redirect is nothing that `try_files` does:
 ```nginx server
 if (-f /srv/www/maintenance.html) {
     return 503;
+}
+if (!-e $request_filename) {
+    rewrite ^(.+)/$ $1 permanent;
 }
 ```
 
@@ -71,8 +74,8 @@ from nginxopt.model import Model
 from nginxopt.rewrite.program import transparent
 from nginxopt.rule import rule
 
-_TESTS = {f"{sign}-{kind}" for sign in ("", "!") for kind in "fde"}
 _FILE = re.compile(r"\$\{?(?:request_filename|uri|document_uri)\b")
+_REDIRECTS = ("http://", "https://", "$scheme")
 _EVERYTHING = ("^", ".", ".*", "^.*$", "^(.*)$", "^/(.*)$", "^/")
 _TARGET = re.compile(r"/[\w./-]+")
 _HANDLERS = re.compile(r"\w+_pass|try_files|alias|internal|empty_gif|stub_status|dav_methods|index|error_page")
@@ -83,12 +86,18 @@ def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that depend on a file."""
     for level in model.levels("if"):
         condition = level.opener
-        if condition is not None and _looks_for_a_file(condition) and level.own("rewrite"):
+        if condition is not None and _looks_for_a_file(condition) and any(map(_goes_on, level.own("rewrite"))):
             yield _finding(level, condition)
 
 
 def _looks_for_a_file(condition: Directive) -> bool:
-    return len(condition.args) == 2 and condition.args[0] in _TESTS and bool(_FILE.search(condition.args[1]))
+    return len(condition.args) == 2 and condition.args[0] in ("!-f", "!-e") and bool(_FILE.search(condition.args[1]))
+
+
+def _goes_on(directive: Directive) -> bool:
+    """Whether a rewrite is no redirect."""
+    is_redirect = directive.args[2:3] in (("permanent",), ("redirect",))
+    return len(directive.args) > 1 and not is_redirect and not directive.args[1].startswith(_REDIRECTS)
 
 
 def _finding(level: Level, condition: Directive) -> Finding:

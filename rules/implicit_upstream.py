@@ -79,13 +79,12 @@ from nginxopt.headers import owners, with_header
 from nginxopt.inherit import FRAGMENT, Level
 from nginxopt.layout import after, before, replace
 from nginxopt.model import Model
-from nginxopt.pools import SIZE, headers, knows_headers, may_share, wants_pool
+from nginxopt.pools import SIZE, headers, is_check, knows_headers, may_share, wants_pool
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
 
 Target = tuple[str, str, str, str | None]
 
-_CHECK = re.compile(r"health|status|\bping\b", re.IGNORECASE)
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
 
 
@@ -115,7 +114,7 @@ def _is_implicit(model: Model, one: Pass) -> bool:
     """Return whether a pass names a server, and for certain no upstream."""
     if "$" in f"{one.scheme}{one.host}{one.port}" or one.upstream is not None:
         return False
-    if any(_CHECK.search(word) for word in one.level.args):
+    if is_check(one):
         return False
     return one.names_an_address or model.is_whole
 

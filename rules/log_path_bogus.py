@@ -41,7 +41,7 @@ access_log off;
 ```
 Nor are these ambiguous:
 ```nginx http
-access_log logs/on.log;
+access_log on.log;
 error_log stderr;
 ```
 

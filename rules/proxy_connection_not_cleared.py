@@ -5,7 +5,7 @@ it sends `Connection: close`: by default before nginx 1.29.7, or because `proxy_
 what the client said (`$http_connection`).
 
 Not flagged are other values, which keep the pool in use: empty, `Keep-Alive`; the `upgrade` of a WebSocket; maps, for
-which see `websocket-map-close`. A written `close` is only changed with `--unsafe-fixes`.
+which see `websocket-map-close`; and health checks. A written `close` is only changed with `--unsafe-fixes`.
 
 ## Why it matters
 The upstream closes the connection after its answer because it is told to. Counted on nginx 1.22.1 with a pool and
@@ -99,7 +99,7 @@ from nginxopt.headers import NOT_IN_IF, owners, with_header
 from nginxopt.inherit import Level
 from nginxopt.layout import replace
 from nginxopt.model import Model
-from nginxopt.pools import Connection, connection, culprit, pools, states_http10
+from nginxopt.pools import Connection, connection, culprit, is_check, pools, states_http10
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass, Upstream
 
@@ -112,7 +112,7 @@ def check(model: Model) -> Iterator[Finding]:
     pooled = pools(model)
     levels = owners(model, lambda one: _is_meant(one, pooled)).get(True, set())
     for one in model.passes:
-        if _is_meant(one, pooled):
+        if _is_meant(one, pooled) and not is_check(one):
             said = connection(model, one)
             if said is Connection.DEFAULT and model.target < PIVOT:
                 yield _missing(one, levels)
@@ -129,7 +129,7 @@ def _missing(one: Pass, levels: set[Level]) -> Finding:
     return Finding(
         one.directive.source,
         one.directive.name.span,
-        f'nginx sends "Connection: close" to upstream "{one.host}": its keepalive connections are not used',
+        f'nginx sends "Connection: close" to upstream "{one.host}": no connection is kept, every request opens one',
         Fix(f"add `{CLEARED}`", changes) if changes else None,
         "" if changes else NOT_IN_IF,
     )
@@ -143,6 +143,6 @@ def _written(model: Model, one: Pass, said: Connection) -> Finding:
     return Finding(
         directive.source,
         value.span,
-        f'Connection "{value}" to upstream "{one.host}" {why}: its keepalive connections are not used',
+        f'Connection "{value}" to upstream "{one.host}" {why}: none is kept',
         Fix("send no Connection header", (replace(directive, value, ""),), Safety.UNSAFE if closes else Safety.SAFE),
     )

@@ -3,9 +3,10 @@
 Flagged is a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing` is heard, if
 `proxy_http_version` is 1.0: by default before nginx 1.29.7, or because it is written.
 
-Not flagged are passes that say `Connection: close` or `Connection: upgrade`, and those that say `Connection:
-keep-alive`, for which HTTP/1.0 connections are kept as well. A written 1.0 is only changed with `--unsafe-fixes`: the
-upstream may need it. So it is where `proxy_request_buffering` is off: over HTTP/1.1 the upstream gets chunked bodies.
+Not flagged are passes that say `Connection: close` or `Connection: upgrade`, those that say `Connection: keep-alive`,
+for which HTTP/1.0 connections are kept as well, and health checks. A written 1.0 is only changed with `--unsafe-fixes`:
+the upstream may need it. So it is where `proxy_request_buffering` is off: over HTTP/1.1 the upstream gets chunked
+bodies.
 
 ## Why it matters
 A server ends an HTTP/1.0 connection with its answer, so the pool stays empty. Counted on nginx 1.22.1 with a pool and a
@@ -85,11 +86,11 @@ from nginxopt.diagnostic import Finding, Fix, Safety, Severity
 from nginxopt.headers import NOT_IN_IF, takes_directives
 from nginxopt.layout import after, replace
 from nginxopt.model import Model
-from nginxopt.pools import Connection, connection, pools
+from nginxopt.pools import Connection, connection, is_check, pools
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
 
-_OTHERWISE = (Connection.CLOSE, Connection.UPGRADE, Connection.KEEP_ALIVE)
+_OTHERWISE = (Connection.CLOSE, Connection.UPGRADE, Connection.KEEP_ALIVE, Connection.UNKNOWN)
 
 
 @rule(severity=Severity.WARNING, category="proxy", fix=Safety.SAFE, scenario="keepalive")
@@ -99,7 +100,7 @@ def check(model: Model) -> Iterator[Finding]:
     for one in model.passes:
         if one.protocol != "proxy" or one.upstream not in pooled or one.setting("http_version").value != "1.0":
             continue
-        if connection(model, one) not in _OTHERWISE:
+        if connection(model, one) not in _OTHERWISE and not is_check(one):
             yield _finding(one)
 
 
@@ -110,7 +111,7 @@ def _finding(one: Pass) -> Finding:
     return Finding(
         (written or one.directive).source,
         place.span,
-        f'HTTP/1.0 to upstream "{one.host}": its keepalive connections are not used, every request opens one',
+        f'HTTP/1.0 to upstream "{one.host}": no connection is kept, every request opens one',
         fix,
         "" if fix else NOT_IN_IF,
     )

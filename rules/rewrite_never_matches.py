@@ -6,6 +6,7 @@ Flagged is the pattern of a `rewrite` or `location`, or the text of a `location`
 - holds arguments, as `\\?id=1` or `.php?id=`: they are no part of the URI that is matched;
 - does not begin with the slash that every URI begins with, or holds a scheme or a host;
 - holds `//`, `/./` or `/../`, which nginx has merged and resolved before;
+- is a regular expression, but for the `~` before it;
 - is a shell's: `/*.html` is any number of slashes, one character, and `html`.
 
 That nothing matches is decided by automata over all normalised URIs, not by the look of the pattern.
@@ -59,11 +60,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from nginxopt.config import Directive
 from nginxopt.diagnostic import Finding, Severity
 from nginxopt.inherit import Level
-from nginxopt.locations import modifier, path, pattern
+from nginxopt.locations import matches, modifier, path, pattern
 from nginxopt.model import Model
 from nginxopt.rewrite.oddities import why_never
 from nginxopt.rule import rule
@@ -73,6 +75,8 @@ from nginxopt.tokens import Token
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _QUERY = re.compile(r"[\w./-]\?[A-Za-z_][\w.-]*=")
 _GLOB = re.compile(r"/\*\.\w")
+_PLACEHOLDER = re.compile(r"\$(?:\{[A-Z_][A-Z0-9_]*\}|[A-Z_][A-Z0-9_]+)")
+"""What envsubst fills in before nginx reads it; nginx itself knows no variables in the name of a location."""
 _PLAIN_START = re.compile(r"\^?\(?/")
 
 
@@ -96,52 +100,70 @@ def _location(location: Level) -> Finding | None:
     opener, text, sign = location.opener, path(location), modifier(location)
     if opener is None or not text or text.startswith("@") or location.own("internal") or location.around("if"):
         return None
+    if _PLACEHOLDER.search(text):
+        return None
     if sign in ("~", "~*"):
         why = _why(pattern(location), text, location)
+    elif text.startswith("^"):
+        why = _Why("without `~` it is a prefix, not a regular expression", "write `~` before it")
     else:
         escaped = re.sub(rb"([^A-Za-z0-9_/])", rb"\\\1", encode(text))
-        why = _why(b"^" + escaped + (b"\\z" if sign == "=" else b""), text, location, regex=False)
+        why = _never(b"^" + escaped + (b"\\z" if sign == "=" else b""), "^" + text, location)
     return None if why is None else _finding(opener, opener.args[-1], why)
 
 
-def _why(text: bytes, shown: str, level: Level, *, regex: bool = True) -> tuple[str, str] | None:
-    """Return why nothing matches and what to do, None if something may."""
-    if regex and _QUERY.search(shown):
-        return _REASONS["query"]
-    if regex and _GLOB.search(shown):
-        return "`*` repeats the slash before it, it stands for no text", "write `[^/]*` or `.*`, and `\\.` for a dot"
+class _Why(NamedTuple):
+    """Why nothing matches, what to do, and what it is that does not match."""
+
+    reason: str
+    advice: str
+    missed: str = "no request"
+
+
+_QUERIES = _Why(
+    "nginx matches the URI without its arguments",
+    "match the path, and ask for the argument with `if ($arg_name = value)` or a map of $arg_name",
+)
+
+
+def _why(text: bytes, shown: str, level: Level) -> _Why | None:
+    """Return why nothing, or nothing that is meant, matches a pattern; None if something may."""
+    if _QUERY.search(shown):
+        return _QUERIES
+    glob = _GLOB.search(shown)
+    if glob is not None and not matches(text, _file(shown)):
+        advice = "write `[^/]*` or `.*`, and `\\.` for a dot"
+        return _Why("`*` repeats the slash before it, it stands for no text", advice, "no such file")
+    return _never(text, shown, level)
+
+
+def _file(glob: str) -> bytes:
+    """A URI that is meant where a `*` is thought to stand for any text."""
+    return encode(glob.removeprefix("^").removesuffix("$").replace("/*.", "/index.").replace("\\", ""))
+
+
+def _never(text: bytes, shown: str, level: Level) -> _Why | None:
+    """Return why no request matches a pattern; None if one may."""
     merges = level.setting("merge_slashes")
     why = why_never(text, merge_slashes=merges.known and merges.value != "off")
     if why == "impossible":
         return _impossible(shown)
     if why == "percent":
         escape = _ESCAPE.search(shown)
-        return _REASONS["percent"] if escape is None else (
-            f"nginx matches the decoded URI, in which {escape[0]} is one character", _REASONS["percent"][1]
-        )  # fmt: skip
-    return None if why is None else _REASONS[why]
+        name = escape[0] if escape else "an escape"
+        advice = "write the character itself, in quotes if it is a blank"
+        return _Why(f"nginx matches the decoded URI, in which {name} is one character", advice)
+    return None if why is None else _QUERIES
 
 
-_REASONS = {
-    "percent": (
-        "nginx matches the decoded URI, in which an escape is one character",
-        "write the character itself, in quotes if it is a blank",
-    ),
-    "query": (
-        "nginx matches the URI without its arguments",
-        "match the path, and ask for the argument with `if ($arg_name = value)` or a map of $arg_name",
-    ),
-}
-
-
-def _impossible(text: str) -> tuple[str, str]:
+def _impossible(text: str) -> _Why:
     if "://" in text:
-        return "the URI that nginx matches has no scheme and no host", "put it into the server of that name"
-    if not _PLAIN_START.match(text):
-        return "every URI begins with a slash", "begin with `^/`"
+        return _Why("the URI that nginx matches has no scheme and no host", "put it into the server of that name")
+    if text.startswith("^") and not _PLAIN_START.match(text):
+        return _Why("every URI begins with a slash", "begin with `/`")
     if "//" in text:
-        return "nginx merges slashes before it matches (merge_slashes)", "write one slash"
-    return "no URI of a request is like that", "see what it was meant for, or delete it"
+        return _Why("nginx merges slashes before it matches (merge_slashes)", "write one slash")
+    return _Why("no URI is like that", "see what it was meant for, or delete it")
 
 
 def _may_lose_the_slash(rewrite: Directive) -> bool:
@@ -149,6 +171,5 @@ def _may_lose_the_slash(rewrite: Directive) -> bool:
     return len(rewrite.args) == 2 and not rewrite.args[1].startswith(("/", "http://", "https://", "$scheme"))
 
 
-def _finding(directive: Directive, word: Token, why: tuple[str, str]) -> Finding:
-    reason, advice = why
-    return Finding(directive.source, word.span, f'"{word}" matches no request: {reason}', help=advice)
+def _finding(directive: Directive, word: Token, why: _Why) -> Finding:
+    return Finding(directive.source, word.span, f'"{word}" matches {why.missed}: {why.reason}', help=why.advice)

@@ -58,8 +58,10 @@ def check(model: Model) -> Iterator[Finding]:
     for directive, parents in model.config.outline():
         if directive.name in NAMES or not BLOCKS.issuperset(parent.name for parent in parents):
             continue
+        if rows and directive.source is model.config.main.source and not parents:
+            continue
         meant = nearest(str(directive.name))
-        if meant and not (rows and directive.source is model.config.main.source and not parents):
+        if meant:
             yield _finding(directive, meant)
 
 
@@ -70,14 +72,13 @@ def _is_of_rows(model: Model) -> bool:
 
 
 def _finding(directive: Directive, meant: tuple[str, ...]) -> Finding:
+    is_clear = len(meant) == 1 and meant[0] != "include"  # a file that was not read may be anything
     return Finding(
         directive.source,
         directive.name.span,
         f'nginx knows no directive "{directive.name}" and refuses the configuration; meant is {_or(meant)}',
-        Fix(f"write {meant[0]}", (replace(directive, directive.name, meant[0]),), Safety.UNSAFE)
-        if len(meant) == 1
-        else None,
-        "" if len(meant) == 1 else f"write {_or(meant)}",
+        Fix(f"write {meant[0]}", (replace(directive, directive.name, meant[0]),), Safety.UNSAFE) if is_clear else None,
+        "" if is_clear else f"write {_or(meant)}",
     )
 
 

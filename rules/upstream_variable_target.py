@@ -1,9 +1,11 @@
 """A fixed server behind a variable: looked up while requests wait, and never kept connected
 
 Flagged is a `proxy_pass` or `grpc_pass` whose host is made of variables that only `set` or `map` fill, with literals
-that name no upstream. Each server is reported once. Not flagged are hosts that really depend on the request, variables
-whose values are names of upstreams, and before nginx 1.27.3 host names: there a variable is the only way to notice that
-their addresses change.
+that name no upstream. Each server is reported once.
+
+Not flagged are hosts that really depend on the request, variables whose values are names of upstreams, names without a
+dot, and before nginx 1.27.3 all host names: there a variable is the only way to notice that their addresses change. A
+name without a dot is a container or a service beside nginx, and the variable is there so that nginx starts without it.
 
 ## Why it matters
 A host that is only known when a request comes is no upstream: nginx makes one for the request, throws it away with its
@@ -39,6 +41,15 @@ server {
 resolver 127.0.0.11;
 location / {
     proxy_pass http://$arg_host;
+}
+```
+
+nginx starts whether the container is there or not:
+```nginx server
+resolver 127.0.0.11;
+location / {
+    set $upstream_app app;
+    proxy_pass http://$upstream_app:8080;
 }
 ```
 
@@ -127,7 +138,7 @@ def _is_server(model: Model, target: str) -> bool:
     if _ADDRESS.match(target):
         return True
     named = target in model.upstreams or not (model.is_whole or ":" in target)
-    return bool(target) and not named and model.target >= RESOLVE
+    return "." in target and not named and model.target >= RESOLVE
 
 
 def _written(model: Model) -> Written:

@@ -31,10 +31,6 @@ worker_processes 2;
 events {
 }
 ```
-A file that is included, not the main one:
-```nginx
-load_module modules/ngx_stream_module.so;
-```
 
 ## When to ignore it
 In a container that may use a part of the machine: `auto` counts the processors of the machine, so state the number

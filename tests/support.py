@@ -1,9 +1,11 @@
-"""What several tests need: the nginx binary, and what it says about a text."""
+"""What several tests need: the files of the repository, the nginx binary, and what it says about a text."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,8 @@ except MissingError:
 # In continuous integration a test that needs nginx fails without it: nginx decides what is correct.
 needs_nginx = pytest.mark.skipif(NGINX is None and not IN_CI, reason=NO_NGINX)
 
+ROOT = Path(__file__).parents[1]
+
 _GLOBALS = ("-g", "pid nginx.pid;")
 # With more open files a circular include overflows nginx's stack.
 _FEW_FILES = ("prlimit", "--nofile=100")
@@ -36,6 +40,16 @@ def the_nginx() -> nginx.Binary:
     if NGINX is None:
         (pytest.fail if IN_CI else pytest.skip)(NO_NGINX)
     return NGINX
+
+
+def tracked(*folders: str) -> set[str]:
+    """Return the files of the repository under `folders` that are there; without git the test is skipped."""
+    if shutil.which("git") is None:
+        pytest.skip("no git: the files of the repository cannot be listed")
+    listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git repository: its files cannot be listed")
+    return {name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).exists()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt import cli
-from nginxopt.bench import charts, gate, html, measure, table, vega
+from nginxopt.bench import charts, gate, html, measure, table, vega, wording
 from nginxopt.bench.catalogue import catalogue
-from nginxopt.bench.result import NodeUse, Result, Sample, to_dict, to_json
+from nginxopt.bench.result import NodeUse, Ratio, Result, Sample, to_dict, to_json
 from nginxopt.bench.saved import from_json
 from nginxopt.bench.scenario import Attack, Comparison, Experiment, Node, OpenLoop, Published, Settings, Target, Variant
 from nginxopt.bench.table import comparison, value
@@ -31,7 +31,7 @@ from tests.browser import Page, browser, needs_chromium
 
 HTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
 HOSTILE = "</svg><script>alert('1')</script>\"&{{ 7 * 7 }}\x00\x1b\ud800\u202e"
-ROUNDS = 3
+ROUNDS = 5
 SIZES = (0, 500, 10_000)
 NONE = "no rules"
 
@@ -220,6 +220,40 @@ def test_answers_are_sentences(result: Result, page: str) -> None:
     assert f"CPU a request: lower in 2 of 2 cases ({low} x)." in text
     same = [ratio for ratio in result.ratios if (ratio.after, ratio.figure) == ("500 compiled", "p50")]
     assert [ratio.before for ratio in same if not ratio.difference] == [NONE]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "said", "range_"),
+    [
+        ([(0.5, 0.4, 0.6, True)], "Median latency: 0.50 x (0.40 to 0.60).", "0.50 x"),
+        ([(0.5, 0.4, 1.6, False)], "Median latency: no difference seen (0.40 to 1.60 x).", "no difference seen"),
+        (
+            [(0.5, 0.4, 0.6, True), (0.25, 0.2, 0.3, True), (3, 2, 4, True), (1, 0.9, 1.1, False), (2, 1.5, 3, False)],
+            "Median latency: lower in 2 of 5 cases (0.25 to 0.50 x), higher in 1 of 5 cases (3.00 x);"
+            " no difference seen in 1; too few rounds to tell in 1.",
+            "0.25 to 3.00 x",
+        ),
+        (
+            [(1, 0.9, 1.1, False), (2, 1.5, 3, False)],
+            "Median latency: no difference seen in 1; too few rounds to tell in 1 of 2 cases.",
+            "too few rounds to tell",
+        ),
+        ([(1, 0.9, 1.1, False)] * 2, "Median latency: no difference seen in 2 of 2 cases.", "no difference seen"),
+    ],
+)
+def test_sentences(ratios: list[tuple[float, float, float, bool]], said: str, range_: str) -> None:
+    """Over the cases of a comparison it is counted where a figure is lower, higher, the same, or cannot be told."""
+    found = [Ratio("a", "b", str(case), "p50", *each) for case, each in enumerate(ratios)]
+    assert wording.answer("p50", found) == said
+    assert wording.headline(found) == range_
+
+
+def test_a_busy_node_is_noted(result: Result) -> None:
+    """A case in which a node was near its capacity says so above all figures."""
+    made = replace(result, rates=dict.fromkeys(result.rates, 1500.0))
+    text = words(html.render(made))
+    assert "Note: far miss, 10000 rewrites: edge took 78% of a CPU; near the capacity" in text
+    assert "500 rewrites: edge took" not in text
 
 
 def test_hostile_words_are_words() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,11 @@ from typing import Any
 import pytest
 
 from nginxopt import cli
+from nginxopt.catalogue import catalogue
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import replace
+from nginxopt.model import Model
+from nginxopt.rule import Rule
 from tests.support import needs_nginx
 
 SLOW = """events {}
@@ -22,7 +28,7 @@ http {
     include sites/*.conf;
 }
 """
-FAST = SLOW.replace("level 9", "level 5")
+FAST = SLOW.replace("level 9", "level 6")
 UPSTREAM = (
     "upstream app {\n    server 127.0.0.1:1;\n}\nserver { listen 127.0.0.1:1; location / { proxy_pass http://app; } }\n"
 )
@@ -111,7 +117,7 @@ def test_diff_shows_and_writes_nothing(run: Any) -> None:
     """--diff prints what --fix would change, which `patch` could apply, and exits with 1 if that is something."""
     ran = run("nginx.conf", "--diff")
     assert ran.status == 1
-    assert "-    gzip_comp_level 9; # as fast as can be\n+    gzip_comp_level 5; # as fast as can be\n" in ran.out
+    assert "-    gzip_comp_level 9; # as fast as can be\n+    gzip_comp_level 6; # as fast as can be\n" in ran.out
     assert "--- sites/app.conf\n+++ sites/app.conf\n" in ran.out
     assert Path("nginx.conf").read_text() == SLOW
     Path("nginx.conf").write_text(FAST)
@@ -121,7 +127,7 @@ def test_diff_shows_and_writes_nothing(run: Any) -> None:
 def test_standard_input_is_fixed_to_standard_output(run: Any) -> None:
     """A text that comes in by a pipe goes out mended, and what is said of it goes elsewhere."""
     del run  # it has made the folder
-    ran = piped(FAST.replace("5", "9").replace("    include sites/*.conf;\n", ""), "--fix", "-")
+    ran = piped(FAST.replace("6", "9").replace("    include sites/*.conf;\n", ""), "--fix", "-")
     assert ran.out == FAST.replace("    include sites/*.conf;\n", "")
     assert "fixed 1 finding" in ran.err
     assert ran.status == 0
@@ -232,7 +238,7 @@ def test_nginx_is_asked_before_anything_is_written(run: Any) -> None:
     Path("nginx.conf").write_text(f"pid nginx.pid;\nerror_log stderr;\n{SLOW}")
     ran = run("nginx.conf", "--fix", "--nginx")
     assert ran.status == 0
-    assert "level 5" in Path("nginx.conf").read_text()
+    assert "level 6" in Path("nginx.conf").read_text()
     left = sorted(path.name for path in Path().rglob("*") if path.is_file() and path.name != "nginx.pid")
     assert left == ["app.conf", "nginx.conf"]
 
@@ -243,9 +249,30 @@ def test_nothing_is_written_if_nginx_refuses(run: Any) -> None:
     Path("nginx.conf").write_text(f"pid nginx.pid;\nerror_log stderr;\nnonsense;\n{SLOW}")
     ran = run("nginx.conf", "--fix", "--nginx")
     assert 'nginx -t refuses nginx.conf, before the fixes and after: unknown directive "nonsense"' in ran.out
-    assert "level 5" in Path("nginx.conf").read_text()
+    assert "level 6" in Path("nginx.conf").read_text()
     Path("sites/app.conf").write_text(UPSTREAM)
     ran = run("sites/app.conf", "--fix", "--nginx")
     assert ran.status == 2
     assert "--nginx needs a whole configuration" in ran.err
     assert Path("sites/app.conf").read_text() == UPSTREAM
+
+
+@needs_nginx
+def test_a_fix_that_nginx_refuses_is_a_defect(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If nginx -t refuses what a fix makes, that is a fault of nginxopt: it is told, and nothing is written."""
+
+    def check(model: Model) -> Iterator[Finding]:
+        for directive, _ in model.each("gzip_comp_level"):
+            if directive.args[0] != "five":
+                fix = Fix("spoil it", (replace(directive, directive.args[0], "five"),))
+                yield Finding(directive.source, directive.span, "a finding", fix)
+
+    spoiling = Rule("gzip-level", check, catalogue()["gzip-level"].page, Severity.ERROR, "client", Safety.SAFE)
+    monkeypatch.setattr("nginxopt.catalogue.catalogue", lambda: {"gzip-level": spoiling})
+    text = f"pid nginx.pid;\nerror_log stderr;\n{SLOW}"
+    Path("nginx.conf").write_text(text)
+    ran = run("nginx.conf", "--fix", "--nginx", options=("--isolated", "--target-version", "1.22.1"))
+    assert ran.status == 70
+    assert "nginx -t refuses nginx.conf after the fixes; nothing was written" in ran.err
+    assert '"gzip_comp_level" directive invalid number' in ran.err
+    assert Path("nginx.conf").read_text() == text

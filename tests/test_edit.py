@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.edit import Draft, Edit, apply
+from nginxopt.edit import Apart, Draft, Edit, apply
 from nginxopt.source import Span
 
 
@@ -61,6 +61,25 @@ def test_the_edits_of_a_draft_stand_apart(data: bytes, draw: st.DataObject) -> N
         draft.change(draw.draw(edits(len(draft.text))))
     assert all(one.span.end < two.span.start for one, two in zip(draft.edits, draft.edits[1:], strict=False))
     assert all(len(edit.span) or edit.text for edit in draft.edits)
+
+
+@given(st.binary(max_size=20), st.data())
+def test_edits_that_stand_apart_have_no_order(data: bytes, draw: st.DataObject) -> None:
+    """Edits are near if one of them cannot be made, or comes out otherwise, when they are made the other way round."""
+    found = draw.draw(edits(len(data)))
+    start = draw.draw(st.integers(0, len(data)))
+    one = Edit(Span(start, draw.draw(st.integers(start, len(data)))), b"?")
+    apart = Apart()
+    for edit in found:
+        apart.add(edit)
+    near = apart.near(one)
+    assert set(near) <= set(found)
+    for edit in found:
+        touches = edit.span.start <= one.span.end and one.span.start <= edit.span.end
+        if edit in near:
+            assert touches
+        else:
+            assert apply(data, [edit, one]) == apply(data, [one, edit])
 
 
 def test_an_untouched_draft_has_no_edits() -> None:

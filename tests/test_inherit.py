@@ -31,6 +31,11 @@ CASES = {
     "no file matches": (b"http { include none/*.conf; server { } }", (True, False), (True, False)),
     "a fragment": (b"server { }", (False, False), (False, False)),
     "set in a fragment": (b"server { gzip on; add_header a b; }", (True, True), (True, True)),
+    "in a block that nginx does not allow there": (
+        b"http { upstream a { server { } } }",
+        (False, False),
+        (False, False),
+    ),
     "inside of blocks that are no place of it": (b"http { gzip on; upstream a { } }", (True, False), (True, False)),
 }
 
@@ -59,7 +64,8 @@ def test_a_file_is_read_in_each_of_its_places() -> None:
     """A file that is read twice has a source for each reading, of the file that was read; one read once is itself."""
     config = configuration(
         {
-            "nginx.conf": b"http { gzip off; include t; server { gzip on; include s; include t; } include u; }",
+            "nginx.conf": b"http { gzip off; server { include t; } include v; include u; }",
+            "v": b"server { gzip on; include s; include t; }",
             "s": b"location /s { }",
             "t": b"location /t { include s; rewrite a b; }",
             "u": b"server { }",
@@ -81,7 +87,7 @@ def test_a_file_is_read_in_each_of_its_places() -> None:
         )
     (last,) = [level for level in levels(config, TARGET).walk() if level.source is files["u"]]
     assert last.kind == "server"
-    assert [config.times(file) for file in config.files] == [1, 2, 3, 1]
+    assert [config.times(file) for file in config.files] == [1, 2, 3, 1, 1]
 
 
 CONTEXTS = [

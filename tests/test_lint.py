@@ -181,6 +181,24 @@ def test_one_change_for_findings_in_different_places() -> None:
     assert [one.fix for one in judged(configuration(alone), made_rule(check)).diagnostics] == [None]
 
 
+def test_what_is_to_be_done_for_each_reading_is_one_fix() -> None:
+    """What is found in a file and mended where it is included is mended for all places at once, unless that clashes."""
+    servers = b"".join(b"server { include s; b %d; }\n" % number for number in range(100))
+    texts = {"nginx.conf": b"http {\n%s}\n" % servers, "s": b"a;\n"}
+
+    def check(model: Model) -> Iterator[Finding]:
+        for found, level in model.each("a"):
+            for other in level.own("b"):
+                yield Finding(found.source, found.name.span, "found", gone(other))
+
+    (one,) = judged(configuration(texts), made_rule(check)).diagnostics
+    assert one.fix
+    assert len(one.fix.changes) == 100
+    fixed = mended(texts, made_rule(check))
+    assert fixed.made == {"made": 1}
+    assert fixed.drafts["nginx.conf"].text.count(b"{ include s; }") == 100
+
+
 def test_findings_are_of_files() -> None:
     """What is found in one of the readings of a file is told, with all it is related to, as found in the file."""
     config = configuration({"nginx.conf": TWO_SERVERS, "s": b"a;"})

@@ -13,18 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import tracked
+
 ROOT = Path(__file__).parents[1]
 # Always the same place, so that cargo compiles again only what has changed.
 BUILD = ROOT / "build" / "packaging"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-
-
-def tracked(*folders: str) -> set[str]:
-    """The files of the repository under `folders`."""
-    listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, check=False)
-    if listed.returncode:
-        pytest.skip("not a git repository: its files cannot be listed")
-    return {name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).exists()}
 
 
 def build(what: str, source: Path) -> Path:

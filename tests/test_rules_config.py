@@ -68,3 +68,10 @@ def test_a_file_of_rows_is_none_of_directives(rows: str, number: int) -> None:
     """A fragment of which nginx knows next to nothing is a file of rows, not of misspelt directives."""
     config = load_text(rows.encode(), "rows.conf")
     assert len(judge("unknown-directive", config).diagnostics) == number
+
+
+def test_an_include_is_not_written() -> None:
+    """What an include would read is not known, and may be no configuration: there is no fix."""
+    (diagnostic,) = found("unknown-directive", "Include all vhosts;\n", context="http")
+    assert diagnostic.fix is None
+    assert diagnostic.finding.help == 'write "include"'

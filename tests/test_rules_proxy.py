@@ -189,15 +189,41 @@ CASES: dict[str, tuple[str, str, str, int]] = {
     "FastCGI by address": ("implicit-upstream", "server { location / { fastcgi_pass 10.0.0.1:9000; } }", OLD, 0),
     "a name in a variable, before resolve": (
         "upstream-variable-target",
-        "server { set $a app:80; location / { proxy_pass http://$a; } }",
+        "server { set $a app.test:80; location / { proxy_pass http://$a; } }",
         "1.27.2",
         0,
     ),
     "a name in a variable": (
         "upstream-variable-target",
-        "server { set $a app:80; location / { proxy_pass http://$a; } }",
+        "server { set $a app.test:80; location / { proxy_pass http://$a; } }",
         "1.27.3",
         1,
+    ),
+    "a container in a variable": (
+        "upstream-variable-target",
+        "server { set $a app; set $b 80; location / { proxy_pass http://$a:$b; } }",
+        "1.27.3",
+        0,
+    ),
+    "a health check needs no pool, whatever it speaks": (
+        "proxy-http-version",
+        f"{APP} server {{ location @check {{ health_check; proxy_pass http://app; }}"
+        " location /healthz { proxy_pass http://app; } }",
+        OLD,
+        0,
+    ),
+    "a health check may close its connection": (
+        "proxy-connection-not-cleared",
+        f"{APP} server {{ location @check {{ health_check; proxy_pass http://app; }}"
+        " location /healthz { proxy_pass http://app; } }",
+        OLD,
+        0,
+    ),
+    "a Connection that is not known may keep connections over HTTP/1.0": (
+        "proxy-http-version",
+        f"{APP} server {{ location / {{ proxy_pass http://app; proxy_set_header Connection $up; }} }}",
+        OLD,
+        0,
     ),
     "an address in a variable": (
         "upstream-variable-target",

@@ -38,7 +38,7 @@ class Benchmark:
 
         `MissingError`, `InputError` and `RunError` as from the runner, the probes and the rounds.
         """
-        self._about = provenance.machine()
+        self._about = {**provenance.machine(), "folder": self.folder.name}
         with self.runner.deploy(self.experiment, self.folder) as site:
             self._about |= {**self.runner.provenance(), "runner": self.runner.name}
             answers = probe.probe(site, self.experiment)

@@ -132,7 +132,9 @@ def ratios(result: Result, figures: Sequence[str]) -> Figure | None:
             said = f"Ratios of {pair.after} over {pair.before}"
             svg = vega.svg(_ratios(of, present, low, high), said, "The table of ratios has the numbers.")
             panels.append(Panel(wording.pair(pair), svg))
-    caption = "Bars are 95 % intervals, the scale is logarithmic; hollow: no difference seen."
+    caption = (
+        "Bars are 95 % intervals, the scale is logarithmic; hollow: no difference seen, or too few rounds to tell."
+    )
     keys = (Key(wording.name(figure), shape=_SHAPES[place % SERIES]) for place, figure in enumerate(present))
     return Figure("Ratios", caption, tuple(keys), tuple(panels))
 
@@ -346,7 +348,7 @@ def _ratios(found: list[Ratio], figures: list[str], low: float, high: float) -> 
             "ratio": ratio.ratio,
             "low": ratio.low,
             "high": ratio.high,
-            "seen": ratio.difference or ratio.low == ratio.high,
+            "seen": wording.is_seen(ratio),
         }
         for ratio in found
     ]

@@ -18,7 +18,7 @@ def build(before: Config, after: Config, targets: tuple[Target, ...]) -> Experim
     """Return the experiment. Both must answer each target with the same status and Location."""
     made = {"before": private(before), "after": private(after)}
     notes = [
-        f"{name}: {count} x {what}." for name, side in made.items() for what, count in sorted(side.changes.items())
+        f"{name}: {what} ({count})." for name, side in made.items() for what, count in sorted(side.changes.items())
     ]
     if any(directive.name.endswith("_pass") for side in (before, after) for directive, _ in side.outline()):
         notes.append("Upstreams are asked where they are.")

@@ -21,6 +21,9 @@ BOUNDS = tuple(
 )
 """The upper bounds of the classes of a histogram, in seconds: 20 a decade, so each is 12 % wide."""
 
+FEWEST_ROUNDS = 5
+"""With fewer, all rounds agree by chance too often (of 4, one time in 8) to call it a difference."""
+
 _RESAMPLES = 4_000
 _CONFIDENCE = 0.95
 
@@ -125,7 +128,7 @@ def ratios(experiment: Experiment, samples: Sequence[Sample]) -> tuple[Ratio, ..
             before, after = (attacks.get((name, case), []) for name in (comparison.before, comparison.after))
             for figure, pairs in _pairs(before, after).items():
                 ratio, low, high = interval([second / first for first, second in pairs])
-                different = len(pairs) > 1 and not low <= 1 <= high
+                different = len(pairs) >= FEWEST_ROUNDS and not low <= 1 <= high
                 found.append(Ratio(comparison.before, comparison.after, case, figure, ratio, low, high, different))
     return tuple(found)
 

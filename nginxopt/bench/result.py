@@ -75,7 +75,7 @@ class Summary:
 class Ratio:
     """What after is over before: the median of the ratios of the rounds, and its confidence interval.
 
-    `difference` is False if the interval contains 1, or if there is none: no difference was seen.
+    `difference` is False if the interval contains 1 (no difference was seen), or if the rounds are too few to tell.
     """
 
     before: str

@@ -21,6 +21,8 @@ from nginxopt.errors import RunError
 from nginxopt.source import encode
 
 FIRST_PORT = 18080
+PARTS = ("nginx", "targets", "results")
+"""The directories of the folder that a run makes."""
 
 Addresses = Mapping[tuple[str, str], str]
 """host:port by variant and what needs an address: see `places`."""

@@ -17,8 +17,10 @@ COLUMNS: dict[Metric, tuple[str, ...]] = {
 }
 """The figures that are shown, by what the run is about."""
 
-_COMPARED = 3  # of them, how many are compared; the others say under what conditions
 _NEAR = 0.005  # to 1, which is not 1.00
+_BUSY = 0.7  # of a CPU
+_QUEUE = "near the capacity of a worker, latency is that of the queue (--rate auto keeps away from it)"
+_COMPARED = 3  # of them, how many are compared, beside CPU and what the scenario is about
 _SCALES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")), "B": ((1e6, "MB"), (1e3, "KB"), (1.0, "B"))}
 
 
@@ -33,6 +35,7 @@ def lines(result: Result) -> Iterator[str]:
     for case in experiment.cases:
         yield ""
         yield from _case(result, case, columns)
+    yield from _resources(result)
     yield from _published(result)
     yield from _gates(result.gates)
     if not result.complete:
@@ -41,8 +44,8 @@ def lines(result: Result) -> Iterator[str]:
 
 
 def compared(experiment: Experiment) -> tuple[str, ...]:
-    """Return the figures that are compared first."""
-    return COLUMNS[experiment.metric][:_COMPARED]
+    """Return the figures that are compared, those that were measured: the first of the table, CPU, the scenario's."""
+    return tuple(dict.fromkeys((*COLUMNS[experiment.metric][:_COMPARED], "cpu", *experiment.figures)))
 
 
 def value(figure: str, number: float) -> str:
@@ -58,18 +61,20 @@ def comparison(ratio: Ratio) -> str:
     """Return a ratio as it is shown, with its interval; no number where no difference was seen."""
     if ratio.low == ratio.high == ratio.ratio:
         return f"{times(ratio.ratio)} x"
-    if not ratio.difference:
+    if ratio.low <= 1 <= ratio.high:
         return f"no difference seen ({times(ratio.low)} to {times(ratio.high)} x)"
+    if not ratio.difference:
+        return f"{times(ratio.ratio)} x (too few rounds to tell)"
     return f"{times(ratio.ratio)} x ({times(ratio.low)} to {times(ratio.high)})"
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as it is shown: two decimals, and more or fewer where they say more or nothing."""
-    if ratio >= 1000:
+    """Return a ratio as it is shown: two decimals, or two digits where it is small, or four decimals next to 1."""
+    if ratio >= 100:
         return f"{ratio:,.0f}"
-    if ratio >= 10 or ratio < 0.1:
-        return f"{ratio:.3g}" if ratio >= 10 else f"{ratio:.2g}"
-    return f"{ratio:.4f}" if 0 < abs(ratio - 1) < _NEAR else f"{ratio:.2f}"
+    if 0 < abs(ratio - 1) < _NEAR:
+        return f"{ratio:.4f}"
+    return f"{ratio:.2f}" if ratio >= 0.1 or not ratio else f"{ratio:.2g}"
 
 
 def margin(gate: GateResult) -> str:
@@ -90,8 +95,19 @@ def failures(result: Result, variant: str, case: str) -> Counter[str]:
     return kinds
 
 
-def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
+def busy(result: Result, case: str) -> Iterator[str]:
+    """Say which nodes were near their capacity at a rate that was asked for: there, latency is that of the queue."""
     rate = result.rates.get(case)
+    for summary in result.summaries if rate else ():
+        for figure, seconds in summary.figures.items():
+            share = seconds * (rate or 0)
+            if summary.case == case and figure.startswith("cpu.") and share > _BUSY:
+                role = figure.removeprefix("cpu.")
+                yield f"{summary.variant}: {role} took {share:.0%} of a CPU; {_QUEUE}"
+
+
+def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
+    rate = result.rates.get(case) if result.experiment.metric != "instructions" else None
     of = f", {rate / result.capacities[case]:.0%} of the capacity" if case in result.capacities and rate else ""
     at = f" at {rate:,.0f} req/s{of}" if rate else ""
     rows = [[f"{case}{at}", *columns]]
@@ -101,6 +117,7 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
             rows.append([f"  {summary.variant}", *cells])
     yield from _aligned(rows)
     yield from _failed(result, case)
+    yield from (f"  {line}" for line in busy(result, case))
     yield from _compared(result, case, compared(result.experiment))
 
 
@@ -121,6 +138,23 @@ def _failed(result: Result, case: str) -> Iterator[str]:
         kinds = failures(result, variant.name, case)
         if kinds:
             yield f"  {variant.name} failed: {', '.join(f'{count:,} {kind}' for kind, count in kinds.most_common())}"
+
+
+def _resources(result: Result) -> Iterator[str]:
+    """What each variant takes before it is asked anything, and while it is."""
+    rows = [["", "nginx -t", "memory (PSS)"]]
+    for variant in result.experiment.variants:
+        most = [
+            found.figures["pss"]
+            for found in result.summaries
+            if found.variant == variant.name and "pss" in found.figures
+        ]
+        seconds = result.test_seconds.get(variant.name)
+        if most and seconds is not None:
+            rows.append([f"  {variant.name}", value("mean", seconds), value("pss", max(most))])
+    if len(rows) > 1:
+        yield ""
+        yield from _aligned(rows)
 
 
 def _published(result: Result) -> Iterator[str]:
@@ -149,6 +183,6 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _digits(number: float) -> str:
-    if number >= 1000:
+    if number >= 999.5:
         return f"{number:,.0f}"
     return f"{number:.3g}"

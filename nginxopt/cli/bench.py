@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -251,8 +250,8 @@ def _rate(text: str | None) -> float | None:
 def _run(experiment: Experiment, call: _Call, gates: list[Any]) -> Result:
     from nginxopt.bench.benchmark import Benchmark
 
-    with _folder(call.output) as folder:
-        benchmark = Benchmark(experiment, _runner(call), _generator(call), folder, call.rounds, gates)
+    with _folder(call.output) as run_folder:
+        benchmark = Benchmark(experiment, _runner(call), _generator(call), run_folder, call.rounds, gates)
         try:
             _with_progress(benchmark)
         except KeyboardInterrupt:
@@ -282,13 +281,18 @@ def _with_progress(benchmark: Benchmark) -> None:
 @contextlib.contextmanager
 def _folder(output: str | None) -> Iterator[Path]:
     """Yield the folder of the run: beside the output, or one that goes away."""
+    from nginxopt.bench import stage
+    from nginxopt.bench.temporary import private_folder
+    from nginxopt.files import folder
+
     if output is not None:
-        folder = Path(output).absolute().with_suffix(".run")
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
+        kept = folder(str(Path(output).absolute().with_suffix(".run")), [])
+        for name in stage.PARTS:  # a page cached in the last run is no page that nobody has asked for
+            shutil.rmtree(kept / name, ignore_errors=True)
+        yield kept
         return
-    with tempfile.TemporaryDirectory(prefix="nginxopt-bench-", ignore_cleanup_errors=True) as name:
-        yield Path(name).resolve()
+    with private_folder() as private:
+        yield private
 
 
 def _runner(call: _Call) -> Runner:

@@ -8,7 +8,8 @@ variable, a condition on what may differ from request to request, an include tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -101,12 +102,15 @@ class _Script:
 
 
 class Site:
-    """A server, or a fragment of one, whose redirects are followed."""
+    """A server, or a fragment of one, whose redirects are followed.
 
-    def __init__(self, config: Config, server: Level, others: tuple[Level, ...]) -> None:
+    `shared` are the ports and names that other servers have as well: which of them answers depends on the address.
+    """
+
+    def __init__(self, config: Config, server: Level, shared: frozenset[tuple[int, str]] = frozenset()) -> None:
         self._config = config
         self._server = server
-        self._others = others
+        self._shared = shared
         self._scripts: dict[Level, _Script] = {}
 
     def ways(self) -> Iterator[Way]:
@@ -132,7 +136,7 @@ class Site:
         """Yield what sends on the URIs that are named: in rules of the server, then in locations."""
         script = self._script(self._server)
         rules = script.native()
-        for rule, uri, to, _, is_constant in rules.hops(self._sites, not self._locations_redirect):
+        for rule, uri, to, _, is_constant in rules.hops(self._sites, self._prefixes):
             yield Answer(*script.place(rule), uri, to, rules.flag(rule), is_constant)
         ends = self.answer(b"/") if script.last is not None else None
         if ends is not None:
@@ -192,6 +196,8 @@ class Site:
         return None
 
     def _return(self, directive: Directive, uri: bytes, sites: list[bytes], *, first: bool) -> Answer | None:
+        if len(directive.args) not in (1, 2):
+            return None  # nginx refuses it
         code, url = directive.args if len(directive.args) == 2 else ("302", *directive.args)
         if code not in REDIRECTS or (len(directive.args) == 1 and url.isdigit()):
             return None
@@ -208,12 +214,15 @@ class Site:
     def _redirecting(self) -> tuple[Level, ...]:
         """The locations of a URI or prefix whose script sends requests on."""
         found = (level for level in self._server.walk() if level.kind == "location" and _is_path(level))
-        return tuple(level for level in found if level.own("return") or level.own("rewrite") or level.bulks)
+        return tuple(filter(_may_redirect, found))
 
     @property
-    def _locations_redirect(self) -> bool:
-        regexes = (level for level in self._server.walk() if level.kind == "location" and not _is_path(level))
-        return bool(self._redirecting) or any(level.own("return") or level.own("rewrite") for level in regexes)
+    def _prefixes(self) -> list[bytes]:
+        """How the URIs begin that a location may send on."""
+        locations = [level for level in self._server.walk() if level.kind == "location" and _may_redirect(level)]
+        if self._server.is_open or not all(map(_is_path, locations)):
+            return [] if self._server.is_open else [b"/"]
+        return [encode(path(location)) for location in locations]
 
     def _script(self, level: Level) -> _Script:
         if level not in self._scripts:
@@ -236,7 +245,7 @@ class Site:
         elif node.name == "return":
             script.last = node
             return False
-        elif node.name == "if" and node.args[:1] and node.args[0] in _OF_CLIENT:
+        elif node.name == "if" and len(node.args) == 3 and node.args[0] in _OF_CLIENT:
             script.has_conditions = True
         elif node.name not in transparent() and node.name != "set":
             script.is_understood = False
@@ -255,10 +264,9 @@ class Site:
         """How a URL begins that leads to this server from itself."""
         if self._server.is_open or self._server.kind == FRAGMENT or self._script(self._server).has_conditions:
             return self._narrow_sites
-        taken = {(port, name) for other in self._others for port, _ in _listens(other) for name in _names(other)}
         sites = list(self._narrow_sites)
         for port, scheme in sorted(_listens(self._server)):
-            names = ["$host", *(name for name in _names(self._server) if (port, name) not in taken)]
+            names = ["$host", *(name for name in _names(self._server) if (port, name) not in self._shared)]
             ends = [f":{port}", ""] if port == _PORTS[scheme] else [f":{port}"]
             sites += [encode(f"{scheme}://{name}{end}") for name in names for end in ends]
         return sites
@@ -267,8 +275,21 @@ class Site:
 _PORTS = {"http": 80, "https": 443}
 
 
+def sites(config: Config, servers: Sequence[Level]) -> Iterator[Site]:
+    """Yield each server of a configuration as a site."""
+    claims = Counter(
+        claim for one in servers for claim in {(port, name) for port, _ in _listens(one) for name in _names(one)}
+    )
+    shared = frozenset(claim for claim, count in claims.items() if count > 1)
+    return (Site(config, one, shared) for one in servers)
+
+
 def _is_path(location: Level) -> bool:
     return modifier(location) in ("", "=", "^~") and path(location).startswith("/")
+
+
+def _may_redirect(location: Level) -> bool:
+    return bool(location.own("return") or location.own("rewrite") or location.bulks)
 
 
 def _listens(server: Level) -> set[tuple[int, str]]:

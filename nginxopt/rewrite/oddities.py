@@ -7,11 +7,15 @@ from collections.abc import Iterable, Iterator
 from nginxopt import _native
 from nginxopt.config import Bulk, Directive, directive_at
 from nginxopt.inherit import Level
+from nginxopt.rewrite.planning import refusal
 from nginxopt.source import Span
 
 
 def odd(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
-    """Yield the rewrites of some levels; of a folded run only those that are odd (`odd` in rewrite/script.rs)."""
+    """Yield the rewrites of some levels; of a folded run only those that are odd (`odd` in rewrite/odd.rs).
+
+    `InputError` at a rewrite of such a run that nginx refuses.
+    """
     for level in levels:
         for directive in level.own("rewrite"):
             yield directive, level
@@ -21,7 +25,10 @@ def odd(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
 
 
 def _odd(bulk: Bulk) -> Iterator[Directive]:
-    spans = _native.odd_rewrites(bulk.source.data, [(bulk.span.start, bulk.span.end)])
+    try:
+        spans = _native.odd_rewrites(bulk.source.data, [(bulk.span.start, bulk.span.end)])
+    except _native.RefusedError as error:
+        raise refusal(error, bulk.source) from None
     return (directive_at(bulk.source, Span(*span)) for span in spans)
 
 

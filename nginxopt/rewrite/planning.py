@@ -11,7 +11,7 @@ from nginxopt.config import Config, File
 from nginxopt.errors import InputError
 from nginxopt.rewrite import program
 from nginxopt.rewrite.options import Options, Readings
-from nginxopt.source import Span
+from nginxopt.source import Source, Span
 
 _SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
 
@@ -227,11 +227,16 @@ def _compile(found: program.Program, scope: program.Scope, options: Options) -> 
             f"PCRE2 does not compile the pattern: {message}", source=source, span=Span(start, end)
         ) from None
     except _native.RefusedError as error:
-        start, end, says = error.args
-        raise InputError(
-            "nginx refuses this rewrite",
-            source=source,
-            span=Span(start, end),
-            expected=None if "variable" in says else _SHAPE,
-            nginx=f"{says} in {source.path}:{source.position(end - 1).line}",
-        ) from None
+        raise refusal(error, source) from None
+
+
+def refusal(error: _native.RefusedError, source: Source) -> InputError:
+    """Return what is told of a rewrite that nginx refuses, in words."""
+    start, end, says = error.args
+    return InputError(
+        "nginx refuses this rewrite",
+        source=source,
+        span=Span(start, end),
+        expected=None if "variable" in says else _SHAPE,
+        nginx=f"{says} in {source.path}:{source.position(end - 1).line}",
+    )

@@ -22,6 +22,9 @@ _KEYS = {"ssl_certificate_key", "proxy_ssl_certificate_key", "grpc_ssl_certifica
 _FOLDERS = {"proxy_cache_path", "fastcgi_cache_path", "uwsgi_cache_path", "scgi_cache_path", "client_body_temp_path",
             "proxy_temp_path", "fastcgi_temp_path", "uwsgi_temp_path", "scgi_temp_path"}  # fmt: skip
 _LOGS = {"access_log", "error_log"}
+_TARGET = re.compile(r"(\w+://)?([a-zA-Z_][\w.-]*)(?=[:/]|$)(?!:/)")
+"""Where a request is passed to, if it is a name; a socket is none."""
+_NAMING = {"upstream", "log_format"}
 _ADDRESS = re.compile(r"(?:.*:)?(\d+)|.*")
 
 
@@ -40,9 +43,13 @@ def certificate() -> dict[str, bytes]:
 
 def verdict_on(binary: Binary, data: bytes) -> Verdict:
     """What `nginx -t` says of a whole configuration; a file that it includes and nobody has is empty."""
-    config = load_text(data, "nginx.conf", missing_ok=True)
+    config = load_text(data, "nginx.conf", includes=False)
+    if any(one.name == "load_module" for one in config.main.block.unfolded()):
+        pytest.skip("an example with a module that nginx may lack")
     files = {"logs/made": b""}
-    edits = [edit for one in config.main.block.walk() for edit in _edits(one, files)]
+    words = list(config.main.block.walk())
+    names = {str(one.args[0]) for one in words if one.args and one.name in _NAMING}
+    edits = [edit for one in words for edit in _edits(one, files, names)]
     text = apply(data, [replace(one, word, new).edit for one, word, new in edits])
     if not any(one.name == "pid" for one in config.main.block.unfolded()):
         text += b"\npid nginx.pid;\n"
@@ -54,12 +61,18 @@ def warnings(verdict: Verdict) -> list[str]:
     return [re.sub(r" in \S+:\d+$", "", line) for line in verdict.messages if "[warn]" in line]
 
 
-def _edits(directive: Directive, files: dict[str, bytes]) -> list[tuple[Directive, Token, str]]:
-    """The words of a directive that are replaced; `files` receives what they name."""
+def _edits(directive: Directive, files: dict[str, bytes], names: set[str]) -> list[tuple[Directive, Token, str]]:
+    """The words of a directive that are replaced; `files` receives what they name, `names` are known to nginx."""
     if not directive.args or "$" in directive.args[0] or directive.args[0].startswith("data:"):
         return []
     new = _instead(str(directive.name), directive.args[0], files)
+    if directive.name.endswith("_pass") or (directive.name == "server" and directive.block is None):
+        new = _passed(directive.args[0], names)
     edits = [] if new is None else [(directive, directive.args[0], new)]
+    if directive.name == "access_log" and len(directive.args) > 1 and directive.args[1] not in names:
+        edits.append((directive, directive.args[1], "combined"))
+    if directive.name == "user" and len(directive.args) > 1:
+        edits.append((directive, directive.args[1], "root"))
     if directive.name == "listen":
         edits += [(directive, word, "reuseport") for word in directive.args[1:] if word.startswith("ipv6only")]
     return edits
@@ -82,6 +95,14 @@ def _instead(name: str, word: str, files: dict[str, bytes]) -> str | None:
     if name == "user":
         return "root"
     return "nginx.pid" if name == "pid" else None
+
+
+def _passed(word: str, names: set[str]) -> str | None:
+    """A target without a name that only the network knows: nginx asks for it when it starts."""
+    match = _TARGET.match(word)
+    if match is None or match[2] in names or match[2] == "unix":
+        return None
+    return f"{match[1] or ''}127.0.0.1{word[match.end() :]}"
 
 
 def _listen(word: str) -> str:

@@ -56,11 +56,11 @@ def parse(said: bytes) -> Outcome:
     """Return the outcome that the script printed; `RunError` if it printed none."""
     lines = [line for line in said.decode(errors="replace").splitlines() if line.startswith(_MARK)]
     found = json.loads(lines[-1].removeprefix(_MARK)) if lines else {}
-    if not found.get("requests"):
+    errors = {kind: count for kind, count in found.get("errors", {}).items() if count}
+    if not found.get("requests") and not errors:
         raise RunError(f"wrk had no answer: {said.decode(errors='replace').strip()[-500:]}")
-    errors = {kind: count for kind, count in found["errors"].items() if count}
     statuses = dict(sorted(found["statuses"].items())) | ({"0": sum(errors.values())} if errors else {})
-    latencies = {name: value / _MICRO for name, value in found["latency"].items()}
+    latencies = {name: value / _MICRO for name, value in found["latency"].items()} if found["requests"] else {}
     requests = found["requests"] + sum(errors.values())
     seconds = found["duration"] / _MICRO
     return Outcome(requests, seconds, latencies, (), statuses, errors, unfinished=found["connections"])

@@ -182,20 +182,17 @@ def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
         raise MissingError(
             f"{command[0]} cannot be run: {error.strerror}", hint=f"install {command[0]}, or choose another --load"
         ) from None
-    try:
-        said, errors = running.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise RunError(f"{command[0]} did not end within {seconds:.0f} seconds") from None
-    finally:
-        if running.poll() is None:
-            process.end(running)
+    with running:
+        try:
+            said, errors = running.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise RunError(f"{command[0]} did not end within {seconds:.0f} seconds") from None
+        finally:
+            if running.poll() is None:
+                process.end(running)
     if running.returncode:
         last = (errors or said).decode(errors="replace").strip()[-500:]
-        raise RunError(
-            f"{command[0]} {_how_it_ended(running.returncode)}: {last}"
-            if last
-            else f"{command[0]} {_how_it_ended(running.returncode)}"
-        )
+        raise RunError(": ".join(filter(None, [f"{command[0]} {_how_it_ended(running.returncode)}", last])))
     return said
 
 

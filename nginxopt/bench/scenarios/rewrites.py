@@ -138,7 +138,8 @@ def _questions(size: int | None) -> Iterator[tuple[str, tuple[Target, ...]]]:
 def _paths(emission: Emission) -> dict[str, str]:
     """Return the cases of an operator's rules, and the URI of each; its answer is what the rules say."""
     runs = [run for part in emission.plan.parts for run in part.compiled]
-    keys = [uri for run in runs for uri in run.native.sample if receivable(uri)]
+    # Not those that only a client sends who wants to: with a newline at the end, as `$` allows it.
+    keys = [uri for run in runs for uri in run.native.sample if receivable(uri) and percent_encode(uri) == uri]
     paths = {"far miss": FAR_MISS}
     if keys:
         paths |= {"near miss": keys[-1] + b"-"}

@@ -9,7 +9,8 @@ use pyo3::pybacked::PyBackedBytes;
 use crate::border::rewrite::Failed;
 use crate::first_match::{First, FirstMatch};
 use crate::hash::{self, Element, Outcome, Sizes};
-use crate::rewrite::script::{self, Never, Number, Portion};
+use crate::rewrite::odd::{self, Never};
+use crate::rewrite::script::{self, Number, Portion};
 
 /// File, start, end.
 type Place = (usize, usize, usize);
@@ -43,8 +44,8 @@ impl Script {
         self.0.step(uri, &sites).map(|step| (step.rule, step.to))
     }
 
-    fn hops(&self, py: Python<'_>, sites: Vec<Vec<u8>>, answered: bool) -> Vec<Hop> {
-        let hops = py.detach(|| self.0.hops(&sites, answered));
+    fn hops(&self, py: Python<'_>, sites: Vec<Vec<u8>>, prefixes: Vec<Vec<u8>>) -> Vec<Hop> {
+        let hops = py.detach(|| self.0.hops(&sites, &prefixes));
         hops.into_iter().map(|hop| (hop.rule, hop.from, hop.to, hop.next, hop.is_constant)).collect()
     }
 
@@ -65,7 +66,7 @@ pub fn path_of(url: &[u8], sites: Vec<Vec<u8>>) -> Option<Vec<u8>> {
 
 #[pyfunction]
 pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<&'static str> {
-    script::never(pattern, merge_slashes).map(|never| match never {
+    odd::never(pattern, merge_slashes).map(|never| match never {
         Never::Impossible => "impossible",
         Never::Percent => "percent",
         Never::Query => "query",
@@ -74,7 +75,7 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<&'static str> {
 
 #[pyfunction]
 pub fn odd_rewrites(py: Python<'_>, bytes: &[u8], spans: Vec<(usize, usize)>) -> PyResult<Vec<(usize, usize)>> {
-    let found = py.detach(|| script::odd(bytes, &ranges(&spans)));
+    let found = py.detach(|| odd::odd(bytes, &ranges(&spans)));
     let found = found.map_err(|unreadable| Failed::from(unreadable).into_py(py))?;
     Ok(found.into_iter().map(|span| (span.start, span.end)).collect())
 }

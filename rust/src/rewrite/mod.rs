@@ -5,7 +5,9 @@
 pub mod candidate;
 pub mod claims;
 pub mod emit;
+pub mod example;
 pub mod kept;
+pub mod odd;
 pub mod options;
 pub mod plan;
 pub mod planner;

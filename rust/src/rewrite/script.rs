@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::first_match::{First, FirstMatch, TooManyLiterals};
-use crate::language::{self, Limits, Question, Witness};
 use crate::pcre::Regex;
+use crate::rewrite::example::example;
 use crate::rewrite::program::{self, Rule, Unreadable};
 use crate::rewrite::target::{self, Action, Part};
-use crate::syntax::{self, Hir};
+use crate::syntax;
 
 /// A rule by its number in the script.
 pub type Number = usize;
@@ -116,19 +116,19 @@ impl Script {
     }
 
     /// Every redirect that leads to another path of the site and is the first to answer its own URI; of rules that match
-    /// many URIs the shortest stands for all. If `answered`, only those whose target another rule answers.
-    pub fn hops(&self, sites: &[Vec<u8>], answered: bool) -> Vec<Hop> {
-        let abnormal = abnormal(true);
+    /// many URIs a short one stands for all. Told are those whose target another rule answers, or begins with one of
+    /// `prefixes`.
+    pub fn hops(&self, sites: &[Vec<u8>], prefixes: &[Vec<u8>]) -> Vec<Hop> {
+        let prefixes: HashSet<&[u8]> = prefixes.iter().map(Vec::as_slice).collect();
         let hop = |(number, rule): (Number, &Owned)| {
-            let is_certain = rule.action.is_redirect() && !rule.replacement.is_empty();
-            let from = is_certain.then(|| rule.example(&abnormal)).flatten()?;
+            let from = rule.action.is_redirect().then(|| rule.example()).flatten()?;
             if self.first(&from) != Ok(Some(number)) {
                 return None;
             }
             let to = rule.target(&from, sites)?;
             let next = self.first(&to).ok()?;
-            let is_constant = rule.is_constant();
-            (next.is_some() || !answered).then_some(Hop { rule: number, from, to, next, is_constant })
+            let is_told = next.is_some() || (0..=to.len()).any(|end| prefixes.contains(&to[..end]));
+            is_told.then(|| Hop { rule: number, from, to, next, is_constant: rule.is_constant() })
         };
         self.rules.iter().enumerate().filter_map(hop).collect()
     }
@@ -165,16 +165,13 @@ impl Owned {
         }
     }
 
-    /// A URI that the pattern matches and a client can ask for: the shortest.
-    fn example(&self, abnormal: &[Hir]) -> Option<Vec<u8>> {
-        if let Some(literal) = syntax::literal(&self.pattern) {
-            return Some(literal.stem.into_owned()).filter(|stem| is_plain_path(stem));
-        }
-        let translation = syntax::parse(&self.pattern).ok()?.translate();
-        match language::witness(Question::Outside, &translation.hir, &refs(abnormal), &Limits::default()) {
-            Witness::Found(uri) if is_plain_path(&uri) => Some(uri),
-            _ => None,
-        }
+    /// A short URI that the pattern matches, perhaps, and a client can ask for.
+    fn example(&self) -> Option<Vec<u8>> {
+        let uri = match syntax::literal(&self.pattern) {
+            Some(literal) => literal.stem.into_owned(),
+            None => example(&syntax::parse(&self.pattern).ok()?.ast)?,
+        };
+        is_plain_path(&uri).then_some(uri)
     }
 
     /// Whether the path of its target is the same for all that it matches; a literal matches but one.
@@ -222,102 +219,13 @@ fn is_plain_path(path: &[u8]) -> bool {
     path.starts_with(b"/") && path.iter().all(|byte| target::is_never_escaped(*byte)) && !has(b"//") && !has(b"/.")
 }
 
-/// Why no ordinary request fires a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Never {
-    /// No `$uri` matches.
-    Impossible,
-    /// Only a `$uri` that still holds `%XX` does: one that the client encoded twice.
-    Percent,
-    /// Only a `$uri` that holds what looks like arguments: a `?` that the client encoded.
-    Query,
-}
-
-/// Tells of a pattern whether a client's ordinary request can match it; `None` if it can, or if that is not known.
-///
-/// `$uri` is decoded and without arguments, and has no segment of dots (`ngx_http_parse_complex_uri`); with
-/// `merge_slashes` it has no `//` either. Some 30 us.
-pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
-    let language = syntax::parse(pattern).ok()?.translate().hir;
-    let nothing = |outside: &[Hir]| {
-        language::witness(Question::Outside, &language, &refs(outside), &Limits::default()) == Witness::Nothing
-    };
-    let abnormal = abnormal(merge_slashes);
-    let with = |more: &[u8]| [abnormal.clone(), vec![read(more)]].concat();
-    if nothing(&abnormal) {
-        Some(Never::Impossible)
-    } else if nothing(&with(b"%[0-9A-Fa-f][0-9A-Fa-f]")) {
-        Some(Never::Percent)
-    } else if nothing(&with(b"[?][^=]*=")) {
-        Some(Never::Query)
-    } else {
-        None
-    }
-}
-
-/// What a normalised URI never holds.
-fn abnormal(merge_slashes: bool) -> Vec<Hir> {
-    let dots = read(br"/\.\.?(?:/|\z)");
-    if merge_slashes { vec![read(b"//"), dots] } else { vec![dots] }
-}
-
-fn read(pattern: &[u8]) -> Hir {
-    syntax::parse(pattern).expect("a pattern of our own").translate().hir
-}
-
-fn refs(languages: &[Hir]) -> Vec<&Hir> {
-    languages.iter().collect()
-}
-
-/// The rewrites in `ranges` whose pattern is worth a closer look: all but those that begin with `^/` and a word and
-/// hold none of what looks like a misunderstanding. Linear, a few ns a byte.
-pub fn odd(bytes: &[u8], ranges: &[Range<usize>]) -> Result<Vec<Range<usize>>, Unreadable> {
-    let sections: Vec<_> = ranges.iter().map(|range| vec![range.clone()]).collect();
-    let program = program::read(bytes, &sections)?;
-    let rules = program.runs.iter().flat_map(|run| &run.rules);
-    let mut found: Vec<_> =
-        rules.filter(|rule| is_odd(&rule.pattern, &rule.replacement)).map(|rule| rule.span.clone()).collect();
-    found.extend(program.barriers.iter().map(|barrier| barrier.span.clone()));
-    found.sort_unstable_by_key(|span| span.start);
-    Ok(found)
-}
-
-fn is_odd(pattern: &[u8], replacement: &[u8]) -> bool {
-    let starts_plainly =
-        matches!(pattern, [b'^', b'/', b'$'] | [b'^', b'/', b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9', ..]);
-    !starts_plainly || has_odd_pair(pattern) || has_idle_tail(pattern, replacement)
-}
-
-/// `%`, `//`, `/*`, `\?`, and `?` behind a letter and before one (`php?id=`).
-fn has_odd_pair(pattern: &[u8]) -> bool {
-    pattern.contains(&b'%')
-        || pattern.windows(3).any(|three| match three {
-            [b'/', b'/' | b'*', _] | [_, b'/', b'/' | b'*'] | [b'\\', b'?', _] | [_, b'\\', b'?'] => true,
-            [before, b'?', after] => is_word(*before) && is_word(*after),
-            _ => false,
-        })
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'/' | b'.')
-}
-
-/// `.*` at the end that nothing repeats.
-fn has_idle_tail(pattern: &[u8], replacement: &[u8]) -> bool {
-    let body = pattern.strip_suffix(b"$").unwrap_or(pattern);
-    if body.ends_with(b".*)") {
-        return !replacement.windows(2).any(|pair| pair[0] == b'$' && pair[1].is_ascii_digit());
-    }
-    body.ends_with(b".*")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn script(text: &str) -> Script {
         let whole = std::iter::once(0..text.len()).collect();
-        Script::read(&[(text.as_bytes(), whole)]).ok().expect("rewrites")
+        Script::read(&[(text.as_bytes(), whole)]).expect("rewrites")
     }
 
     fn step(text: &str, uri: &str) -> Option<(usize, Option<String>)> {
@@ -351,40 +259,10 @@ mod tests {
              rewrite ^/n$ /m; rewrite ^/x$ /y permanent;",
         );
         let sites = [Vec::new()];
-        let found: Vec<_> = script.hops(&sites, true).into_iter().map(|hop| (hop.rule, hop.next)).collect();
+        let found: Vec<_> = script.hops(&sites, &[]).into_iter().map(|hop| (hop.rule, hop.next)).collect();
         assert_eq!(found, [(0, Some(1))]);
-        assert_eq!(script.hops(&sites, false).len(), 2);
+        assert_eq!(script.hops(&sites, &[b"/".to_vec()]).len(), 2);
         assert!(!script.is_whole);
         assert_eq!(script.len(), 4);
-    }
-
-    /// What no request matches, and what some request does.
-    #[test]
-    fn nevers() {
-        assert_eq!(never(b"^old.html$", true), Some(Never::Impossible));
-        assert_eq!(never(b"^/a//b$", true), Some(Never::Impossible));
-        assert_eq!(never(b"^/a//b$", false), None);
-        assert_eq!(never(b"^/a/../b$", true), None, "a dot is any byte");
-        assert_eq!(never(br"^/a/\.\./b$", true), Some(Never::Impossible));
-        assert_eq!(never(b"^/a%20b$", true), Some(Never::Percent));
-        assert_eq!(never(b"^/a(%20| )b$", true), None);
-        assert_eq!(never(br"^/i\.php\?id=1$", true), Some(Never::Query));
-        assert_eq!(never(br"^/what\?$", true), None);
-        assert_eq!(never(b"^/100%$", true), None);
-    }
-
-    /// Ordinary rules are passed over.
-    #[test]
-    fn odd_ones() {
-        let odd = |pattern: &str, replacement: &str| is_odd(pattern.as_bytes(), replacement.as_bytes());
-        for pattern in ["^/a$", "^/$", r"^/a\.html$", "^/a/?$", "^/a", "^/a/(b|c)$", "^/a/(.*)$"] {
-            assert!(!odd(pattern, "/x$1"), "{pattern}");
-        }
-        for pattern in
-            ["^a$", "/a", "^/", "^", "^/(.*)$", "^/a%20b$", r"^/a\?b", "^/a//b", "^/a.php?id=1", "^/a.*", "^/*.x"]
-        {
-            assert!(odd(pattern, "/x$1"), "{pattern}");
-        }
-        assert!(odd("^/a/(.*)$", "/x"));
     }
 }

@@ -1,0 +1,47 @@
+"""Folders that go away with the run, at the latest with the next one."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_PREFIX = "nginxopt-bench-"
+_YOUNG_SECONDS = 60.0  # one so young may not be locked yet
+
+
+@contextlib.contextmanager
+def private_folder() -> Iterator[Path]:
+    """Yield a new folder (mode 0700) and remove it in the end; also remove those of runs that were killed.
+
+    A run holds a lock on its folder (flock(2)), which the kernel takes from it when it ends, however it does.
+    """
+    _sweep()
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
+        folder = Path(name).resolve()
+        with _locked(folder):
+            yield folder
+
+
+def _sweep() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # it is another user's, or in use, or gone
+            if time.time() - folder.stat().st_mtime > _YOUNG_SECONDS:
+                with _locked(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a folder; `BlockingIOError` if another process does."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(held)

@@ -1,0 +1,123 @@
+"""An answer that is not in the cache is fetched by everybody at once
+
+Flagged is a `proxy_cache` (`fastcgi_`, `uwsgi_`, `scgi_`) where requests are passed on without `proxy_cache_lock`, or
+without `updating` in `proxy_cache_use_stale`.
+
+## Why it matters
+Until the first answer is complete, each request for the same thing goes to the upstream: 20 at once were 20 there, with
+the lock 1 (counted on nginx 1.22.1). The lock holds for what was never cached; for what has run out `updating` lets one
+request fetch it while the others get the old answer.
+
+## Bad
+```nginx http
+proxy_cache_path /var/cache/nginx keys_zone=pages:10m max_size=2g;
+server {
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+        proxy_cache pages;
+    }
+}
+```
+
+## Good
+```nginx http
+proxy_cache_path /var/cache/nginx keys_zone=pages:10m max_size=2g;
+server {
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+        proxy_cache pages;
+        proxy_cache_lock on;
+        proxy_cache_use_stale updating;
+        proxy_cache_background_update on;
+    }
+}
+```
+
+## Silent
+It was decided:
+```nginx http
+proxy_cache_path /var/cache/nginx keys_zone=pages:10m max_size=2g;
+server {
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+        proxy_cache pages;
+        proxy_cache_lock off;
+        proxy_cache_use_stale off;
+    }
+}
+```
+
+## When to ignore it
+Where most answers turn out not to be cacheable: requests for the same one then wait for each other, each up to five
+seconds (`proxy_cache_lock_timeout`). And where an old answer is worse than a slow one.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_lock
+- ngx_http_file_cache_lock and ngx_http_file_cache_read in ngx_http_file_cache.c; CHANGES 1.11.10 (background update)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
+from nginxopt.edit import Edit
+from nginxopt.inherit import Setting
+from nginxopt.layout import after
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.source import Span
+from nginxopt.upstreams import Pass
+from nginxopt.version import Version
+
+CACHED = ("proxy", "fastcgi", "uwsgi", "scgi")
+BACKGROUND = Version(1, 11, 10)
+
+
+@rule(severity=Severity.INFO, category="cache", fix=Safety.UNSAFE, since="1.1.12", scenario="cache")
+def check(model: Model) -> Iterator[Finding]:
+    """Find caches that let everybody through until they are filled."""
+    for one in model.passes:
+        cache = one.setting("cache") if one.protocol in CACHED else None
+        if cache is None or cache.directive is None or cache.value == "off":
+            continue
+        if finding := _judged(one, cache.directive, model.target):
+            yield finding
+
+
+def _judged(one: Pass, cache: Directive, target: Version) -> Finding | None:
+    lock, stale = one.setting("cache_lock"), one.setting("cache_use_stale")
+    if lock.is_unset:
+        message = "what is not cached yet is fetched by every request at once: there is no lock"
+    elif lock.known and values.flag(lock.value or "") and _lacks_updating(stale):
+        message = "what has run out is fetched by every request at once: use_stale has no updating"
+    else:
+        return None
+    changes = _changes(one, cache, target)
+    fix = Fix("let one request fetch it", changes, Safety.UNSAFE)
+    return Finding(cache.source, cache.name.span, message, fix)
+
+
+def _lacks_updating(stale: Setting) -> bool:
+    """Return whether old answers are not given out while a new one is fetched, and nobody decided so."""
+    words = {word for directive in stale.directives for word in directive.args}
+    return stale.known and words.isdisjoint({"updating", "off"})
+
+
+def _changes(one: Pass, cache: Directive, target: Version) -> tuple[Change, ...]:
+    lines, changes = [], []
+    stale = one.setting("cache_use_stale")
+    if one.setting("cache_lock").is_unset:
+        lines.append(f"{one.protocol}_cache_lock on;")
+    if _lacks_updating(stale) and stale.directive:
+        end = stale.directive.args[-1].span.end
+        changes.append(Change(stale.directive.source, Edit(Span(end, end), b" updating")))
+    elif stale.is_unset:
+        lines.append(f"{one.protocol}_cache_use_stale updating;")
+    if _lacks_updating(stale) and target >= BACKGROUND and one.setting("cache_background_update").is_unset:
+        lines.append(f"{one.protocol}_cache_background_update on;")
+    if lines:
+        changes.append(after(cache, lines))
+    return tuple(changes)

@@ -1,0 +1,69 @@
+"""Cached answers are written elsewhere first, and copied if that is another disk
+
+Flagged is a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) without `use_temp_path=off`, unless a stated
+`proxy_temp_path` lies beside it or in it.
+
+## Why it matters
+nginx writes an answer into `proxy_temp_path` and then renames the file into the cache. If the two are on different file
+systems a rename is not possible: the worker copies the file, and serves nobody else until it is done.
+
+## Bad
+```nginx http
+proxy_cache_path /data/cache levels=1:2 keys_zone=pages:10m max_size=2g;
+```
+
+## Good
+```nginx http
+proxy_cache_path /data/cache levels=1:2 keys_zone=pages:10m max_size=2g use_temp_path=off;
+```
+
+## Silent
+Both are in one directory:
+```nginx http
+proxy_temp_path /data/temp;
+proxy_cache_path /data/cache keys_zone=pages:10m max_size=2g;
+```
+
+## When to ignore it
+Where both are on one file system anyway; then nothing changes.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_path
+- ngx_ext_rename_file in ngx_file.c (the copy, at `EXDEV`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
+from nginxopt.edit import Edit
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.source import Span
+
+PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi")
+OFF = "use_temp_path=off"
+
+
+@rule(severity=Severity.INFO, category="cache", fix=Safety.SAFE, since="1.7.10")
+def check(model: Model) -> Iterator[Finding]:
+    """Find caches that answers may be copied into."""
+    for protocol in PROTOCOLS:
+        temporary = [directive for directive, _ in model.each(f"{protocol}_temp_path") if directive.args]
+        for directive, _ in model.each(f"{protocol}_cache_path"):
+            stated = any(word.startswith("use_temp_path=") for word in directive.args)
+            near = bool(temporary) and all(_is_near(one, directive) for one in temporary)
+            if directive.args and not stated and not near:
+                end = directive.args[-1].span.end
+                change = Change(directive.source, Edit(Span(end, end), f" {OFF}".encode()))
+                message = f"answers are written to {protocol}_temp_path first, and copied if that is another disk"
+                yield Finding(directive.source, directive.name.span, message, Fix(f"add `{OFF}`", (change,)))
+
+
+def _is_near(temporary: Directive, cache: Directive) -> bool:
+    """Return whether one path is in the other, or both are in one directory."""
+    one, other = PurePosixPath(temporary.args[0]), PurePosixPath(cache.args[0])
+    return one.parent == other.parent or one.is_relative_to(other) or other.is_relative_to(one)

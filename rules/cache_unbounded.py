@@ -1,0 +1,52 @@
+"""Cache without `max_size`: it grows until the disk is full
+
+Flagged is a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) with neither `max_size` nor `min_free`.
+
+## Why it matters
+Without a bound nginx only removes what nobody asked for during `inactive`, 10 minutes by default. What a crawler or an
+attacker asks for with ever new arguments is all kept that long. On a full disk answers are no longer cached, and large
+ones, which nginx buffers there, break off.
+
+## Bad
+```nginx http
+proxy_cache_path /var/cache/nginx levels=1:2 keys_zone=pages:10m inactive=1d;
+```
+
+## Good
+```nginx http
+proxy_cache_path /var/cache/nginx levels=1:2 keys_zone=pages:10m inactive=1d max_size=2g;
+```
+
+## Silent
+From 1.19.1 on there is another bound:
+```nginx http
+proxy_cache_path /var/cache/nginx keys_zone=pages:10m min_free=5g;
+```
+
+## When to ignore it
+Where the cache has a file system of its own that may be full.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_path
+- ngx_http_file_cache_manager in ngx_http_file_cache.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.diagnostic import Finding, Severity
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+PATHS = ("proxy_cache_path", "fastcgi_cache_path", "uwsgi_cache_path", "scgi_cache_path")
+HELP = "add `max_size=`: what the disk has to spare, less what comes in while nginx removes the oldest"
+
+
+@rule(severity=Severity.WARNING, category="cache")
+def check(model: Model) -> Iterator[Finding]:
+    """Find caches that have no bound."""
+    for directive, _ in model.each(*PATHS):
+        if directive.args and not any(word.startswith(("max_size=", "min_free=")) for word in directive.args):
+            message = f"the cache in {directive.args[0]} has no max_size: it grows until the disk is full"
+            yield Finding(directive.source, directive.name.span, message, help=HELP)

@@ -1,0 +1,93 @@
+"""Files of an upstream are fetched anew for each request
+
+Flagged is a location for files that seldom change, such as `~* \\.(css|js|png)$` or `/static/`, that passes its
+requests on by HTTP with no cache. Not flagged are locations that ask who comes, that decline to buffer, or that say
+`proxy_cache off`.
+
+## Why it matters
+The same bytes come from the upstream again for each client. From the cache they come as a file from disk, and the
+upstream is free for what only it can answer.
+
+## Bad
+```nginx http
+server {
+    location /static/ {
+        proxy_pass http://127.0.0.1:8080;
+    }
+}
+```
+
+## Good
+```nginx http
+proxy_cache_path /var/cache/nginx keys_zone=files:10m max_size=1g;
+server {
+    location /static/ {
+        proxy_pass http://127.0.0.1:8080;
+        proxy_cache files;
+        proxy_cache_valid 200 10m;
+    }
+}
+```
+
+## Silent
+These may differ from client to client:
+```nginx http
+server {
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+    }
+    location /assets/ {
+        auth_basic closed;
+        auth_basic_user_file users;
+        proxy_pass http://127.0.0.1:8080;
+    }
+}
+```
+
+## When to ignore it
+Where the upstream is a server of files of its own next to nginx, or a cache stands before nginx.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.diagnostic import Finding, Severity
+from nginxopt.inherit import Level
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.static import is_for_files
+from nginxopt.upstreams import Pass
+
+HELP = "give it a cache: `proxy_cache_path` in http, `proxy_cache` and `proxy_cache_valid` here"
+WHO = ("auth_basic", "auth_request", "auth_jwt", "access_by_lua_block", "access_by_lua_file")
+
+
+@rule(severity=Severity.INFO, category="cache", scenario="cache")
+def check(model: Model) -> Iterator[Finding]:
+    """Find files that are passed on without a cache."""
+    for one in model.passes:
+        level = one.level
+        if one.protocol == "proxy" and level.kind == "location" and level.source and is_for_files(level) and _may(one):
+            message = f"files at {level.args[-1]} come from the upstream for each request: there is no cache"
+            yield Finding(level.source, level.span, message, help=HELP)
+
+
+def _may(one: Pass) -> bool:
+    """Return whether it is certain that nothing caches, and nothing speaks against it."""
+    if not one.setting("cache").is_unset or not one.setting("store").is_unset:
+        return False
+    return values.flag(one.setting("buffering").value or "") is True and not _asks_who(one.level)
+
+
+def _asks_who(level: Level) -> bool:
+    """Return whether an answer may depend on who asks, or is no answer but a WebSocket."""
+    settings = [level.setting(name) for name in WHO]
+    headers = [
+        directive.args[0].lower() for directive in level.setting("proxy_set_header").directives if directive.args
+    ]
+    return any(not each.known or each.value not in (None, "off") for each in settings) or "upgrade" in headers

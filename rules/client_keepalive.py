@@ -1,0 +1,88 @@
+"""Connections of clients are closed early: each new one costs round trips
+
+Flagged are, in `http` and `server`, `keepalive_timeout 0`, and a `keepalive_requests` below nginx's default (1000, and
+100 before 1.19.10). That of an `upstream` is another directive.
+
+## Why it matters
+After a closed connection a client connects again: one round trip, with TLS two or three, and a handshake that costs the
+server a signature. With HTTP/2 one connection carries all requests of a page, so that `keepalive_requests 100` ends it
+within a page or two.
+
+## Bad
+```nginx http
+keepalive_requests 100;
+```
+```nginx http
+keepalive_timeout 0;
+```
+
+## Good
+```nginx http
+keepalive_requests 1000;
+```
+
+## Silent
+The default of its time:
+```nginx http 1.18.0
+keepalive_requests 100;
+```
+A location may have its reasons, and an upstream's connections are not the clients':
+```nginx http
+upstream app {
+    server 127.0.0.1:8080;
+    keepalive 16;
+    keepalive_requests 100;
+}
+server {
+    location /health {
+        keepalive_timeout 0;
+        return 204;
+    }
+}
+```
+
+## When to ignore it
+Where each idle connection is one too many, or a balancer before nginx spreads connections and not requests.
+`keepalive_timeout 0` and `keepalive_requests 0` end every connection after one request; where that is stated it is
+changed on request only.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#keepalive_requests
+- CHANGES 1.19.10, https://nginx.org/en/CHANGES; ngx_http_update_location_config in ngx_http_core_module.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.config import Directive
+from nginxopt.defaults import default
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import replace
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+
+@rule(severity=Severity.INFO, category="client", fix=Safety.SAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find what ends clients' connections early."""
+    usual = default("keepalive_requests", model.target) or ""
+    for directive, level in model.each("keepalive_requests", "keepalive_timeout"):
+        if level.kind not in ("http", "server") or not directive.args:
+            continue
+        word = directive.args[0]
+        if directive.name == "keepalive_timeout":
+            if values.milliseconds(word) == 0:
+                yield _one(directive, "keepalive_timeout 0 closes each connection after one request", "75s")
+            continue
+        count = values.number(word)
+        if count is not None and count < int(usual):
+            message = f"a client must connect again after {max(count, 1)} requests: nginx's default is {usual}"
+            yield _one(directive, message, usual, Safety.SAFE if count > 1 else Safety.UNSAFE)
+
+
+def _one(directive: Directive, message: str, value: str, safety: Safety = Safety.UNSAFE) -> Finding:
+    word = directive.args[0]
+    fix = Fix(f"set it to nginx's default, {value}", (replace(directive, word, value),), safety)
+    return Finding(directive.source, word.span, message, fix)

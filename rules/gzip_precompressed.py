@@ -1,0 +1,79 @@
+"""Types in `gzip_types` that are compressed already: time for no bytes
+
+Flagged are formats in `gzip_types` that are compressed by their nature: JPEG, PNG, GIF, WebP, AVIF, WOFF, video, audio
+and archives. Icons, SVG, BMP, TTF, OTF and EOT are not: they shrink.
+
+## Why it matters
+Each byte goes through zlib and comes out as long as it was. And what is compressed on the way is not sent by
+`sendfile`, has no `Content-Length`, and takes no `Range`, so that a film cannot be sought in.
+
+## Bad
+```nginx http
+gzip on;
+gzip_types text/css application/javascript image/jpeg image/png
+           image/svg+xml font/woff2;
+```
+
+## Good
+```nginx http
+gzip on;
+gzip_types text/css application/javascript image/svg+xml;
+```
+
+## Silent
+```nginx http
+gzip on;
+gzip_types image/svg+xml image/x-icon image/bmp font/ttf font/otf application/vnd.ms-fontobject application/wasm;
+```
+
+## When to ignore it
+Where files have one of these types without being what it says.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_gzip_module.html#gzip_types
+- W3C, WOFF File Format 2.0: compressed by Brotli
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import delete, without
+from nginxopt.model import Model
+from nginxopt.rule import rule
+from nginxopt.tokens import Token
+
+COMPRESSED = {
+    "image/jpeg", "image/jpg", "image/png", "image/gif", "image/webp", "image/avif", "image/jxl", "image/apng",
+    "font/woff", "font/woff2", "application/font-woff", "application/font-woff2", "application/x-font-woff",
+    "application/x-font-woff2", "application/zip", "application/gzip", "application/x-gzip",
+    "application/x-7z-compressed", "application/x-rar-compressed", "application/vnd.rar", "application/x-bzip2",
+    "application/x-xz", "application/zstd", "application/java-archive",
+    "audio/mpeg", "audio/mp3", "audio/mp4", "audio/ogg", "audio/aac", "audio/webm",
+    "audio/x-m4a", "video/mp4", "video/mpeg", "video/webm", "video/ogg", "video/quicktime", "video/x-msvideo",
+    "video/x-flv", "video/x-m4v", "video/x-ms-wmv", "video/3gpp",
+}  # fmt: skip
+
+
+@rule(severity=Severity.WARNING, category="client", fix=Safety.SAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find types that are compressed twice."""
+    for directive, level in model.each("gzip_types"):
+        words = [word for word in directive.args if word.lower() in COMPRESSED]
+        if words:
+            fix = _fix(directive, level, words)
+            message = f"compressed already, and once more for no gain: {', '.join(words)}"
+            help_ = "" if fix else "nothing else is named: take the line away, or name the types that are meant"
+            yield Finding(directive.source, words[0].span, message, fix, help_)
+
+
+def _fix(directive: Directive, level: Level, words: list[Token]) -> Fix | None:
+    title = "take them out: " + ", ".join(words)
+    if len(words) < len(directive.args):
+        return Fix(title, without(directive, words))
+    # Without the directive its block compresses what the one around it says, and by default text/html as with it.
+    outer = level.parent.setting("gzip_types") if level.parent else None
+    return Fix(title, (delete(directive),)) if outer and outer.is_unset else None

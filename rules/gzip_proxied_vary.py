@@ -1,0 +1,77 @@
+"""Compression behind a proxy: off for what comes through it, and not announced to caches
+
+Flagged is a `gzip on` in a configuration that reads the client's address from a proxy (`set_real_ip_from`), where
+`gzip_proxied` or `gzip_vary` is not set.
+
+## Why it matters
+A request with a `Via` header, as CloudFront, Google's load balancers, Varnish and Squid add it, is not answered
+compressed unless `gzip_proxied` says so. And without `Vary: Accept-Encoding` (`gzip_vary`) a cache on the way may give
+the compressed answer to a client that cannot read it, or the plain one to all.
+
+## Bad
+```nginx http
+set_real_ip_from 10.0.0.0/8;
+gzip on;
+gzip_types text/css;
+```
+
+## Good
+```nginx http
+set_real_ip_from 10.0.0.0/8;
+gzip on;
+gzip_vary on;
+gzip_proxied any;
+gzip_types text/css;
+```
+
+## Silent
+No proxy is known:
+```nginx http
+gzip on;
+gzip_types text/css;
+```
+It was decided:
+```nginx http
+set_real_ip_from 10.0.0.0/8;
+gzip on;
+gzip_proxied off;
+gzip_vary off;
+```
+
+## When to ignore it
+Where the proxy compresses, or balances TCP only and adds no `Via`. A proxy that speaks HTTP/1.0 needs
+`gzip_http_version 1.0` too.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_gzip_module.html#gzip_proxied
+- ngx_http_gzip_ok in ngx_http_core_module.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import after
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+LINES = {"gzip_vary": "gzip_vary on;", "gzip_proxied": "gzip_proxied any;"}
+WHY = {
+    "gzip_vary": "gzip without gzip_vary lets a cache before nginx give compressed answers to all",
+    "gzip_proxied": "gzip without gzip_proxied leaves out every request with a Via header",
+}
+
+
+@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find compression that does not fit a proxy before nginx."""
+    if not any(True for _ in model.each("set_real_ip_from")):
+        return
+    for directive, level in model.each("gzip"):
+        missing = [name for name in LINES if level.setting(name).is_unset]
+        if directive.args and values.flag(directive.args[0]) and missing and level.kind != "if":
+            lines = [LINES[name] for name in missing]
+            fix = Fix(f"add `{' '.join(lines)}`", (after(directive, lines),), Safety.UNSAFE)
+            yield Finding(directive.source, directive.name.span, WHY[missing[-1]], fix)

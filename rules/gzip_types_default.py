@@ -1,0 +1,83 @@
+"""`gzip on` without `gzip_types`: only HTML is compressed
+
+Flagged is a `gzip on` in whose block, or in a block within, no `gzip_types` is in effect.
+
+## Why it matters
+By default only `text/html` is compressed. Style sheets, scripts and JSON, which are most of the text of a page, shrink
+to a third or less.
+
+## Bad
+```nginx http
+gzip on;
+server {
+    root /srv/www;
+}
+```
+
+## Good
+```nginx http
+gzip on;
+gzip_types text/plain text/css text/javascript application/javascript application/json application/xml image/svg+xml;
+server {
+    root /srv/www;
+}
+```
+
+## Silent
+Each server has its own:
+```nginx http
+gzip on;
+server {
+    root /srv/www;
+    gzip_types text/css;
+}
+```
+
+## When to ignore it
+Where only HTML is sent, or something before nginx compresses. The fix is made on request only: a compressed answer has
+no `Content-Length` and a weak `ETag`, takes no `Range`, and JSON that repeats what a client sent beside a secret should
+not be compressed over TLS (BREACH).
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_gzip_module.html#gzip_types
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.config import Directive
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
+from nginxopt.layout import after
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+# Without text/html, which is always compressed: nginx warns where it is named.
+LINE = (
+    "gzip_types text/plain text/css text/javascript application/javascript application/json application/xml "
+    "image/svg+xml;"
+)
+
+
+@rule(severity=Severity.WARNING, category="client", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find compression of HTML only."""
+    for directive, level in model.each("gzip"):
+        if not (directive.args and values.flag(directive.args[0])) or not _lacks_types(directive, level):
+            continue
+        fits = level.kind != "if"  # where gzip_types is not allowed
+        fix = Fix("name the types of text", (after(directive, [LINE]),), Safety.UNSAFE) if fits else None
+        message = "gzip without gzip_types compresses only text/html"
+        yield Finding(directive.source, directive.name.span, message, fix, "" if fits else f"set `{LINE}` around it")
+
+
+def _lacks_types(directive: Directive, level: Level) -> bool:
+    """Return whether a part of what a `gzip` holds for has no types: a server or location in it, if there are."""
+    if not level.setting("gzip_types").is_unset:
+        return False
+    inner = [one for one in level.levels if one.kind in ("server", "location")]
+    return not inner or any(
+        one.setting("gzip").directive is directive and one.setting("gzip_types").is_unset for one in inner
+    )

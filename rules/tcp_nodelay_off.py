@@ -1,0 +1,51 @@
+"""`tcp_nodelay off`: the end of an answer may wait for an acknowledgement
+
+Flagged is a `tcp_nodelay off`.
+
+## Why it matters
+With Nagle's algorithm the kernel holds back a last, short segment until the client has acknowledged those before it,
+and clients delay that by up to 40 ms and more. nginx turns it off where it matters: on connections that are kept, with
+TLS, and for what is not buffered.
+
+## Bad
+```nginx http
+tcp_nodelay off;
+```
+
+## Good
+```nginx http
+```
+
+## Silent
+```nginx http
+tcp_nodelay on;
+tcp_nopush on;
+```
+
+## When to ignore it
+Where a client pays for each packet and time does not matter.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#tcp_nodelay
+- RFC 896, and RFC 1122, 4.2.3.2 (delayed acknowledgements)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt import values
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.layout import delete
+from nginxopt.model import Model
+from nginxopt.rule import rule
+
+
+@rule(severity=Severity.WARNING, category="client", fix=Safety.SAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find where short segments wait."""
+    for directive, _ in model.each("tcp_nodelay"):
+        if directive.args and values.flag(directive.args[0]) is False:
+            message = "tcp_nodelay off lets the end of an answer wait for the client's acknowledgement"
+            fix = Fix("take it away: the default is on", (delete(directive),))
+            yield Finding(directive.source, directive.args[0].span, message, fix)

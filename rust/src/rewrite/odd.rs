@@ -1,0 +1,169 @@
+//! Rewrites that look like a misunderstanding: those worth a closer look, and those that no request fires.
+
+use std::ops::Range;
+
+use crate::language::{self, Limits, Question, Witness};
+use crate::pcre::{Outcome, Regex};
+use crate::rewrite::example::example;
+use crate::rewrite::program::{self, Unreadable};
+use crate::syntax::{self, Hir};
+
+/// Why no ordinary request fires a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Never {
+    /// No `$uri` matches.
+    Impossible,
+    /// Only a `$uri` that still holds `%XX` does: one that the client encoded twice.
+    Percent,
+    /// Only a `$uri` that holds what looks like arguments: a `?` that the client encoded.
+    Query,
+}
+
+/// Tells of a pattern whether a client's ordinary request can match it; `None` if it can, or if that is not known.
+///
+/// `$uri` is decoded and without arguments, and has no segment of dots (`ngx_http_parse_complex_uri`); with
+/// `merge_slashes` it has no `//` either. Some 30 us.
+pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
+    if let Some(literal) = syntax::literal(pattern) {
+        return never_literal(&literal.stem, merge_slashes);
+    }
+    let parsed = syntax::parse(pattern).ok()?;
+    if example(&parsed.ast).is_some_and(|uri| is_request(pattern, &uri, merge_slashes)) {
+        return None; // the question below costs a hundred times as much
+    }
+    let language = parsed.translate().hir;
+    let nothing = |outside: &[Hir]| {
+        language::witness(Question::Outside, &language, &refs(outside), &Limits::default()) == Witness::Nothing
+    };
+    let abnormal = abnormal(merge_slashes);
+    let with = |more: &[u8]| [abnormal.clone(), vec![read(more)]].concat();
+    if nothing(&abnormal) {
+        Some(Never::Impossible)
+    } else if nothing(&with(b"%[0-9A-Fa-f][0-9A-Fa-f]")) {
+        Some(Never::Percent)
+    } else if nothing(&with(b"[?][^=]*=")) {
+        Some(Never::Query)
+    } else {
+        None
+    }
+}
+
+/// Whether `uri` is one of an ordinary request and the pattern matches it.
+fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
+    never_literal(uri, merge_slashes).is_none()
+        && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri) == Outcome::Yes)
+}
+
+/// The same of the one string that a literal matches, its optional last byte aside.
+fn never_literal(stem: &[u8], merge_slashes: bool) -> Option<Never> {
+    let is_dots = |segment: &[u8]| matches!(segment, b"." | b"..");
+    let is_escape = |three: &[u8]| three[0] == b'%' && three[1].is_ascii_hexdigit() && three[2].is_ascii_hexdigit();
+    let query = memchr::memchr(b'?', stem).map_or(&[][..], |at| &stem[at..]);
+    if !stem.starts_with(b"/")
+        || (merge_slashes && memchr::memmem::find(stem, b"//").is_some())
+        || stem.split(|byte| *byte == b'/').any(is_dots)
+    {
+        Some(Never::Impossible)
+    } else if stem.windows(3).any(is_escape) {
+        Some(Never::Percent)
+    } else if query.contains(&b'=') {
+        Some(Never::Query)
+    } else {
+        None
+    }
+}
+
+/// What a normalised URI never holds.
+fn abnormal(merge_slashes: bool) -> Vec<Hir> {
+    let dots = read(br"/\.\.?(?:/|\z)");
+    if merge_slashes { vec![read(b"//"), dots] } else { vec![dots] }
+}
+
+fn read(pattern: &[u8]) -> Hir {
+    syntax::parse(pattern).expect("a pattern of our own").translate().hir
+}
+
+fn refs(languages: &[Hir]) -> Vec<&Hir> {
+    languages.iter().collect()
+}
+
+/// The rewrites in `ranges` whose pattern is worth a closer look: all but those that begin with `^/` and a word and
+/// hold none of what looks like a misunderstanding. Linear, a few ns a byte.
+pub fn odd(bytes: &[u8], ranges: &[Range<usize>]) -> Result<Vec<Range<usize>>, Unreadable> {
+    let sections: Vec<_> = ranges.iter().map(|range| vec![range.clone()]).collect();
+    let program = program::read(bytes, &sections)?;
+    let rules = program.runs.iter().flat_map(|run| &run.rules);
+    let mut found: Vec<_> =
+        rules.filter(|rule| is_odd(&rule.pattern, &rule.replacement)).map(|rule| rule.span.clone()).collect();
+    found.extend(program.barriers.iter().map(|barrier| barrier.span.clone()));
+    found.sort_unstable_by_key(|span| span.start);
+    Ok(found)
+}
+
+fn is_odd(pattern: &[u8], replacement: &[u8]) -> bool {
+    let starts_plainly =
+        matches!(pattern, [b'^', b'/', b'$'] | [b'^', b'/', b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9', ..]);
+    !starts_plainly || has_odd_pair(pattern) || has_idle_tail(pattern, replacement)
+}
+
+/// `%`, `//`, `/*`, `\?`, and `?` behind a letter and before one (`php?id=`).
+fn has_odd_pair(pattern: &[u8]) -> bool {
+    pattern.contains(&b'%')
+        || pattern.windows(3).any(|three| match three {
+            [b'/', b'/' | b'*', _] | [_, b'/', b'/' | b'*'] | [b'\\', b'?', _] | [_, b'\\', b'?'] => true,
+            [before, b'?', after] => is_word(*before) && is_word(*after),
+            _ => false,
+        })
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'/' | b'.')
+}
+
+/// `.*` at the end that nothing repeats.
+fn has_idle_tail(pattern: &[u8], replacement: &[u8]) -> bool {
+    let body = pattern.strip_suffix(b"$").unwrap_or(pattern);
+    if body.ends_with(b".*)") {
+        return !replacement.windows(2).any(|pair| pair[0] == b'$' && pair[1].is_ascii_digit());
+    }
+    body.ends_with(b".*")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What no request matches, and what some request does.
+    #[test]
+    fn nevers() {
+        assert_eq!(never(b"^old.html$", true), Some(Never::Impossible));
+        assert_eq!(never(b"^/a//b$", true), Some(Never::Impossible));
+        assert_eq!(never(b"^/a//b$", false), None);
+        assert_eq!(never(b"^/a/../b$", true), None, "a dot is any byte");
+        assert_eq!(never(br"^/a/\.\./b$", true), Some(Never::Impossible));
+        assert_eq!(never(b"^/a%20b$", true), Some(Never::Percent));
+        assert_eq!(never(b"^/a(%20| )b$", true), None);
+        assert_eq!(never(br"^/i\.php\?id=1$", true), Some(Never::Query));
+        assert_eq!(never(br"^/what\?$", true), None);
+        assert_eq!(never(b"^/100%$", true), None);
+        assert_eq!(never(b"^(?:/100%)$", true), None);
+        assert_eq!(never(b"^(?:/a%20b)$", true), Some(Never::Percent));
+        assert_eq!(never(br"^(?:/i\.php\?id=1)$", true), Some(Never::Query));
+        assert_eq!(never(b"^(?:/a//b)$", true), Some(Never::Impossible));
+    }
+
+    /// Ordinary rules are passed over.
+    #[test]
+    fn odd_ones() {
+        let odd = |pattern: &str, replacement: &str| is_odd(pattern.as_bytes(), replacement.as_bytes());
+        for pattern in ["^/a$", "^/$", r"^/a\.html$", "^/a/?$", "^/a", "^/a/(b|c)$", "^/a/(.*)$"] {
+            assert!(!odd(pattern, "/x$1"), "{pattern}");
+        }
+        for pattern in
+            ["^a$", "/a", "^/", "^", "^/(.*)$", "^/a%20b$", r"^/a\?b", "^/a//b", "^/a.php?id=1", "^/a.*", "^/*.x"]
+        {
+            assert!(odd(pattern, "/x$1"), "{pattern}");
+        }
+        assert!(odd("^/a/(.*)$", "/x"));
+    }
+}

@@ -1,0 +1,149 @@
+"""What the rules about clients claim, on the real nginx: what is compressed, and which connections end."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+
+import pytest
+
+from nginxopt import nginx
+from nginxopt.http import Client, Request
+from tests.lintcheck import fixed
+
+TEXT = b"a { color: red }\n" * 400
+NOISE = os.urandom(8000)
+FILES = {"html/a.css": TEXT, "html/a.js": TEXT, "html/a.html": TEXT, "html/a.png": NOISE, "html/a.svg": TEXT}
+TYPES = "types { text/css css; text/javascript js; text/html html; image/png png; image/svg+xml svg; }\n"
+
+
+def answers(binary: nginx.Binary, server: str, headers: str = "") -> dict[str, bytes]:
+    """The answers of a server to requests for all files by a client that takes gzip."""
+    with nginx.Instance(binary, servers=[(TYPES + server).encode()], files=FILES) as instance:
+        with instance.client() as client:
+            names = [name.removeprefix("html/") for name in FILES]
+            found = client.ask([request(f"/{name}", headers) for name in names])
+        assert instance.error_log() == ()
+        return dict(zip(names, found, strict=True))
+
+
+def request(target: str, headers: str = "") -> Request:
+    """A request of a client that takes gzip."""
+    return Request(f"GET {target} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n{headers}\r\n".encode())
+
+
+def is_compressed(answer: bytes) -> bool:
+    """Whether the body is compressed."""
+    return b"\r\nContent-Encoding: gzip\r\n" in answer
+
+
+def content(answer: bytes) -> bytes:
+    """The body as the client reads it."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if b"\r\nTransfer-Encoding: chunked" in head:
+        pieces = []
+        while body:
+            size, _, body = body.partition(b"\r\n")
+            pieces.append(body[: int(size, 16)])
+            body = body[int(size, 16) + 2 :]
+        body = b"".join(pieces)
+    return gzip.decompress(body) if is_compressed(answer) else body
+
+
+def mended(rule: str, server: str) -> str:
+    """What the fixes of a rule make of a server; something else than it was."""
+    text = fixed(rule, server, context="server", target="1.22.1").decode()
+    assert text != server
+    return text
+
+
+CASES = {
+    "gzip-types-default": ("gzip on;\n", {"a.html"}, {"a.html", "a.css", "a.js", "a.svg"}),
+    "gzip-precompressed": (
+        "gzip on;\ngzip_types text/css image/png;\n",
+        {"a.html", "a.css", "a.png"},
+        {"a.html", "a.css"},
+    ),
+    "gzip-level": ("gzip on;\ngzip_comp_level 9;\n", {"a.html"}, {"a.html"}),
+}
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_what_is_compressed(binary: nginx.Binary, rule: str) -> None:
+    """The fix changes which files are compressed, as it says, and no file for who reads it; nginx warns of nothing."""
+    server, before, after = CASES[rule]
+    found_before, found_after = answers(binary, server), answers(binary, mended(rule, server))
+    assert {name for name, answer in found_before.items() if is_compressed(answer)} == before
+    assert {name for name, answer in found_after.items() if is_compressed(answer)} == after
+    for found in (found_before, found_after):
+        assert {name: content(answer) for name, answer in found.items()} == {
+            name.removeprefix("html/"): data for name, data in FILES.items()
+        }
+
+
+def test_compressed_twice_is_no_shorter(binary: nginx.Binary) -> None:
+    """What has no redundancy becomes longer, and loses its length and its ranges."""
+    answer = answers(binary, "gzip on;\ngzip_types image/png;\n", "Range: bytes=0-9\r\n")["a.png"]
+    assert len(answer) > len(NOISE)
+    assert not re.search(rb"\r\n(Content-Length|Accept-Ranges|Content-Range):", answer)
+
+
+def test_nginx_warns_of_html_among_the_types(binary: nginx.Binary) -> None:
+    """`text/html` is always compressed, and nginx warns where it is named: the fix does not name it."""
+    named = nginx.configuration([b"gzip on; gzip_types text/html;"])
+    assert 'duplicate MIME type "text/html"' in str(binary.test(named))
+    mended_types = nginx.configuration([mended("gzip-types-default", "gzip on;\n").encode()])
+    assert "warn" not in str(binary.test(mended_types))
+
+
+def test_through_a_proxy(binary: nginx.Binary) -> None:
+    """A request with `Via` gets nothing compressed, after the fix all, with `Vary`."""
+    server = "set_real_ip_from 127.0.0.1;\ngzip on;\n"
+    found = answers(binary, server, "Via: 1.1 proxy\r\n")["a.html"]
+    assert not is_compressed(found)
+    assert b"\r\nVary:" not in found
+    found = answers(binary, mended("gzip-proxied-vary", server), "Via: 1.1 proxy\r\n")["a.html"]
+    assert is_compressed(found)
+    assert b"\r\nVary: Accept-Encoding\r\n" in found
+
+
+# What stands in a server -> after how many requests its connections end; 0: not within five.
+ENDS = {
+    "": 0,
+    "keepalive_timeout 0;\n": 1,
+    "keepalive_requests 0;\n": 1,
+    "keepalive_requests 1;\n": 1,
+    "keepalive_requests 3;\n": 3,
+}
+
+
+@pytest.mark.parametrize(("server", "count"), ENDS.items())
+def test_connections_end(binary: nginx.Binary, server: str, count: int) -> None:
+    """A connection ends after the requests it may carry, 0 of them being one; after the fix it goes on."""
+    with nginx.Instance(binary, servers=[server.encode()], files=FILES) as instance:
+        before, end = conversation(instance.client())
+    assert end == count
+    if server:
+        text = fixed("client-keepalive", server, context="server").decode()
+        assert text != server
+        with nginx.Instance(binary, servers=[text.encode()], files=FILES) as instance:
+            after, end = conversation(instance.client())
+        assert end == 0
+        assert after == before
+
+
+def conversation(client: Client) -> tuple[list[bytes], int]:
+    """The bodies of five answers, and which of them says first that the connection ends."""
+    with client:
+        found = [client.ask([request("/a.css")])[0] for _ in range(5)]
+    ends = [number for number, answer in enumerate(found, 1) if b"\r\nConnection: close\r\n" in answer]
+    return [content(answer) for answer in found], next(iter(ends), 0)
+
+
+def test_nodelay_is_the_default(binary: nginx.Binary) -> None:
+    """Without `tcp_nodelay off` the answers are the same."""
+    server = "tcp_nodelay off;\n"
+    found = [answers(binary, text) for text in (server, mended("tcp-nodelay-off", server))]
+    before, after = ({name: content(answer) for name, answer in each.items()} for each in found)
+    assert before == after

@@ -1,0 +1,358 @@
+"""What the pages of the rewrite rules claim, seen on the real nginx."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from nginxopt import nginx
+from nginxopt.http import Request
+from nginxopt.inherit import levels
+from nginxopt.locations import Locations, Uncertain
+from nginxopt.rewrite.follow import Site
+from tests.lintcheck import TARGET, fixed, found, mend, read
+from tests.support import needs_nginx, the_nginx
+
+pytestmark = needs_nginx
+
+STATE = 'location / { return 200 "uri=[$uri] args=[$args]"; }'
+
+
+def get(target: str, *, method: str = "GET", version: str = "1.1", host: str = "a.test", head: str = "") -> Request:
+    """A request on a connection of its own."""
+    lines = f"{method} {target} HTTP/{version}\r\nHost: {host}\r\n{head}Connection: close\r\n\r\n"
+    return Request(lines.encode("latin-1"), alone=True)
+
+
+def answers(servers: list[str], requests: list[Request], *, main: str = "", http: str = "") -> list[list[bytes]]:
+    """What each server answers, without dates and ports."""
+    texts = [server.encode() for server in servers]
+    with nginx.Instance(the_nginx(), servers=texts, main=main.encode(), http=http.encode()) as instance:
+        told = []
+        for number, port in enumerate(instance.ports):
+            with instance.client(number) as client:
+                raw = client.ask(requests)
+            told.append([re.sub(rb"Date: [^\r]*\r\n", b"", one.replace(b":%d" % port, b"")) for one in raw])
+    return told
+
+
+def location(answer: bytes) -> str | None:
+    """The target of a redirect."""
+    found = re.search(rb"\r\nLocation: ([^\r]*)", answer)
+    return found[1].decode("latin-1") if found else None
+
+
+TARGETS = ["/x", "/x?", "/x?a=1&b=%41", "/x?a?b", "//x", "/%78", "/x?%0a", "/x?a+b%2B", "/x#f"]
+REQUESTS = [
+    *map(get, TARGETS),
+    get("/x", version="1.0"),
+    get("/x", method="HEAD"),
+    get("/x", method="POST", head="Content-Length: 0\r\n"),
+    get("/x", host="a.test:99"),
+    get("/x", host="%41.test"),
+    get("http://q.test/x"),
+]
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        "rewrite ^/x$ /y permanent;",
+        "rewrite ^ /y redirect;",
+        "rewrite ^ /y? permanent;",
+        "rewrite ^ /y?k=1? permanent;",
+        "rewrite . https://e.com/y;",
+        "rewrite ^ http://e.com/y? permanent;",
+    ],
+)
+def test_a_single_literal_answers_alike(rewrite: str) -> None:
+    """`return` in the place of the only rewrite of an exact location gives the same bytes."""
+    before = f"location = /x {{ {rewrite} }}"
+    after = fixed("rewrite-single-literal", before, context="server").decode()
+    assert "return" in after
+    one, other = answers([before, after], REQUESTS)
+    assert one == other
+
+
+def test_a_single_literal_differs_with_a_body() -> None:
+    """That is why its fix is not safe: 100-continue, and a chunk that is none."""
+    before = "location = /x { rewrite ^/x$ /y permanent; }"
+    after = fixed("rewrite-single-literal", before, context="server").decode()
+    expect = get("/x", method="POST", head="Content-Length: 1\r\nExpect: 100-continue\r\n")
+    chunk = get("/x", method="POST", head="Transfer-Encoding: chunked\r\n")
+    requests = [Request(expect.data + b"a", alone=True), Request(chunk.data + b"zz\r\n", alone=True)]
+    one, other = answers([before, after], requests)
+    assert [answer[9:12] for answer in one] == [b"301", b"301"]
+    assert [answer[9:12] for answer in other] == [b"100", b"400"]
+
+
+def test_catch_alls_alter_the_uri() -> None:
+    """The table of the page of rewrite-catchall."""
+    servers = [
+        "rewrite ^ https://e.com$request_uri? permanent;",
+        "rewrite ^(.*)$ https://e.com$1 permanent;",
+        "return 301 https://e.com$request_uri;",
+    ]
+    table: dict[str, list[str | None]] = {
+        "/a%3Fb?c": ["/a?b?c", "/a?b?c", "/a%3Fb?c"],
+        "/a%2Fb": ["/a/b", "/a/b", "/a%2Fb"],
+        "//a": ["//a", "/a", "//a"],
+        "/a%0ab": ["/a%0ab", None, "/a%0ab"],
+        "/a?b=1": ["/a?b=1", "/a?b=1", "/a?b=1"],
+    }
+    told = answers(servers, [get(target) for target in table])
+    for column, server in enumerate(told):
+        for answer, row in zip(server, table.values(), strict=True):
+            end = row[column]
+            assert location(answer) == (None if end is None else f"https://e.com{end}")
+
+
+NEVER = [
+    ("^/a%20b$", ["/a%20b", "/a b", "/a+b"]),
+    (r"^/i\.php\?id=1$", ["/i.php?id=1"]),
+    ("^/i.php?id=1$", ["/i.php?id=1"]),
+    ("^old.html$", ["/old.html", "old.html"]),
+    ("^/a//b$", ["/a//b", "/a/b", "/a%2F%2Fb"]),
+    (r"^/a/\.\./b$", ["/a/../b", "/a/%2e%2e/b", "/b"]),
+    (r"^/a/\.\.$", ["/a/..", "/a/%2E%2E", "/"]),
+    ("^https?://a.test/c$", ["/c", "http://a.test/c"]),
+    ("^/*.html$", ["/a.html", "/index.html", "/*.html"]),
+]
+
+
+@pytest.mark.parametrize(("pattern", "targets"), NEVER)
+def test_never_matches(pattern: str, targets: list[str]) -> None:
+    """What is flagged is not fired by the requests that it was written for."""
+    rewrite = f"rewrite {pattern} /hit permanent;"
+    assert found("rewrite-never-matches", rewrite, context="server")
+    (told,) = answers([rewrite + STATE], [get(target.replace(" ", "%20")) for target in targets])
+    assert [answer for answer in told if location(answer)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [("location /a%20b { return 404; }", "/a%20b"), ("location = /a?b=1 { return 404; }", "/a?b=1"),
+     ("location a { return 404; }", "/a"), ("location /a//b { return 404; }", "/a//b"),
+     ("location ~ ^b$ { return 404; }", "/b")],
+)  # fmt: skip
+def test_never_matching_locations(text: str, target: str) -> None:
+    """A location that is flagged is not chosen for the request that it was written for."""
+    assert found("rewrite-never-matches", text, context="server")
+    ((answer,),) = answers([text + STATE], [get(target)])
+    assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "target"),
+    [("^/100%$", "/100%25"), (r"^/what\?$", "/what%3F"), ("^/a(?:%20|-)b$", "/a-b"), ("^/c#$", "/c%23")],
+)
+def test_what_looks_like_never_matching(pattern: str, target: str) -> None:
+    """What is not flagged, though it looks alike, is fired by an ordinary request."""
+    rewrite = f"rewrite {pattern} /hit permanent;"
+    assert not found("rewrite-never-matches", rewrite, context="server")
+    ((answer,),) = answers([rewrite + STATE], [get(target)])
+    assert location(answer) == "http://a.test/hit"
+
+
+URIS = ["/", "/a", "/b", "/a/", "/b/", "/a/b", "/b/a", "/c", "/a/c", "/c/a.x", "/b.x"]
+
+
+PATTERNS = ["^/a$", "^/b/?$", "^/a/(.*)$", "^/(.)$", "^/c", "x$", "^/(b/.*)$", "^/(.*)/$"]
+PLACES = [*URIS, "/$1", "/a/$1", "http://a.test/b", "$scheme://$host/c", "http://b.test/", "/c?x=1"]
+FLAGS = ["permanent", "redirect", "last", "break", "permanent"]
+HEADS = ["= /a", "= /c", "/a", "/a/", "^~ /b", "/b/", r"~ \.x$", "~* ^/C", "/"]
+
+
+def program(seed: int) -> str:
+    """A random server with rules and locations that redirect to and fro."""
+    pick = random.Random(seed)
+    locations = []
+    for head in pick.sample(HEADS, pick.randint(0, 5)):
+        end = pick.choice(["return 200;", f"return 301 {pick.choice(URIS)};", "return 302 /a$request_uri;"])
+        inner = "location ~ b { return 301 /c; }" if head in ("/a", "/b/") and pick.random() < 0.3 else ""
+        locations.append(f"location {head} {{ {script(pick, 2)} {end} {inner} }}")
+    return f"server_name a.test; {script(pick, 4)} {' '.join(locations)}"
+
+
+def script(pick: random.Random, most: int) -> str:
+    """A few random rules, now and then with a condition."""
+    rules = [
+        f"rewrite {pick.choice(PATTERNS)} {pick.choice(PLACES)} {pick.choice(FLAGS)};"
+        for _ in range(pick.randint(0, most))
+    ]
+    if pick.random() < 0.2:
+        rules.insert(0, "if ($host = other.test) { return 204; }")
+    if pick.random() < 0.1:
+        rules.append("if ($args) { set $x 1; }")
+    return " ".join(rules)
+
+
+def test_redirects_are_followed_as_nginx_goes() -> None:
+    """Over random servers: where the rules are certain where a URI leads, nginx sends it there."""
+    programs = [program(seed) for seed in range(120)]
+    told = answers(programs, [get(uri) for uri in URIS])
+    certain = 0
+    for text, replies in zip(programs, told, strict=True):
+        config = read(text, "server")
+        (server,) = (level for level in levels(config, TARGET).walk() if level.kind == "server")
+        site = Site(config, server)
+        for uri, reply in zip(URIS, replies, strict=True):
+            answer = site.answer(uri.encode())
+            if answer is None or (answer.to is None and not answer.is_internal):
+                continue
+            certain += 1
+            if answer.is_internal:
+                assert reply.startswith(b"HTTP/1.1 500 "), (text, uri)
+            else:
+                to = (location(reply) or "").removeprefix("http://a.test").partition("?")[0]
+                assert re.sub("/+", "/", to) == (answer.to or b"").decode(), (text, uri, reply)
+    assert certain > 300
+
+
+def test_locations_are_chosen_as_nginx_does() -> None:
+    """Over random sets of locations and URIs the choice is nginx's."""
+    heads = ["= /a", "= /", "/", "/a", "/a/", "/a/b", "^~ /a/b/", "~ b$", "~* B", "~ ^/a/(b|c)", "/b", "^~ /b/c"]
+    within = ["= /a/c", "/a/b", "^~ /a/b/", "~ b$", "~* C"]
+    pick = random.Random(7)
+    servers = []
+    for _ in range(60):
+        lines = []
+        for number, head in enumerate(pick.sample(heads, pick.randint(1, 6))):
+            inner = pick.sample(within, 2) if head in ("/a", "/a/") else ["~ a"] if head == "~ b$" else []
+            nested = [f"location {one} {{ return 200 {number}.{place}; }}" for place, one in enumerate(inner)]
+            lines.append(f"location {head} {{ {' '.join(nested)} return 200 {number}; }}")
+        servers.append(" ".join(lines))
+    uris = ["/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/c", "/b", "/b/c", "/b/c/b", "/B", "/c", "/xb"]
+    told = answers(servers, [get(uri) for uri in uris])
+    for text, replies in zip(servers, told, strict=True):
+        (server,) = (level for level in levels(read(text, "server"), TARGET).walk() if level.kind == "server")
+        sides = Locations(server)
+        for uri, reply in zip(uris, replies, strict=True):
+            expected = reply.partition(b"\r\n\r\n")[2].decode() if reply.startswith(b"HTTP/1.1 200 ") else "none"
+            assert chosen_by(sides, uri) in (expected, "uncertain"), (text, uri)
+
+
+def chosen_by(sides: Locations, uri: str) -> str:
+    """What the location that is chosen returns; `none` without one."""
+    try:
+        location = sides.select(uri.encode())
+    except Uncertain:
+        return "uncertain"
+    return "none" if location is None else str(location.own("return")[0].args[1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["location / { rewrite ^(.*)$ /index.php?q=$1 last; }",
+     "location /a { rewrite ^ /b last; } location /b { rewrite ^ /a last; }"],
+)  # fmt: skip
+def test_internal_loops(text: str) -> None:
+    """A location that rewrites to itself is a 500."""
+    assert found("redirect-loop", text, context="server")
+    ((answer,),) = answers([text], [get("/a")])
+    assert answer.startswith(b"HTTP/1.1 500 ")
+
+
+KEYS = [
+    [f"/page/{number}" for number in range(3000)],
+    ["/" + "k" * 60],
+    ["/" + "k" * 44],
+    ["/" + "k" * 45],
+    [f"/{'x' * 30}/{number}" for number in range(700)],
+    [f"/{number}" for number in range(2040)],
+]
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=lambda keys: f"{len(keys)} of {len(keys[0])}")
+@pytest.mark.parametrize("sizes", ["", "map_hash_max_size 512;", "map_hash_bucket_size 128;"])
+def test_map_sizes(keys: list[str], sizes: str) -> None:
+    """A map is found exactly if nginx complains of it, and after the fix nginx is content."""
+    rows = "\n".join(f"{key} 1;" for key in keys)
+    text = f"events {{}}\nhttp {{\n{sizes}\nmap $uri $x {{\n{rows}\n}}\n}}\n".encode()
+    complains = any("map_hash" in message for message in the_nginx().test(text).messages)
+    assert bool(found("map-hash-size", text)) == complains
+    after = the_nginx().test(mend("map-hash-size", text, unsafe=False))
+    assert after.ok
+    assert not any("map_hash" in message for message in after.messages)
+
+
+def test_try_files_answers_alike() -> None:
+    """For files, folders and what is not there, with arguments and without."""
+    before = """
+        location / {
+            if (!-e $request_filename) {
+                rewrite ^ /index.php last;
+            }
+        }
+        location ~ php$ { return 200 "$uri $args"; }
+    """
+    after = fixed("if-file-exists", before, context="server").decode()
+    assert "try_files" in after
+    files = {"html/here.txt": b"here", "html/folder/index.html": b"index"}
+    with nginx.Instance(the_nginx(), servers=[before.encode(), after.encode()], files=files) as instance:
+        told = []
+        for number, port in enumerate(instance.ports):
+            with instance.client(number) as client:
+                raw = client.ask([get(uri) for uri in ["/here.txt?a", "/folder", "/folder/", "/none?x=1&y", "/none"]])
+            told.append([re.sub(rb"Date: [^\r]*\r\n", b"", one.replace(b"%d" % port, b"PORT")) for one in raw])
+    assert told[0] == told[1]
+    assert told[0][3].endswith(b"/index.php x=1&y")
+
+
+@pytest.mark.parametrize("operator", ["=", "~"])
+def test_a_chain_answers_as_its_map(operator: str) -> None:
+    """The value is the same, the last condition that matches being the first regular expression of the map."""
+    ifs = "\n".join(f"if ($arg_k {operator} {key}) {{\n set $x v{key};\n}}" for key in ("a", "ab", "b"))
+    before = f'events {{}}\nhttp {{\nserver {{\nset $x none;\n{ifs}\nreturn 200 "$x";\n}}\n}}\n'
+    after = mend("if-chain-to-map", before.encode()).decode()
+    assert "map $arg_k $x" in after
+    asked = [get(f"/?k={value}") for value in ("a", "ab", "b", "xaby", "c", "")]
+    one, other = (
+        answers([re.sub(r"(?s).*server \{(.*)\}\n\}\n", r"\1", text)], asked, http=outside(text))
+        for text in (before, after)
+    )
+    assert one == other
+
+
+def outside(text: str) -> str:
+    """What stands in the http block before its server."""
+    match = re.search(r"(?s)http \{\n(.*?)server \{", text)
+    return match[1] if match else ""
+
+
+def test_pcre_jit_has_little_stack() -> None:
+    """A repeated group that a long URI makes long is a 500 with pcre_jit, and none without."""
+    text = "rewrite ^/(a|b)*$ /hit permanent;"
+    for state, status in [("off", b"301"), ("on", b"500")]:
+        ((answer,),) = answers([text], [get("/" + "ab" * 1500)], main=f"pcre_jit {state};")
+        assert answer[9:12] == status
+
+
+@pytest.mark.parametrize(("before", "after"), [(".*b/c", "b/c"), ("^/a.*", "^/a"), (".*[xy]$", "[xy]$")])
+def test_idle_dots_find_the_same(before: str, after: str) -> None:
+    """What is taken away as safe makes no difference, newlines included."""
+    rules = f"rewrite {before} /hit permanent;"
+    assert fixed("unanchored-or-dotstar", rules, context="server", unsafe=False).decode().split()[1] == after
+    uris = ["/a", "/ab/c", "/b/c", "/x%0Ab/c", "/a%0A", "/a%0A%0Ax", "/%0Ay", "/y%0A", "/cb"]
+    one, other = answers([text + STATE for text in (rules, rules.replace(before, after))], list(map(get, uris)))
+    assert one == other
+
+
+def test_a_shadowed_rule_never_fires() -> None:
+    """The URI that is told is answered by the other rule."""
+    text = "rewrite ^/blog/(.*)$ /news permanent;\nrewrite ^/blog/about$ /about permanent;"
+    (diagnostic,) = found("rewrite-shadowed", text, context="server")
+    uri = diagnostic.finding.related[0].message.split()[0]
+    ((answer,),) = answers([text], [get(uri)])
+    assert location(answer) == "http://a.test/news"
+
+
+def test_a_regex_location_answers_alike() -> None:
+    """For a URI and its neighbours, an exact location does what the pattern did."""
+    before = "location ~ ^/s$ { return 200 hit; }" + STATE
+    after = fixed("regex-location-literal", before, context="server").decode()
+    one, other = answers([before, after], [get(uri) for uri in ("/s", "/s?a", "/s/", "/S", "/ss", "//s", "/%73")])
+    assert one == other
+    assert one[0].endswith(b"hit")

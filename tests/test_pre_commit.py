@@ -1,0 +1,171 @@
+"""The hooks, as pre-commit itself installs and runs them in a repository of configurations."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support import IN_CI, ROOT, tracked
+
+HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+SECONDS = 900  # to install once; a minute or two, unless the machine is busy
+
+SLOW = "events {}\nhttp {\n    gzip on;\n    gzip_types text/css;\n    gzip_comp_level 9; # as fast as can be\n}\n"
+FAST = SLOW.replace("level 9", "level 5")
+FAIL_ON_INFO = "args: [--isolated, --target-version, 1.22.1, --select, gzip-level, --fail-on, info]"
+
+_UNREACHABLE = re.compile(r"Failed to establish a new connection|name resolution|Network is unreachable")
+
+
+def run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, undisturbed by the git repository and the settings of whoever tests."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "NO_COLOR": "1", **more}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+        env=environment,
+    )
+
+
+def git(folder: Path, *args: str) -> str:
+    """Run git in a folder and return what it says."""
+    name = ("-c", "user.name=nginxopt", "-c", "user.email=nginxopt@example.com", "-c", "init.defaultBranch=main")
+    done = run(folder, "git", *name, *args)
+    assert done.returncode == 0, done.stdout
+    return done.stdout.strip()
+
+
+class Hooks:
+    """The repository as it is in the working tree, committed elsewhere, and what pre-commit makes of its hooks."""
+
+    def __init__(self, home: Path, names: set[str]) -> None:
+        self._home = home
+        self._tool = home / "tool"
+        for name in names:
+            copy = self._tool / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy)
+        git(self._tool, "init", "--quiet")
+        git(self._tool, "add", "--all", "--force")
+        git(self._tool, "commit", "--quiet", "--message", "As it is")
+        self._revision = git(self._tool, "rev-parse", "HEAD")
+
+    def configure(self, folder: Path, hook: str, *lines: str) -> None:
+        """Make a git repository of a folder, with a hook in its .pre-commit-config.yaml."""
+        settings = "".join(f"        {line}\n" for line in lines)
+        (folder / ".pre-commit-config.yaml").write_text(
+            f"repos:\n  - repo: {self._tool}\n    rev: {self._revision}\n    hooks:\n      - id: {hook}\n{settings}"
+        )
+        git(folder, "init", "--quiet")
+
+    def pre_commit(self, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+        """Run pre-commit; cargo compiles what the editable package shares with the hooks no second time."""
+        git(folder, "add", "--all")
+        target = str(ROOT / "rust" / "target")
+        command = (sys.executable, "-m", "pre_commit", *args, "--color=never")
+        return run(folder, *command, PRE_COMMIT_HOME=str(self._home / "pre-commit"), CARGO_TARGET_DIR=target)
+
+
+@pytest.fixture(scope="module")
+def hooks(tmp_path_factory: pytest.TempPathFactory) -> Hooks:
+    """The hooks, installed; skipped without git, and without a network to install from."""
+    made = Hooks(tmp_path_factory.mktemp("hooks"), tracked())
+    folder = tmp_path_factory.mktemp("empty")
+    made.configure(folder, "nginxopt-lint")
+    done = made.pre_commit(folder, "install-hooks")
+    if done.returncode and _UNREACHABLE.search(done.stdout) and not IN_CI:
+        pytest.skip("no network: pip cannot install the hooks")
+    assert done.returncode == 0, done.stdout
+    return made
+
+
+@pytest.fixture
+def call(hooks: Hooks, tmp_path: Path) -> Any:
+    """A function that runs a hook on all files of a repository, which are made or changed before."""
+
+    def run_hook(hook: str, files: Mapping[str, str], *lines: str) -> subprocess.CompletedProcess[str]:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        hooks.configure(tmp_path, hook, *lines)
+        return hooks.pre_commit(tmp_path, "run", "--all-files")
+
+    return run_hook
+
+
+def test_lint_fails_with_the_finding(call: Any) -> None:
+    """A slow configuration fails and shows its finding, a fast one passes, and other files are not asked."""
+    files = {"nginx.conf": SLOW, "README.md": SLOW, "app/app.conf": SLOW}
+    done = call("nginxopt-lint", files, FAIL_ON_INFO)
+    assert "nginx.conf:5:21: info gzip-level" in done.stdout
+    assert "1 finding in 1 file" in done.stdout
+    assert done.returncode == 1
+    assert call("nginxopt-lint", {"nginx.conf": FAST}, FAIL_ON_INFO).returncode == 0
+
+
+def test_lint_fails_on_what_cannot_be_read(call: Any) -> None:
+    """A file that nginx would not read fails, too."""
+    done = call("nginxopt-lint", {"nginx.conf": FAST, "conf.d/broken.conf": "server {\n"})
+    assert "conf.d/broken.conf:1:8: " in done.stdout
+    assert (done.returncode, "exit code: 3" in done.stdout) == (1, True)
+
+
+def test_fix_changes_the_file_once(call: Any, tmp_path: Path) -> None:
+    """A fix is made and fails, so that it is looked at; the next run passes."""
+    first = call("nginxopt-fix", {"nginx.conf": SLOW}, FAIL_ON_INFO)
+    assert "files were modified by this hook" in first.stdout
+    assert first.returncode == 1
+    assert (tmp_path / "nginx.conf").read_text() == FAST
+    assert call("nginxopt-fix", {}, FAIL_ON_INFO).returncode == 0
+
+
+def test_many_rewrites_fail(call: Any) -> None:
+    """25 rewrites that a map could answer fail and are counted, 10 pass; several files are asked in one run."""
+    rules = [f"rewrite ^/page-{number}$ /p/{number} permanent;\n" for number in range(25)]
+    few, many = "".join(rules[:10]), "".join(rules)
+    done = call("nginxopt-rewrite-to-map", {"nginx/few.conf": few, "nginx/many.conf": many})
+    assert re.search(r"nginx/many\.conf: 25 rewrites\n  moved +25 ", done.stdout)
+    assert done.returncode == 1
+    assert call("nginxopt-rewrite-to-map", {"nginx/many.conf": few}).returncode == 0
+
+
+def test_every_hook_is_tried() -> None:
+    """The tests above run each hook that there is."""
+    tried = set(re.findall(r'call\("(nginxopt-[\w-]+)"', Path(__file__).read_text()))
+    assert {hook["id"] for hook in HOOKS} == tried
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: str(hook["id"]))
+def test_the_files_of_nginx_are_asked(hook: dict[str, Any]) -> None:
+    """Each hook asks for the files that are named as nginx and its packages name them, and for no others."""
+    asked = [
+        "nginx.conf",
+        "deploy/nginx.conf",
+        "nginx-prod.conf",
+        "prod.nginx.conf",
+        "conf.d/default.conf",
+        "etc/nginx/conf.d/default.conf",
+        "etc/nginx/sites-available/example.com",
+        "sites-enabled/shop.conf",
+        "nginx/snippets/tls.conf",
+        "shop.nginx",
+        "shop.vhost",
+    ]
+    left = ["app.conf", "nginx/mime.types", "docs/nginx.md", "nginx.conf.j2", "nginx/Dockerfile", "engine.conf"]
+    assert [path for path in [*asked, *left] if re.search(hook["files"], path)] == asked

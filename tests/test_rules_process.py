@@ -1,0 +1,133 @@
+"""Cases of the rules about workers and logs beyond the examples of their pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.diagnostic import Safety
+from tests.lintcheck import fixed, found
+
+# What is claimed -> rule, a whole configuration in which it finds nothing.
+SILENT = {
+    "a file that main includes is not the main file": ("worker-processes", "load_module modules/a.so;\n"),
+    "an include that was not read may set the workers": ("worker-processes", "include workers.conf;\nevents {\n}\n"),
+    "an include that was not read may set the limit": (
+        "worker-rlimit-nofile",
+        "include limits.conf;\nevents {\n    worker_connections 4096;\n}\n",
+    ),
+    "an include that was not read may set the connections": (
+        "worker-connections",
+        "events {\n    include events.conf;\n}\nhttp {\n    server {\n        location / {\n"
+        "            proxy_pass http://127.0.0.1:1;\n        }\n    }\n}\n",
+    ),
+    "a number of connections that nginx refuses": (
+        "worker-rlimit-nofile",
+        "events {\n    worker_connections 4k;\n}\n",
+    ),
+    "the mutex is off": ("accept-mutex", "worker_processes 4;\nevents {\n    accept_mutex OFF;\n}\n"),
+    "nobody set the number of workers, which is one": ("accept-mutex", "events {\n    accept_mutex on;\n}\n"),
+    "the logs of stream are not judged": (
+        "log-path-bogus",
+        "events {\n}\nstream {\n    error_log off;\n}\n",
+    ),
+    "that logs are opened for each line was decided": (
+        "access-log-variable",
+        "events {\n}\nhttp {\n    open_log_file_cache off;\n    access_log $host.log;\n}\n",
+    ),
+    "a log within a directory of that name": ("log-path-bogus", "error_log off/error.log;\nevents {\n}\n"),
+}
+
+
+@pytest.mark.parametrize(("rule", "text"), SILENT.values(), ids=SILENT)
+def test_silent(rule: str, text: str) -> None:
+    """The rule finds nothing."""
+    assert found(rule, text) == ()
+
+
+# What is claimed -> rule, configuration, what the fix makes of it.
+FIXED = {
+    "the limit stands behind the workers, with the line ends of the file": (
+        "worker-rlimit-nofile",
+        "user www;\r\nworker_processes 4; # half of them\r\nevents { worker_connections 2000; }\r\n",
+        "user www;\r\nworker_processes 4; # half of them\r\nworker_rlimit_nofile 4000;\r\n"
+        "events { worker_connections 2000; }\r\n",
+    ),
+    "a comment that opens the file stays where it is": (
+        "worker-processes",
+        "# our nginx\n\nuser www;\nevents {\n}\n",
+        "# our nginx\n\nworker_processes auto;\nuser www;\nevents {\n}\n",
+    ),
+    "a block on one line": (
+        "worker-connections",
+        "events {}\nhttp { server { location / { proxy_pass http://127.0.0.1:1; } } }\n",
+        "events { worker_connections 1024; }\nhttp { server { location / { proxy_pass http://127.0.0.1:1; } } }\n",
+    ),
+    "all the words of a level are one": (
+        "error-log-debug",
+        'error_log "a b.log" debug_http debug_event;\nevents {\n}\n',
+        'error_log "a b.log" warn;\nevents {\n}\n',
+    ),
+    "another log goes on where `none` is taken away": (
+        "log-path-bogus",
+        "events {\n}\nhttp {\n    access_log a.log;\n    access_log none;\n}\n",
+        "events {\n}\nhttp {\n    access_log a.log;\n}\n",
+    ),
+    "no fix where the name of a format would be lost": (
+        "log-path-bogus",
+        "events {\n}\nhttp {\n    access_log on combined;\n}\n",
+        "events {\n}\nhttp {\n    access_log on combined;\n}\n",
+    ),
+    "no fix where the log would be off": (
+        "log-path-bogus",
+        "events {\n}\nhttp {\n    access_log off;\n    server {\n        access_log on;\n    }\n}\n",
+        "events {\n}\nhttp {\n    access_log off;\n    server {\n        access_log on;\n    }\n}\n",
+    ),
+    "one cache of open logs for two of them": (
+        "access-log-variable",
+        "events {\n}\nhttp {\n    access_log $host.log;\n    access_log $uri.log;\n}\n",
+        "events {\n}\nhttp {\n    access_log $host.log;\n    access_log $uri.log;\n"
+        "    open_log_file_cache max=100;\n}\n",
+    ),
+    "two logs of one file keep the buffer that one of them has": (
+        "access-log-unbuffered",
+        "events {\n}\nhttp {\n    access_log a.log;\n    server {\n"
+        "        access_log a.log combined buffer=4k;\n    }\n}\n",
+        "events {\n}\nhttp {\n    access_log a.log;\n    server {\n"
+        "        access_log a.log combined buffer=4k;\n    }\n}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("rule", "before", "after"), FIXED.values(), ids=FIXED)
+def test_fixed(rule: str, before: str, after: str) -> None:
+    """The rule finds something, and its fix makes of it what is written here."""
+    assert found(rule, before)
+    assert fixed(rule, before).decode() == after
+
+
+# What is claimed -> rule, configuration, how safe the fix is.
+SAFETY = {
+    "nobody chose one worker": ("worker-processes", "events {\n}\n", Safety.SAFE),
+    "somebody did": ("worker-processes", "worker_processes 1;\nevents {\n}\n", Safety.UNSAFE),
+    "what stays in the foreground may be a container": (
+        "worker-processes",
+        "daemon off;\nevents {\n}\n",
+        Safety.UNSAFE,
+    ),
+    "each worker counts `max_conns` by itself": (
+        "worker-processes",
+        "events {\n}\nhttp {\n    upstream a {\n        server 127.0.0.1 max_conns=4;\n    }\n}\n",
+        Safety.UNSAFE,
+    ),
+    "with a zone they count together": (
+        "worker-processes",
+        "events {\n}\nhttp {\n    upstream a {\n        zone a 64k;\n        server 127.0.0.1 max_conns=4;\n    }\n}\n",
+        Safety.SAFE,
+    ),
+}
+
+
+@pytest.mark.parametrize(("rule", "text", "safety"), SAFETY.values(), ids=SAFETY)
+def test_safety(rule: str, text: str, safety: Safety) -> None:
+    """The fix is as safe as it can be there."""
+    assert [finding.fix and finding.fix.safety for finding in found(rule, text)] == [safety]
