@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt import cli
-from nginxopt.bench import charts, gate, html, measure, table, vega
+from nginxopt.bench import charts, gate, html, measure, table, vega, wording
 from nginxopt.bench.catalogue import catalogue
-from nginxopt.bench.result import NodeUse, Result, Sample, to_dict, to_json
+from nginxopt.bench.result import NodeUse, Ratio, Result, Sample, to_dict, to_json
 from nginxopt.bench.saved import from_json
 from nginxopt.bench.scenario import Attack, Comparison, Experiment, Node, OpenLoop, Published, Settings, Target, Variant
 from nginxopt.bench.table import comparison, value
@@ -31,7 +31,7 @@ from tests.browser import Page, browser, needs_chromium
 
 HTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
 HOSTILE = "</svg><script>alert('1')</script>\"&{{ 7 * 7 }}\x00\x1b\ud800\u202e"
-ROUNDS = 3
+ROUNDS = 5
 SIZES = (0, 500, 10_000)
 NONE = "no rules"
 
@@ -190,9 +190,9 @@ def test_every_number_is_in_the_page(result: Result, page: str) -> None:
         assert comparison(ratio).replace(" (", "\n").removesuffix(")") in cells
     assert str(2 * ROUNDS) in cells
     text = words(page)
-    for found in result.gates:
+    for found, margin in zip(result.gates, ("4.8% inside the limit", "2 beyond the limit"), strict=True):
         assert found.gate in text
-        assert f"{abs(found.margin):.1%}" in text
+        assert margin in text
 
 
 def test_what_was_run_is_in_the_page(result: Result, page: str) -> None:
@@ -222,6 +222,40 @@ def test_answers_are_sentences(result: Result, page: str) -> None:
     assert [ratio.before for ratio in same if not ratio.difference] == [NONE]
 
 
+@pytest.mark.parametrize(
+    ("ratios", "said", "range_"),
+    [
+        ([(0.5, 0.4, 0.6, True)], "Median latency: 0.50 x (0.40 to 0.60).", "0.50 x"),
+        ([(0.5, 0.4, 1.6, False)], "Median latency: no difference seen (0.40 to 1.60 x).", "no difference seen"),
+        (
+            [(0.5, 0.4, 0.6, True), (0.25, 0.2, 0.3, True), (3, 2, 4, True), (1, 0.9, 1.1, False), (2, 1.5, 3, False)],
+            "Median latency: lower in 2 of 5 cases (0.25 to 0.50 x), higher in 1 of 5 cases (3.00 x);"
+            " no difference seen in 1; too few rounds to tell in 1.",
+            "0.25 to 3.00 x",
+        ),
+        (
+            [(1, 0.9, 1.1, False), (2, 1.5, 3, False)],
+            "Median latency: no difference seen in 1; too few rounds to tell in 1 of 2 cases.",
+            "too few rounds to tell",
+        ),
+        ([(1, 0.9, 1.1, False)] * 2, "Median latency: no difference seen in 2 of 2 cases.", "no difference seen"),
+    ],
+)
+def test_sentences(ratios: list[tuple[float, float, float, bool]], said: str, range_: str) -> None:
+    """Over the cases of a comparison it is counted where a figure is lower, higher, the same, or cannot be told."""
+    found = [Ratio("a", "b", str(case), "p50", *each) for case, each in enumerate(ratios)]
+    assert wording.answer("p50", found) == said
+    assert wording.headline(found) == range_
+
+
+def test_a_busy_node_is_noted(result: Result) -> None:
+    """A case in which a node was near its capacity says so above all figures."""
+    made = replace(result, rates=dict.fromkeys(result.rates, 1500.0))
+    text = words(html.render(made))
+    assert "Note: far miss, 10000 rewrites: edge took 78% of a CPU; near the capacity" in text
+    assert "500 rewrites: edge took" not in text
+
+
 def test_hostile_words_are_words() -> None:
     """Names, notes and provenance with markup, templates and what no document can hold change nothing but the text."""
     asked = experiment(case=HOSTILE)
@@ -232,6 +266,41 @@ def test_hostile_words_are_words() -> None:
     assert "49" not in re.findall(r"<h1>.*?</h1>", text, re.DOTALL)[0]
     assert text.count("<svg") == text.count("</svg>")
     assert "alert('1')" in words(text)
+
+
+@pytest.mark.parametrize(
+    ("figure", "longest", "scale"), [("p50", 4, "linear"), ("p50", 80, "log"), ("cpu", 80, "linear")]
+)
+def test_growth_starts_at_zero_unless_it_cannot(
+    result: Result, monkeypatch: pytest.MonkeyPatch, figure: str, longest: int, scale: str
+) -> None:
+    """A growth curve is linear from zero, but for latencies that differ too much; its scale holds every value."""
+    specs: list[Any] = []
+
+    def kept(spec: Any, *_: str) -> str:
+        specs.append(spec)
+        return ""
+
+    monkeypatch.setattr(vega, "svg", kept)
+    last = result.experiment.variants[-2].name
+    samples = [replace(each, percentiles={**each.percentiles, "p50": 100e-6}) for each in result.samples]
+    samples = [
+        replace(each, percentiles={**each.percentiles, "p50": longest * 100e-6}) if each.variant == last else each
+        for each in samples
+    ]
+    made = replace(result, samples=tuple(samples), summaries=measure.summaries(samples))
+    drawn = charts.growth(made, figure)
+    assert drawn is not None
+    assert ("logarithmic" in drawn.caption) == (scale == "log")
+    assert len(specs) == 2
+    for spec in specs:
+        axis = spec["encoding"]["y"]["scale"]
+        low, high = axis["domain"]
+        assert axis["type"] == scale
+        assert (low == 0) == (scale == "linear")
+        values = [row["value"] for layer in spec["layer"] for row in layer["data"]["values"]]
+        assert low <= min(values)
+        assert max(values) <= high
 
 
 def test_charts_are_named(page: str) -> None:

@@ -132,7 +132,9 @@ def ratios(result: Result, figures: Sequence[str]) -> Figure | None:
             said = f"Ratios of {pair.after} over {pair.before}"
             svg = vega.svg(_ratios(of, present, low, high), said, "The table of ratios has the numbers.")
             panels.append(Panel(wording.pair(pair), svg))
-    caption = "Bars are 95 % intervals, the scale is logarithmic; hollow: no difference seen."
+    caption = (
+        "Bars are 95 % intervals, the scale is logarithmic; hollow: no difference seen, or too few rounds to tell."
+    )
     keys = (Key(wording.name(figure), shape=_SHAPES[place % SERIES]) for place, figure in enumerate(present))
     return Figure("Ratios", caption, tuple(keys), tuple(panels))
 
@@ -197,10 +199,13 @@ def _growth_rows(result: Result, case: str, figure: str) -> list[Spec]:
 
 
 def _growth_axis(figure: str, values: Sequence[float]) -> Spec:
-    """The y axis of all cases: from zero, so that heights compare; logarithmic where most would lie on the floor."""
+    """The y axis of all cases: from zero, so that heights compare.
+
+    A cost grows in proportion. A latency beyond the capacity grows without bound, so its scale may be logarithmic.
+    """
     low, high = min(values), max(values)
     axis: Spec = {"domain": False, "ticks": False, **({"labelExpr": _TIMES} if _is_time(figure) else {})}
-    if low <= 0 or high <= _MOST_LINEAR * low:
+    if figure not in measure.LATENCIES or low <= 0 or high <= _MOST_LINEAR * low:
         return {
             "title": None,
             "scale": {"type": "linear", "domain": [0, high * 1.05]},
@@ -343,7 +348,7 @@ def _ratios(found: list[Ratio], figures: list[str], low: float, high: float) -> 
             "ratio": ratio.ratio,
             "low": ratio.low,
             "high": ratio.high,
-            "seen": ratio.difference or ratio.low == ratio.high,
+            "seen": wording.is_seen(ratio),
         }
         for ratio in found
     ]

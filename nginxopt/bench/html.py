@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.bench import charts, table, vega, wording
 from nginxopt.bench.measure import PERCENTILES
-from nginxopt.bench.result import GateResult, Ratio, Result, Summary
+from nginxopt.bench.result import Ratio, Result, Summary
 from nginxopt.bench.scenario import Comparison
 
 if TYPE_CHECKING:
@@ -82,13 +82,15 @@ def _template() -> Template:
 
 
 def _page(result: Result) -> dict[str, Any]:
-    figures = tuple(dict.fromkeys((*table.compared(result.experiment), "cpu")))
+    found = {ratio.figure for ratio in result.ratios}
+    figures = [figure for figure in table.compared(result.experiment) if figure in found]
     return {
         "result": result,
         "experiment": result.experiment,
         "heading": list(_heading(result)),
+        "notes": [*result.experiment.notes, *_busy(result)],
         "answers": list(_answers(result, figures)),
-        "gates": [(gate, _margin(gate)) for gate in result.gates],
+        "gates": [(gate, table.margin(gate)) for gate in result.gates],
         "figures": [figure for figure in _figures(result, figures) if figure is not None],
         "ratios": _ratios(result, figures),
         "tables": list(_cases(result)),
@@ -118,6 +120,11 @@ def _date(text: str) -> str:
         return str(text)
 
 
+def _busy(result: Result) -> Iterator[str]:
+    for case in result.experiment.cases if result.experiment.metric != "instructions" else ():
+        yield from (f"{case}, {line}." for line in table.busy(result, case))
+
+
 def _answers(result: Result, figures: Sequence[str]) -> Iterator[Answer]:
     for pair in result.experiment.comparisons:
         found = {figure: list(_of(result, pair.before, pair.after, figure)) for figure in figures}
@@ -134,13 +141,9 @@ def _of(result: Result, before: str, after: str, figure: str) -> Iterator[Ratio]
             yield ratio
 
 
-def _margin(gate: GateResult) -> str:
-    return f"{abs(gate.margin):.1%} {'inside' if gate.margin >= 0 else 'beyond'} the limit"
-
-
 def _figures(result: Result, figures: Sequence[str]) -> Iterator[charts.Figure | None]:
     yield charts.ratios(result, figures)
-    for figure in dict.fromkeys((figures[0], "cpu")):
+    for figure in dict.fromkeys((table.COLUMNS[result.experiment.metric][0], "cpu")):
         yield charts.growth(result, figure)
     yield charts.distribution(result)
 
@@ -228,7 +231,7 @@ def _head(figure: str) -> str:
 def _conditions(result: Result, case: str) -> str:
     """The rate of a case, and what share of the capacity it is, if it was found."""
     rate = result.rates.get(case)
-    if rate is None:
+    if rate is None or result.experiment.metric == "instructions":
         return ""
     capacity = result.capacities.get(case)
     share = f", {rate / capacity:.0%} of the capacity of the slowest variant ({capacity:,.0f})" if capacity else ""

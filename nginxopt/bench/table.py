@@ -17,10 +17,10 @@ COLUMNS: dict[Metric, tuple[str, ...]] = {
 }
 """The figures that are shown, by what the run is about."""
 
+_NEAR = 0.005  # to 1, which is not 1.00
 _BUSY = 0.7  # of a CPU
 _QUEUE = "near the capacity of a worker, latency is that of the queue (--rate auto keeps away from it)"
-_COMPARED = 3  # of them, how many are compared; the others say under what conditions
-_NEAR = 0.005  # to 1, which is not 1.00
+_COMPARED = 3  # of them, how many are compared, beside CPU and what the scenario is about
 _SCALES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")), "B": ((1e6, "MB"), (1e3, "KB"), (1.0, "B"))}
 
 
@@ -44,7 +44,7 @@ def lines(result: Result) -> Iterator[str]:
 
 
 def compared(experiment: Experiment) -> tuple[str, ...]:
-    """Return the figures that are compared: those the run is about first, then CPU and what the scenario is about."""
+    """Return the figures that are compared, those that were measured: the first of the table, CPU, the scenario's."""
     return tuple(dict.fromkeys((*COLUMNS[experiment.metric][:_COMPARED], "cpu", *experiment.figures)))
 
 
@@ -69,12 +69,20 @@ def comparison(ratio: Ratio) -> str:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as it is shown: two decimals, and more or fewer where they say more or nothing."""
-    if ratio >= 1000:
+    """Return a ratio as it is shown: two decimals, or two digits where it is small, or four decimals next to 1."""
+    if ratio >= 100:
         return f"{ratio:,.0f}"
-    if ratio >= 10 or ratio < 0.1:
-        return f"{ratio:.3g}" if ratio >= 10 else f"{ratio:.2g}"
-    return f"{ratio:.4f}" if 0 < abs(ratio - 1) < _NEAR else f"{ratio:.2f}"
+    if 0 < abs(ratio - 1) < _NEAR:
+        return f"{ratio:.4f}"
+    return f"{ratio:.2f}" if ratio >= 0.1 or not ratio else f"{ratio:.2g}"
+
+
+def margin(gate: GateResult) -> str:
+    """Return how far a value lies inside or beyond the limit of its gate: as a share of it, where it is not zero."""
+    if not gate.margin:
+        return "at the limit"
+    size = f"{abs(gate.margin):.1%}" if gate.limit else f"{abs(gate.margin):.4g}"
+    return f"{size} {'inside' if gate.margin > 0 else 'beyond'} the limit"
 
 
 def failures(result: Result, variant: str, case: str) -> Counter[str]:
@@ -85,6 +93,17 @@ def failures(result: Result, variant: str, case: str) -> Counter[str]:
             kinds.update(sample.errors)
             kinds.update({f"status {status}": count for status, count in sample.statuses.items() if status >= "500"})
     return kinds
+
+
+def busy(result: Result, case: str) -> Iterator[str]:
+    """Say which nodes were near their capacity at a rate that was asked for: there, latency is that of the queue."""
+    rate = result.rates.get(case)
+    for summary in result.summaries if rate else ():
+        for figure, seconds in summary.figures.items():
+            share = seconds * (rate or 0)
+            if summary.case == case and figure.startswith("cpu.") and share > _BUSY:
+                role = figure.removeprefix("cpu.")
+                yield f"{summary.variant}: {role} took {share:.0%} of a CPU; {_QUEUE}"
 
 
 def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
@@ -98,7 +117,7 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
             rows.append([f"  {summary.variant}", *cells])
     yield from _aligned(rows)
     yield from _failed(result, case)
-    yield from _busy(result, case)
+    yield from (f"  {line}" for line in busy(result, case))
     yield from _compared(result, case, compared(result.experiment))
 
 
@@ -119,17 +138,6 @@ def _failed(result: Result, case: str) -> Iterator[str]:
         kinds = failures(result, variant.name, case)
         if kinds:
             yield f"  {variant.name} failed: {', '.join(f'{count:,} {kind}' for kind, count in kinds.most_common())}"
-
-
-def _busy(result: Result, case: str) -> Iterator[str]:
-    """Say which nodes were near their capacity at a rate that was asked for: there, latency is that of the queue."""
-    rate = result.rates.get(case)
-    for summary in result.summaries if rate else ():
-        for figure, seconds in summary.figures.items():
-            share = seconds * (rate or 0)
-            if summary.case == case and figure.startswith("cpu.") and share > _BUSY:
-                role = figure.removeprefix("cpu.")
-                yield f"  {summary.variant}: {role} took {share:.0%} of a CPU; {_QUEUE}"
 
 
 def _resources(result: Result) -> Iterator[str]:
@@ -163,8 +171,7 @@ def _gates(gates: Sequence[GateResult]) -> Iterator[str]:
     if gates:
         yield ""
     for gate in gates:
-        side = f"{abs(gate.margin):.1%} {'inside' if gate.margin >= 0 else 'beyond'} the limit"
-        yield f"{'held' if gate.holds else 'FAILED':<7} {gate.gate}: {gate.value:.4g} ({gate.where}), {side}"
+        yield f"{'held' if gate.holds else 'FAILED':<7} {gate.gate}: {gate.value:.4g} ({gate.where}), {margin(gate)}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -28,6 +28,7 @@ _OF_NODES = {
     "accepts": "Connections to {}, a request",
     "requests": "Requests to {}, a request",
 }
+_SAME, _TOO_FEW = "no difference seen", "too few rounds to tell"
 _SHOWN_TARGETS = 3
 
 
@@ -42,32 +43,38 @@ def name(figure: str) -> str:
 def answer(figure: str, ratios: Sequence[Ratio]) -> str:
     """Return what became of a figure, over the cases of a comparison, in a sentence.
 
-    `Median latency is lower in 4 of 5 cases (0.12 to 0.86 x); no difference was seen in 1.`
+    `Median latency: lower in 4 of 5 cases (0.12 to 0.86 x); no difference seen in 1.`
     """
     if len(ratios) == 1:
         return f"{name(figure)}: {comparison(ratios[0])}."
     lower = [ratio.ratio for ratio in ratios if is_seen(ratio) and ratio.ratio < 1]
     higher = [ratio.ratio for ratio in ratios if is_seen(ratio) and ratio.ratio > 1]
-    parts = [
+    told = [
         f"{side} in {len(found)} of {len(ratios)} cases ({_range(found)})"
         for side, found in (("lower", lower), ("higher", higher))
         if found
     ]
-    rest = len(ratios) - len(lower) - len(higher)
-    if not parts:
-        return f"{name(figure)}: no difference seen in any of {len(ratios)} cases."
-    return f"{name(figure)}: {', '.join(parts)}{f'; no difference seen in {rest}' if rest else ''}."
+    few = sum(_is_too_few(ratio) for ratio in ratios)
+    same = len(ratios) - len(lower) - len(higher) - few
+    rest = [f"{what} in {count}" for what, count in ((_SAME, same), (_TOO_FEW, few)) if count]
+    if not told:
+        rest[-1] += f" of {len(ratios)} cases"
+    return f"{name(figure)}: {'; '.join([', '.join(told), *rest] if told else rest)}."
 
 
 def headline(ratios: Sequence[Ratio]) -> str:
-    """Return the ratios of a comparison that differ from 1 as one range, or that no difference was seen."""
+    """Return the ratios of a comparison that differ from 1 as one range; that none does; or that it cannot be told."""
     found = [ratio.ratio for ratio in ratios if is_seen(ratio)]
-    return _range(found) if found else "no difference seen"
+    return _range(found) if found else _TOO_FEW if any(map(_is_too_few, ratios)) else _SAME
 
 
 def is_seen(ratio: Ratio) -> bool:
-    """Return whether a ratio may be called one: its interval does not contain 1, or it is exact."""
+    """Return whether a ratio may be called one: the rounds tell it from 1, or it is exact."""
     return ratio.difference or ratio.low == ratio.high
+
+
+def _is_too_few(ratio: Ratio) -> bool:
+    return not is_seen(ratio) and not ratio.low <= 1 <= ratio.high
 
 
 def pair(found: Comparison) -> str:
