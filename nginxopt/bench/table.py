@@ -19,7 +19,7 @@ COLUMNS: dict[Metric, tuple[str, ...]] = {
 
 _BUSY = 0.7  # of a CPU
 _QUEUE = "near the capacity of a worker, latency is that of the queue (--rate auto keeps away from it)"
-_COMPARED = 3  # of them, how many are compared; the others say under what conditions
+_COMPARED = 3  # of them, how many are compared, beside CPU and what the scenario is about
 _SCALES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")), "B": ((1e6, "MB"), (1e3, "KB"), (1.0, "B"))}
 
 
@@ -74,7 +74,7 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
     yield from _aligned(rows)
     yield from _failed(result, case)
     yield from _busy(result, case)
-    yield from _compared(result, case, columns[:_COMPARED])
+    yield from _compared(result, case, tuple(dict.fromkeys((*columns[:_COMPARED], "cpu", *result.experiment.figures))))
 
 
 def _compared(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
