@@ -78,7 +78,7 @@ class Compose:
         for image in filter(None, (self._images.nginx, self._images.load)):
             self._pull(image)
         if self._images.files():
-            said = self._engine.run_compose(project, "build", folder=folder, seconds=_IMAGE_SECONDS)
+            said = self._engine.run_compose(project, "build", "--force-rm", folder=folder, seconds=_IMAGE_SECONDS)
             if said.status:
                 raise MissingError(f"the images cannot be built:\n{said.last(_LOG_LINES)}", hint=_HINT)
 
