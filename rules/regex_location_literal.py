@@ -91,7 +91,7 @@ def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Fi
 
 
 def _may_be_exact(level: Level, uri: str) -> bool:
-    """Whether an exact location may stand there, if there is none yet, and means what the other did but for its rank."""
+    """Whether an exact location, if there is none yet, may stand there and means what this does but for its rank."""
     parent = level.parent
     if parent is None or parent.is_open or (level.levels and any(one.kind == "location" for one in level.levels)):
         return False
