@@ -14,6 +14,10 @@ CONTEXT = 3
 """How many unchanged lines stand around a change."""
 
 
+_SEARCHED = 10_000
+"""Up to how many pairs of lines what stays is looked for within the lines that edits touch."""
+
+
 @dataclass(slots=True)
 class _Hunk:
     """The lines from `start` up to `end` of the old text, counted from 0, and what they become."""
@@ -26,7 +30,7 @@ class _Hunk:
 def unified(old: bytes, edits: Iterable[Edit], name: str) -> bytes:
     """Return what `edits` make of `old` in the form of `diff -u`; empty if nothing changes. Linear in the text."""
     lines = _lines(old)
-    hunks = [_trimmed(hunk, lines) for hunk in _hunks(old, list(edits)) if lines[hunk.start : hunk.end] != hunk.new]
+    hunks = [part for hunk in _hunks(old, list(edits)) for part in _minimal(hunk, lines)]
     if not hunks:
         return b""
     out = [b"--- %s\n" % name.encode(), b"+++ %s\n" % name.encode()]
@@ -80,14 +84,17 @@ def _hunk(old: bytes, starts: list[int], start: int, end: int, edits: list[Edit]
     return _Hunk(start, end, _lines(new))
 
 
-def _trimmed(hunk: _Hunk, lines: list[bytes]) -> _Hunk:
-    """Return a hunk without the lines at its ends that stay as they are, such as the one that text is put behind."""
+def _minimal(hunk: _Hunk, lines: list[bytes]) -> Iterator[_Hunk]:
+    """Yield the parts of a hunk that change: lines in it may stay, such as one that text is put behind."""
+    from difflib import SequenceMatcher
+
     old = lines[hunk.start : hunk.end]
-    most = min(len(old), len(hunk.new))
-    head = next((number for number in range(most) if old[number] != hunk.new[number]), most)
-    most -= head
-    tail = next((number for number in range(most) if old[-1 - number] != hunk.new[-1 - number]), most)
-    return _Hunk(hunk.start + head, hunk.end - tail, hunk.new[head : len(hunk.new) - tail])
+    if len(old) * len(hunk.new) > _SEARCHED:
+        yield hunk
+        return
+    for tag, start, end, first, last in SequenceMatcher(None, old, hunk.new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield _Hunk(hunk.start + start, hunk.start + end, hunk.new[first:last])
 
 
 def _groups(hunks: list[_Hunk]) -> Iterator[list[_Hunk]]:

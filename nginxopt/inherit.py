@@ -140,8 +140,9 @@ class Level:
 
     @property
     def span(self) -> Span:
-        """Where to point at when the level is meant: its name, or the beginning of its file."""
-        return self.opener.name.span if self.opener else Span(0, 0)
+        """Where to point at when the level is meant: its name, or the first directive of its file."""
+        meant = self.opener or (next(self.block.unfolded(), None) if self.block else None)
+        return meant.name.span if meant else Span(0, 0)
 
     @property
     def args(self) -> tuple[str, ...]:

@@ -133,8 +133,8 @@ def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
 
 
 def _help(one: Pass) -> str:
-    names = "Host and proxy_ssl_name" if one.scheme == "https" else "Host"
-    kept = f"; state {names}, which follow the name of the upstream" if one.protocol == "proxy" else ""
+    names = "Host and proxy_ssl_name, which follow" if one.scheme == "https" else "Host, which follows"
+    kept = f"; state {names} the name of the upstream" if one.protocol == "proxy" else ""
     return f"put `server {_server(one)};` and `keepalive {SIZE};` into an upstream and pass to its name{kept}"
 
 
