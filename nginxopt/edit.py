@@ -12,10 +12,15 @@ from nginxopt.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Puts `text` in place of `span`; an empty span inserts."""
+    """Puts `text` in place of `span`; an empty span inserts.
+
+    `in_any_order`: what it inserts may stand before or behind what others of the kind insert at the same place, as
+    blocks do that have names of their own.
+    """
 
     span: Span
     text: bytes
+    in_any_order: bool = False
 
 
 def apply(data: bytes, edits: Iterable[Edit]) -> bytes:
@@ -57,7 +62,7 @@ class Apart:
             if self.edits[number].span.end < edit.span.start:
                 break
             near.append(self.edits[number])
-        return [other for other in near if _meet(edit.span, other.span)]
+        return [other for other in near if other == edit or _meet(edit, other)]
 
     def add(self, edit: Edit) -> None:
         """Add an edit."""
@@ -68,11 +73,14 @@ def _start(edit: Edit) -> int:
     return edit.span.start
 
 
-def _meet(one: Span, other: Span) -> bool:
-    """Return whether two spans overlap, or touch where one of them is a place to insert at."""
-    if len(one) and len(other):
-        return one.start < other.end and other.start < one.end
-    return one.start <= other.end and other.start <= one.end
+def _meet(one: Edit, other: Edit) -> bool:
+    """Return whether two edits overlap, or touch where one of them inserts something whose order matters."""
+    first, second = one.span, other.span
+    if len(first) and len(second):
+        return first.start < second.end and second.start < first.end
+    if one.in_any_order and other.in_any_order and first == second:
+        return False
+    return first.start <= second.end and second.start <= first.end
 
 
 # What was put in is kept as a view, so that a long one is split without being copied.

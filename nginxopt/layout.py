@@ -73,11 +73,11 @@ def after(directive: Directive | Bulk, lines: Sequence[str]) -> Change:
     return _insert(source, end, "".join(f" {line}" for line in lines))
 
 
-def before(directive: Directive | Bulk, lines: Sequence[str]) -> Change:
-    """Put statements before a directive: on lines of their own if it begins one."""
+def before(directive: Directive | Bulk, lines: Sequence[str], *, in_any_order: bool = False) -> Change:
+    """Put statements before a directive: on lines of their own if it begins one. `in_any_order` as `Edit` has it."""
     source, start = directive.source, directive.span.start
     between = f"\n{indent(directive)}" if _starts_line(source, start) else " "
-    return _insert(source, start, "".join(f"{line}{between}" for line in lines))
+    return _insert(source, start, "".join(f"{line}{between}" for line in lines), in_any_order=in_any_order)
 
 
 def append(block: Block, lines: Sequence[str]) -> Change:
@@ -149,12 +149,12 @@ def _comments(directive: Directive) -> list[str]:
     return [directive.source.text(comment.span).removesuffix("\r") for comment in directive.comments]
 
 
-def _insert(source: Source, at: int, text: str) -> Change:
-    return _change(source, Span(at, at), text)
+def _insert(source: Source, at: int, text: str, *, in_any_order: bool = False) -> Change:
+    return _change(source, Span(at, at), text, in_any_order=in_any_order)
 
 
-def _change(source: Source, span: Span, text: str) -> Change:
-    return Change(source, Edit(span, _with_line_ends(encode(text), _newline(source))))
+def _change(source: Source, span: Span, text: str, *, in_any_order: bool = False) -> Change:
+    return Change(source, Edit(span, _with_line_ends(encode(text), _newline(source)), in_any_order))
 
 
 def _newline(source: Source) -> bytes:

@@ -53,4 +53,5 @@ def _sends(level: Level) -> bool:
         for name in {str(directive.name) for directive in level.directives}
     )
     closed = any(directive.args == ("all",) for directive in level.own("deny")) and not level.own("allow")
-    return not others and not closed and bool(level.own("alias") or level.setting("root").is_set)
+    root = level.setting("root")
+    return not others and not closed and bool(level.own("alias") or (root.is_set and root.value != "/dev/null"))

@@ -155,7 +155,7 @@ def _fix(passes: list[Pass], taken: set[str], levels: set[Level]) -> Fix | None:
         return None
     name = _name(passes[0], taken)
     block = (f"upstream {name} {{", f"    server {_server(passes[0])};", f"    keepalive {SIZE};", "}")
-    changes = {before(opener, block): None}
+    changes = {before(opener, block, in_any_order=True): None}
     for one in passes:
         moved = _moved(one, name, levels)
         if moved is None:

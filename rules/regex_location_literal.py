@@ -65,14 +65,14 @@ _LITERAL = re.compile(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find regular expressions of one URI."""
-    made: set[tuple[Level | None, str]] = set()
+    exact = {(level.parent, path(level)) for level in model.levels("location") if modifier(level) == "="}
     for level in model.levels("location"):
         literal = _LITERAL.fullmatch(path(level)) if modifier(level) == "~" else None
         if literal is None or level.opener is None:
             continue
         uri = re.sub(r"\\(.)", r"\1", literal[1])
-        is_first = (level.parent, uri) not in made
-        made.add((level.parent, uri))
+        is_first = (level.parent, uri) not in exact
+        exact.add((level.parent, uri))
         yield _finding(level, level.opener, uri, is_first=is_first)
 
 
@@ -91,7 +91,7 @@ def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Fi
 
 
 def _may_be_exact(level: Level, uri: str) -> bool:
-    """Whether an exact location may stand there, and means what the other did but for its rank."""
+    """Whether an exact location, if there is none yet, may stand there and means what this does but for its rank."""
     parent = level.parent
     if parent is None or parent.is_open or (level.levels and any(one.kind == "location" for one in level.levels)):
         return False
@@ -100,5 +100,4 @@ def _may_be_exact(level: Level, uri: str) -> bool:
     fits = parent.kind == "server" or (
         parent.kind == "location" and modifier(parent) in ("", "^~") and uri.startswith(path(parent))
     )
-    siblings = (one for one in parent.levels if one.kind == "location")
-    return fits and parent.kind != FRAGMENT and not any(modifier(one) == "=" and path(one) == uri for one in siblings)
+    return fits and parent.kind != FRAGMENT

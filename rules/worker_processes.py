@@ -35,9 +35,9 @@ events {
 ## When to ignore it
 In a container that may use a part of the machine: `auto` counts the processors of the machine, so state the number
 that the container was given. A `worker_processes 1` is therefore only changed on request, and so is a configuration
-with `daemon off` or with `max_conns` in an upstream without `zone`, which each worker counts for itself. On Windows one
-worker does all the work in any case. If the number is given on nginx's command line (`-g`), stating it twice is an
-error.
+with `daemon off`, with logs in `/dev/stdout` or Docker's resolver at 127.0.0.11, or with `max_conns` in an upstream
+without `zone`, which each worker counts for itself. On Windows one worker does all the work in any case. If the number
+is given on nginx's command line (`-g`), stating it twice is an error.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#worker_processes
@@ -53,6 +53,9 @@ from nginxopt.diagnostic import Finding, Fix, Safety, Severity
 from nginxopt.layout import prepend, replace
 from nginxopt.model import Model
 from nginxopt.rule import rule
+
+DOCKER_DNS = "127.0.0.11"
+"""Where containers ask for each other's names (Docker's documentation of networking)."""
 
 TITLE = "start one for each processor: `worker_processes auto;`"
 
@@ -76,6 +79,11 @@ def check(model: Model) -> Iterator[Finding]:
 def _safety(model: Model) -> Safety:
     """Return UNSAFE for what may run in a container, and for limits that each worker counts for itself."""
     foreground = any(values.flag(word) is False for one in model.root.own("daemon") for word in one.args[:1])
+    contained = any(
+        word.partition(":")[0] == DOCKER_DNS or word.startswith(("/dev/stdout", "/dev/stderr"))
+        for one, _ in model.each("resolver", "error_log", "access_log")
+        for word in one.args
+    )
     counted = any(
         word.startswith("max_conns=")
         for upstream in model.upstreams.values()
@@ -83,4 +91,4 @@ def _safety(model: Model) -> Safety:
         for server in upstream.servers
         for word in server.args
     )
-    return Safety.UNSAFE if foreground or counted else Safety.SAFE
+    return Safety.UNSAFE if foreground or contained or counted else Safety.SAFE

@@ -1,6 +1,7 @@
 """Mutated configurations through the whole of `nginxopt lint`, by hand over a folder of them:
 
     python -m tests.fuzz --files 10000 --corpus DIR --nginx --keep FAULTS
+    python -m tests.fuzz --unchanged --all --corpus DIR --nginx --keep FAULTS
 
 Every file is one or two of the folder, often made whole by the blocks around it, with bytes, words and lines put in,
 taken out, doubled and swapped, cut off, joined, or nested. Each is judged in every format, and mended with the safe
@@ -32,12 +33,16 @@ from nginxopt import cli, nginx
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.report import FORMATS
+from nginxopt.rule import CATEGORIES
 from nginxopt.version import Version
 from tests.lintcheck import wrapped
 from tests.nginx.example import verdict_on
 
 LIMIT = 2.0
 """Seconds of the processor that one command may take."""
+
+ALL = ("--select", ",".join(CATEGORIES))
+"""The options that ask every rule."""
 
 TARGETS = ("1.22.1", "1.28.0", "1.30.0")
 _STATUSES = {0: "clean", 1: "findings", 3: "refused"}
@@ -196,8 +201,15 @@ class FaultError(Exception):
 class Fuzz:
     """A run over texts in a folder of its own, with or without an nginx to ask."""
 
-    def __init__(self, folder: Path, binary: nginx.Binary | None = None, limit: float | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        binary: nginx.Binary | None = None,
+        limit: float | None = None,
+        options: Sequence[str] = (),
+    ) -> None:
         self.figures = Figures()
+        self._options = ["--isolated", *options]
         self._path = folder / _NAME
         self._report = folder / "report"
         self._binary = binary
@@ -207,7 +219,7 @@ class Fuzz:
     def check(self, text: bytes, target: str, name: str = "") -> None:
         """Check all about a text, called `name` in the figures; `FaultError` if something does not hold."""
         self._name = name
-        options = ["--isolated", "--target-version", target]
+        options = [*self._options, "--target-version", target]
         self._path.write_bytes(text)
         self.figures.statuses[_STATUSES[self._judge(options)]] += 1
         for unsafe in ([], ["--unsafe-fixes"]):
@@ -286,6 +298,12 @@ def texts(seeds: Sequence[bytes], seed: int, count: int) -> Iterator[tuple[int, 
         yield number, mutated(rng, seeds), rng.choices(TARGETS, (2, 1, 1))[0]
 
 
+def as_they_are(seeds: Sequence[bytes]) -> Iterator[tuple[int, bytes, str]]:
+    """Yield the seeds as `texts` would, but for what they include outside of their folder."""
+    for number, text in enumerate(seeds):
+        yield number, _INCLUDE.sub(rb"\1", text), TARGETS[0]
+
+
 def main() -> int:
     """Run from the command line; the status is 1 if something does not hold."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="lint over mutated configurations")
@@ -293,13 +311,16 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=200, metavar="N", help="how many to make")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first")
+    parser.add_argument("--unchanged", action="store_true", help="take the files as they are, each once")
+    parser.add_argument("--all", action="store_true", help="ask every rule, not only those selected by default")
     parser.add_argument("--nginx", action="store_true", help="ask nginx -t before and after fixes")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where to put what fails")
     asked = parser.parse_args()
     seeds = seeds_in(asked.corpus)
     with tempfile.TemporaryDirectory(prefix="nginxopt-fuzz-") as folder:
-        fuzz = Fuzz(Path(folder), nginx.find() if asked.nginx else None, LIMIT)
-        for number, text, target in texts(seeds, asked.seed, asked.first + asked.files):
+        fuzz = Fuzz(Path(folder), nginx.find() if asked.nginx else None, LIMIT, ALL if asked.all else ())
+        made = as_they_are(seeds) if asked.unchanged else texts(seeds, asked.seed, asked.first + asked.files)
+        for number, text, target in made:
             if number < asked.first:
                 continue
             try:

@@ -118,3 +118,14 @@ def test_many_edits_of_one_long_insertion() -> None:
     draft.change([Edit(Span(0, 0), b"ab" * 500_000)])
     draft.change([Edit(Span(at, at + 1), b"") for at in range(0, 1_000_000, 100)])
     assert draft.text == (b"b" + b"ab" * 49) * 10_000
+
+
+def test_blocks_of_their_own_are_inserted_at_one_place() -> None:
+    """What may stand in any order is near to nothing else of the kind at its place, but to itself and to the rest."""
+    apart = Apart()
+    one, other = (Edit(Span(3, 3), text, in_any_order=True) for text in (b"a", b"b"))
+    apart.add(one)
+    assert apart.near(other) == []
+    assert apart.near(one) == [one]
+    assert apart.near(Edit(Span(3, 3), b"c")) == [one]
+    assert apart.near(Edit(Span(2, 4), b"", in_any_order=True)) == [one]

@@ -10,7 +10,7 @@ import pytest
 
 from nginxopt import nginx
 from nginxopt.catalogue import catalogue
-from tests.fuzz import FaultError, Fuzz, mutated, run, seeds_in, texts
+from tests.fuzz import ALL, FaultError, Fuzz, mutated, run, seeds_in, texts
 from tests.lintcheck import wrapped
 from tests.support import needs_nginx
 
@@ -31,7 +31,7 @@ def test_mutated_configurations(tmp_path: Path) -> None:
 @needs_nginx
 def test_nginx_accepts_mended_mutations(tmp_path: Path) -> None:
     """nginx accepts after the fixes what it accepted before."""
-    fuzz = Fuzz(tmp_path, nginx.find())
+    fuzz = Fuzz(tmp_path, nginx.find(), options=ALL)
     for _, text, _ in texts(SEEDS, 2, COUNT // 2):
         fuzz.check(text, "1.22.1")
     assert fuzz.figures.accepted

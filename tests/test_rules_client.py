@@ -44,6 +44,7 @@ SILENT = {
         "sendfile",
         "include other.conf;\nserver {\n    root /srv/www;\n}\n",
     ),
+    "where nothing is found": ("sendfile", "server {\n    listen 80;\n    root /dev/null;\n}\n"),
     "a redirect sends no file": ("sendfile", "server {\n    root /srv/www;\n    return 301 https://a.example;\n}\n"),
     "nobody may read it": (
         "sendfile",

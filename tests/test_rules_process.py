@@ -114,6 +114,16 @@ SAFETY = {
         "daemon off;\nevents {\n}\n",
         Safety.UNSAFE,
     ),
+    "what logs to standard output is in a container": (
+        "worker-processes",
+        "error_log /dev/stderr warn;\nevents {\n}\n",
+        Safety.UNSAFE,
+    ),
+    "what asks the resolver of Docker is in a container": (
+        "worker-processes",
+        "events {\n}\nhttp {\n    resolver 127.0.0.11:53 valid=10s;\n}\n",
+        Safety.UNSAFE,
+    ),
     "each worker counts `max_conns` by itself": (
         "worker-processes",
         "events {\n}\nhttp {\n    upstream a {\n        server 127.0.0.1 max_conns=4;\n    }\n}\n",

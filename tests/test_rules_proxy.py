@@ -11,9 +11,9 @@ from nginxopt.catalogue import catalogue
 from nginxopt.config import Config, load, reread
 from nginxopt.diagnostic import Severity
 from nginxopt.fix import fix
-from nginxopt.lint import Selected, lint
+from nginxopt.lint import Linted, Selected, lint
 from nginxopt.version import Version
-from tests.lintcheck import fixed, found, mend, read
+from tests.lintcheck import fixed, found, judge, mend, read
 
 OLD, PIVOT = "1.22.1", "1.29.7"
 POOL_RULES = ("upstream-keepalive-missing", "proxy-http-version", "proxy-connection-not-cleared", "websocket-map-close")
@@ -442,3 +442,18 @@ def test_a_shared_file_of_headers_stays_as_it_is(tmp_path: Path) -> None:
     (path,) = drafts
     assert path.endswith("nginx.conf")
     assert f"    include proxy_params;\n    {CLEAR}\n    proxy_pass" in drafts[path].text.decode()
+
+
+def test_upstreams_before_one_server_are_made_at_once() -> None:
+    """However many servers are passed to: each upstream has a name of its own, so their order is of no matter."""
+    rounds = []
+    locations = "".join(f"location /{number}/ {{ proxy_pass http://10.0.0.{number}; }} " for number in range(1, 40))
+    config = read(f"server {{ proxy_set_header Host $host; {locations} }}", "http")
+
+    def judged(one: Config) -> Linted:
+        rounds.append(one)
+        return judge("implicit-upstream", one)
+
+    made = fix(lambda texts: reread(config, texts), judged, unsafe=True)
+    assert made.made["implicit-upstream"] == 39
+    assert len(rounds) == 2
