@@ -199,6 +199,8 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     from nginxopt.bench import gate
 
     gates = [gate.parse(text) for text in call.gates]
+    if call.metric is None and any(found.figure == "instructions" for found in gates):
+        call = replace(call, metric="instructions")
     asked = _asked(experiment, call)
     if call.emit is not None:
         return _emit(asked, call, call.emit)
