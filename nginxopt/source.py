@@ -105,7 +105,7 @@ class Source:
         line, start, length = _cut(line, start, max(1, len(marked)))
         line = "".join(map(_printable, line))
         indent = "".join("\t" if char == "\t" else " " * _columns(char) for char in line[:start])
-        carets = max(1, sum(map(_columns, line[start : start + length])))
+        carets = max(1, _columns(line[start : start + length]))
         return f"{line}\n{indent}{'^' * carets}"
 
     def _line_end(self, number: int) -> int:
@@ -124,8 +124,12 @@ def _printable(char: str) -> str:
     return char if char == "\t" or char.isprintable() else "\ufffd"
 
 
-def _columns(char: str) -> int:
-    """How many columns of a terminal `char` takes (Unicode Standard Annex 11)."""
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes (Unicode Standard Annex 11)."""
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def _width(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1

@@ -84,7 +84,7 @@ CRATE_USES: dict[str, set[str]] = {
     "pcre": set(),
     "parallel": set(),
     "variables": set(),
-    "first_match": {"syntax", "pcre"},
+    "first_match": {"syntax", "pcre", "parallel"},
     "language": {"syntax", "pcre", "first_match"},
     "rewrite": {"lexer", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},

@@ -29,6 +29,8 @@ def advice(diagnostic: Diagnostic) -> list[str]:
 
 def printable(text: str) -> str:
     r"""Return `text` for a terminal: what does not print, line ends included, is escaped as `\n`, `\x1b`, `\u202e`."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 

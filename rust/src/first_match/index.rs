@@ -1,5 +1,6 @@
 //! Which patterns a subject may match, by the literals it holds.
 
+use crate::parallel;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use hashbrown::HashMap;
 
@@ -28,7 +29,12 @@ impl Index {
         let mut literals = Vec::new();
         let mut owners = Vec::new();
         let mut not_for_longer = Vec::new();
-        let requirements: Vec<_> = patterns.iter().map(|pattern| requirement::of(pattern)).collect();
+        let requirements: Vec<_> = parallel::ranges(patterns.len(), |part| {
+            patterns[part].iter().map(|pattern| requirement::of(pattern)).collect::<Vec<_>>()
+        })
+        .into_iter()
+        .flatten()
+        .collect();
         let crowds = Crowds::count(&requirements);
         let chosen: Vec<_> = requirements.iter().map(|found| crowds.choose(found)).collect();
         for (index, (found, chosen)) in (0u32..).zip(requirements.into_iter().zip(chosen)) {

@@ -8,6 +8,7 @@ use std::ops::Range;
 use hashbrown::{HashMap, HashSet};
 
 use crate::first_match::{First, FirstMatch, TooManyLiterals};
+use crate::parallel;
 use crate::pcre::Regex;
 use crate::rewrite::example::example;
 use crate::rewrite::program::{self, Rule, Unreadable};
@@ -120,17 +121,20 @@ impl Script {
     /// `prefixes`.
     pub fn hops(&self, sites: &[Vec<u8>], prefixes: &[Vec<u8>]) -> Vec<Hop> {
         let prefixes: HashSet<&[u8]> = prefixes.iter().map(Vec::as_slice).collect();
-        let hop = |(number, rule): (Number, &Owned)| {
+        let is_begun = |to: &[u8]| (0..=to.len()).any(|end| prefixes.contains(&to[..end]));
+        let hop = |number: Number| {
+            let rule = &self.rules[number];
             let from = rule.action.is_redirect().then(|| rule.example()).flatten()?;
-            if self.first(&from) != Ok(Some(number)) {
-                return None;
-            }
             let to = rule.target(&from, sites)?;
             let next = self.first(&to).ok()?;
-            let is_told = next.is_some() || (0..=to.len()).any(|end| prefixes.contains(&to[..end]));
-            is_told.then(|| Hop { rule: number, from, to, next, is_constant: rule.is_constant() })
+            // Asked last: where most rules lead, no other answers, and it takes their own pattern to be compiled.
+            if (next.is_none() && !is_begun(&to)) || self.first(&from) != Ok(Some(number)) {
+                return None;
+            }
+            Some(Hop { rule: number, from, to, next, is_constant: rule.is_constant() })
         };
-        self.rules.iter().enumerate().filter_map(hop).collect()
+        let found = parallel::ranges(self.rules.len(), |part| part.filter_map(hop).collect::<Vec<_>>());
+        found.into_iter().flatten().collect()
     }
 
     /// The file of a rule, by its place among the portions, and where it stands there.
