@@ -123,9 +123,9 @@ class Compose:
 
     def _state(self, container: str) -> str:
         """What is wrong with a container; empty if nothing is."""
-        form = "{{.State.Running}} {{.State.ExitCode}} {{.State.OOMKilled}} {{with .State.Health}}{{.Status}}{{end}}"
-        running, status, killed, health = self._engine.ask("inspect", "--format", form, container).split(" ", 3)
-        if running == "false":
+        form = "{{.State.Status}} {{.State.ExitCode}} {{.State.OOMKilled}} {{with .State.Health}}{{.Status}}{{end}}"
+        state, status, killed, health = self._engine.ask("inspect", "--format", form, container).split(" ", 3)
+        if state in ("exited", "dead"):
             return f"ended with status {status}{', out of memory' if killed == 'true' else ''}"
         return "does not get healthy: nginx does not listen" if health.strip() == "unhealthy" else ""
 
