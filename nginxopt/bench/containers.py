@@ -143,6 +143,7 @@ def _compose(experiment: Experiment, images: Images, *, published: bool) -> byte
         load={
             "image": images.load_name,
             "build": images.load is None,
+            "release": images.generator == "vegeta" and images.vegeta is None,
             "says": f"The load generator: {images.generator}.",
         },
         services=services,

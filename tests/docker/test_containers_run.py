@@ -148,7 +148,7 @@ def test_a_scenario_in_containers(base_image: str, engine: Engine, tmp_path: Pat
 def test_a_folder_runs_after_it_was_moved(base_image: str, vegeta: str, engine: Engine, tmp_path: Path) -> None:
     """`--emit` writes a folder that builds, runs and ends anywhere; its results are those of vegeta."""
     words = ["--base-image", base_image, "--vegeta-binary", vegeta, "--rounds", "1", "--duration", "0.5"]
-    wrote = run(*CLI, "rewrites", "--counts", "2000", *words, "--emit", str(tmp_path / "made"), folder=tmp_path)
+    wrote = run(*CLI, "rewrites", "--counts", "10000", *words, "--emit", str(tmp_path / "made"), folder=tmp_path)
     assert wrote.returncode == 0, wrote.stderr
     folder = (tmp_path / "made").rename(tmp_path / "another place")
     done = run(str(folder / "run"), folder=tmp_path)
@@ -160,7 +160,7 @@ def test_a_folder_runs_after_it_was_moved(base_image: str, vegeta: str, engine: 
         rows = subprocess.run([vegeta, "encode", "-to=csv", kept], capture_output=True, check=True).stdout
         assert (parse(rows, kept).requests, "0") == (int(requests), failed)
         cpu[name] = int(clock)
-    assert cpu["2000-rewrites.far-miss"] > 2 * cpu["2000-compiled.far-miss"]
+    assert cpu["10000-rewrites.far-miss"] > 2 * cpu["10000-compiled.far-miss"]
     assert left_by(engine, folder) == ""
 
 

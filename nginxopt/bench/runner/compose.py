@@ -80,7 +80,8 @@ class Compose:
         if self._images.files():
             said = self._engine.run_compose(project, "build", "--force-rm", folder=folder, seconds=_IMAGE_SECONDS)
             if said.status:
-                raise MissingError(f"the images cannot be built:\n{said.last(_LOG_LINES)}", hint=_HINT)
+                stage.write(folder, {"logs/build.log": said.output + said.errors})
+                raise MissingError(f"the images cannot be built: {_reason(said)}", hint=_HINT)
 
     def _pull(self, image: str) -> None:
         if self._engine.has_image(image):
@@ -123,9 +124,9 @@ class Compose:
 
     def _state(self, container: str) -> str:
         """What is wrong with a container; empty if nothing is."""
-        form = "{{.State.Running}} {{.State.ExitCode}} {{.State.OOMKilled}} {{with .State.Health}}{{.Status}}{{end}}"
-        running, status, killed, health = self._engine.ask("inspect", "--format", form, container).split(" ", 3)
-        if running == "false":
+        form = "{{.State.Status}} {{.State.ExitCode}} {{.State.OOMKilled}} {{with .State.Health}}{{.Status}}{{end}}"
+        state, status, killed, health = self._engine.ask("inspect", "--format", form, container).split(" ", 3)
+        if state in ("exited", "dead"):
             return f"ended with status {status}{', out of memory' if killed == 'true' else ''}"
         return "does not get healthy: nginx does not listen" if health.strip() == "unhealthy" else ""
 
@@ -137,8 +138,8 @@ class Compose:
 _NO_INSTRUCTIONS = "instructions are not counted in containers"
 _LOCAL = "--runner local counts them: they are the same on any machine"
 _HINT = (
-    "name a base image with apt-get that is here (--base-image), a binary of vegeta (--vegeta-binary), or ready images"
-    " (--nginx-image, --vegeta-image)"
+    "name a base image with apt-get that is here (--base-image), a binary of vegeta (--vegeta-binary) or ready images"
+    " (--nginx-image, --vegeta-image); --runner local needs none"
 )
 
 
@@ -245,6 +246,20 @@ def write(folder: Path, experiment: Experiment, images: Images, settings: Mappin
                 (folder / stage.prefix(variant, node.role) / name).mkdir(exist_ok=True)
     for name in ("targets", "results"):
         (folder / name).mkdir(exist_ok=True)
+
+
+# What the last line of a failed build says is only which command failed, and that can be long.
+_TELLING = re.compile(
+    r"(?:curl: |E: |.*(?:checksum|does not run|has no apt-get|no such host|denied|not found|dial tcp|did NOT match)).*"
+)
+
+
+def _reason(said: Said) -> str:
+    """The line of a failed build that says why; the last one if none does."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", (said.output + said.errors).decode(errors="replace"))
+    lines = [re.sub(r"^#\d+ [\d.]+ ", "", line.strip()) for line in text.splitlines()]
+    telling = [line for line in lines if _TELLING.fullmatch(line) and "&&" not in line]  # that is the command itself
+    return telling[-1] if telling else said.last()
 
 
 def _words(refusal: str) -> str:
