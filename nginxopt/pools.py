@@ -148,8 +148,12 @@ def _may_match(pattern: str, key: str) -> bool:
 
 
 def is_check(one: Pass) -> bool:
-    """Return whether a pass is, by its location, for a check of health now and then: it needs no kept connection."""
-    return bool(one.level.own("health_check")) or any(_CHECK.search(word) for word in one.level.args)
+    """Return whether a pass is, by its location, for a check of health now and then: it needs no kept connection.
+
+    A location with `health_check` takes requests as well, unless it is internal.
+    """
+    checks = bool(one.level.own("health_check")) and bool(one.level.own("internal"))
+    return checks or any(_CHECK.search(word) for word in one.level.args)
 
 
 def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:

@@ -207,17 +207,23 @@ CASES: dict[str, tuple[str, str, str, int]] = {
     ),
     "a health check needs no pool, whatever it speaks": (
         "proxy-http-version",
-        f"{APP} server {{ location @check {{ health_check; proxy_pass http://app; }}"
+        f"{APP} server {{ location /a {{ internal; health_check; proxy_pass http://app; }}"
         " location /healthz { proxy_pass http://app; } }",
         OLD,
         0,
     ),
     "a health check may close its connection": (
         "proxy-connection-not-cleared",
-        f"{APP} server {{ location @check {{ health_check; proxy_pass http://app; }}"
+        f"{APP} server {{ location /a {{ internal; health_check; proxy_pass http://app; }}"
         " location /healthz { proxy_pass http://app; } }",
         OLD,
         0,
+    ),
+    "a location that is checked takes requests as well": (
+        "proxy-connection-not-cleared",
+        f"{APP} server {{ location / {{ health_check; proxy_pass http://app; }} }}",
+        OLD,
+        1,
     ),
     "a Connection that is not known may keep connections over HTTP/1.0": (
         "proxy-http-version",
