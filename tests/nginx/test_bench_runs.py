@@ -130,7 +130,11 @@ def test_cache(generator: Generator, tmp_path: Path) -> None:
     result = run(made("cache", generator), generator, tmp_path)
     cold, warm = (figures(result, case, "requests.app") for case in result.experiment.cases)
     assert warm["cache"] == warm["cache with lock"] == 0 < 0.95 < warm["pass-through"]
-    assert cold["cache with lock"] <= cold["cache"] < cold["pass-through"]
+    assert max(cold["cache"], cold["cache with lock"]) < cold["pass-through"]
+    # In numbers: what a request costs depends on how many there were, and wrk asks as many as it can.
+    case = result.experiment.cases[0]
+    asked = {found.variant: found.nodes["app"].requests or 0 for found in result.samples if found.case == case}
+    assert 1 <= asked["cache with lock"] <= asked["cache"]
 
 
 def test_rush(generator: Generator, tmp_path: Path) -> None:
