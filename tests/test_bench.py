@@ -137,6 +137,13 @@ def test_rules_of_an_operator() -> None:
         catalogue()["rewrites"].build(Settings(rules=load_text(b"location / {}", context="server")))
 
 
+@pytest.mark.parametrize("text", [b"", b"rewrite ^/a/(.*)$ /b/$1 last;\n"])
+def test_rules_that_stay_are_not_measured(text: bytes) -> None:
+    """Rules of which none moves are the same before and after, so that there is nothing to compare."""
+    with pytest.raises(InputError, match="nothing to compare"):
+        catalogue()["rewrites"].build(Settings(rules=load_text(text, "rules.conf", context="server")))
+
+
 @given(LATENCIES)
 def test_percentiles(latencies: list[float]) -> None:
     """A percentile is a latency that was seen; so many per cent do not exceed it, and fewer do without it."""

@@ -60,14 +60,24 @@ def parts(emission: Emission) -> Parts:
 
 
 def proved(config: Config) -> Emission:
-    """Return a file of rules compiled and proved; `InputError` if it is no single file of rules of a server."""
+    """Return a file of rules compiled and proved.
+
+    `InputError` if it is no single file of rules of a server, or if none of them moves: before and after are the same.
+    """
     if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.outline()):
         raise InputError(
             "a benchmark of rewrites needs one file of rules, as a server includes it",
             path=config.main.path,
             hint="`nginxopt bench compare` takes whole configurations",
         )
-    emission = emit(plan(config))
+    compiled = plan(config)
+    if not compiled.moved:
+        raise InputError(
+            f"none of its {compiled.rules:,} rewrites moves into a map: there is nothing to compare",
+            path=config.main.path,
+            hint="`nginxopt rewrite-to-map FILE --plan-only -v` tells why",
+        )
+    emission = emit(compiled)
     proof = prove(emission.plan, emission)
     if not proof.holds:
         raise DefectError(f"the proof does not hold: {proof.refutation}")
