@@ -18,6 +18,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("source", "includes"),
     ("errors", "edit"),
     ("version", "tokens", "diff", "files", "filesystem", "dump", "http", "suggest", "patterns", "values", "process"),
+    ("premises",),
     ("diagnostic", "tree", "paths"),
     ("context", "reader", "templating", "comments"),
     ("config",),
