@@ -28,6 +28,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("nginx", "rewrite.options", "rewrite.uris"),
     ("rewrite.program", "rewrite.requests"),
     ("rewrite.planning", "rewrite.mapfile", "rewrite.nginx", "rewrite.follow"),
+    ("rewrite.premises",),
     ("rewrite.emission", "rewrite.oddities"),
     ("rewrite.proof", "rewrite.output", "rewrite.questions"),
     ("rewrite.summary", "rewrite.report"),
