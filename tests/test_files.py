@@ -1,0 +1,334 @@
+"""Files are written all or none, whatever fails; links, modes and attributes stay; nothing is left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from nginxopt.errors import InputError
+from nginxopt.files import BACKUP, sweep, write_all
+from nginxopt.scratch import Scratch
+from tests.faults import Faults
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts and other users are root's")
+
+NOBODY = 65534
+ERRORS = (errno.EIO, errno.ENOSPC, errno.EPERM, errno.EBUSY, errno.EXDEV, errno.ENOTSUP)
+
+
+def hidden(folder: Path) -> list[str]:
+    """The hidden names in a folder."""
+    return sorted(name for name in os.listdir(folder) if name.startswith("."))
+
+
+def texts(folder: Path) -> dict[str, bytes]:
+    """What stands in the files of a folder that are not hidden."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
+
+
+def write(folder: Path, **named: bytes) -> None:
+    """Make files in a folder."""
+    for name, text in named.items():
+        (folder / name).write_bytes(text)
+
+
+def acl(*entries: tuple[int, int, int]) -> bytes:
+    """An access control list as the kernel keeps it (linux/posix_acl_xattr.h): tag, permissions and id of each entry."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+NO_ID = 0xFFFFFFFF
+ACL = acl((1, 6, NO_ID), (2, 4, NOBODY), (4, 4, NO_ID), (16, 4, NO_ID), (32, 0, NO_ID))
+
+
+# ---- what is written
+
+
+def test_new_and_old_files(tmp_path: Path) -> None:
+    """A file that is not there is made, another one is replaced, and nothing else is left in the folder."""
+    write(tmp_path, old=b"1")
+    made, replaced = write_all({str(tmp_path / "new"): b"2", str(tmp_path / "old"): b"3"})
+    assert texts(tmp_path) == {"new": b"2", "old": b"3"}
+    assert (made.copy, made.in_place, replaced.copy, replaced.in_place) == (None, None, None, None)
+    assert hidden(tmp_path) == []
+
+
+def test_a_new_file_has_the_usual_mode(tmp_path: Path) -> None:
+    """A new file has the mode of any file that is made here, or that of the one it is said to be like."""
+    write(tmp_path, secret=b"", usual=b"")
+    (tmp_path / "secret").chmod(0o440)
+    path = str(tmp_path / "maps")
+    write_all({str(tmp_path / "new"): b"", path: b""}, like={path: str(tmp_path / "secret")})
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
+    assert stat.S_IMODE((tmp_path / "maps").stat().st_mode) == 0o640
+
+
+@needs_root
+def test_owner_mode_and_attributes_stay(tmp_path: Path) -> None:
+    """A replaced file keeps its owner, its mode, its extended attributes and its access control list."""
+    write(tmp_path, a=b"1")
+    file = tmp_path / "a"
+    os.chown(file, NOBODY, 1234)
+    file.chmod(0o640)
+    os.setxattr(file, "user.note", b"mine")
+    os.setxattr(file, "trusted.note", b"root's")
+    os.setxattr(file, "system.posix_acl_access", ACL)
+    before = file.stat()
+    path = str(tmp_path / "maps")
+    write_all({str(file): b"2", path: b"3"}, like={path: str(file)}, keep_old=True)
+    for name in ("a", ".a.nginxopt-orig"):
+        after = (tmp_path / name).stat()
+        assert (after.st_uid, after.st_gid, after.st_mode) == (NOBODY, 1234, before.st_mode)
+        assert os.getxattr(tmp_path / name, "user.note") == b"mine"
+        assert os.getxattr(tmp_path / name, "trusted.note") == b"root's"
+        assert os.getxattr(tmp_path / name, "system.posix_acl_access") == ACL
+    assert before.st_ino != file.stat().st_ino
+    made = (tmp_path / "maps").stat()
+    assert (made.st_uid, made.st_gid, made.st_mode) == (NOBODY, 1234, before.st_mode)
+    assert os.listxattr(tmp_path / "maps") == ["system.posix_acl_access"]
+
+
+def test_a_default_access_control_list_adds_nothing(tmp_path: Path) -> None:
+    """A file without a list has none afterwards, in a folder that gives one to what is made there."""
+    write(tmp_path, a=b"1")
+    (tmp_path / "a").chmod(0o640)
+    os.setxattr(tmp_path, "system.posix_acl_default", ACL)
+    path = str(tmp_path / "maps")
+    write_all({str(tmp_path / "a"): b"2", path: b"3"}, like={path: str(tmp_path / "a")})
+    for name in ("a", "maps"):
+        assert os.listxattr(tmp_path / name) == []
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o640
+
+
+def test_a_symbolic_link_stays(tmp_path: Path) -> None:
+    """The file that a link leads to is written, be it there or not; a link to a link as well."""
+    write(tmp_path, a=b"1")
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "again").symlink_to(tmp_path / "link")
+    (tmp_path / "dangling").symlink_to("new")
+    (one, _) = write_all({str(tmp_path / "again"): b"2", str(tmp_path / "dangling"): b"3"}, keep_old=True)
+    assert texts(tmp_path) == {"a": b"2", "link": b"2", "again": b"2", "dangling": b"3", "new": b"3"}
+    assert all((tmp_path / name).is_symlink() for name in ("link", "again", "dangling"))
+    subprocess.run(one.undo, shell=True, check=True)  # noqa: S602 - as it is shown
+    assert (tmp_path / "again").is_symlink()
+    assert (tmp_path / "a").read_bytes() == b"1"
+
+
+def test_hard_links_stay(tmp_path: Path) -> None:
+    """A file with several names is written in place, and a copy of its old text is kept."""
+    write(tmp_path, a=b"old text")
+    os.link(tmp_path / "a", tmp_path / "b")
+    (one,) = write_all({str(tmp_path / "a"): b"new"})
+    assert texts(tmp_path) == {"a": b"new", "b": b"new"}
+    assert (tmp_path / "a").samefile(tmp_path / "b")
+    assert one.in_place == "it has several names (hard links)"
+    assert one.copy is not None
+    assert one.copy.read_bytes() == b"old text"
+    subprocess.run(one.undo, shell=True, check=True)  # noqa: S602 - as it is shown
+    assert texts(tmp_path) == {"a": b"old text", "b": b"old text"}
+
+
+def test_one_file_by_two_names(tmp_path: Path) -> None:
+    """A file that is named twice is written once; two texts for it are refused."""
+    write(tmp_path, a=b"1")
+    os.link(tmp_path / "a", tmp_path / "b")
+    (tmp_path / "c").symlink_to("a")
+    assert len(write_all({str(tmp_path / name): b"2" for name in "abc"})) == 1
+    assert texts(tmp_path) == {"a": b"2", "b": b"2", "c": b"2"}
+    with pytest.raises(InputError, match="is the same file as .*a, and each is to get another text; nothing was writ"):
+        write_all({str(tmp_path / "a"): b"3", str(tmp_path / "b"): b"4"})
+    assert texts(tmp_path) == {"a": b"2", "b": b"2", "c": b"2"}
+
+
+NAMES = (b"a" * 255, b"new\nline", b"\xff\xfe", "ü".encode() * 127, b"-n", b"a b'c")
+
+
+@pytest.mark.parametrize("name", NAMES, ids=repr)
+def test_any_name(tmp_path: Path, name: bytes) -> None:
+    """Files of any name, as long as they may be, are written, and their old text is kept."""
+    path = os.path.join(os.fsencode(tmp_path), name)
+    Path(os.fsdecode(path)).write_bytes(b"1")
+    for round_ in (b"2", b"3"):
+        (one,) = write_all({os.fsdecode(path): round_}, keep_old=True)
+        assert Path(os.fsdecode(path)).read_bytes() == round_
+        assert one.copy is not None
+        assert one.copy.name.startswith(".")
+    assert len(hidden(tmp_path)) == 2
+    subprocess.run(one.undo, shell=True, check=True, cwd=tmp_path)  # noqa: S602 - as it is shown
+    assert Path(os.fsdecode(path)).read_bytes() == b"2"
+
+
+def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path may be relative, with and without a folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    write(tmp_path, a=b"1")
+    write_all({"a": b"2", "sub/b": b"3", "./sub/../c": b"4"}, read={"a": b"1"}, keep_old=True)
+    assert (Path("a").read_bytes(), Path("sub/b").read_bytes(), Path("c").read_bytes()) == (b"2", b"3", b"4")
+
+
+def test_the_same_old_text_is_kept_once(tmp_path: Path) -> None:
+    """A copy that holds the same is not made again; one of another text, and a link, are left alone."""
+    write(tmp_path, a=b"1")
+    (tmp_path / f".a.{BACKUP}").symlink_to("a")
+    kept = []
+    for text in (b"2", b"1", b"2"):
+        (one,) = write_all({str(tmp_path / "a"): text}, keep_old=True)
+        kept.append(one.copy and one.copy.name)
+    assert kept == [".a.nginxopt-orig2", ".a.nginxopt-orig3", ".a.nginxopt-orig2"]
+
+
+# ---- what is not a regular file
+
+
+def test_a_device_is_written_to(tmp_path: Path) -> None:
+    """/dev/null stays a device, by its name and by a link."""
+    before = os.stat("/dev/null")
+    (tmp_path / "link").symlink_to("/dev/null")
+    assert write_all({"/dev/null": b"text", str(tmp_path / "link"): b"text"}) == ()
+    assert os.path.samestat(os.stat("/dev/null"), before)
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_full_device_is_an_error() -> None:
+    """What a device does not take is an error."""
+    with pytest.raises(InputError, match="^cannot be written: No space left on device") as raised:
+        write_all({"/dev/full": b"text"})
+    assert raised.value.path == "/dev/full"
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    """Whoever reads a named pipe gets the text; it stays a pipe."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    taken: list[bytes] = []
+    reader = threading.Thread(target=lambda: taken.append(pipe.read_bytes()))
+    reader.start()
+    write_all({str(pipe): b"text"})
+    reader.join()
+    assert taken == [b"text"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    with pytest.raises(InputError, match="is not a regular file, so it cannot be changed; nothing was written"):
+        write_all({str(pipe): b"text"}, read={str(pipe): b""})
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1", "/dev/fd/1", "link"])
+@pytest.mark.parametrize("kind", ["file", "pipe"])
+def test_standard_output_is_written_to(tmp_path: Path, name: str, kind: str) -> None:
+    """/dev/stdout is what standard output is, and goes on where that has come to."""
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    script = f"import os; os.write(1, b'1'); from nginxopt.files import write_all; write_all({{{name!r}: b'2'}})"
+    command = [sys.executable, "-c", script + "; os.write(1, b'3')"]
+    if kind == "pipe":
+        said = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout
+    else:
+        out = tmp_path / "out"
+        out.write_bytes(b"0")
+        with out.open("ab") as file:
+            subprocess.run(command, cwd=tmp_path, stdout=file, check=True)
+        said = out.read_bytes().removeprefix(b"0")
+    assert said == b"123"
+
+
+@pytest.mark.parametrize("name", ["folder", "missing/a", "a/b", "loop"])
+def test_what_cannot_be_a_file(tmp_path: Path, name: str) -> None:
+    """A folder, a folder that is missing, a file in the place of one, links in a circle: an error, and nothing written."""
+    write(tmp_path, a=b"1")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(InputError, match="^cannot be written: .*; nothing was written") as raised:
+        write_all({str(tmp_path / "a"): b"2", str(tmp_path / name): b"3"}, keep_old=True)
+    assert raised.value.path == str(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == b"1"
+    assert hidden(tmp_path) == []
+
+
+# ---- what must not be written
+
+
+def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
+    """A file that nobody may write is not replaced, not even by root, and neither are the others."""
+    write(tmp_path, a=b"1", b=b"1")
+    (tmp_path / "b").chmod(0o444)
+    with pytest.raises(InputError, match=r"^is read-only \(mode 0444\); nothing was written") as raised:
+        write_all({str(tmp_path / "a"): b"2", str(tmp_path / "b"): b"2"})
+    assert "chmod u+w" in (raised.value.hint or "")
+    assert texts(tmp_path) == {"a": b"1", "b": b"1"}
+
+
+@needs_root
+def test_an_immutable_file_is_refused(tmp_path: Path) -> None:
+    """What chattr +i protects stays, and so do the others."""
+    write(tmp_path, a=b"1", b=b"1")
+    if subprocess.run(["chattr", "+i", tmp_path / "b"], capture_output=True, check=False).returncode:
+        pytest.skip("no chattr +i on this file system")
+    try:
+        with pytest.raises(InputError, match="^cannot be written: Operation not permitted; nothing was written"):
+            write_all({str(tmp_path / "a"): b"2", str(tmp_path / "b"): b"2"})
+        assert texts(tmp_path) == {"a": b"1", "b": b"1"}
+    finally:
+        subprocess.run(["chattr", "-i", tmp_path / "b"], check=True)
+
+
+@pytest.mark.parametrize("change", ["other text", "gone", "a folder"])
+def test_an_edit_in_the_meantime_is_not_lost(tmp_path: Path, change: str) -> None:
+    """A file that is not what was read is an error, whether it was to be written or not."""
+    write(tmp_path, a=b"1", b=b"1")
+    file = tmp_path / "b"
+    if change == "other text":
+        file.write_bytes(b"edited")
+    else:
+        file.unlink()
+    if change == "a folder":
+        file.mkdir()
+    read = {str(tmp_path / name): b"1" for name in "ab"}
+    with pytest.raises(InputError, match="^was changed while this command ran; nothing was written") as raised:
+        write_all({str(tmp_path / "a"): b"2"}, read=read)
+    assert raised.value.path == str(file)
+    assert (tmp_path / "a").read_bytes() == b"1"
+
+
+def test_an_edit_in_the_last_moment_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text that comes into a file between the last look and the rename is still there, and the others are restored."""
+    write(tmp_path, a=b"1", b=b"1")
+    rename = os.rename
+
+    def edited(old: str, new: str) -> None:
+        if str(new).endswith("b"):
+            (tmp_path / "b").write_bytes(b"edited")
+        rename(old, new)
+
+    monkeypatch.setattr(os, "rename", edited)
+    with pytest.raises(InputError, match="was changed while this command ran; nothing was written"):
+        write_all({str(tmp_path / name): b"2" for name in "ab"}, read={str(tmp_path / name): b"1" for name in "ab"})
+    monkeypatch.undo()
+    assert texts(tmp_path) == {"a": b"1", "b": b"edited"}
+    assert hidden(tmp_path) == []
+
+
+def test_a_file_that_appears_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new file does not take the place of one that somebody else has made by then."""
+    link = os.link
+
+    def made(old: str, new: str, **named: bool) -> None:
+        (tmp_path / "new").write_bytes(b"theirs")
+        link(old, new, **named)
+
+    monkeypatch.setattr(os, "link", made)
+    with pytest.raises(InputError, match="was changed while this command ran; nothing was written"):
+        write_all({str(tmp_path / "new"): b"ours"})
+    assert texts(tmp_path) == {"new": b"theirs"}
