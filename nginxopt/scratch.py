@@ -78,21 +78,21 @@ def _locked(folder: Path) -> tuple[str, int]:
     """Return a new token and the open lock on it."""
     while True:
         token = secrets.token_hex(8)
-        lock = os.open(_lock_path(folder, token), _OPEN | os.O_CREAT | os.O_EXCL, 0o600)
-        if _lock(lock):
+        path = _lock_path(folder, token)
+        lock = os.open(path, _OPEN | os.O_CREAT | os.O_EXCL, 0o600)
+        if _lock(lock) and path.exists():
             return token, lock
-        os.close(lock)
+        os.close(lock)  # a sweep took it for an old one before it was locked
 
 
 def _lock(handle: int) -> bool:
-    """Lock a new file; return whether no sweep has taken it for an old one before it was locked."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # no locks on this file system, and so no sweeps
-        return True
-    return os.fstat(handle).st_nlink > 0
+    """Lock a new file; return whether no sweep holds it."""
+    with contextlib.suppress(OSError):  # no locks on this file system, and so no sweeps
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def _sync(folder: Path) -> None:
