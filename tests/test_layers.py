@@ -19,6 +19,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("errors", "edit"),
     ("interrupts", "attributes", "scratch", "targets"),
     ("version", "tokens", "diff", "filesystem", "copies", "dump", "http", "suggest", "patterns", "values", "process"),
+    ("premises",),
     ("diagnostic", "tree", "paths", "steps"),
     ("context", "reader", "templating", "comments", "files"),
     ("config",),
