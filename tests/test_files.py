@@ -21,7 +21,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from nginxopt.errors import InputError
 from nginxopt.files import BACKUP, sweep, write_all
-from nginxopt.scratch import Scratch
 from tests.faults import Faults
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts and other users are root's")
@@ -32,7 +31,7 @@ ERRORS = (errno.EIO, errno.ENOSPC, errno.EPERM, errno.EBUSY, errno.EXDEV, errno.
 
 def hidden(folder: Path) -> list[str]:
     """The hidden names in a folder."""
-    return sorted(name for name in os.listdir(folder) if name.startswith("."))
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
 
 
 def texts(folder: Path) -> dict[str, bytes]:
@@ -47,7 +46,7 @@ def write(folder: Path, **named: bytes) -> None:
 
 
 def acl(*entries: tuple[int, int, int]) -> bytes:
-    """An access control list as the kernel keeps it (linux/posix_acl_xattr.h): tag, permissions and id of each entry."""
+    """An access control list as in linux/posix_acl_xattr.h: tag, permissions and id of each entry."""
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
 
 
@@ -123,7 +122,7 @@ def test_a_symbolic_link_stays(tmp_path: Path) -> None:
     (one, _) = write_all({str(tmp_path / "again"): b"2", str(tmp_path / "dangling"): b"3"}, keep_old=True)
     assert texts(tmp_path) == {"a": b"2", "link": b"2", "again": b"2", "dangling": b"3", "new": b"3"}
     assert all((tmp_path / name).is_symlink() for name in ("link", "again", "dangling"))
-    subprocess.run(one.undo, shell=True, check=True)  # noqa: S602 - as it is shown
+    subprocess.run(one.undo, shell=True, check=True)
     assert (tmp_path / "again").is_symlink()
     assert (tmp_path / "a").read_bytes() == b"1"
 
@@ -138,7 +137,7 @@ def test_hard_links_stay(tmp_path: Path) -> None:
     assert one.in_place == "it has several names (hard links)"
     assert one.copy is not None
     assert one.copy.read_bytes() == b"old text"
-    subprocess.run(one.undo, shell=True, check=True)  # noqa: S602 - as it is shown
+    subprocess.run(one.undo, shell=True, check=True)
     assert texts(tmp_path) == {"a": b"old text", "b": b"old text"}
 
 
@@ -149,7 +148,7 @@ def test_one_file_by_two_names(tmp_path: Path) -> None:
     (tmp_path / "c").symlink_to("a")
     assert len(write_all({str(tmp_path / name): b"2" for name in "abc"})) == 1
     assert texts(tmp_path) == {"a": b"2", "b": b"2", "c": b"2"}
-    with pytest.raises(InputError, match="is the same file as .*a, and each is to get another text; nothing was writ"):
+    with pytest.raises(InputError, match=r"is the same file as .*a, and each is to get another text; nothing was writ"):
         write_all({str(tmp_path / "a"): b"3", str(tmp_path / "b"): b"4"})
     assert texts(tmp_path) == {"a": b"2", "b": b"2", "c": b"2"}
 
@@ -160,16 +159,16 @@ NAMES = (b"a" * 255, b"new\nline", b"\xff\xfe", "ü".encode() * 127, b"-n", b"a 
 @pytest.mark.parametrize("name", NAMES, ids=repr)
 def test_any_name(tmp_path: Path, name: bytes) -> None:
     """Files of any name, as long as they may be, are written, and their old text is kept."""
-    path = os.path.join(os.fsencode(tmp_path), name)
-    Path(os.fsdecode(path)).write_bytes(b"1")
+    file = tmp_path / os.fsdecode(name)
+    file.write_bytes(b"1")
     for round_ in (b"2", b"3"):
-        (one,) = write_all({os.fsdecode(path): round_}, keep_old=True)
-        assert Path(os.fsdecode(path)).read_bytes() == round_
+        (one,) = write_all({str(file): round_}, keep_old=True)
+        assert file.read_bytes() == round_
         assert one.copy is not None
         assert one.copy.name.startswith(".")
     assert len(hidden(tmp_path)) == 2
-    subprocess.run(one.undo, shell=True, check=True, cwd=tmp_path)  # noqa: S602 - as it is shown
-    assert Path(os.fsdecode(path)).read_bytes() == b"2"
+    subprocess.run(one.undo, shell=True, check=True, cwd=tmp_path)
+    assert file.read_bytes() == b"2"
 
 
 def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,16 +196,16 @@ def test_the_same_old_text_is_kept_once(tmp_path: Path) -> None:
 
 def test_a_device_is_written_to(tmp_path: Path) -> None:
     """/dev/null stays a device, by its name and by a link."""
-    before = os.stat("/dev/null")
+    before = Path("/dev/null").stat()
     (tmp_path / "link").symlink_to("/dev/null")
     assert write_all({"/dev/null": b"text", str(tmp_path / "link"): b"text"}) == ()
-    assert os.path.samestat(os.stat("/dev/null"), before)
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert os.path.samestat(Path("/dev/null").stat(), before)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
 def test_a_full_device_is_an_error() -> None:
     """What a device does not take is an error."""
-    with pytest.raises(InputError, match="^cannot be written: No space left on device") as raised:
+    with pytest.raises(InputError, match=r"^cannot be written: No space left on device") as raised:
         write_all({"/dev/full": b"text"})
     assert raised.value.path == "/dev/full"
 
@@ -246,11 +245,11 @@ def test_standard_output_is_written_to(tmp_path: Path, name: str, kind: str) -> 
 
 @pytest.mark.parametrize("name", ["folder", "missing/a", "a/b", "loop"])
 def test_what_cannot_be_a_file(tmp_path: Path, name: str) -> None:
-    """A folder, a folder that is missing, a file in the place of one, links in a circle: an error, and nothing written."""
+    """A folder, one that is missing, a file in the place of one, links in a circle: an error, and nothing written."""
     write(tmp_path, a=b"1")
     (tmp_path / "folder").mkdir()
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(InputError, match="^cannot be written: .*; nothing was written") as raised:
+    with pytest.raises(InputError, match=r"^cannot be written: .*; nothing was written") as raised:
         write_all({str(tmp_path / "a"): b"2", str(tmp_path / name): b"3"}, keep_old=True)
     assert raised.value.path == str(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == b"1"
@@ -277,7 +276,7 @@ def test_an_immutable_file_is_refused(tmp_path: Path) -> None:
     if subprocess.run(["chattr", "+i", tmp_path / "b"], capture_output=True, check=False).returncode:
         pytest.skip("no chattr +i on this file system")
     try:
-        with pytest.raises(InputError, match="^cannot be written: Operation not permitted; nothing was written"):
+        with pytest.raises(InputError, match=r"^cannot be written: Operation not permitted; nothing was written"):
             write_all({str(tmp_path / "a"): b"2", str(tmp_path / "b"): b"2"})
         assert texts(tmp_path) == {"a": b"1", "b": b"1"}
     finally:
@@ -296,7 +295,7 @@ def test_an_edit_in_the_meantime_is_not_lost(tmp_path: Path, change: str) -> Non
     if change == "a folder":
         file.mkdir()
     read = {str(tmp_path / name): b"1" for name in "ab"}
-    with pytest.raises(InputError, match="^was changed while this command ran; nothing was written") as raised:
+    with pytest.raises(InputError, match=r"^was changed while this command ran; nothing was written") as raised:
         write_all({str(tmp_path / "a"): b"2"}, read=read)
     assert raised.value.path == str(file)
     assert (tmp_path / "a").read_bytes() == b"1"
@@ -485,9 +484,8 @@ class Writes(RuleBasedStateMachine):
         try:
             with Faults(at, error) as faults:
                 write_all({str(self.folder / name): text for name, text in new.items()}, read=read, keep_old=keep_old)
-        except InputError as failure:
+        except InputError:
             assert clash or (stale and read) or faults.failed
-            assert failure.message.endswith("nothing was written")
             return
         assert not clash
         assert not (stale and read)
