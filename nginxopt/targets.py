@@ -74,27 +74,22 @@ def find(
             status = _status(path)
         except OSError as error:
             raise unwritable(path, error) from None
-        descriptor = _descriptor(path)
-        if status is not None and (descriptor is not None or not stat.S_ISREG(status.st_mode)):
-            _refuse_folder(path, status)
-            if path in read:
-                raise InputError("is not a regular file, so it cannot be changed", path=path)
-            streams.append(Stream(path, text, descriptor))
+        if status is not None and _is_stream(path, status):
+            _refuse_replacing(path, status, read)
+            streams.append(Stream(path, text, _descriptor(path)))
             continue
         model = Path(like[path]) if path in like else None
         target = Target(path, Path(os.path.realpath(path)), text, read.get(path), status, model)
-        if target.status is not None:
-            _refuse_read_only(target, target.status)
-        other = targets.setdefault(target.identity, target)
-        if other.text != text:
-            message = f"is the same file as {other.path}, and each is to get another text"
-            raise InputError(message, path=path)
+        _refuse_read_only(target)
+        _refuse_two_texts(target, targets.setdefault(target.identity, target))
     return streams, list(targets.values())
 
 
 def refuse_changed(read: Mapping[str, bytes]) -> None:
-    """`InputError` if a file does not hold what was read from it."""
+    """`InputError` if a file does not hold what was read from it; what was read from a stream is gone."""
     for path, text in read.items():
+        if is_stream(path):
+            continue
         try:
             now = Path(path).read_bytes()
         except OSError:
@@ -115,15 +110,38 @@ def _status(path: str) -> os.stat_result | None:
         return None
 
 
-def _refuse_folder(path: str, status: os.stat_result) -> None:
+def is_stream(path: str) -> bool:
+    """Return whether a path stands for something that is written to and not replaced, such as /dev/null."""
+    try:
+        status = _status(path)
+    except OSError:
+        return False
+    return status is not None and not stat.S_ISDIR(status.st_mode) and _is_stream(path, status)
+
+
+def _is_stream(path: str, status: os.stat_result) -> bool:
+    return not stat.S_ISREG(status.st_mode) or _descriptor(path) is not None
+
+
+def _refuse_replacing(path: str, status: os.stat_result, read: Mapping[str, bytes]) -> None:
+    """`InputError` for a folder, and for what was read as a file and has no text to change."""
     if stat.S_ISDIR(status.st_mode):
         raise unwritable(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
+    if path in read:
+        raise InputError("is not a regular file, so it cannot be changed", path=path)
 
 
-def _refuse_read_only(target: Target, status: os.stat_result) -> None:
+def _refuse_two_texts(target: Target, other: Target) -> None:
+    if other.text != target.text:
+        raise InputError(f"is the same file as {other.path}, and each is to get another text", path=target.path)
+
+
+def _refuse_read_only(target: Target) -> None:
     """`InputError` if nobody may write to a file, or not this user; root may, but was not asked to overrule a mode."""
-    if not status.st_mode & 0o222:
-        mode = stat.S_IMODE(status.st_mode)
+    if target.status is None:
+        return
+    if not target.status.st_mode & 0o222:
+        mode = stat.S_IMODE(target.status.st_mode)
         hint = f"allow it with chmod u+w {target.path}, if it is not made by another program"
         raise InputError(f"is read-only (mode {mode:04o})", path=target.path, hint=hint)
     try:

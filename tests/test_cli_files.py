@@ -1,4 +1,4 @@
-"""The commands that write: what becomes of links, modes, devices, mounts, edits in the meantime and what is left over."""
+"""The commands that write: what becomes of links, modes, devices, mounts, and of edits in the meantime."""
 
 from __future__ import annotations
 
