@@ -99,7 +99,8 @@ def generate(seed: int, number: int, version: tuple[int, ...], count: int) -> Ca
     scope.features |= {f"layout: {layout}", f"command: {kind} {command.mode}"}
     files = [path for _, node in _walked(tree) for path in node.files or {}]
     returns = frozenset(path for path in ("nginx.conf", *files) if draw.random() < 0.06)
-    modes = {path: draw.choice((0o644, 0o640, 0o444, 0o600)) for path in ("nginx.conf", *files)}
+    usual = draw.choice(((0o644,), (0o640,), (0o600,), (0o644, 0o640, 0o600), (0o644, 0o640, 0o600), (0o644, 0o444)))
+    modes = {path: draw.choice(usual) for path in ("nginx.conf", *files)}
     scope.features |= {"CRLF"} if returns else set()
     asks = requests(draw, named, count)
     return Case(f"{seed}-{number}", tree, command, asks, scope.features, returns, modes, links)

@@ -136,6 +136,7 @@ class Bench:
 
     def ask(self, asks: Sequence[Ask]) -> Observation:
         """Put the requests to the nginx that runs."""
+        self._asked()  # by a nginx that died, for example
         try:
             answers = [_masked(answer) for answer in converse(self.ports, asks)]
         except ConnectionRefusedError:
