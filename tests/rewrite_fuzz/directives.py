@@ -113,6 +113,8 @@ CAPTURES = (
 LUA = (
     ("hslf", 3.0, "header_filter_by_lua_block { ngx.header['X-L'] = ngx.var[1] or '-' }"),
     ("hslf", 2.0, "rewrite_by_lua_block { ngx.req.set_header('X-Cap', ngx.var[1] or '-') }"),
+    ("hslf", 1.0, "rewrite_by_lua_block { if ngx.var.arg_x == '2' then ngx.req.set_uri('/a/old', true) end }"),
+    ("hslf", 1.0, "access_by_lua_block { if ngx.var.arg_x == '2' then ngx.exec('/b') end }"),
     ("hslf", 1.0, "access_by_lua_block { ngx.header['X-L2'] = ngx.var[2] or '-' }"),
     ("hslf", 1.0, "log_by_lua_block { ngx.log(ngx.ERR, 'captured ', ngx.var[1] or '-') }"),
     ("hsl", 0.5, "rewrite_by_lua_no_postpone on"),

@@ -16,12 +16,12 @@ Mode = Literal["write", "folder", "print"]
 Kind = Literal["whole", "site", "fragment"]
 
 FILES = {
-    "html/index.html": b"index <!--# echo var='1' --> up\n",
+    "html/index.html": b"index <!--# echo var='1' --> up <!--# include virtual='/a/old' -->\n",
     "html/a.html": b"a up <!--# echo var='uri' -->\n",
     "html/b": b"static b up\n",
     "html/new": b"static new\n",
     "html/a/new": b"static a new\n",
-    "html/a/index.html": b"a index <!--# echo var='1' -->\n",
+    "html/a/index.html": b"a index <!--# echo var='1' --> <!--# include virtual='/b?x=1' -->\n",
     "html/static/a.html": b"static <!--# echo var='1' --> up\n",
     "html/alt/index.html": b"alt\n",
     "html/alt/b": b"alt b\n",
@@ -35,8 +35,13 @@ FILES = {
 function captures(r) { r.return(200, `js ${r.variables.uri} [${r.variables['1']}]`); }
 function plain(r) { r.return(200, `js ${r.variables.uri}`); }
 function filter(r) { r.headersOut['X-JF'] = `${r.variables['1']}`; }
+function redirect(r) { r.internalRedirect('/a/old?x=2'); }
+async function sub(r) {
+    let got = await r.subrequest('/b', {args: 'x=1'});
+    r.return(200, `${got.status} ${got.responseText}`);
+}
 function set(r) { return `${r.variables['1']}|${r.variables.uri}`; }
-export default {captures, plain, filter, set};
+export default {captures, plain, filter, set, redirect, sub};
 """,
 }
 
@@ -248,6 +253,15 @@ def _http(scope: Scope) -> list[Node]:
         if draw.random() < 0.12:
             nodes.append(Node(name + b" " + draw.choice(sizes)))
             scope.features.add(name.decode())
+    if draw.random() < 0.15:
+        glob = draw.choice(
+            (b"n[xy]o_*.conf", b"conf.d/../nxo_*", b"./*.maps", b"*/nxo_*.conf", b"@T@//n*o_*.conf", b"*.http")
+        )
+        nodes.append(Node(b"include " + glob))
+        scope.features.add("include that may match what is new")
+    if draw.random() < 0.1:
+        nodes += [Node(b"map $uri $many%d_%s" % (number, b"v" * number), [Node(b"default 1")]) for number in range(30)]
+        scope.features.add("many variables")
     # The sizes of hashes must come before the first map: the order of all else does not matter.
     nodes.sort(key=lambda node: node.head.startswith((b"map ", b"split_clients")))
     nodes += directives.some(scope.inside("http"), draw.choice((0, 1, 3)))
@@ -290,6 +304,8 @@ def _command(
         options += ["--max-strings", draw.choice(("1", "8", "256", "1024"))]
     if draw.random() < 0.15:
         options += ["--name", draw.choice(("n", "site_", "a" * 20, "b" * 31, "c" * 33, "d" * 40))]
+    if draw.random() < 0.08:
+        options += ["--at-least", draw.choice(("2", "5"))]
     if kind == "site" and sites:
         if "sites-enabled" in sites[0] or draw.random() < 0.5:
             options += ["-p", "@T@"] if draw.random() < 0.7 else []

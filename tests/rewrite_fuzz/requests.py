@@ -81,7 +81,7 @@ def requests(draw: random.Random, named: Sequence[tuple[bytes, int, list[bytes]]
     plain, varied = [], []
     for host, port, uris in named:
         known = [uri for uri in dict.fromkeys(uris) if receivable(uri) and len(uri) < 8000]
-        plain += [(host, port, percent_encode(uri), FORMS[0]) for uri in known]
+        plain += [(host, port, percent_encode(uri), FORMS[0]) for uri in draw.sample(known, min(len(known), 300))]
         plain += [(host, port, target, form) for target in FIXED for form in FORMS[:2]]
         varied.append((host, port, known))
     draw.shuffle(plain)
@@ -105,7 +105,20 @@ def _ask(number: int, host: bytes, port: int, target: bytes, form: Form, draw: r
     if draw.random() < 0.03:
         host = draw.choice((host.upper(), host + b":80", b"other.test", b"three.test", host + b"."))
     alone = bool(body)
-    lines = b"%s %s%s HTTP/1.1\r\nHost: %s\r\nX-N: %d\r\n%s" % (method, target, arguments, host, number, headers)
+    protocol = b"1.1"
+    if not alone and draw.random() < 0.01:
+        alone, protocol = True, b"1.0"
+    if draw.random() < 0.01:
+        target = b"http://" + host + target
+    lines = b"%s %s%s HTTP/%s\r\nHost: %s\r\nX-N: %d\r\n%s" % (
+        method,
+        target,
+        arguments,
+        protocol,
+        host,
+        number,
+        headers,
+    )
     if alone:
         lines += b"Connection: close\r\n"
     return Ask(port, lines + b"\r\n" + body, method == b"HEAD", alone)

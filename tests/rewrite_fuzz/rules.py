@@ -36,8 +36,8 @@ class Scope:
 CONDITIONS = (
     b"$arg_x", b"$arg_x = 1", b'$arg_x != "1"', b"$http_x_f ~ (.)", b"$http_x_f ~* ^(A)(b)?", b"$arg_x ~ (?<named>.)",
     b"$request_method = POST", b"$uri ~ ^/(.)(.)?", b"$args ~* x=(.)", b"-f $request_filename",
-    b"!-e $request_filename", b"$cookie_k", b"$is_args", b"$uri !~ a(.)", b'$host = ""', b"$scheme = http",
-    b"$request_uri ~ %(..)", b"$http_x_f = $arg_x", b"$uri ~ (a)$",
+    b"!-e $request_filename", b"$cookie_k", b"$is_args", b"$uri !~ a(.)", b"$mapped", b"$mapped = bee", b'$host = ""',
+    b"$scheme = http", b"$request_uri ~ %(..)", b"$http_x_f = $arg_x", b"$uri ~ (a)$",
 )  # fmt: skip
 
 FLAGS = (b"permanent", b"permanent", b"permanent", b"redirect", b"redirect", b"last", b"last", b"break", b"implicit")
@@ -85,6 +85,9 @@ def target(draw: random.Random, flag: bytes, groups: int, base: bytes) -> bytes:
             b"$document_root",
             b"$args",
             b"${uri}",
+            b"$request_filename",
+            b"$realpath_root",
+            b"$limit_rate",
             b"$is_args$args",
         )
         numbered = tuple(b"/$%d" % number for number in range(1, groups + 1)) * 4 or (b"$1", b"$2")
@@ -117,8 +120,12 @@ def run(scope: Scope) -> list[Node]:
     """Return some rewrites in a row, with things between some of them."""
     draw = scope.draw
     nodes: list[Node] = []
-    for _ in range(draw.choice((1, 2, 3, 5, 6, 8, 10, 14))):
-        if draw.random() < 0.07:
+    count = draw.choice((1, 2, 3, 5, 6, 8, 10, 14))
+    if draw.random() < 0.015:
+        count = draw.choice((120, 300, 600))
+        scope.features.add(f"run of hundreds ({scope.level})")
+    for _ in range(count):
+        if draw.random() < min(0.07, 3 / count):
             nodes += between(scope, "between")
         nodes.append(rewrite(scope))
         if draw.random() < 0.03:
@@ -166,9 +173,8 @@ def statement(scope: Scope, where: str) -> Node:
     ]
     if scope.captures:
         choices += [b'set $seen "[$1]"', b"set $sv $2", b'set $sv "$1$2"']
-    if "set-misc" in scope.modules:
-        choices += [b"set_escape_uri $sv $uri", b"set_if_empty $sv d"]  # others crash on what is empty
-        choices += [b"set_escape_uri $sv $1"] if scope.captures else []
+    if "set-misc" in scope.modules:  # its other directives crash the nginx of the package
+        choices += [b"set_random $random 0 1"] * 2
     if "lua" in scope.modules and scope.captures:
         scope.features.add("reader: set_by_lua")
         choices += [b"set_by_lua_block $sv { return (ngx.var[1] or 'n') .. ngx.var.uri }"] * 2

@@ -59,17 +59,27 @@ def contents(scope: Scope) -> list[Node]:
         (1, [b"return 404"]),
         (1, [b"return 302 /moved$uri"]),
         (0.5, [b"empty_gif"]),
+        (0.5, [draw.choice((b"fastcgi", b"uwsgi", b"scgi")) + b"_pass 127.0.0.1:@UP@"]),
     ]
     if scope.captures:
         choices.append((4, [b'return 200 "uri=$uri 1=[$1] 2=[$2] 3=[$3]"']))
+        choices.append((1, [b"alias html/static/$1"]))
     if "lua" in scope.modules:
         body = b"ngx.say(ngx.var.uri, ngx.var[1] or '-')" if scope.captures else b"ngx.say(ngx.var.uri)"
         choices.append((2, [b"content_by_lua_block { %s }" % body]))
         choices.append((1, [b"content_by_lua_file lua/%s.lua" % (b"captures" if scope.captures else b"plain")]))
+        capture = b"ngx.location.capture('%s', {%s_all_vars = true})" % (
+            draw.choice((b"/a/old", b"/b", b"/t/x")),
+            draw.choice((b"copy", b"share")),
+        )
+        choices.append((2, [b"content_by_lua_block { local r = %s; ngx.say(r.status, r.body) }" % capture]))
+        choices.append((1, [b"content_by_lua_block { ngx.exec('/a/old', 'x=2') }"]))
     if "njs" in scope.modules:
+        choices.append((1, [b"js_content fuzz." + draw.choice((b"redirect", b"sub"))]))
         choices.append((2, [b"js_content fuzz.%s" % (b"captures" if scope.captures else b"plain")]))
     if "echo" in scope.modules:
         choices.append((2, [b"echo $uri%s" % (b"$1" if scope.captures else b"")]))
+        choices.append((1, [b"echo_location " + draw.choice((b"/a/old", b"/b"))]))
         choices.append((1, [b"echo_exec " + draw.choice((b"/a/old", b"/b", b"@named"))]))
     heads = draw.choices([heads for _, heads in choices], [weight for weight, _ in choices])[0]
     scope.features |= {f"content: {head.split()[0].decode()}" for head in heads}
