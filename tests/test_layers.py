@@ -25,7 +25,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("inherit",),
     ("upstreams", "locations", "maphash", "listens", "host"),
     ("nginx", "rewrite.options", "rewrite.uris"),
-    ("rewrite.program", "rewrite.requests"),
+    ("rewrite.program", "rewrite.requests", "rewrite.sizes", "rewrite.names"),
     ("rewrite.planning", "rewrite.mapfile", "rewrite.nginx", "rewrite.follow"),
     ("rewrite.emission", "rewrite.oddities"),
     ("rewrite.proof", "rewrite.output", "rewrite.questions"),
@@ -72,7 +72,8 @@ NATIVE = {
     "rewrite.follow": {"Script", "path_of"},
     "rewrite.oddities": {"RefusedError", "never", "odd_rewrites"},
     "rewrite.planning": {"PatternError", "Program", "RefusedError", "Run", "compile_rewrites", "reasons"},
-    "rewrite.emission": {"Block", "Tier", "map_sizes"},
+    "rewrite.emission": {"Block", "Tier"},
+    "rewrite.sizes": {"Run", "map_sizes", "variable_sizes"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
 }
 
@@ -88,7 +89,7 @@ CRATE_USES: dict[str, set[str]] = {
     "language": {"syntax", "pcre", "first_match"},
     "rewrite": {"lexer", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
-    "border": {"lexer", "hash", "syntax", "pcre", "first_match", "rewrite", "prove"},
+    "border": {"lexer", "hash", "syntax", "pcre", "variables", "first_match", "rewrite", "prove"},
     "lib": {"border"},
 }
 

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 
 from nginxopt import _native
+from nginxopt.config import File, Place
 from nginxopt.rewrite import program
 from nginxopt.rewrite.emission import Change, Emission
 from nginxopt.rewrite.planning import Plan
@@ -50,7 +51,7 @@ def prove(plan: Plan, emission: Emission) -> Proof:
     try:
         checked = _native.prove_rewrites(
             [_pair(plan, change, captures_matter) for change in emission.changes],
-            [file.source.data for file in plan.config.files if file not in changed],
+            [file.source.data for file in plan.config.files if file not in changed and _may_be_http(plan, file)],
             emission.maps,
             readings=plan.options.readings,
             transparent=sorted(program.transparent()),
@@ -60,6 +61,11 @@ def prove(plan: Plan, emission: Emission) -> Proof:
         what, counterexample = refuted.args
         return Proof(False, refutation=what, counterexample=counterexample and bytes(counterexample))
     return Proof(True, *checked)
+
+
+def _may_be_http(plan: Plan, file: File) -> bool:
+    """Return whether a file may stand in http; variables and sizes of another module are its own."""
+    return not all(place.context[:1] in (("stream",), ("mail",)) for place in plan.config.contexts(file) or [Place(())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,6 @@ def _takes_rules(plan: Plan, change: Change, kinds: set[tuple[str, ...]]) -> boo
 
 def _include(plan: Plan, emission: Emission) -> list[bytes] | None:
     """Return the words that have to include the maps; a fragment's user does it outside of what is proved."""
-    in_http = any(context == ("http",) for context in plan.config.candidates)
-    if program.http_block(plan.config) is None and not in_http:
+    if program.http_block(plan.config) is None:
         return None
     return [b"include", os.fsencode(os.path.basename(emission.maps_path or ""))]  # noqa: PTH119
