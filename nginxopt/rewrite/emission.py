@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from nginxopt import _native
 from nginxopt.config import File
 from nginxopt.edit import Edit, apply
-from nginxopt.rewrite import mapfile, names, program, sizes
+from nginxopt.rewrite import mapfile, names, premises, program, sizes
 from nginxopt.rewrite.names import Names
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
+from nginxopt.rewrite.premises import Premise
 from nginxopt.source import Span, decode, encode
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Emission:
         maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
         changes: The files that change.
         compiled: The runs that change, in the order of the text.
+        premises: What the header of the maps takes as given.
         sizes: The sizes of nginx's hash tables that a fragment needs, set once in a http block, before all
             maps; empty if nginx's own do, and for a whole configuration, whose http block has them.
     """
@@ -60,6 +62,7 @@ class Emission:
     maps_path: str | None
     changes: tuple[Change, ...]
     compiled: tuple[Compiled, ...] = ()
+    premises: tuple[Premise, ...] = ()
     sizes: bytes = field(default=b"", repr=False)
 
     def after(self, file: File) -> bytes:
@@ -85,9 +88,10 @@ def emit(plan: Plan) -> Emission:
         Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file))
         for file, edits in texts.items()
     )
-    sizes_text = _sizes_text(place)
-    maps = sizes_text + _maps_text(plan, [found for form in forms for found in form.maps])
-    return Emission(plan, maps, place.path, changes, tuple(compiled), sizes_text)
+    stated = premises.of(plan)
+    before = _sizes_text(place)
+    maps = before + _maps_text(plan, [found for form in forms for found in form.maps], stated)
+    return Emission(plan, maps, place.path, changes, tuple(compiled), stated, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,7 @@ def _sizes_text(place: mapfile.Place) -> bytes:
     return encode(_template("hash.conf.j2").render(sizes=place.sizes)) if place.sizes else b""
 
 
-def _maps_text(plan: Plan, maps: list[dict[str, Any]]) -> bytes:
+def _maps_text(plan: Plan, maps: list[dict[str, Any]], stated: Sequence[Premise]) -> bytes:
     sentences = Readings.sentences()
     path = plan.subject.path.replace("\n", " ")
     text = _template("maps.conf.j2").render(
@@ -211,6 +215,7 @@ def _maps_text(plan: Plan, maps: list[dict[str, Any]]) -> bytes:
         origin=path if path != "-" else "standard input",
         oldest=OLDEST,
         differences=[sentences[name] for name in plan.changed],
+        premises=stated,
         maps=[{**found, "lines": f"{_HOLE}{number}{_HOLE}"} for number, found in enumerate(maps)],
     )
     return _filled(text, [found["lines"] for found in maps])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 from nginxopt import _native
 from nginxopt.config import Config, File
@@ -96,13 +96,14 @@ class Plan:
     """The division of all rewrites of a configuration; sizes are numbers of rules unless said otherwise.
 
     `subject` is the file that was named: the main one, or one of those it includes, whose rules alone are judged.
+    `assumes_server` tells whether it is taken as given that a fragment is included in a server.
     """
 
     config: Config
     options: Options
     parts: tuple[Part, ...]
     subject: File
-    _counts: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    assumes_server: bool = False
 
     @property
     def rules(self) -> int:
@@ -192,8 +193,9 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     options = options or Options()
     subject = subject or config.main
     meant = _below(config, subject)
+    config, assumes_server = program.placed(config)
     parts = tuple(_part(found, options) for found in program.read(config) if found.file in meant)
-    return Plan(config, options, parts, subject)
+    return Plan(config, options, parts, subject, assumes_server)
 
 
 def _below(config: Config, file: File) -> set[File]:
