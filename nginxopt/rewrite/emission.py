@@ -18,6 +18,7 @@ from nginxopt.rewrite.names import Names
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
 from nginxopt.rewrite.premises import Premise
+from nginxopt.rewrite.sizes import Sizes
 from nginxopt.source import Span, decode, encode
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ class Emission:
     """The text of a plan.
 
     Attributes:
-        maps: The http part; empty if no rule moved. It begins with `sizes`.
+        maps: The file of maps; empty if no rule moved. That of a fragment begins with `sizes`.
         maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
         changes: The files that change.
         compiled: The runs that change, in the order of the text.
         premises: What the header of the maps takes as given.
-        sizes: The sizes of nginx's hash tables that a fragment needs, set once in a http block, before all
-            maps; empty if nginx's own do, and for a whole configuration, whose http block has them.
+        sizes: The sizes of nginx's hash tables that hold for the maps, by their directives, but for nginx's own. They
+            are set once in a http block, before all maps: a whole configuration has them there.
     """
 
     plan: Plan
@@ -63,7 +64,12 @@ class Emission:
     changes: tuple[Change, ...]
     compiled: tuple[Compiled, ...] = ()
     premises: tuple[Premise, ...] = ()
-    sizes: bytes = field(default=b"", repr=False)
+    sizes: Sizes = field(default_factory=dict)
+
+    @property
+    def http(self) -> bytes:
+        """The maps with the sizes they need, for a http block that has neither."""
+        return self.maps if self.maps_path is None else sizes.text(self.sizes) + self.maps
 
     def after(self, file: File) -> bytes:
         """Return the text of `file` afterwards."""
@@ -89,9 +95,10 @@ def emit(plan: Plan) -> Emission:
         for file, edits in texts.items()
     )
     stated = premises.of(plan)
-    before = _sizes_text(place)
-    maps = before + _maps_text(plan, [found for form in forms for found in form.maps], stated)
-    return Emission(plan, maps, place.path, changes, tuple(compiled), stated, before)
+    maps = _maps_text(plan, [found for form in forms for found in form.maps], stated)
+    if place.path is None:
+        maps = sizes.text(place.sizes) + maps
+    return Emission(plan, maps, place.path, changes, tuple(compiled), stated, place.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +208,6 @@ def _run_text(part: Part, run: Run, form: _Form, maps: str) -> str:
         never=program.NEVER,
         clears=part.program.captures_matter and run.kept == 0 and not of_lines,
     )
-
-
-def _sizes_text(place: mapfile.Place) -> bytes:
-    return encode(_template("hash.conf.j2").render(sizes=place.sizes)) if place.sizes else b""
 
 
 def _maps_text(plan: Plan, maps: list[dict[str, Any]], stated: Sequence[Premise]) -> bytes:

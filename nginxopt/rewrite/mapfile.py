@@ -10,7 +10,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nginxopt import includes
 from nginxopt.config import Config, Directive, File
 from nginxopt.edit import Edit
 from nginxopt.rewrite import program, sizes
@@ -28,14 +27,15 @@ class Place:
     Attributes:
         name: What comments call the file, and what an include says.
         path: Where the file is to be written; None for a fragment's.
-        sizes: The directives that have to stand before the maps, where no file of the configuration can hold them.
+        sizes: The sizes that hold for the maps and are not nginx's own: set, raised or new. Those of a fragment have to
+            be set before its maps, by whoever includes it.
         edits: The include, and sizes, by file.
         adds: The words of the include, by the file that gets it.
     """
 
     name: str
     path: str | None
-    sizes: tuple[str, ...]
+    sizes: Sizes
     edits: Mapping[File, list[Edit]] = field(default_factory=dict)
     adds: Mapping[File, tuple[str, ...]] = field(default_factory=dict)
 
@@ -45,15 +45,16 @@ def place(config: Config, stem: str, wanted: Sizes, now: Mapping[str, Standing])
     edits: dict[File, list[Edit]] = {}
     for file, edit in sizes.raised(wanted, now):
         edits.setdefault(file, []).append(edit)
-    new = sizes.statements(wanted, now)
     block = program.http_block(config)
     if block is None:
-        return Place(FRAGMENT_NAME, None, tuple(new), edits)
+        return Place(FRAGMENT_NAME, None, {name: size for name, size in wanted.items() if name not in now}, edits)
     name = free_name(config, stem)
     file, at = _after(config, block, [now[name] for name in sizes.MAPS if name in now])
-    edits.setdefault(file, []).append(Edit(Span(at, at), _lines(file, at, [*new, f"include {name};"])))
+    lines = [*sizes.statements(wanted, now), f"include {name};"]
+    edits.setdefault(file, []).append(Edit(Span(at, at), _lines(file, at, lines)))
     path = os.path.normpath(os.path.join(config.prefix, name))  # noqa: PTH118 - paths stay as given
-    return Place(name, path, (), edits, {file: ("include", name)})
+    holding = {name: size.size for name, size in now.items()} | dict(wanted)
+    return Place(name, path, holding, edits, {file: ("include", name)})
 
 
 def free_name(config: Config, stem: str) -> str:
@@ -64,7 +65,7 @@ def free_name(config: Config, stem: str) -> str:
         for number in ("", *map(str, range(2, 100))):
             name = f"{stem}{number}{suffix}"
             path = os.path.join(config.prefix, name)  # noqa: PTH118
-            if not os.path.lexists(path) and not any(includes.reads(config.prefix, one, path) for one in names):
+            if not os.path.lexists(path) and not any(config.origin.reads(config.prefix, one, path) for one in names):
                 return name
     return f".{stem}.conf"  # nginx's wildcards match no name that starts with a dot
 

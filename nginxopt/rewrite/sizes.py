@@ -91,6 +91,27 @@ def statements(wanted: Sizes, now: Mapping[str, Standing]) -> list[str]:
     return [f"{name} {size};" for name, size in wanted.items() if name not in now]
 
 
+_HEAD = """\
+# The sizes of nginx's hash tables that the maps need. Include this once in the http block, before any map, however many
+# files of maps there are. nginx accepts each size once: where one is set already, keep the larger number there.
+"""
+
+
+def text(wanted: Sizes) -> bytes:
+    """Return a file that sets these sizes; empty if there are none."""
+    return encode(_HEAD + "".join(f"{name} {size};\n" for name, size in wanted.items()) + "\n") if wanted else b""
+
+
+def merged(wanted: Sizes, found: File) -> Sizes:
+    """Return the larger of `wanted` sizes and those that a file of sizes has."""
+    both = dict(wanted)
+    for directive in found.block.directives():
+        if directive.name in DEFAULTS:
+            name, size = str(directive.name), _size(directive)
+            both[name] = max(size, both.get(name, size))
+    return {name: both[name] for name in DEFAULTS if name in both}
+
+
 def _in_http(config: Config, parents: tuple[Directive, ...]) -> bool:
     """Return whether a directive stands in the http block itself, or at the top of a fragment that may be in one."""
     if parents:
