@@ -253,9 +253,7 @@ def _reread(call: _Call, emission: Emission, around: Surroundings | Alone | None
         return []
     if emission.maps_path is None:
         because = f" ({around.because})" if isinstance(around, surroundings.Alone) else ""
-        unchecked = (
-            "not checked: names, sizes of hash tables, and what reads the files, as their nginx.conf is not known"
-        )
+        unchecked = "not checked: names, sizes of hash tables and includes, as the nginx.conf is not known"
         return [f"  {unchecked}{because}"] if call.mode == "write" else []
     changed = rereading.read(emission)
     installed = around.installed if isinstance(around, surroundings.Surroundings) else None

@@ -28,7 +28,7 @@ SERVER_CONTEXT = Premise(
 OWN_NAMES = Premise("own-names", "no other part of the configuration has variables of the names in the maps")
 TABLE_SIZES = Premise(
     "table-sizes",
-    "the http block sets no smaller sizes of nginx's hash tables than its own, or than hash.conf has",
+    "the sizes of nginx's hash tables are its own (with a cache line of 64 bytes) or larger, and hash.conf's if there is one",
 )
 
 _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
