@@ -17,7 +17,6 @@ from nginxopt.rewrite import mapfile, names, premises, program, sizes
 from nginxopt.rewrite.names import Names
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
-from nginxopt.rewrite.premises import Premise
 from nginxopt.rewrite.sizes import Sizes
 from nginxopt.source import Span, decode, encode
 
@@ -53,7 +52,6 @@ class Emission:
         maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
         changes: The files that change.
         compiled: The runs that change, in the order of the text.
-        premises: What the header of the maps takes as given.
         sizes: The sizes of nginx's hash tables that hold for the maps, by their directives, but for nginx's own. They
             are set once in a http block, before all maps: a whole configuration has them there.
     """
@@ -63,7 +61,6 @@ class Emission:
     maps_path: str | None
     changes: tuple[Change, ...]
     compiled: tuple[Compiled, ...] = ()
-    premises: tuple[Premise, ...] = ()
     sizes: Sizes = field(default_factory=dict)
 
     @property
@@ -94,11 +91,10 @@ def emit(plan: Plan) -> Emission:
         Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file))
         for file, edits in texts.items()
     )
-    stated = premises.of(plan)
-    maps = _maps_text(plan, [found for form in forms for found in form.maps], stated)
+    maps = _maps_text(plan, [found for form in forms for found in form.maps])
     if place.path is None:
         maps = sizes.text(place.sizes) + maps
-    return Emission(plan, maps, place.path, changes, tuple(compiled), stated, place.sizes)
+    return Emission(plan, maps, place.path, changes, tuple(compiled), place.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +135,7 @@ _SAYS = {
     "key": "Each key as it is spelled.",
     "class": "Which of the directives in the server fires.",
     "to": "Where to, after the constant part in the directive.",
+    "listed_to": "Where to, after the constant part in the directive, whose pattern lists the keys.",
     "args": "The arguments of the rule's own.",
 }
 
@@ -156,7 +153,7 @@ def _text_map(names: Names) -> dict[str, Any]:
 
 def _tier(names: Names, index: int, tier: _native.Tier) -> dict[str, Any]:
     """Return a tier for the templates: the names and lines of its maps, and its directives."""
-    lines = {"key": tier["key"], "class": tier["class"], "to": tier["to"], "args": tier["args"]}
+    lines = {"key": tier["key"], "class": tier["class"], _to(tier): tier["to"], "args": tier["args"]}
     present = {kind: text for kind, text in lines.items() if text is not None}
     source = names.line if tier["lines"] else "uri"
     maps = [
@@ -170,24 +167,29 @@ def _tier(names: Names, index: int, tier: _native.Tier) -> dict[str, Any]:
         for kind, text in present.items()
     ]
     blocks = [
-        {"number": number, "rewrites": list(_rewrites(names, index, block))}
+        {"number": number, "rewrites": list(_rewrites(names(_to(tier), index), names("args", index), block))}
         for number, block in enumerate(tier["blocks"], 1)
     ]
     return {
         "maps": maps,
         "lines": tier["lines"],
         "source": source,
-        "key": names("key", index),
+        "key": names("key", index) if "key" in present else None,
         "class": names("class", index) if "class" in present else None,
         "blocks": blocks,
     }
 
 
-def _rewrites(names: Names, tier: int, block: _native.Block) -> Iterator[str]:
-    """Yield the directives of a block: one, or one for each pattern that has to set captures."""
-    target = decode(block["head"]) + (f"${names('to', tier)}" if block["has_rest"] else "")
+def _to(tier: _native.Tier) -> str:
+    """Return the kind of the map of targets; that of listed keys tells what was emitted from what somebody wrote."""
+    return "to" if tier["key"] is not None else "listed_to"
+
+
+def _rewrites(to: str, args: str, block: _native.Block) -> Iterator[str]:
+    """Yield the directives of a block: one, or one for each of its patterns."""
+    target = decode(block["head"]) + (f"${to}" if block["has_rest"] else "")
     if block["own_args"]:
-        target += "?" + (decode(block["args"]) if block["args"] is not None else f"${names('args', tier)}")
+        target += "?" + (decode(block["args"]) if block["args"] is not None else f"${args}")
     if block["drop_args"]:
         target += "?"
     patterns = [f'"{decode(pattern)}"' for pattern in block["patterns"]] or ["^"]
@@ -197,6 +199,7 @@ def _rewrites(names: Names, tier: int, block: _native.Block) -> Iterator[str]:
 
 def _run_text(part: Part, run: Run, form: _Form, maps: str) -> str:
     names, tiers, of_lines = form.names, form.tiers, form.of_lines
+    guarded = any(tier["key"] for tier in tiers)
     return _template("run.conf.j2").render(
         moved=run.native.moved,
         rules=len(run.native),
@@ -206,11 +209,11 @@ def _run_text(part: Part, run: Run, form: _Form, maps: str) -> str:
         text=names.text,
         tiers=tiers,
         never=program.NEVER,
-        clears=part.program.captures_matter and run.kept == 0 and not of_lines,
+        clears=guarded and part.program.captures_matter and not run.native.stays_first and not of_lines,
     )
 
 
-def _maps_text(plan: Plan, maps: list[dict[str, Any]], stated: Sequence[Premise]) -> bytes:
+def _maps_text(plan: Plan, maps: list[dict[str, Any]]) -> bytes:
     sentences = Readings.sentences()
     path = plan.subject.path.replace("\n", " ")
     text = _template("maps.conf.j2").render(
@@ -218,7 +221,7 @@ def _maps_text(plan: Plan, maps: list[dict[str, Any]], stated: Sequence[Premise]
         origin=path if path != "-" else "standard input",
         oldest=OLDEST,
         differences=[sentences[name] for name in plan.changed],
-        premises=stated,
+        premises=premises.of(plan),
         maps=[{**found, "lines": f"{_HOLE}{number}{_HOLE}"} for number, found in enumerate(maps)],
     )
     return _filled(text, [found["lines"] for found in maps])
@@ -235,9 +238,9 @@ def _filled(text: str, lines: Sequence[bytes]) -> bytes:
 
 
 def _replace(file: File, run: Run, text: str) -> Iterator[Edit]:
-    """Yield the edits that put `text` where the run begins, and take out what it replaces."""
+    """Yield the edits that put `text` where it has to stand, and take out what it replaces."""
     data = file.source.data
-    first = run.first.start
+    first = run.stands_before.start
     line = data.rfind(b"\n", 0, first) + 1
     before = data[line:first]
     starts_line = not before.strip(b" \t")

@@ -10,6 +10,8 @@ from nginxopt import diff
 from nginxopt.config import Config, File, load
 from nginxopt.errors import UsageError
 from nginxopt.files import folder, write_all
+from nginxopt.filesystem import STDIN
+from nginxopt.inplace import change
 from nginxopt.paths import FOLDERS, SITES
 from nginxopt.rewrite import program, sizes
 from nginxopt.rewrite.emission import Emission
@@ -39,23 +41,24 @@ def printed(emission: Emission) -> Iterator[bytes]:
     else:
         yield _heading(f"{emission.maps_path}: new")
         yield emission.maps
-    for change in emission.changes:
-        if emission.maps_path is not None or change.file is not main:
-            yield _heading(f"{change.file.path}: changed")
-            yield change.after
+    for changed in emission.changes:
+        if emission.maps_path is not None or changed.file is not main:
+            yield _heading(f"{changed.file.path}: changed")
+            yield changed.after
 
 
 def diffs(emission: Emission) -> Iterator[bytes]:
     """Yield unified diffs of all that would change, the new files first."""
     for path, text in _new(emission).items():
         yield diff.added(text, path)
-    for change in emission.changes:
-        yield diff.unified(change.file.source.data, change.edits, change.file.path)
+    for changed in emission.changes:
+        yield diff.unified(changed.file.source.data, changed.edits, changed.file.path)
 
 
 def into_folder(emission: Emission, path: str) -> list[str]:
     """Write `http.conf` and `server.conf` of a fragment, or all files of a configuration as they become."""
     config = emission.plan.config
+    like = {_relative(config, file): file.path for file in config.files} if program.is_whole(config) else {}
     if program.is_whole(config):
         new = {} if emission.maps_path is None else {os.path.basename(emission.maps_path): emission.maps}  # noqa: PTH119
         texts = _tree(emission) | new
@@ -67,7 +70,9 @@ def into_folder(emission: Emission, path: str) -> list[str]:
             raise UsageError(f"{config.main.path} includes a file called {FRAGMENT_NAME}, as that of the maps is")
         texts |= rest
     root = folder(path, list(texts))
-    write_all({str(root / name): text for name, text in texts.items()})
+    source = emission.plan.subject.path
+    models = {str(root / name): like.get(name, source) for name in texts} if source != STDIN else {}
+    write_all({str(root / name): text for name, text in texts.items()}, like=models)
     notes = [f"  wrote {', '.join(str(root / name) for name in texts)}" if len(texts) <= 4 else f"  wrote {root}"]
     if not program.is_whole(config) and SIZES_NAME in texts:
         notes.append(f"  {SIZES_NAME} goes into the http block once, before any map; where a size is set, raise it")
@@ -77,14 +82,16 @@ def into_folder(emission: Emission, path: str) -> list[str]:
 def in_place(emission: Emission) -> list[str]:
     """Change the files; the maps come first, so that no include is ever without its file."""
     if not emission.changes:
+        change([emission.plan.config], {})
         return ["  nothing to change"]
     new = _new(emission)
     # The file that gets the include comes before those that use the maps.
-    changes = sorted(emission.changes, key=lambda change: change.adds is None)
-    texts = {**new, **{change.file.path: change.after for change in changes}}
-    kept = write_all(texts, keep_old=True)
+    changes = sorted(emission.changes, key=lambda changed: changed.adds is None)
+    texts = {**new, **{changed.file.path: changed.after for changed in changes}}
+    like = dict.fromkeys(new, emission.plan.subject.path)
+    written = change([emission.plan.config], texts, like=like, keep_old=True)
     notes = [f"  wrote {path}" for path in new]
-    notes += [f"  changed {path}; to undo: mv {copy} {path}" for path, copy in kept.items() if path not in new]
+    notes += [f"  changed {one.path}; to undo: {one.undo}" for one in written if one.copy and one.path not in new]
     if emission.maps_path is None:
         notes += _to_include(emission)
     return notes

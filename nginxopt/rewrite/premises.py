@@ -20,6 +20,9 @@ class Premise:
     name: str
     sentence: str
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.sentence}"
+
 
 SERVER_CONTEXT = Premise(
     "server-context",
@@ -28,11 +31,17 @@ SERVER_CONTEXT = Premise(
 OWN_NAMES = Premise("own-names", "no other part of the configuration has variables of the names in the maps")
 TABLE_SIZES = Premise(
     "table-sizes",
-    "the sizes of nginx's hash tables are its own (with a cache line of 64 bytes) or larger, and hash.conf's if there is one",
+    "the sizes of nginx's hash tables are its own (with a cache line of 64 bytes) or larger,"
+    " and hash.conf's if there is one",
 )
 
+
+def _is_compiled_for_a_server(plan: Plan) -> bool:
+    return any(run.level == "server" for part in plan.parts for run in part.compiled)
+
+
 _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
-    SERVER_CONTEXT: lambda plan: plan.assumes_server,
+    SERVER_CONTEXT: lambda plan: plan.assumes_server and _is_compiled_for_a_server(plan),
     OWN_NAMES: lambda plan: not program.is_known(plan.config),
     TABLE_SIZES: lambda plan: not program.is_known(plan.config),
 }

@@ -1,4 +1,4 @@
-"""`rewrite-to-map` on the layouts that nginx has on a disk: what is written is taken by real nginx, as part of the whole.
+"""`rewrite-to-map` on the layouts that nginx has on a disk: real nginx takes what is written, as part of the whole.
 
 Each test builds a tree as a package or an image has it, runs the command on it, and asks every nginx that is there: the
 configuration is accepted without a word, and the maps are read once.
