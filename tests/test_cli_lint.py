@@ -276,11 +276,12 @@ def test_nothing_is_written_if_nginx_refuses(run: Any) -> None:
     ran = run("nginx.conf", "--fix", "--nginx")
     assert 'nginx -t refuses nginx.conf, before the fixes and after: unknown directive "nonsense"' in ran.out
     assert "level 6" in Path("nginx.conf").read_text()
-    Path("sites/app.conf").write_text(f"gzip on;\ngzip_types text/css;\ngzip_comp_level 9;\n{UPSTREAM}")
+    fragment = f"gzip on;\ngzip_types text/css;\ngzip_comp_level 9;\n{UPSTREAM}"
+    Path("sites/app.conf").write_text(fragment)
     ran = run("sites/app.conf", "--fix", "--nginx")
     assert ran.status == 2
     assert "--nginx needs a whole configuration" in ran.err
-    assert Path("sites/app.conf").read_text() == UPSTREAM
+    assert Path("sites/app.conf").read_text() == fragment
 
 
 @needs_nginx
