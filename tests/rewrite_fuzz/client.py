@@ -13,6 +13,7 @@ from tests.rewrite_fuzz.requests import Ask
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d\d\d)")
 _LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\nTransfer-Encoding: chunked\r\n", re.IGNORECASE)
+_SIZE = re.compile(rb"([0-9a-f]+)(?:;|\Z)")
 _BATCH_REQUESTS, _BATCH_BYTES = 48, 24_000
 _SECONDS = 20.0
 _SENTINEL = Ask(0, b"GET /sentinel HTTP/1.1\r\nHost: sets.test\r\nConnection: close\r\n\r\n")
@@ -114,11 +115,14 @@ class _Connection:
     def _chunked(self, at: int) -> bytes:
         while True:
             line = self._find(b"\r\n", at)
-            size = int(bytes(self._received[at:line]).partition(b";")[0] or b"0", 16)
+            size = _SIZE.match(self._received[at:line])
             at = line + 2
-            if not size:
+            if size is None:  # the end, or no chunk at all
+                self.finish()
+                return bytes(self._received)
+            if not int(size[1], 16):
                 break
-            at += size + 2
+            at += int(size[1], 16) + 2
         while (line := self._find(b"\r\n", at)) > at:  # trailers
             at = line + 2
         return self._take(line + 2)
