@@ -34,6 +34,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("rewrite.summary", "rewrite.report"),
     ("", "rewrite"),
     ("model",),
+    ("variables", "zones"),
     ("headers", "pools", "tls", "static"),
     ("rule",),
     ("catalogue", "lint", "settings"),
