@@ -31,7 +31,7 @@ worker_processes 2;
 events {
 }
 ```
-Processors that somebody chose: further workers would share the last of them, and nginx would warn:
+Processors that somebody chose: further workers would share the last of them:
 ```nginx
 worker_cpu_affinity 01;
 events {
