@@ -5,25 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from nginxopt import values
 from nginxopt.config import Directive
+from nginxopt.directives import BLOCKS, NAMES
 from nginxopt.model import Model
 
-_CODE = re.compile(r".*_by_lua.*|js_\w+|perl\w*|proxy_wasm|wasm\w*|modsecurity\w*|passenger\w*|pagespeed")
+_CODE = re.compile(r".*_by_lua.*|lua_.*|js_.*|perl.*|ssi|.*wasm.*|modsecurity.*|passenger.*|pagespeed.*")
 
 
 def is_read_by_code(model: Model) -> bool:
     """Return whether something may read any variable by its name, without a word that shows it: Lua, njs, Perl, SSI.
 
-    What was not read may hold such code.
+    What was not read may hold such code, and a module that is not known may run some.
     """
-    if not model.is_whole:
-        return True
-    return any(
-        _CODE.fullmatch(directive.name) or (directive.name == "ssi" and values.flag(directive.args[0]) is not False)
-        for directive, _ in model.config.outline()
-        if directive.args or directive.block is not None
-    )
+    return not model.is_whole or any(_is_code(*found) for found in model.config.outline())
 
 
 def readers(model: Model, names: Iterable[str]) -> Iterator[Directive]:
@@ -34,3 +28,11 @@ def readers(model: Model, names: Iterable[str]) -> Iterator[Directive]:
         words = directive.args[:1] if directive.name in ("map", "geo", "split_clients") else directive.args
         if any(use.search(word) for word in words):
             yield directive
+
+
+def _is_code(directive: Directive, parents: tuple[Directive, ...]) -> bool:
+    if not BLOCKS.issuperset(parent.name for parent in parents):
+        return False  # a row of a map or the like
+    if directive.name == "ssi":
+        return directive.args != ("off",)
+    return directive.name not in NAMES or bool(_CODE.fullmatch(directive.name))

@@ -1,4 +1,4 @@
-"""TLS sessions and who may come back with one, on the real nginx: revoked clients, other servers, what a handshake is."""
+"""TLS sessions and who may come back with one, on the real nginx: revoked clients, and what tells."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.lintcheck import mend
 from tests.nginx.running import Running, running
 from tests.nginx.test_rules_tls import client, connected
 
+TICKETS = {"ssl-session-cache": "ssl_session_tickets off;", "ssl-session-tickets": ""}
 TARGETS = {"ssl-session-cache": "1.22.1", "ssl-session-tickets": "1.28.0"}
 
 AUTHORITY = """
@@ -116,9 +117,7 @@ def asked(connection: ssl.SSLSocket) -> bytes:
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-@pytest.mark.parametrize(
-    ("rule", "tickets"), [("ssl-session-cache", "ssl_session_tickets off;"), ("ssl-session-tickets", "")]
-)
+@pytest.mark.parametrize(("rule", "tickets"), TICKETS.items())
 def test_a_revoked_client_comes_back(
     each_binary: nginx.Binary, authority: Authority, rule: str, tickets: str, version: ssl.TLSVersion
 ) -> None:
@@ -135,7 +134,7 @@ def test_a_revoked_client_comes_back(
 def test_no_cache_is_offered_for_sessions_that_servers_share() -> None:
     """Where another server of the address asks for certificates there is no fix, whatever is assumed."""
     other = "} server { listen 203.0.113.1:443 ssl; server_name b.example;"
-    for rule, tickets in (("ssl-session-cache", "ssl_session_tickets off;"), ("ssl-session-tickets", "")):
+    for rule, tickets in TICKETS.items():
         for server in (f"{VERIFIED} {other}", f"{other} {VERIFIED}"):
             before = configuration(server, tickets)
             assert mend(rule, before, target="1.28.0") == before
