@@ -27,6 +27,12 @@ def matches(prefix: str, name: str) -> list[str]:
     return [_join(prefix, os.fsdecode(path)) for path in sorted(found)]
 
 
+def has_folder(prefix: str, name: str) -> bool:
+    """Return whether the folder is there in which the files of a name with wildcards would lie."""
+    fixed = _MAGIC.split(name, maxsplit=1)[0]
+    return os.path.isdir(_join(prefix, os.path.dirname(fixed)))  # noqa: PTH112, PTH120 - no folder for any error
+
+
 def among(paths: Iterable[str], prefix: str, name: str) -> list[str]:
     """Return the paths of `include name` if `paths` are all the files there are: as `matches`."""
     if not is_pattern(name):
