@@ -23,11 +23,11 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("diagnostic", "tree", "paths", "steps"),
     ("context", "reader", "templating", "comments", "files"),
     ("config",),
-    ("inputs", "inplace", "layout", "defaults", "toml", "directives"),
+    ("inputs", "inplace", "layout", "defaults", "toml", "directives", "surroundings"),
     ("inherit",),
     ("upstreams", "locations", "maphash", "listens", "host"),
     ("nginx", "rewrite.options", "rewrite.uris"),
-    ("rewrite.captures", "rewrite.requests"),
+    ("rewrite.captures", "rewrite.requests", "rewrite.sizes", "rewrite.names"),
     ("rewrite.program",),
     ("rewrite.planning", "rewrite.mapfile", "rewrite.nginx", "rewrite.follow"),
     ("rewrite.premises",),
@@ -62,7 +62,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("bench.benchmark",),
     tuple(f"bench.scenarios.{name}" for name in ("balance", "cache", "hop", "keepalive", "rewrites", "rush")),
     ("bench.catalogue",),
-    ("cli.stdout", "cli.bench_site"),
+    ("cli.stdout", "cli.bench_site", "rewrite.rereading"),
     ("cli.bench",),
     ("cli.rewrite_to_map", "cli.lint", "cli.explain", "cli.rules"),
     ("cli",),
@@ -78,7 +78,8 @@ NATIVE = {
     "rewrite.follow": {"Script", "path_of"},
     "rewrite.oddities": {"RefusedError", "never", "odd_rewrites"},
     "rewrite.planning": {"PatternError", "Program", "RefusedError", "Run", "compile_rewrites", "reasons"},
-    "rewrite.emission": {"Block", "Tier", "map_sizes"},
+    "rewrite.emission": {"Block", "Tier"},
+    "rewrite.sizes": {"Run", "map_sizes", "variable_sizes"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
 }
 
@@ -94,7 +95,7 @@ CRATE_USES: dict[str, set[str]] = {
     "language": {"syntax", "pcre", "first_match"},
     "rewrite": {"lexer", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
-    "border": {"lexer", "hash", "syntax", "pcre", "first_match", "rewrite", "prove"},
+    "border": {"lexer", "hash", "syntax", "pcre", "variables", "first_match", "rewrite", "prove"},
     "lib": {"border"},
 }
 
