@@ -36,6 +36,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("rewrite.summary", "rewrite.report"),
     ("", "rewrite"),
     ("model",),
+    ("variables", "zones"),
     ("headers", "pools", "tls", "static", "sharing", "capacity"),
     ("pooling",),
     ("rule",),
