@@ -70,7 +70,7 @@ def check(bench: Bench, case: Case, damage: Damage | None = None, *, repair: boo
     if _contents(bench.root) == files:
         outcome.skipped = "nothing changed"
         return outcome
-    outcome.failure = _after(bench, case, observed, warnings) or _secrets(bench.root, case)
+    outcome.failure = _after(bench, case, observed, warnings) or _secrets(bench.root, files)
     outcome.requests = len(case.asks)
     if outcome.failure is None and case.command.mode == "write":
         outcome.failure = _again(bench, case)
@@ -159,11 +159,12 @@ def _again(bench: Bench, case: Case) -> Failure | None:
         return Failure("again: refused", str(error))
 
 
-def _secrets(root: Path, case: Case) -> Failure | None:
-    """Nothing new may be readable by more than the file that it was made of, or be left over."""
+def _secrets(root: Path, before: dict[str, bytes]) -> Failure | None:
+    """What is new may be read by nobody who may not read the files whose rules it has, and nothing is left over."""
     strictest = 0o777
-    for target in case.command.targets:
-        strictest &= (root / target).stat().st_mode
+    for name, text in before.items():
+        if (root / name).read_bytes().count(b"rewrite") < text.count(b"rewrite"):
+            strictest &= (root / name).stat().st_mode
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
         if path.is_file() and path.name.startswith("nxo_") and path.stat().st_mode & 0o077 & ~strictest:
