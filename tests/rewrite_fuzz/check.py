@@ -169,7 +169,7 @@ def _secrets(root: Path, before: dict[str, bytes]) -> Failure | None:
         name = path.relative_to(root).as_posix()
         if path.is_file() and path.name.startswith("nxo_") and path.stat().st_mode & 0o077 & ~strictest:
             return Failure("mode", f"{name} is {path.stat().st_mode & 0o777:o}, its source {strictest:o}")
-        if ".nginxopt-" in name and not name.endswith(".nginxopt-orig"):
+        if ".nginxopt-" in name and ".nginxopt-orig" not in name:
             return Failure("left over", name)
     return None
 
