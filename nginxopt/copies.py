@@ -90,7 +90,9 @@ def give(staged: Path, name: Path) -> None:
 
 def _names(file: Path) -> Iterator[Path]:
     """Yield the names for a copy of a file, shortened to what the file system takes."""
-    longest = os.pathconf(file.parent, "PC_NAME_MAX")
+    longest = 255
+    with contextlib.suppress(OSError):
+        longest = os.pathconf(file.parent, "PC_NAME_MAX")
     number = 1
     while True:
         end = f".{BACKUP}{number if number > 1 else ''}"

@@ -35,13 +35,14 @@ def write_all(
     read: Mapping[str, bytes] = _NO_TEXTS,
     like: Mapping[str, str] = _NO_FILES,
     keep_old: bool = False,
+    so_far: str = "nothing was written",
 ) -> tuple[Written, ...]:
     """Write each text to its path, in the order given, or none of them; return what became of each file.
 
     `read` has texts that must still stand in their files, whether these are written or not. `like` names for a new
     file one whose owner and mode it gets. With `keep_old` a copy of each old text is kept. Links are followed. What is
     not a regular file (a device, a pipe, /dev/stdout) is written to as it is. `InputError` for a path that cannot be
-    written and for a file that was changed since it was read; it says that nothing was written, or what was.
+    written and for a file that was changed since it was read; it ends with `so_far`, or with what cannot be undone.
     """
     lost: list[str] = []
     try:
@@ -50,7 +51,7 @@ def write_all(
             stream.write()
         return _written(files, read, lost, keep_old=keep_old)
     except InputError as error:
-        outcome = f"not all could be undone: {'; '.join(lost)}" if lost else "nothing was written"
+        outcome = f"not all could be undone: {'; '.join(lost)}" if lost else so_far
         raise InputError(f"{error.message}; {outcome}", path=error.path, hint=error.hint) from None
 
 
