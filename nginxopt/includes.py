@@ -43,6 +43,20 @@ def among(paths: Iterable[str], prefix: str, name: str) -> list[str]:
     return sorted(fitting, key=os.fsencode)
 
 
+def reads(prefix: str, name: str, path: str) -> bool:
+    """Return whether `include name` reads the file at `path`, or would if it were there.
+
+    The folders of both are compared as the system finds them: `..`, doubled slashes and links mean what they lead to.
+    """
+    inside, last = os.path.split(name)
+    file = Path(path)
+    if not (_part_fits(file.name, last) if is_pattern(last) else file.name == last):
+        return False
+    folders = matches(prefix, inside) if is_pattern(inside) else [_join(prefix, inside)]
+    there = os.path.realpath(file.parent)
+    return any(os.path.realpath(folder) == there for folder in folders)
+
+
 def is_pattern(name: str) -> bool:
     """Return whether a name is one with wildcards."""
     return bool(_MAGIC.search(name))
