@@ -111,7 +111,7 @@ def check(binary: nginx.Binary, site: Site, folder: Path, requests: Sequence[Req
     """Compile a site, and ask nginx on both sides; returns what it says, after it was found to be the same."""
     was = said(binary, site, site.texts(), requests)
     is_now = said(binary, site, compiled(site, folder), requests)
-    for request, one, other in zip(requests * len(site.servers), was.answers, is_now.answers, strict=True):
+    for request, one, other in zip([*requests] * len(site.servers), was.answers, is_now.answers, strict=True):
         assert one == other, (request.data, one, other)
     for what, one_log, other_log in (("access", was.access, is_now.access), ("error", was.errors, is_now.errors)):
         assert one_log == other_log, (what, sorted({*one_log} ^ {*other_log})[:6])
