@@ -15,6 +15,7 @@ from nginxopt import cli
 from tests.rewrite_fuzz.generate import Command
 
 _HEADING = re.compile(rb"^# ======== (.*) ========$\n?", re.MULTILINE)
+_SIZE = re.compile(rb"^(map_hash_\w+) (\d+);", re.MULTILINE)
 _INCLUDE = re.compile(r"include (\S+);")
 
 
@@ -93,25 +94,45 @@ def apply(root: Path, command: Command, ran: Ran) -> None:
 
 
 def _apply_fragment(root: Path, command: Command, ran: Ran) -> None:
-    includes: list[str] = []
+    """Include the maps in http, and the sizes of hashes before; sizes that are set there are raised instead."""
+    out = root.parent / "out"
     if command.mode == "write":
-        includes = [
-            found[1] for line in ran.said.splitlines() if "now add" in line for found in _INCLUDE.finditer(line)
-        ]
+        notes = [line for line in ran.said.splitlines() if "now add" in line]
+        includes = [Path(found[1]) for line in notes for found in _INCLUDE.finditer(line)]
     elif command.mode == "folder":
-        includes = [str(path) for path in sorted((root.parent / "out").iterdir()) if path.name != "server.conf"]
-        _overwrite(root / command.targets[0], (root.parent / "out" / "server.conf").read_bytes())
+        includes = [path for path in sorted(out.iterdir()) if path.name in ("hash.conf", "http.conf")]
+        _overwrite(root / command.targets[0], (out / "server.conf").read_bytes())
     else:
+        includes = []
         for heading, text in _sections(ran.out):
-            if heading.startswith(b"server.conf"):
-                _overwrite(root / command.targets[0], text)
-            else:
-                (root.parent / "printed.conf").write_bytes(text)
-                includes.append(str(root.parent / "printed.conf"))
+            name = heading.partition(b":")[0].decode()
+            path = root / command.targets[0] if name == "server.conf" else root.parent / f"printed-{name}"
+            _overwrite(path, text)
+            includes += [path] if path.parent == root.parent else []
     main = root / "nginx.conf"
     text = main.read_bytes()
-    lines = b"".join(b"\n    include %s;" % name.encode() for name in includes)
-    _overwrite(main, text.replace(b"\nhttp {", b"\nhttp {" + lines, 1))
+    for path in dict.fromkeys(includes):
+        sizes = dict(_SIZE.findall(path.read_bytes())) if "hash" in path.name else {}
+        if any(re.search(rb"^ +%s " % name, text, re.MULTILINE) for name in sizes):
+            text = _raised(text, sizes)
+        elif sizes:
+            text = text.replace(b"\nhttp {", b"\nhttp {\n    include %s;" % bytes(path), 1)
+        else:
+            end = text.rindex(b"}")
+            text = text[:end] + b"    include %s;\n" % bytes(path) + text[end:]
+    _overwrite(main, text)
+
+
+def _raised(text: bytes, sizes: dict[bytes, bytes]) -> bytes:
+    """Return http with these sizes of hashes at least."""
+    http = text.index(b"\nhttp {")
+    before, inside = text[:http], text[http:]
+    for name, size in sizes.items():
+        found = re.search(rb"^ +%s (\d+);" % name, inside, re.MULTILINE)
+        line = b"\n    %s %d;" % (name, max(int(size), int(found[1]) if found else 0))
+        inside = inside.replace(found[0], b"", 1) if found else inside
+        inside = inside.replace(b"\nhttp {", b"\nhttp {" + line, 1)
+    return before + inside
 
 
 def _sections(printed: bytes) -> list[tuple[bytes, bytes]]:

@@ -99,7 +99,7 @@ def generate(seed: int, number: int, version: tuple[int, ...], count: int) -> Ca
     kind: Kind = draw.choices(("whole", "site", "fragment"), (6, 2, 3))[0]
     if kind == "fragment":
         fragments = _fragments(scope, made)
-    tree, targets, links = _layout(scope, layout, sites)
+    tree, targets, links = _layout(scope, layout, sites, usual=kind == "fragment")
     command = _command(draw, kind, targets, fragments, version)
     scope.features |= {f"layout: {layout}", f"command: {kind} {command.mode}"}
     files = [path for _, node in _walked(tree) for path in node.files or {}]
@@ -173,11 +173,11 @@ def _fragments(scope: Scope, made: list[Node]) -> list[tuple[str, str]]:
 
 
 def _layout(
-    scope: Scope, layout: str, sites: list[tuple[str, list[Node]]]
+    scope: Scope, layout: str, sites: list[tuple[str, list[Node]]], *, usual: bool
 ) -> tuple[list[Node], list[str], dict[str, str]]:
     """The tree of nginx.conf as a distribution lays it out, the files of the sites, and links."""
     draw = scope.draw
-    http = _http(scope)
+    http = _http(scope, usual=usual)
     main = [Node(b"user root"), Node(b"worker_processes 1"), Node(b"error_log logs/error.log warn")]
     main += _main(scope)
     main.append(Node(b"events", [Node(b"worker_connections 512")]))
@@ -225,8 +225,8 @@ def _main(scope: Scope) -> list[Node]:
     return nodes
 
 
-def _http(scope: Scope) -> list[Node]:
-    """What stands in http before the servers."""
+def _http(scope: Scope, *, usual: bool) -> list[Node]:
+    """What stands in http before the servers; with `usual` hash sizes that are nginx's own or larger."""
     draw = scope.draw
     shown = b"$http_x_n [$request] $status $uri|$args|$sent_http_location|$sent_http_x_a"
     shown += b"|$sent_http_content_type|$limit_req_status|$sv"
@@ -245,13 +245,13 @@ def _http(scope: Scope) -> list[Node]:
     if "njs" in scope.modules:
         nodes += [Node(b"js_path js"), Node(b"js_import fuzz from fuzz.js"), Node(b"js_set $js fuzz.set")]
     for name, sizes in (
-        (b"map_hash_max_size", (b"512", b"4096", b"100000")),
-        (b"map_hash_bucket_size", (b"64", b"128", b"256")),
+        (b"map_hash_max_size", (b"512", b"2048", b"100000")),
+        (b"map_hash_bucket_size", (b"32", b"64", b"128", b"256")),
         (b"variables_hash_max_size", (b"512", b"1024", b"4096")),
-        (b"variables_hash_bucket_size", (b"64", b"128")),
+        (b"variables_hash_bucket_size", (b"64", b"64", b"128")),
     ):
         if draw.random() < 0.12:
-            nodes.append(Node(name + b" " + draw.choice(sizes)))
+            nodes.append(Node(name + b" " + draw.choice(sizes[usual:])))
             scope.features.add(name.decode())
     if draw.random() < 0.15:
         glob = draw.choice(
