@@ -16,7 +16,7 @@ from nginxopt.lint import Linted, Selected
 from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.settings import Settings
 from nginxopt.version import Version
-from tests.lintcheck import found, judge, mend, read
+from tests.lintcheck import fixed, found, judge, mend, read
 
 OLD, PIVOT = "1.22.1", "1.29.7"
 PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
@@ -504,3 +504,15 @@ def test_upstreams_before_one_server_are_made_at_once() -> None:
     made = fix(lambda texts: reread(config, texts), judged, unsafe=True)
     assert made.made["implicit-upstream"] == 39
     assert len(rounds) == 2
+
+
+@pytest.mark.parametrize("value", ["$http_connection", "close"])
+def test_what_a_server_says_holds_on_where_nothing_is_kept(value: str) -> None:
+    """A header that locations without a pool inherit stays; the location that passes to the pool has one of its own."""
+    header = f"proxy_set_header Connection {value};"
+    text = f"{POOL}\nserver {{\n{V11}\n{header}\nlocation /a {{ proxy_pass http://app; }}\n"
+    other = "location /b { proxy_pass http://10.0.0.9; }\n}\n"
+    after = fixed("proxy-connection-not-cleared", text + other, context="http", target=OLD).decode()
+    assert header in after
+    assert after.endswith(other)
+    assert f"location /a {{ proxy_pass http://app; {CLEAR} }}" in after
