@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -70,7 +72,9 @@ def check(bench: Bench, case: Case, damage: Damage | None = None, *, repair: boo
     if _contents(bench.root) == files:
         outcome.skipped = "nothing changed"
         return outcome
-    outcome.failure = _after(bench, case, observed, warnings) or _secrets(bench.root, files)
+    outcome.failure = _after(bench, case, observed, warnings) or _secrets(
+        bench.root, files, several=len(case.command.targets) > 1
+    )
     outcome.requests = len(case.asks)
     if outcome.failure is None and case.command.mode == "write":
         outcome.failure = _again(bench, case)
@@ -159,12 +163,17 @@ def _again(bench: Bench, case: Case) -> Failure | None:
         return Failure("again: refused", str(error))
 
 
-def _secrets(root: Path, before: dict[str, bytes]) -> Failure | None:
-    """What is new may be read by nobody who may not read the files whose rules it has, and nothing is left over."""
-    strictest = 0o777
-    for name, text in before.items():
-        if (root / name).read_bytes().count(b"rewrite") < text.count(b"rewrite"):
-            strictest &= (root / name).stat().st_mode
+def _secrets(root: Path, before: dict[str, bytes], *, several: bool) -> Failure | None:
+    """What is new may be read by nobody who may not read the files whose rules it has, and nothing is left over.
+
+    With several FILEs only by those who may read one of them: which maps are whose is not told.
+    """
+    modes = [
+        (root / name).stat().st_mode & 0o777
+        for name, text in before.items()
+        if (root / name).read_bytes().count(b"rewrite") < text.count(b"rewrite")
+    ]
+    strictest = functools.reduce(operator.or_ if several else operator.and_, modes, 0 if several else 0o777)
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
         if path.is_file() and path.name.startswith("nxo_") and path.stat().st_mode & 0o077 & ~strictest:
