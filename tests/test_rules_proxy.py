@@ -16,7 +16,7 @@ from nginxopt.lint import Linted, Selected
 from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.settings import Settings
 from nginxopt.version import Version
-from tests.lintcheck import found, judge, mend, read
+from tests.lintcheck import fixed, found, judge, mend, read
 
 OLD, PIVOT = "1.22.1", "1.29.7"
 PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
@@ -576,3 +576,15 @@ def test_a_file_that_several_servers_include_is_changed_once(tmp_path: Path, sam
     texts = [draft.text.decode() for draft in drafts.values()]
     assert len(texts) == (2 if same else 0)
     assert sum(text.count(V11) for text in texts) == (1 if same else 0)
+
+
+@pytest.mark.parametrize("value", ["$http_connection", "close"])
+def test_what_a_server_says_holds_on_where_nothing_is_kept(value: str) -> None:
+    """A header that locations without a pool inherit stays; the location that passes to the pool has one of its own."""
+    header = f"proxy_set_header Connection {value};"
+    text = f"{POOL}\nserver {{\n{V11}\n{header}\nlocation /a {{ proxy_pass http://app; }}\n"
+    other = "location /b { proxy_pass http://10.0.0.9; }\n}\n"
+    after = fixed("proxy-connection-not-cleared", text + other, context="http", target=OLD).decode()
+    assert header in after
+    assert after.endswith(other)
+    assert f"location /a {{ proxy_pass http://app; {CLEAR} }}" in after
