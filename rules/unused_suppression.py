@@ -22,6 +22,11 @@ gzip_comp_level 5;
 gzip_comp_level 9; # nginxopt: ignore[gzip-level] answers are cached after compression
 ```
 
+## Fix safety
+May change: nothing.
+
+nginx does not read comments.
+
 ## When to ignore it
 In a file that is included by several configurations, if not all of them are named on the command line.
 
