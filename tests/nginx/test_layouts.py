@@ -433,7 +433,7 @@ def test_names_that_are_taken(each_binary: nginx.Binary, run: Callable[..., Ran]
 
 
 def test_maps_are_as_private_as_their_rules(run: Callable[..., Ran], tmp_path: Path) -> None:
-    """The new file has the mode and the owner of the file its rules are from, in a configuration and beside a fragment."""
+    """The new file has the mode and owner of the file its rules are from, in a configuration and beside a fragment."""
     tree(tmp_path, {**DOCKER, "alone/site.conf": server("site", "a")})
     for file, maps in (("conf.d/default.conf", "nxo_*.conf"), ("alone/site.conf", "alone/site.conf.http")):
         (tmp_path / file).chmod(0o640)
