@@ -21,14 +21,5 @@ pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
     for part in parts {
         candidates.extend(part?);
     }
-    // A rule that an earlier kept rule gets in the way of is kept itself, and everything is asked again.
-    loop {
-        let claims = Claims::make(run, &candidates)?;
-        if claims.demoted.is_empty() {
-            return Ok(claims.into_plan(run, candidates));
-        }
-        for (rule, reason) in claims.demoted {
-            candidates[rule] = Err(reason);
-        }
-    }
+    Ok(Claims::make(run, &candidates)?.into_plan(run, candidates))
 }

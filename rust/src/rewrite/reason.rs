@@ -11,6 +11,8 @@ pub enum Reason {
     Dot,
     TooMany,
     Pattern,
+    Unportable,
+    BehindUnportable,
     NamedCapture,
     BreakInLocation,
     EmptyTarget,
@@ -28,7 +30,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of the documentation.
-    pub const ALL: [Reason; 21] = [
+    pub const ALL: [Reason; 23] = [
         Reason::NoFlag,
         Reason::BreakRedirect,
         Reason::Unanchored,
@@ -37,6 +39,8 @@ impl Reason {
         Reason::Dot,
         Reason::TooMany,
         Reason::Pattern,
+        Reason::Unportable,
+        Reason::BehindUnportable,
         Reason::NamedCapture,
         Reason::BreakInLocation,
         Reason::EmptyTarget,
@@ -63,6 +67,8 @@ impl Reason {
             Reason::Dot => "unescaped-dot",
             Reason::TooMany => "too-many-strings",
             Reason::Pattern => "pattern-not-understood",
+            Reason::Unportable => "pcre-dependent",
+            Reason::BehindUnportable => "behind-pcre-dependent",
             Reason::NamedCapture => "named-capture",
             Reason::BreakInLocation => "break-in-location",
             Reason::EmptyTarget => "empty-target",
@@ -90,6 +96,12 @@ impl Reason {
             Reason::Dot => "an unescaped `.` matches any character; --literal-dots reads it as a dot",
             Reason::TooMany => "the pattern matches more URIs than are worth listing",
             Reason::Pattern => "the pattern uses a construct whose exact meaning is not modelled",
+            Reason::Unportable => {
+                "not every release of PCRE reads its pattern alike, and which one nginx has is not known"
+            }
+            Reason::BehindUnportable => {
+                "an earlier rule stays whose pattern not every release of PCRE reads alike, and may match its URI"
+            }
             Reason::NamedCapture => "a named group sets a variable that others may read",
             Reason::BreakInLocation => "`break` from within an `if` changes how a location goes on",
             Reason::EmptyTarget => "the new URI may be empty, which nginx answers with 500",
@@ -102,7 +114,7 @@ impl Reason {
             Reason::DollarInKey => "a `$` in the value of a map starts a variable, and the guard's value is the URI",
             Reason::Backtracking => "it may exceed the match limit of PCRE on a URI that it does not match",
             Reason::EmptyUri => "it matches an empty URI, too, which is no key of a map",
-            Reason::MatchLimit => "an earlier rule exceeds the match limit of PCRE on its URI",
+            Reason::MatchLimit => "an earlier rule may exceed a limit of PCRE on its URI",
         }
     }
 }
