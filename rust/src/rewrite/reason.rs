@@ -14,7 +14,7 @@ pub enum Reason {
     Unportable,
     BehindUnportable,
     NamedCapture,
-    BreakInLocation,
+    CapturesInLocation,
     EmptyTarget,
     CaptureEscaping,
     CaptureCase,
@@ -42,7 +42,7 @@ impl Reason {
         Reason::Unportable,
         Reason::BehindUnportable,
         Reason::NamedCapture,
-        Reason::BreakInLocation,
+        Reason::CapturesInLocation,
         Reason::EmptyTarget,
         Reason::CaptureEscaping,
         Reason::CaptureCase,
@@ -70,7 +70,7 @@ impl Reason {
             Reason::Unportable => "pcre-dependent",
             Reason::BehindUnportable => "behind-pcre-dependent",
             Reason::NamedCapture => "named-capture",
-            Reason::BreakInLocation => "break-in-location",
+            Reason::CapturesInLocation => "captures-in-location",
             Reason::EmptyTarget => "empty-target",
             Reason::CaptureEscaping => "capture-escaping",
             Reason::CaptureCase => "capture-case",
@@ -103,7 +103,9 @@ impl Reason {
                 "an earlier rule stays whose pattern not every release of PCRE reads alike, and may match its URI"
             }
             Reason::NamedCapture => "a named group sets a variable that others may read",
-            Reason::BreakInLocation => "`break` from within an `if` changes how a location goes on",
+            Reason::CapturesInLocation => {
+                "what it captures may be read after it, and only the rule itself captures it in a location"
+            }
             Reason::EmptyTarget => "the new URI may be empty, which nginx answers with 500",
             Reason::CaptureEscaping => "nginx escapes what this rule captures in some requests and not in others",
             Reason::CaptureVariable => "a variable in its target may be a map with a regex, which sets `$1` anew",
