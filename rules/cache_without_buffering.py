@@ -44,6 +44,11 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses, upstream requests, files.
+
+What was never stored is stored: clients get answers from the cache, and those of streams arrive only as buffers fill.
+
 ## When to ignore it
 Where the upstream turns buffering on itself, by `X-Accel-Buffering: yes`, for what is to be stored.
 

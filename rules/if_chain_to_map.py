@@ -59,6 +59,12 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses, logs.
+
+A map ignores the case of letters in literal keys, which `=` does not; it is evaluated when its variable is read, not
+where the `if` stands, of which the tested variable may change in between; and an `if` in a location hides what follows.
+
 ## When to ignore it
 Where the tests have to run in their place among other rules.
 

@@ -29,7 +29,11 @@ SERVER_CONTEXT = Premise(
     "the fragment is included in a server and not in a location (--context location is right in both)",
 )
 OWN_NAMES = Premise("own-names", "no other part of the configuration has variables of the names in the maps")
-
+TABLE_SIZES = Premise(
+    "table-sizes",
+    "the sizes of nginx's hash tables are its own (with a cache line of 64 bytes) or larger,"
+    " and hash.conf's if there is one",
+)
 PCRE_INTERPRETER = Premise(
     "pcre-interpreter",
     "nginx runs without pcre_jit, or the JIT compiler of its PCRE has no bug in these patterns",
@@ -47,7 +51,7 @@ def _has_jit(plan: Plan) -> bool:
 
 
 def _may_have_jit(plan: Plan) -> bool:
-    return not _has_jit(plan) and (not program.is_whole(plan.config) or bool(plan.config.missing))
+    return not _has_jit(plan) and not program.is_known(plan.config)
 
 
 def _is_compiled_for_a_server(plan: Plan) -> bool:
@@ -56,7 +60,8 @@ def _is_compiled_for_a_server(plan: Plan) -> bool:
 
 _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
     SERVER_CONTEXT: lambda plan: plan.assumes_server and _is_compiled_for_a_server(plan),
-    OWN_NAMES: lambda plan: not program.is_whole(plan.config),
+    OWN_NAMES: lambda plan: not program.is_known(plan.config),
+    TABLE_SIZES: lambda plan: not program.is_known(plan.config),
     PCRE_INTERPRETER: _may_have_jit,
     PCRE_JIT: _has_jit,
 }

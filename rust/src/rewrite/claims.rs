@@ -7,6 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::first_match::{Doubt, First, FirstMatch};
 use crate::rewrite::candidate::{Candidate, MOST_SPELLINGS, Movable};
+use crate::rewrite::collisions;
 use crate::rewrite::plan::{BadPattern, Entry, Fate, MAX_TIERS, NONE, Plan};
 use crate::rewrite::program::{Rule, Run};
 use crate::rewrite::reason::Reason;
@@ -154,6 +155,11 @@ impl Claims {
         } else {
             self.entries[last as usize].next = index;
         }
+    }
+
+    /// The rules with keys that nginx would have trouble with.
+    pub fn crowded(&self) -> Vec<usize> {
+        collisions::crowded(&self.entries, |entry| self.bytes(entry))
     }
 
     fn bytes(&self, entry: u32) -> &[u8] {

@@ -26,11 +26,12 @@ pub enum Reason {
     MatchLimit,
     Backtracking,
     EmptyUri,
+    HashCollision,
 }
 
 impl Reason {
     /// Every reason, in the order of the documentation.
-    pub const ALL: [Reason; 23] = [
+    pub const ALL: [Reason; 24] = [
         Reason::NoFlag,
         Reason::BreakRedirect,
         Reason::Unanchored,
@@ -54,6 +55,7 @@ impl Reason {
         Reason::MatchLimit,
         Reason::Backtracking,
         Reason::EmptyUri,
+        Reason::HashCollision,
     ];
 
     /// The code in reports.
@@ -82,6 +84,7 @@ impl Reason {
             Reason::MatchLimit => "match-limit",
             Reason::Backtracking => "backtracking",
             Reason::EmptyUri => "empty-uri",
+            Reason::HashCollision => "hash-collision",
         }
     }
 
@@ -116,6 +119,9 @@ impl Reason {
             Reason::DollarInKey => "a `$` in the value of a map starts a variable, and the guard's value is the URI",
             Reason::Backtracking => "it may exceed the match limit of PCRE on a URI that it does not match",
             Reason::EmptyUri => "it matches an empty URI, too, which is no key of a map",
+            Reason::HashCollision => {
+                "too many strings have its hash in nginx, which would start slowly or with a warning"
+            }
             Reason::MatchLimit => "an earlier rule may exceed a limit of PCRE on its URI",
         }
     }
