@@ -4,7 +4,7 @@
     +-- UsageError      2   the call cannot be understood or contradicts itself
     +-- InputError      3   a file that cannot be read or parsed; knows its place
     +-- MissingError    4   something outside is needed: nginx, an engine, a version
-    +-- RunError        5   a benchmark that says nothing: a probe or a count does not hold, a program died
+    +-- RunError        5   a benchmark that says nothing, a program that died, a server that does not answer
     +-- OutputError     6   the result cannot be written to standard output: a full disk, a closed descriptor
     +-- DefectError    70   a fault of nginxopt itself: nothing was written
 

@@ -209,3 +209,21 @@ def test_what_a_killed_run_left_is_removed(run: Any, tmp_path: Path) -> None:
     left.write_text("")
     assert run("rewrite-to-map", "nginx.conf", "--write").status == 0
     assert not left.exists()
+
+
+@pytest.mark.parametrize("option", ["--output", "--write-baseline"])
+def test_a_report_does_not_replace_the_configuration(run: Any, tmp_path: Path, option: str) -> None:
+    """A report over a file that is checked is wrong usage."""
+    (tmp_path / "link").symlink_to("nginx.conf")
+    for name in ("nginx.conf", "sites/a.conf", "link"):
+        ran = run(*LINT, "nginx.conf", option, name)
+        assert (ran.status, levels(tmp_path)) == (2, ["9"] * 3)
+        assert f"{option} names {name}, which is one of the files that are checked" in ran.err
+    assert (tmp_path / "nginx.conf").read_text() == MAIN
+
+
+def test_a_report_that_cannot_be_written_after_the_fixes(run: Any, tmp_path: Path) -> None:
+    """If the report cannot be written, the message says that the files are fixed."""
+    ran = run(*LINT, "nginx.conf", "--fix", "--output", "/dev/full")
+    assert (ran.status, levels(tmp_path)) == (3, ["6"] * 3)
+    assert "/dev/full: cannot be written: No space left on device; the files are fixed" in ran.err

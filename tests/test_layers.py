@@ -20,6 +20,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("interrupts", "attributes", "scratch", "targets"),
     ("version", "tokens", "diff", "filesystem", "copies", "dump", "http", "suggest", "patterns", "values", "process"),
     ("premises",),
+    ("probe",),
     ("diagnostic", "tree", "paths", "steps"),
     ("context", "reader", "templating", "comments", "files"),
     ("config",),
@@ -64,7 +65,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("bench.catalogue",),
     ("cli.stdout", "cli.bench_site", "rewrite.rereading"),
     ("cli.bench",),
-    ("cli.rewrite_to_map", "cli.lint", "cli.explain", "cli.rules"),
+    ("cli.rewrite_to_map", "cli.lint", "cli.explain", "cli.rules", "cli.probe"),
     ("cli",),
     ("__main__",),
 )

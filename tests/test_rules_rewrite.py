@@ -370,3 +370,24 @@ def test_suitable_sizes(keys: list[bytes], sizes: tuple[int, int]) -> None:
     """Sizes grow no further than they must, and the keys fit them."""
     assert suitable([keys], 2048, 64) == sizes
     assert verdict(keys, *sizes) == "fits"
+
+
+IFS = "".join(f"if ($arg_k = {key}) {{ set $x v; }} " for key in ("a", "b", "c"))
+LONG = "".join(f'if ($arg_k = "{key * 50}") {{ set $x v; }} ' for key in ("a", "b", "c"))
+
+
+@pytest.mark.parametrize(
+    ("http", "is_offered"),
+    [
+        (f"server {{ {IFS} }}", True),
+        (f"map_hash_max_size 4096; server {{ {IFS} }}", True),
+        (f"server {{ {IFS} }} map_hash_max_size 4096;", False),
+        (f"server {{ {IFS} }} map_hash_bucket_size 128; map $uri $y {{ default 1; }}", False),
+        (f"server {{ {LONG} }}", False),
+        (f"map_hash_bucket_size 128; server {{ {LONG} }}", True),
+    ],
+)
+def test_a_chain_becomes_a_map_that_nginx_takes(http: str, is_offered: bool) -> None:
+    """The first map settles the sizes of all tables: there is no fix if they come later, or do not hold its keys."""
+    (diagnostic,) = found("if-chain-to-map", http, context="http")
+    assert (diagnostic.fix is not None) is is_offered

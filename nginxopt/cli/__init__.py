@@ -26,6 +26,7 @@ _COMMANDS = {
     "explain": "nginxopt.cli.explain",
     "rules": "nginxopt.cli.rules",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
+    "probe": "nginxopt.cli.probe",
     "bench": "nginxopt.cli.bench",
 }
 """Each command is a module with a `command`, imported when it is asked for."""
@@ -55,7 +56,8 @@ class _Commands(click.Group):
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 done, 1 findings or would change, 2 wrong usage, 3 unreadable input, 4 something is"
-    " missing, 5 a benchmark says nothing, 6 the result cannot be printed, 70 a defect of nginxopt.",
+    " missing, 5 a benchmark says nothing or a server does not answer, 6 the result cannot be printed, 70 a defect of"
+    " nginxopt.",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def nginxopt() -> None:
