@@ -237,15 +237,13 @@ fn stacks_suffice() {
         "(?:(?:a|b)(?:c|d)?)*",
         "(a|(b|(c|d)))+",
         "((a)|(b))*?z",
-        "(?:a+b?)*",
         "(a){3000}",
         "(?:ab?){0,900}c",
         "(?!(?:a|b)*z)a",
         "[^x]*z",
         "(.*)a(.*)b(.*)",
     ];
-    for text in groups.iter().flat_map(|group| [format!("^/{group}$"), format!("/{group}"), format!("^/({group})\\z")])
-    {
+    for text in groups.iter().flat_map(|group| [format!("^/{group}$"), format!("^/({group})\\z")]) {
         let pattern = parse(text.as_bytes()).expect(&text);
         for (jit, library) in libraries.iter().flat_map(|library| [(false, library), (true, library)]) {
             let code = library.compile(text.as_bytes(), jit).unwrap_or_else(|_| panic!("{text}"));
