@@ -164,14 +164,12 @@ def _again(bench: Bench, case: Case) -> Failure | None:
 
 
 def _secrets(root: Path, before: dict[str, bytes], *, several: bool) -> Failure | None:
-    """What is new may be read by nobody who may not read the files whose rules it has, and nothing is left over.
+    """What is new may be read by nobody who may not read the files that change, and nothing is left over.
 
     With several FILEs only by those who may read one of them: which maps are whose is not told.
     """
     modes = [
-        (root / name).stat().st_mode & 0o777
-        for name, text in before.items()
-        if (root / name).read_bytes().count(b"rewrite") < text.count(b"rewrite")
+        (root / name).stat().st_mode & 0o777 for name, text in before.items() if (root / name).read_bytes() != text
     ]
     strictest = functools.reduce(operator.or_ if several else operator.and_, modes, 0 if several else 0o777)
     for path in sorted(root.rglob("*")):
