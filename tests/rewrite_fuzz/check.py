@@ -72,10 +72,10 @@ def check(bench: Bench, case: Case, damage: Damage | None = None, *, repair: boo
     if _contents(bench.root) == files:
         outcome.skipped = "nothing changed"
         return outcome
-    outcome.failure = _after(bench, case, observed, warnings) or _secrets(
-        bench.root, files, several=len(case.command.targets) > 1
-    )
+    outcome.failure = _after(bench, case, observed, warnings)
     outcome.requests = len(case.asks)
+    if outcome.failure is None and case.command.mode == "write":
+        outcome.failure = _secrets(bench.root, files, several=len(case.command.targets) > 1)
     if outcome.failure is None and case.command.mode == "write":
         outcome.failure = _again(bench, case)
     return outcome

@@ -69,6 +69,7 @@ def _child(root: Path, stdin: Path, out: Path, said: Path, arguments: list[str],
             )
         ):
             os.dup2(os.open(path, flags), number)
+        sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
         sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         try:
