@@ -79,10 +79,12 @@ $(VENV)/.built: $(VENV)/.made pyproject.toml $(RUST_SOURCES)
 	@touch $@
 
 # What only the checks need: the extra `dev`, without building the package again.
-$(VENV)/.tools: $(VENV)/.made pyproject.toml
+$(VENV)/.tools: $(VENV)/.made pyproject.toml tests/nginx/requirements.txt
 	@echo "Installing what the tests need."
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"], sep="\n")' \
 		| $(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement /dev/stdin
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement tests/nginx/requirements.txt \
+		|| echo "The second nginx of the tests has no build for this machine: tests run with the installed one alone." >&2
 	@touch $@
 
 clean:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from nginxopt.catalogue import catalogue
+from nginxopt.premises import PREMISES
 from nginxopt.report import pages
 
 ROOT = Path(__file__).parents[1]
@@ -13,12 +14,28 @@ _TABLE = re.compile(r"(?<=<!-- rules: written by `make docs` -->\n).*(?=<!-- end
 _INDEX = """# Rules
 
 What each finds, by category; `nginxopt explain RULE` shows a page on a terminal. A page has the figures and their
-sources, examples that are found and examples that only look so, and when to ignore the rule. `--fix` keeps every
-response as it is, `--unsafe-fixes` also makes fixes with which something other than speed may change. A rule speaks
+sources, examples that are found and examples that only look so, and when to ignore the rule. `--fix` changes no
+response and nothing that an upstream is asked; `--assume` adds the fixes of which that is so under the
+[premises](../premises.md) that it names, `--unsafe-fixes` those with which something else may change. A rule speaks
 only of the nginx in its last column: `--target-version`, or else the nginx that is installed. All but those marked
 `only if selected` are asked by default; `--select`, `--ignore` and the [settings](../settings.md) take ids and
 categories.
 
+"""
+
+
+_PREMISES = """# Premises of fixes
+
+A fix is safe if no response changes, nor what an upstream is asked, and nothing can fail that did not. Some fixes are
+safe only under a condition that no configuration shows, such as what a server behind nginx can do. Such a condition is
+a premise: it has a name, a sentence, and a way to find out. A finding names those that its fix needs; `--fix` makes the
+fix once all of them are declared, with `--assume NAME,NAME` or in the [settings](settings.md):
+
+```toml
+assume = ["http11-backends", "idle-connections"]
+```
+
+`nginxopt explain NAME` shows a premise on a terminal. `--unsafe-fixes` makes all fixes, whatever holds.
 """
 
 
@@ -29,6 +46,8 @@ def generated() -> dict[Path, str]:
     readme = (ROOT / "README.md").read_text()
     table = "".join(pages.overview(rules, "docs/rules"))
     files = {folder / f"{rule.id}.md": pages.page(rule) for rule in rules}
+    sections = (pages.premise_page(premise, rules, "rules", "##") for premise in PREMISES.values())
+    files[ROOT / "docs" / "premises.md"] = "\n".join([_PREMISES, *sections])
     files[folder / "README.md"] = _INDEX + "".join(pages.markdown(rules, ""))
     files[ROOT / "README.md"] = _TABLE.sub(lambda _: table, readme)
     return files

@@ -15,6 +15,7 @@ from nginxopt.edit import Draft
 from nginxopt.errors import InputError, UsageError
 from nginxopt.fix import fix
 from nginxopt.lint import Linted, Selected, lint
+from nginxopt.premises import Premise
 from nginxopt.selection import told
 from nginxopt.settings import Settings
 from nginxopt.suppress import UNUSED, suppress
@@ -32,6 +33,7 @@ class Judge:
         rules: The rules that are asked.
         target: The nginx that is judged for.
         settings: What is not to be told.
+        assumed: The premises of fixes that are declared to hold: what needs no others is a safe fix.
         host: The machine that is judged as well, None for none.
         shared: The files that several configurations read: a fix of one would change the others, so it is not made.
     """
@@ -40,6 +42,7 @@ class Judge:
     target: Version
     settings: Settings
     host: Host | None = None
+    assumed: frozenset[Premise] = frozenset()
     shared: frozenset[str] = frozenset()
 
     def __call__(self, config: Config) -> Linted:
@@ -48,7 +51,8 @@ class Judge:
         active = {rule.id: severity for rule, severity in self.rules if rule.speaks_of(self.target)}
         left = suppress([file.block for file in config.files], linted.diagnostics, active, catalogue()).diagnostics
         found = told(left, catalogue(), self.settings)
-        return replace(linted, diagnostics=tuple(_unshared(one, config, self.shared) for one in found))
+        offered = (_given(one, self.assumed) for one in found)
+        return replace(linted, diagnostics=tuple(_unshared(one, config, self.shared) for one in offered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
 
 
 def mend(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:
-    """Make the safe fixes in every configuration, and with `unsafe` the others too.
+    """Make the fixes that are safe given what is assumed in every configuration, and with `unsafe` the others too.
 
     `UsageError` for the output of `nginx -T`, which has no files to change.
     """
@@ -133,6 +137,14 @@ def _unshared(one: Diagnostic, config: Config, shared: Collection[str]) -> Diagn
         return one
     why = f"{', '.join(sorted(paths))} is read by several of the configurations given: change it by hand"
     return replace(one, finding=replace(one.finding, fix=None, help=f"{one.fix.title}; {why}"))
+
+
+def _given(one: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:
+    """Return a diagnostic whose fix is as safe as it is where `assumed` holds."""
+    if one.fix is None or not assumed:
+        return one
+    fix = replace(one.fix, safety=one.fix.safety.given(assumed))
+    return replace(one, finding=replace(one.finding, fix=fix))
 
 
 def _key(one: Diagnostic) -> tuple[object, ...]:

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import total_ordering
+from typing import ClassVar
 
 from nginxopt.edit import Apart, Edit
+from nginxopt.premises import Premise
 from nginxopt.source import Position, Source, Span
 
 
@@ -29,18 +31,56 @@ class Severity(Enum):
 _GRADES = {severity: grade for grade, severity in enumerate(Severity)}
 
 
-class Safety(Enum):
-    """What a fix keeps.
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """What must hold for a fix to change nothing: neither a response, nor what an upstream is asked, nor what can fail.
 
-    `SAFE`: every response stays as it is, and nothing but speed changes. `UNSAFE`: what clients, upstreams or logs
-    see may change in a way that the fix names; it is made only on request.
+    Attributes:
+        premises: The conditions that the configuration does not show, none for a safe fix; None if no condition makes
+            it safe: clients, upstreams or logs may see something else, in a way that the fix names.
     """
 
-    SAFE = "safe"
-    UNSAFE = "unsafe"
+    premises: frozenset[Premise] | None
+
+    SAFE: ClassVar[Safety]
+    UNSAFE: ClassVar[Safety]
+
+    @classmethod
+    def under(cls, *premises: Premise) -> Safety:
+        """Return the safety of a fix that is safe where all the premises hold."""
+        return cls(frozenset(premises))
+
+    @property
+    def grade(self) -> Grade:
+        """Which kind of fix it is."""
+        if self.premises is None:
+            return Grade.UNSAFE
+        return Grade.CONDITIONAL if self.premises else Grade.SAFE
+
+    def given(self, assumed: frozenset[Premise]) -> Safety:
+        """Return what is left to hold where `assumed` does."""
+        return self if self.premises is None else Safety(self.premises - assumed)
+
+    def __and__(self, other: Safety) -> Safety:
+        """Return the safety of a fix that makes both."""
+        if self.premises is None or other.premises is None:
+            return Safety.UNSAFE
+        return Safety(self.premises | other.premises)
 
     def __str__(self) -> str:
-        return self.value
+        return self.grade.value
+
+
+class Grade(Enum):
+    """The kinds of fixes: `--fix` makes the safe ones, `--assume` some of the conditional, `--unsafe-fixes` all."""
+
+    SAFE = "safe"
+    CONDITIONAL = "conditional"
+    UNSAFE = "unsafe"
+
+
+Safety.SAFE = Safety(frozenset())
+Safety.UNSAFE = Safety(None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,8 +65,8 @@ class Apart:
         return [other for other in near if other == edit or _meet(edit, other)]
 
     def add(self, edit: Edit) -> None:
-        """Add an edit."""
-        insort(self.edits, edit, key=_start)
+        """Add an edit. Those that start together are ordered by their ends, so that the ends are in order, too."""
+        insort(self.edits, edit, key=lambda other: (other.span.start, other.span.end))
 
 
 def _start(edit: Edit) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from nginxopt.config import Config
-from nginxopt.diagnostic import Diagnostic, Safety, Together
+from nginxopt.diagnostic import Diagnostic, Grade, Together
 from nginxopt.edit import Draft, Edit
 from nginxopt.errors import DefectError, InputError
 from nginxopt.lint import Linted
@@ -43,7 +43,7 @@ class Fixed:
 
 
 def fix(read: Read, judge: Judge, *, unsafe: bool = False) -> Fixed:
-    """Make every safe fix, and with `unsafe` the others too; nothing is written.
+    """Make every fix that is safe given what is assumed, and with `unsafe` the others too; nothing is written.
 
     `DefectError` if fixes do not come to an end, or if a text that they make cannot be read.
     """
@@ -54,7 +54,7 @@ def fix(read: Read, judge: Judge, *, unsafe: bool = False) -> Fixed:
     rounds = limit = 0
     while True:
         linted = judge(config)
-        offered = [one for one in linted.diagnostics if one.fix and (unsafe or one.fix.safety is Safety.SAFE)]
+        offered = [one for one in linted.diagnostics if one.fix and (unsafe or one.fix.safety.grade is Grade.SAFE)]
         if not offered:
             return Fixed({path: draft for path, draft in drafts.items() if draft.edits}, made, linted)
         if rounds < ROUNDS:

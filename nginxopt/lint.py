@@ -88,7 +88,7 @@ def _joined(findings: list[Finding]) -> Finding:
         return first
     together = Together()
     safety = first.fix.safety
-    joined = [fix.changes for fix in fixes if fix.safety is safety and together.take(fix.changes)]
+    joined = [fix.changes for fix in fixes if fix.safety == safety and together.take(fix.changes)]
     changes = tuple(dict.fromkeys(chain.from_iterable(joined)))
     return replace(first, fix=replace(first.fix, changes=changes))
 

@@ -18,6 +18,10 @@ The page of a rule is Markdown:
     ## Silent
     One that looks guilty and is not.
 
+    ## Fix safety
+    Only where the rule fixes. The first line says what else than speed may differ once the fix is made, as words of
+    `EFFECTS`: "May change: upstream requests, connections." Then why the fix is as safe as it says, by experiment.
+
     ## When to ignore it
     ## References
 
@@ -36,6 +40,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nginxopt.diagnostic import Finding, Safety, Severity
+from nginxopt.premises import Premise
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
@@ -58,7 +63,21 @@ CATEGORIES = {
 
 PAGES = "https://github.com/nginxopt/nginxopt/blob/main/docs/rules"
 
-SECTIONS = ("Why it matters", "Bad", "Good", "Silent", "When to ignore it", "References")
+FIX_SAFETY = "Fix safety"
+SECTIONS = ("Why it matters", "Bad", "Good", "Silent", FIX_SAFETY, "When to ignore it", "References")
+"""The headings of a page, in their order; a rule without fixes has no `FIX_SAFETY`."""
+
+EFFECTS = {
+    "nothing": "what clients and upstreams see stays as it is",
+    "responses": "status, headers or body that a client gets, or whether it gets one",
+    "upstream requests": "what an upstream is asked: version, headers, body, how often",
+    "connections": "which connections are opened, kept or shared, by whom and for how long",
+    "logs": "what is logged, where and when",
+    "files": "what is written to disk, and where",
+    "limits": "how much of a resource may be used: descriptors, memory, connections",
+    "start": "whether and how nginx starts or reloads",
+}
+"""What a fix may change beside speed, as its page says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +116,12 @@ class Page:
         parts = re.split(r"^## (.*)\n", self.text, flags=re.MULTILINE)[1:]
         return {heading.strip(): text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
 
+    @property
+    def effects(self) -> tuple[str, ...]:
+        """What the fix may change, as words of `EFFECTS`; none where the page does not say."""
+        found = re.match(r"May change: (.*)\.$", self.sections.get(FIX_SAFETY, ""), re.MULTILINE)
+        return tuple(found[1].split(", ")) if found else ()
+
     @cached_property
     def examples(self) -> tuple[Example, ...]:
         """The examples under Bad, Good and Silent, in the order of the page."""
@@ -123,7 +148,7 @@ class Rule:
         check: Yields the findings in a model, in any order.
         severity: What a finding is unless the settings say otherwise.
         category: One of `CATEGORIES`.
-        fix: The safety of the fixes that it offers; None if it offers none.
+        fixes: The safeties that its fixes may have, with all premises that one may need; none if it offers none.
         since: The first nginx that it speaks of; None for all.
         until: The last nginx that it speaks of; None for all.
         default: Whether it is selected unless the settings say otherwise.
@@ -135,7 +160,7 @@ class Rule:
     page: Page
     severity: Severity
     category: str
-    fix: Safety | None = None
+    fixes: tuple[Safety, ...] = ()
     since: Version | None = None
     until: Version | None = None
     default: bool = True
@@ -144,6 +169,8 @@ class Rule:
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
             raise ValueError(f"{self.id} has an unknown category: {self.category}")
+        if len({safety.grade for safety in self.fixes}) < len(self.fixes):
+            raise ValueError(f"{self.id} states a kind of fix twice")
 
     @property
     def title(self) -> str:
@@ -154,6 +181,16 @@ class Rule:
     def url(self) -> str:
         """Where the page of the rule is."""
         return page_url(self.id)
+
+    @property
+    def premises(self) -> frozenset[Premise]:
+        """All that its fixes may need."""
+        return frozenset(premise for safety in self.fixes for premise in safety.premises or ())
+
+    def states(self, safety: Safety) -> bool:
+        """Return whether a fix of that safety is one that the rule says it offers."""
+        stated = (one for one in self.fixes if one.grade is safety.grade)
+        return any((safety.premises or frozenset()) <= (one.premises or frozenset()) for one in stated)
 
     def speaks_of(self, target: Version) -> bool:
         """Return whether the rule holds for that nginx."""
@@ -169,7 +206,7 @@ def rule(
     *,
     severity: Severity,
     category: str,
-    fix: Safety | None = None,
+    fix: Safety | tuple[Safety, ...] = (),
     since: str | None = None,
     until: str | None = None,
     default: bool = True,
@@ -185,7 +222,7 @@ def rule(
             page=Page((module.__doc__ or "").strip()),
             severity=severity,
             category=category,
-            fix=fix,
+            fixes=(fix,) if isinstance(fix, Safety) else fix,
             since=None if since is None else Version.parse(since),
             until=None if until is None else Version.parse(until),
             default=default,

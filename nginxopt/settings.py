@@ -13,10 +13,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nginxopt import context as contexts
-from nginxopt import patterns
+from nginxopt import patterns, premises
 from nginxopt.context import Context
 from nginxopt.diagnostic import Severity
 from nginxopt.errors import InputError, UsageError
+from nginxopt.premises import Premise
 from nginxopt.rule import CATEGORIES
 from nginxopt.source import Source
 from nginxopt.suggest import suggestion
@@ -46,6 +47,7 @@ class Settings:
         extend_select: Names that are selected as well.
         ignore: Names that are not selected.
         severity: What a finding of a rule is, by the rule's id.
+        assume: The premises of fixes that hold.
         per_file_ignores: The names whose findings are not told, by the pattern of a path.
         target_version: The nginx that the configuration is for; None if it is not stated.
         paths: What is checked if nothing is named.
@@ -61,6 +63,7 @@ class Settings:
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: Mapping[str, Severity] = field(default_factory=lambda: MappingProxyType({}))
+    assume: frozenset[Premise] = frozenset()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     target_version: Version | None = None
     paths: tuple[str, ...] = ()
@@ -188,6 +191,16 @@ def _names(value: Value, rules: Collection[str], _folder: Path) -> tuple[str, ..
     return tuple(item.text() for item in value.strings())
 
 
+def _premises(value: Value, _rules: Collection[str], _folder: Path) -> frozenset[Premise]:
+    found: set[Premise] = set()
+    for item in value.strings():
+        try:
+            found |= premises.named([item.text()])
+        except UsageError as error:
+            raise item.error(error.message, hint=error.hint) from None
+    return frozenset(found)
+
+
 def _names_by_pattern(value: Value, rules: Collection[str], folder: Path) -> Mapping[str, tuple[str, ...]]:
     table = value.table()
     return MappingProxyType({pattern: _names(names, rules, folder) for pattern, names in table.items()})
@@ -234,6 +247,7 @@ KEYS: Mapping[str, _Reader] = {
     "extend-select": _names,
     "ignore": _names,
     "severity": _severity_by_rule,
+    "assume": _premises,
     "per-file-ignores": _names_by_pattern,
     "target-version": _version,
     "paths": _paths,

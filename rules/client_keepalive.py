@@ -64,7 +64,7 @@ from nginxopt.model import Model
 from nginxopt.rule import rule
 
 
-@rule(severity=Severity.INFO, category="client", fix=Safety.SAFE)
+@rule(severity=Severity.INFO, category="client", fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find what ends clients' connections early."""
     usual = default("keepalive_requests", model.target) or ""

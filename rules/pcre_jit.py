@@ -84,7 +84,7 @@ _OPERATORS = ("~", "~*", "!~", "!~*")
 _REPEATED_GROUP = re.compile(r"(?<!\\)\)(?:[*+]|\{)|\(\?(?:R|&|P>|[0-9+-]*\d\))")
 
 
-@rule(severity=Severity.INFO, category="process", fix=Safety.SAFE)
+@rule(severity=Severity.INFO, category="process", fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find configurations with many regular expressions and no `pcre_jit`."""
     block = model.root.block

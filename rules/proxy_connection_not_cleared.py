@@ -106,7 +106,7 @@ from nginxopt.upstreams import Pass, Upstream
 CLEARED = 'proxy_set_header Connection "";'
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=Safety.SAFE, scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=(Safety.SAFE, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they end their connections."""
     pooled = pools(model)

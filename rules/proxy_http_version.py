@@ -93,7 +93,7 @@ from nginxopt.upstreams import Pass
 _OTHERWISE = (Connection.CLOSE, Connection.UPGRADE, Connection.KEEP_ALIVE, Connection.UNKNOWN)
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=Safety.SAFE, scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=(Safety.SAFE, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they speak HTTP/1.0."""
     pooled = pools(model)

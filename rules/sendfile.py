@@ -80,7 +80,7 @@ from nginxopt.rule import rule
 from nginxopt.static import senders
 
 
-@rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
+@rule(severity=Severity.INFO, category="static", fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find files that are not sent by the kernel."""
     unset: dict[Level, None] = {}

@@ -63,7 +63,7 @@ _EVERYTHING = ("", "^", "$", "^/", "/", "^$")
 _GROUP = re.compile(r"(?<!\\)\((?!\?[:=!>#])")
 
 
-@rule(severity=Severity.INFO, category="rewrite", fix=Safety.SAFE)
+@rule(severity=Severity.INFO, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns with an idle `.*`."""
     for directive, _ in model.odd_rewrites:

@@ -77,7 +77,7 @@ _SIZES = ((16, "64k"), (80, "256k"), (320, "1m"), (1280, "4m"))
 _ZONES = re.compile(r"(?:zone=|keys_zone=|shared:)([^:]+)")
 
 
-@rule(severity=Severity.INFO, category="proxy", fix=Safety.SAFE, since="1.9.0")
+@rule(severity=Severity.INFO, category="proxy", fix=(Safety.SAFE, Safety.UNSAFE), since="1.9.0")
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that each worker balances by what it did itself."""
     workers = model.root.setting("worker_processes").value

@@ -91,7 +91,7 @@ from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=Safety.SAFE, scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=(Safety.SAFE, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find maps that close the connection of requests which upgrade to nothing."""
     found: dict[Level, Pass] = {}

@@ -60,7 +60,7 @@ DOCKER_DNS = "127.0.0.11"
 TITLE = "start one for each processor: `worker_processes auto;`"
 
 
-@rule(severity=Severity.INFO, category="process", fix=Safety.SAFE, since="1.3.8")
+@rule(severity=Severity.INFO, category="process", fix=(Safety.SAFE, Safety.UNSAFE), since="1.3.8")
 def check(model: Model) -> Iterator[Finding]:
     """Find main files that start one worker."""
     stated = model.root.own("worker_processes")

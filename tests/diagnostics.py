@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Related, Safety, Severity
 from nginxopt.edit import Edit
 from nginxopt.errors import InputError
+from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.report.model import Note, Report
 from nginxopt.rule import CATEGORIES, PAGES, Page, Rule
 from nginxopt.source import Source, Span, decode, encode
@@ -33,6 +34,9 @@ gzip_comp_level 5;
 ```
 """
 BASE = "/srv/site"
+
+SAFETIES = (Safety.SAFE, Safety.under(HTTP11_BACKENDS, IDLE_CONNECTIONS), Safety.UNSAFE)
+"""A safety of each kind."""
 
 
 def span(source: Source, text: bytes, occurrence: int = 0) -> Span:
@@ -71,14 +75,14 @@ def rule(
     page: str = PAGE,
     severity: Severity = Severity.WARNING,
     category: str = "client",
-    fix: Safety | None = Safety.SAFE,
+    fixes: tuple[Safety, ...] = (Safety.SAFE,),
     since: Version | None = None,
     until: Version | None = None,
     default: bool = True,
     scenario: str | None = None,
 ) -> Rule:
     """Return a rule that finds nothing."""
-    return Rule(name, lambda _: iter(()), Page(page), severity, category, fix, since, until, default, scenario)
+    return Rule(name, lambda _: iter(()), Page(page), severity, category, fixes, since, until, default, scenario)
 
 
 def report(
@@ -123,7 +127,7 @@ def fixes(draw: st.DrawFn, sources: list[Source]) -> Fix:
         start, middle, end = sorted(draw(st.tuples(*[st.sampled_from(boundaries(source.data))] * 3)))
         places = [Span(start, middle)] if start == middle or middle == end else [Span(start, middle), Span(middle, end)]
         changes += [Change(source, Edit(place, draw(texts))) for place in places]
-    return Fix(draw(words), tuple(changes), draw(st.sampled_from(Safety)))
+    return Fix(draw(words), tuple(changes), draw(st.sampled_from(SAFETIES)))
 
 
 @st.composite

@@ -20,7 +20,7 @@ Mend = Callable[[Directive], Fix | None]
 
 def made_rule(check: Check, name: str = "made", since: Version | None = None, until: Version | None = None) -> Rule:
     """A rule that does nothing but check."""
-    return Rule(name, check, Page("A page"), Severity.WARNING, "config", Safety.UNSAFE, since, until)
+    return Rule(name, check, Page("A page"), Severity.WARNING, "config", (Safety.UNSAFE,), since, until)
 
 
 def about(directive: str, mend: Mend = lambda _: None, name: str = "made", says: str = "found") -> Rule:

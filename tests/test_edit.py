@@ -129,3 +129,13 @@ def test_blocks_of_their_own_are_inserted_at_one_place() -> None:
     assert apart.near(one) == [one]
     assert apart.near(Edit(Span(3, 3), b"c")) == [one]
     assert apart.near(Edit(Span(2, 4), b"", in_any_order=True)) == [one]
+
+
+def test_an_insertion_before_a_replacement_hides_it_from_nothing() -> None:
+    """An edit is near to one that it overlaps, whatever was inserted where that one starts, and in whatever order."""
+    replaced, inserted, edit = Edit(Span(2, 4), b""), Edit(Span(2, 2), b""), Edit(Span(3, 3), b"?")
+    for order in ([replaced, inserted], [inserted, replaced]):
+        apart = Apart()
+        for other in order:
+            apart.add(other)
+        assert apart.near(edit) == [replaced]

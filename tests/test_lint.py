@@ -132,7 +132,7 @@ def test_a_safe_fix_for_one_place_is_none_for_the_other() -> None:
     texts = {"nginx.conf": TWO_SERVERS, "s": b"a;"}
 
     def check(model: Model) -> Iterator[Finding]:
-        for (found, _), safety in zip(model.each("a"), Safety, strict=True):
+        for (found, _), safety in zip(model.each("a"), (Safety.SAFE, Safety.UNSAFE), strict=True):
             yield Finding(found.source, found.name.span, "found", Fix("delete it", (delete(found),), safety))
 
     assert [one.fix for one in judged(configuration(texts), made_rule(check)).diagnostics] == [None]

@@ -12,10 +12,11 @@ import pytest
 
 from nginxopt.catalogue import catalogue
 from nginxopt.diagnostic import Safety, Severity
+from nginxopt.premises import IDLE_CONNECTIONS
 from nginxopt.report import pages
 from nginxopt.rule import CATEGORIES, Rule
 from nginxopt.version import Version
-from tests.diagnostics import rule
+from tests.diagnostics import SAFETIES, rule
 
 OLD, NEW = Version(1, 7, 11), Version(1, 29, 6)
 TLS = rule(
@@ -23,13 +24,14 @@ TLS = rule(
     page="A variable | in `ssl_certificate`\n\nIt is read again.",
     severity=Severity.ERROR,
     category="tls",
-    fix=Safety.UNSAFE,
+    fixes=(Safety.UNSAFE,),
     since=OLD,
     default=False,
     scenario="hop",
 )
-HAND = rule("proxy-long", page="By hand\n\nAll.", category="proxy", fix=None)
-RULES = [TLS, rule(), HAND]
+HAND = rule("proxy-long", page="By hand\n\nAll.", category="proxy", fixes=())
+POOL = rule("proxy-pool", page="A pool\n\nAll.", category="proxy", fixes=SAFETIES[1:])
+RULES = [TLS, rule(), HAND, POOL]
 
 
 @pytest.mark.parametrize(
@@ -45,13 +47,14 @@ def test_the_table_stands_in_columns() -> None:
     """The table has a head for each category that has rules, and columns that are as wide as they must be."""
     assert "".join(pages.table(RULES)) == (
         "proxy: upstreams and what is passed to them\n"
-        "  proxy-long         warning                  all          By hand\n"
+        "  proxy-long         warning                            all          By hand\n"
+        "  proxy-pool         warning  --assume, --unsafe-fixes  all          A pool\n"
         "\n"
         "client: connections to clients, compression\n"
-        "  gzip-level         warning  --fix           all          gzip_comp_level is above 6\n"
+        "  gzip-level         warning  --fix                     all          gzip_comp_level is above 6\n"
         "\n"
         "tls: TLS and HTTP/2\n"
-        "  ssl-cert-variable  error    --unsafe-fixes  from 1.7.11  "
+        "  ssl-cert-variable  error    --unsafe-fixes            from 1.7.11  "
         "A variable | in `ssl_certificate` (only if selected)\n"
     )
 
@@ -84,10 +87,9 @@ def test_what_is_in_a_fence_has_no_style() -> None:
 def test_the_overview_has_a_row_for_each_category() -> None:
     """Each category has a row with the links to its rules, and before the rows stands how many rules mend."""
     counts, _, _, _, *rows = "".join(pages.overview(RULES, "docs/rules")).splitlines()
-    fixes = [rule.fix for rule in RULES]
     assert counts == (
-        f"{len(RULES)} rules; `--fix` mends what {fixes.count(Safety.SAFE)} of them find,"
-        f" `--unsafe-fixes` what {fixes.count(Safety.UNSAFE)} others find."
+        "4 rules; `--fix` fixes what 1 of them find, `--assume` with a [premise](docs/premises.md) what 1 others find,"
+        " `--unsafe-fixes` what 1 more find."
     )
     assert len(rows) == len({rule.category for rule in RULES})
     assert f"| tls: {CATEGORIES['tls']} | [`ssl-cert-variable`](docs/rules/ssl-cert-variable.md) |" in rows
@@ -119,7 +121,10 @@ def test_a_page_has_its_properties() -> None:
         "- Shown by: `nginxopt bench hop`\n"
         "\nIt is read again.\n"
     )
-    assert "- Fix: safe (`--fix`): every response stays as it is\n- nginx: all\n" in pages.page(rule())
+    safe = "- Fix: safe (`--fix`): no response changes, nor what an upstream is asked\n"
+    assert f"{safe}- nginx: all\n" in pages.page(rule())
+    assert "- Fix: safe if the premises hold (`--assume`): [`http11-backends`]" in pages.page(POOL)
+    assert "; or unsafe (`--unsafe-fixes`): something other than speed may change\n" in pages.page(POOL)
     assert "- Fix: none, by hand\n" in pages.page(HAND)
     assert "- On by default: yes\n" in pages.page(HAND)
 
@@ -142,12 +147,22 @@ def test_explain_shows_the_page() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, pages.page(any_rule()), "")
 
 
+def test_explain_shows_a_premise() -> None:
+    """`explain` prints a premise: its sentence, how to find out, and the rules whose fixes need it."""
+    done = run("explain", IDLE_CONNECTIONS.name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == pages.premise_page(IDLE_CONNECTIONS, catalogue().values())
+    assert done.stdout.startswith("# idle-connections\n\nThe upstream servers and this nginx ")
+    assert "\nNeeded by [`proxy-pool`](" in pages.premise_page(IDLE_CONNECTIONS, RULES)
+
+
 def test_explain_knows_what_was_meant() -> None:
     """A misspelt rule is wrong usage, and the hint has the right one; one like no other leads to the list."""
     done = run("explain", any_rule().id.replace("-", "_"))
     assert done.returncode == 2
     assert f'did you mean "{any_rule().id}"?' in done.stderr
-    assert "`nginxopt rules` lists them" in run("explain", "0").stderr
+    assert 'did you mean "idle-connections"?' in run("explain", "idle-connection").stderr
+    assert "`nginxopt rules` lists the rules" in run("explain", "0").stderr
 
 
 def test_rules_lists_all() -> None:
@@ -167,7 +182,8 @@ def test_rules_have_their_values_as_json() -> None:
             "title": "A variable | in `ssl_certificate`",
             "category": "tls",
             "severity": "error",
-            "fix": "unsafe",
+            "fixes": ["unsafe"],
+            "premises": [],
             "since": "1.7.11",
             "until": None,
             "default": False,

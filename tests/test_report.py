@@ -9,12 +9,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from nginxopt.diagnostic import Safety
 from nginxopt.errors import InputError
 from nginxopt.report import COUNTED, FORMATS, render
 from nginxopt.report.model import Report, RuleCount, by_rule
 from nginxopt.source import Source
-from tests.diagnostics import diagnostic, fix, report, reports, rule, span
+from tests.diagnostics import SAFETIES, diagnostic, fix, report, reports, rule, span
 
 SOURCE = Source("nginx.conf", b"gzip_comp_level 9;")
 
@@ -76,13 +75,13 @@ def test_an_unknown_format_is_refused() -> None:
 def test_rules_are_counted() -> None:
     """The most frequent rule comes first, then the alphabet; each with its title and its fixes."""
     at = span(SOURCE, b"9")
-    safe, unsafe = (fix(SOURCE, at, b"5", safety=safety) for safety in Safety)
+    safe, conditional, unsafe = (fix(SOURCE, at, b"5", safety=safety) for safety in SAFETIES)
     few = [diagnostic(SOURCE, at, rule=name, fix=unsafe) for name in ("b", "a")]
-    many = [diagnostic(SOURCE, at, fix=made) for made in (safe, safe, unsafe, None)]
+    many = [diagnostic(SOURCE, at, fix=made) for made in (safe, safe, conditional, unsafe, None)]
     assert list(by_rule(report(*few, *many, rules=(rule(),)))) == [
-        RuleCount("gzip-level", "gzip_comp_level is above 6", 4, 2, 1),
-        RuleCount("a", "", 1, 0, 1),
-        RuleCount("b", "", 1, 0, 1),
+        RuleCount("gzip-level", "gzip_comp_level is above 6", 5, 2, 1, 1),
+        RuleCount("a", "", 1, 0, 0, 1),
+        RuleCount("b", "", 1, 0, 0, 1),
     ]
 
 

@@ -138,6 +138,7 @@ def test_a_finding_has_its_values() -> None:
         "fix": {
             "title": "write 5",
             "safety": "safe",
+            "premises": [],
             "edits": [
                 {
                     "file": "a.conf",
@@ -160,7 +161,8 @@ def test_the_summary_counts() -> None:
     assert read(full())["summary"] == {
         "files": 1,
         "findings": {"info": 0, "warning": 1, "error": 0},
-        "fixable": {"safe": 1, "unsafe": 0},
+        "fixable": {"safe": 1, "conditional": 0, "unsafe": 0},
+        "lacking": [],
         "fixed": 1,
         "errors": 1,
     }

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from nginxopt.diagnostic import Safety, Severity
 from nginxopt.edit import apply
 from nginxopt.errors import InputError
+from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.report.model import Note, Report
 from nginxopt.report.sarif import render
 from nginxopt.source import Source, decode, encode
@@ -127,12 +128,22 @@ def test_a_result_has_its_values() -> None:
     assert made["ruleIndex"] == 0
     assert list(made["partialFingerprints"]) == ["nginxopt/v1"]
     assert made["fixes"][0]["description"] == {"text": "write 5 (unsafe)"}
+    assert made["fixes"][0]["properties"] == {"safety": "unsafe", "premises": []}
     assert made["locations"][0]["physicalLocation"]["region"] == {
         "startLine": 1,
         "startColumn": 17,
         "endLine": 1,
         "endColumn": 18,
     }
+
+
+def test_a_result_names_its_premises() -> None:
+    """A fix that is safe under premises names them, for people and for programs."""
+    conditional = Safety.under(IDLE_CONNECTIONS, HTTP11_BACKENDS)
+    (made,) = run(report(diagnostic(SOURCE, AT, fix=fix(SOURCE, AT, b"5", safety=conditional))))["results"]
+    assert made["fixes"][0]["description"] == {"text": "write 5 (if http11-backends,idle-connections)"}
+    names = ["http11-backends", "idle-connections"]
+    assert made["fixes"][0]["properties"] == {"safety": "conditional", "premises": names}
 
 
 def test_errors_make_a_run_unsuccessful() -> None:

@@ -6,12 +6,12 @@ import re
 
 from hypothesis import given
 
-from nginxopt.diagnostic import Related, Safety, Severity
+from nginxopt.diagnostic import Related, Severity
 from nginxopt.errors import InputError
 from nginxopt.report.model import Note, Report
 from nginxopt.report.text import render, statistics
 from nginxopt.source import Source
-from tests.diagnostics import diagnostic, fix, report, reports, rule, span
+from tests.diagnostics import SAFETIES, diagnostic, fix, report, reports, rule, span
 
 SOURCE = Source("conf.d/a.conf", "http {\r\n\tgzip_comp_level 9; # größer\r\n}\r\n".encode())
 AT = span(SOURCE, b"9")
@@ -85,14 +85,18 @@ def test_notes_are_told() -> None:
 
 def test_counts_are_by_severity_and_by_what_mends() -> None:
     """The closing part counts by severity, the worst first, and says which option mends how many."""
-    safe, unsafe = (fix(SOURCE, AT, b"5", safety=safety) for safety in Safety)
+    safe, conditional, unsafe = (fix(SOURCE, AT, b"5", safety=safety) for safety in SAFETIES)
     found = [diagnostic(SOURCE, AT, severity=severity, fix=safe) for severity in Severity]
-    found += [diagnostic(SOURCE, AT, fix=unsafe), diagnostic(SOURCE, AT, fix=unsafe)]
+    found += [diagnostic(SOURCE, AT, fix=made) for made in (unsafe, conditional, unsafe)]
     closing = text(report(*found)).rpartition("\n\n")[2]
     assert closing == (
-        "5 findings in 1 file: 1 error, 3 warnings, 1 info (for nginx 1.22.1, nginx -v)\n"
-        "  3 can be fixed with --fix, 2 more with --unsafe-fixes\n"
+        "6 findings in 1 file: 1 error, 4 warnings, 1 info (for nginx 1.22.1, nginx -v)\n"
+        "  3 can be fixed with --fix, 1 more with --assume http11-backends,idle-connections, "
+        "2 more with --unsafe-fixes\n"
     )
+    (some,) = [report(one) for one in found if one.fix is conditional]
+    assert "  fix: write 5 (--assume http11-backends,idle-connections)\n" in text(some)
+    assert text(some).endswith("  1 can be fixed with --assume http11-backends,idle-connections\n")
     only = text(report(found[-1]))
     assert "  fix: write 5 (unsafe: --unsafe-fixes)\n" in only
     assert only.endswith("  1 can be fixed with --unsafe-fixes\n")
@@ -141,15 +145,17 @@ def test_a_terminal_gets_colours() -> None:
 
 def test_statistics_are_a_table() -> None:
     """Counts, ids and titles stand in columns; a mark tells what mends."""
-    safe, unsafe = (fix(SOURCE, AT, b"5", safety=safety) for safety in Safety)
+    safe, conditional, unsafe = (fix(SOURCE, AT, b"5", safety=safety) for safety in SAFETIES)
     found = [diagnostic(SOURCE, AT, fix=safe)] * 10
     found += [diagnostic(SOURCE, AT, rule="implicit-upstream", fix=unsafe), diagnostic(SOURCE, AT, rule="pcre-jit")]
+    found += [diagnostic(SOURCE, AT, rule="proxy-http-version", fix=conditional)]
     rules = (rule(), rule("pcre-jit", page="pcre_jit is off\n\nIt is."))
     assert "".join(statistics(report(*found, rules=rules))) == (
-        "10  gzip-level         [*]  gzip_comp_level is above 6\n"
-        " 1  implicit-upstream  [-]\n"
-        " 1  pcre-jit                pcre_jit is off\n"
+        "10  gzip-level          [*]  gzip_comp_level is above 6\n"
+        " 1  implicit-upstream   [-]\n"
+        " 1  pcre-jit                 pcre_jit is off\n"
+        " 1  proxy-http-version  [?]\n"
         "\n"
-        "12 findings in 1 file: 12 warnings (for nginx 1.22.1, nginx -v)\n"
-        "  [*] has findings that --fix mends, [-] only --unsafe-fixes\n"
+        "13 findings in 1 file: 13 warnings (for nginx 1.22.1, nginx -v)\n"
+        "  [*] has findings that --fix fixes, [?] only with --assume, [-] only with --unsafe-fixes\n"
     )

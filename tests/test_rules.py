@@ -8,11 +8,65 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from nginxopt.catalogue import catalogue
-from nginxopt.diagnostic import Diagnostic, Safety
-from nginxopt.rule import SECTIONS, Example, Rule
+from nginxopt.diagnostic import Diagnostic, Grade
+from nginxopt.rule import EFFECTS, FIX_SAFETY, SECTIONS, Example, Rule
 from tests.lintcheck import TARGET, fixed, found
 
 RULES = catalogue()
+
+SILENT_ON_SAFETY: set[str] = {
+    "accept-mutex",
+    "access-log-unbuffered",
+    "access-log-variable",
+    "cache-stampede",
+    "cache-temp-path",
+    "cache-without-buffering",
+    "client-keepalive",
+    "error-log-debug",
+    "fastcgi-keep-conn",
+    "gzip-level",
+    "gzip-precompressed",
+    "gzip-proxied-vary",
+    "gzip-types-default",
+    "http2-missing",
+    "if-chain-to-map",
+    "if-file-exists",
+    "implicit-upstream",
+    "keepalive-before-lb",
+    "keepalive-local-fanout",
+    "log-path-bogus",
+    "map-hash-size",
+    "open-file-cache",
+    "pcre-jit",
+    "proxy-buffering-off",
+    "proxy-connection-not-cleared",
+    "proxy-http-version",
+    "proxy-ssl-session-reuse-off",
+    "regex-location-literal",
+    "request-buffering-http10",
+    "rewrite-catchall",
+    "rewrite-duplicate",
+    "rewrite-single-literal",
+    "sendfile",
+    "sendfile-max-chunk",
+    "ssl-buffer-size",
+    "ssl-cert-variable",
+    "ssl-session-cache",
+    "ssl-session-tickets",
+    "static-no-expires",
+    "tcp-nodelay-off",
+    "tcp-nopush-no-sendfile",
+    "unanchored-or-dotstar",
+    "unknown-directive",
+    "unused-suppression",
+    "upstream-keepalive-missing",
+    "upstream-zone-missing",
+    "websocket-map-close",
+    "worker-connections",
+    "worker-processes",
+    "worker-rlimit-nofile",
+}
+"""The pages that have yet to say what the fix may change."""
 
 
 def of_kind(*kinds: str) -> list[ParameterSet]:
@@ -31,7 +85,10 @@ def test_a_page_is_whole(rule: Rule) -> None:
     assert rule.page.title
     assert rule.page.text.partition("\n")[0] == rule.page.title, "a title ends without a full stop"
     assert rule.page.summary
-    assert tuple(rule.page.sections) == SECTIONS
+    fixes = bool(rule.fixes) and rule.id not in SILENT_ON_SAFETY
+    assert tuple(rule.page.sections) == tuple(name for name in SECTIONS if fixes or name != FIX_SAFETY)
+    assert set(rule.page.effects) <= set(EFFECTS)
+    assert bool(rule.page.effects) == fixes, "the section begins with what the fix may change"
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
@@ -65,7 +122,7 @@ def test_a_fix_mends(rule: Rule, example: Example) -> None:
     assert all(finding.fix is None for finding in judged(rule, again))
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.fix], ids=attrgetter("id"))
+@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.fixes], ids=attrgetter("id"))
 def test_the_page_shows_the_fix(rule: Rule) -> None:
     """The first good example is what the fix makes of the first bad one, byte for byte."""
     bad, good = (next(example for example in rule.page.examples if example.kind == kind) for kind in ("bad", "good"))
@@ -74,18 +131,17 @@ def test_the_page_shows_the_fix(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
 def test_fixes_are_as_safe_as_the_rule_says(rule: Rule) -> None:
-    """A rule that says it fixes offers a fix in a bad example, none less safe; one that says it does not, none."""
+    """Each fix of an example is as safe as the rule says, and one of them is of the safest kind that it says."""
     offered = {
         finding.fix.safety
         for example in rule.page.examples
         for finding in judged(rule, example)
         if finding.fix is not None
     }
-    if rule.fix is None:
-        assert offered == set()
-    else:
-        assert rule.fix in offered
-        assert rule.fix is Safety.SAFE or Safety.SAFE not in offered
+    assert all(rule.states(safety) for safety in offered)
+    assert offered >= set(rule.fixes[:1])
+    grades = list(Grade)
+    assert list(rule.fixes) == sorted(rule.fixes, key=lambda safety: grades.index(safety.grade))
 
 
 def judged(rule: Rule, example: Example) -> tuple[Diagnostic, ...]:

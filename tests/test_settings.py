@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nginxopt import patterns, selection, settings
 from nginxopt.diagnostic import Diagnostic, Finding, Severity
 from nginxopt.errors import InputError, UsageError
+from nginxopt.premises import IDLE_CONNECTIONS, PREMISES
 from nginxopt.rule import CATEGORIES, Page, Rule
 from nginxopt.settings import Settings
 from nginxopt.source import Source, Span
@@ -54,6 +55,7 @@ EVERY_KEY = """
 select = ["proxy", "all"]
 extend-select = ["cache-stampede"]
 ignore = ["gzip-level"]
+assume = ["idle-connections"]
 target-version = "1.22.1"
 paths = ["conf/nginx.conf", "/etc/nginx"]
 exclude = ["vendor", "**/*.bak"]
@@ -79,6 +81,7 @@ def test_every_key_is_read() -> None:
         extend_select=("cache-stampede",),
         ignore=("gzip-level",),
         severity={"gzip-level": Severity.INFO},
+        assume=frozenset([IDLE_CONNECTIONS]),
         per_file_ignores={"sites/*.conf": ("proxy", "gzip-level")},
         target_version=Version(1, 22, 1),
         paths=("etc/conf/nginx.conf", "/etc/nginx"),
@@ -198,6 +201,7 @@ def documents(draw: st.DrawFn) -> dict[str, object]:
         "severity": st.dictionaries(st.sampled_from(list(RULES)), SEVERITIES.map(str)),
         "per-file-ignores": st.dictionaries(WORDS, st.lists(NAMES)),
         "target-version": VERSIONS.map(str),
+        "assume": st.lists(st.sampled_from(sorted(PREMISES))),
         "paths": st.lists(WORDS),
         "exclude": st.lists(WORDS),
         "prefix": WORDS,
@@ -230,6 +234,8 @@ def as_data(said: Settings) -> dict[str, object]:
 
 
 def _plain(key: str, value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(premise.name for premise in value)
     if isinstance(value, tuple):
         return ",".join(value) if key == "context" else list(value)
     if hasattr(value, "items"):
@@ -463,3 +469,11 @@ def test_whatever_is_damaged_has_a_place(damage: bytes | tuple[int, str]) -> Non
     except InputError as error:
         said = error.render()
     assert re.match(r"$|nginxopt\.toml:\d+:\d+: .", said)
+
+
+def test_an_unknown_premise_is_found_where_it_is_written() -> None:
+    """A premise that there is not is an error with its place, and with what was meant."""
+    with pytest.raises(InputError) as caught:
+        read('assume = ["idle-connection"]\n')
+    assert caught.value.message == 'unknown premise "idle-connection"'
+    assert caught.value.hint == 'did you mean "idle-connections"?'

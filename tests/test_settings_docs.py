@@ -35,7 +35,7 @@ def as_toml(value: object) -> str:
         return "none"
     if isinstance(value, Severity):
         return f'`"{value}"`'
-    return "`[]`" if isinstance(value, tuple) else "`{}`"
+    return "`[]`" if isinstance(value, (tuple, frozenset)) else "`{}`"
 
 
 def test_the_table_has_every_key() -> None:

@@ -10,22 +10,26 @@ from nginxopt.errors import UsageError
 _EXAMPLES = """\b
 Examples:
   nginxopt explain upstream-keepalive-missing
+  nginxopt explain idle-connections           a premise of fixes, and how to find out whether it holds
   nginxopt rules                              which rules there are
 
 \b
-Exit status: 0 done, 2 there is no such rule.
+Exit status: 0 done, 2 there is no such rule or premise.
 """
 
 
 @click.command("explain", epilog=_EXAMPLES)
-@click.argument("rule")
+@click.argument("rule", metavar="RULE|PREMISE")
 def command(rule: str) -> None:
-    """Tell what a rule finds, why it matters, what its fix does, and when to ignore it."""
+    """Explain a rule (what it finds, why it matters, what its fix does, when to ignore it) or a premise of fixes."""
     from nginxopt.catalogue import catalogue
+    from nginxopt.premises import PREMISES
     from nginxopt.report import pages
     from nginxopt.suggest import suggestion
 
     rules = catalogue()
-    if rule not in rules:
-        raise UsageError(f"no rule is called {rule!r}", hint=suggestion(rule, rules) or "`nginxopt rules` lists them")
-    stdout.write([pages.styled(pages.page(rules[rule]), color=stdout.colored()).encode()])
+    if rule not in rules and rule not in PREMISES:
+        hint = suggestion(rule, [*rules, *PREMISES]) or "`nginxopt rules` lists the rules"
+        raise UsageError(f'unknown rule or premise "{rule}"', hint=hint)
+    page = pages.page(rules[rule]) if rule in rules else pages.premise_page(PREMISES[rule], rules.values())
+    stdout.write([pages.styled(page, color=stdout.colored()).encode()])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nginxopt.diagnostic import Diagnostic
     from nginxopt.host import Host
     from nginxopt.inputs import Inputs
+    from nginxopt.premises import Premise
     from nginxopt.report.model import Note, Report
     from nginxopt.settings import Settings
     from nginxopt.target import Target
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   nginxopt lint /etc/nginx/nginx.conf            what makes this nginx slow
-  nginxopt lint nginx.conf --fix                 mend what can be mended without changing a response
+  nginxopt lint nginx.conf --fix                 make the safe fixes
+  nginxopt lint nginx.conf --fix --assume http11-backends,idle-connections
+                                                 ... and those that are safe if the upstream servers are as said
   nginxopt lint nginx.conf --fix --nginx         ... and ask nginx -t before anything is written
   nginxopt lint nginx.conf --diff                show what --fix would do
   nginxopt lint sites/ --format sarif --output nginxopt.sarif
@@ -71,7 +74,14 @@ class _Call:
 
 @click.command("lint", epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--fix", is_flag=True, help="Make the fixes that change no response; the files are written in place.")
+@click.option("--fix", is_flag=True, help="Make the safe fixes: no response changes, nor what an upstream is asked.")
+@click.option(
+    "--assume",
+    multiple=True,
+    callback=_names,
+    metavar="PREMISES",
+    help="Conditions that hold here: fixes that need no others are safe. nginxopt explain PREMISE has each.",
+)
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="With --fix or --diff: the other fixes as well.")
 @click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing.")
 @click.option(
@@ -103,6 +113,7 @@ def command(
     paths: tuple[str, ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    assume: tuple[str, ...],
     target_version: str | None,
     context: str | None,
     prefix: str | None,
@@ -129,7 +140,7 @@ def command(
     target = _target(target_version, settings, call.nginx)
     inputs = _read(paths, settings, prefix, context, stdin_filename)
     host = _host(inputs.configs) if with_host else None
-    judge = _judge(settings, select, ignore, target, host)
+    judge = replace(_judge(settings, select, ignore, target, host), assumed=_assumed(assume, settings))
     return _run(call, settings, target, judge, inputs)
 
 
@@ -164,6 +175,12 @@ def _judge(
 
     rules = selection(catalogue().values(), settings, select=select, ignore=ignore)
     return Judge(rules, target.version, settings, host)
+
+
+def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
+    from nginxopt import premises
+
+    return settings.assume | premises.named(names)
 
 
 def _host(configs: Iterable[Config]) -> Host:

@@ -12,7 +12,7 @@ from nginxopt.cli import stdout
 _EXAMPLES = """\b
 Examples:
   nginxopt rules                                      id, severity, fix, versions and title of each
-  nginxopt rules --format json | jq -r '.[] | select(.fix == "safe").id'
+  nginxopt rules --format json | jq -r '.[] | select(.fixes | index("safe")).id'
   nginxopt explain upstream-keepalive-missing         all about one
 
 \b

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from nginxopt import __version__
-from nginxopt.diagnostic import Change, Diagnostic, Fix, Safety, Severity
+from nginxopt.diagnostic import Change, Diagnostic, Fix, Grade, Severity
 from nginxopt.errors import InputError
 from nginxopt.report.model import Note, Report, by_rule
 from nginxopt.report.place import Placed, ends
@@ -65,7 +65,12 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    return {"title": unicode(fix.title), "safety": str(fix.safety), "edits": list(map(_edit, fix.changes))}
+    return {
+        "title": unicode(fix.title),
+        "safety": str(fix.safety),
+        "premises": [premise.name for premise in sorted(fix.safety.premises or ())],
+        "edits": list(map(_edit, fix.changes)),
+    }
 
 
 def _edit(change: Change) -> dict[str, Any]:
@@ -119,7 +124,8 @@ def _summary(report: Report) -> dict[str, Any]:
     return {
         "files": len(report.files),
         "findings": {str(severity): grades[severity] for severity in Severity},
-        "fixable": {str(safety): fixable[safety] for safety in Safety},
+        "fixable": {grade.value: fixable[grade] for grade in Grade},
+        "lacking": [premise.name for premise in sorted(report.lacking())],
         "fixed": None if report.shown else report.fixed,
         "errors": len(report.errors),
     }

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nginxopt.diagnostic import Diagnostic, Safety
+from nginxopt.diagnostic import Diagnostic, Grade
 from nginxopt.errors import InputError
+from nginxopt.premises import Premise
 from nginxopt.rule import PAGES, Rule
 from nginxopt.source import Source, Span
 
@@ -57,19 +58,28 @@ class Report:
     fixed: int | None = None
     shown: bool = False
 
-    def fixable(self) -> Counter[Safety]:
-        """Return how many findings have a fix, by its safety."""
-        return Counter(found.fix.safety for found in self.diagnostics if found.fix is not None)
+    def lacking(self) -> frozenset[Premise]:
+        """Return the premises with which more of the findings could be fixed."""
+        fixes = (found.fix for found in self.diagnostics if found.fix is not None)
+        return frozenset(premise for fix in fixes for premise in fix.safety.premises or ())
+
+    def fixable(self) -> Counter[Grade]:
+        """Return how many findings have a fix, by its kind."""
+        return Counter(found.fix.safety.grade for found in self.diagnostics if found.fix is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """How often a rule found something; `title` is empty for a rule that is not in the report."""
+    """How often a rule found something, and how many of these have a fix of each `Grade`, in that order.
+
+    `title` is empty for a rule that is not in the report.
+    """
 
     rule: str
     title: str
     count: int
     safe: int
+    conditional: int
     unsafe: int
 
 
@@ -77,9 +87,9 @@ def by_rule(report: Report) -> Iterator[RuleCount]:
     """Yield the counts of the rules that found something, the most frequent first, then by their ids."""
     titles = {rule.id: rule.title for rule in report.rules}
     counts = Counter(found.rule for found in report.diagnostics)
-    fixes = Counter((found.rule, found.fix.safety) for found in report.diagnostics if found.fix is not None)
+    fixes = Counter((found.rule, found.fix.safety.grade) for found in report.diagnostics if found.fix is not None)
     for rule, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        yield RuleCount(rule, titles.get(rule, ""), count, fixes[rule, Safety.SAFE], fixes[rule, Safety.UNSAFE])
+        yield RuleCount(rule, titles.get(rule, ""), count, *(fixes[rule, grade] for grade in Grade))
 
 
 def details(error: InputError) -> list[str]:

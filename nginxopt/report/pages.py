@@ -8,11 +8,15 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from nginxopt.diagnostic import Safety
+from nginxopt.diagnostic import Grade, Safety
+from nginxopt.premises import Premise
 from nginxopt.report.pen import Pen
 from nginxopt.rule import CATEGORIES, PAGES, Rule
 
-_OPTIONS = {Safety.SAFE: "--fix", Safety.UNSAFE: "--unsafe-fixes", None: ""}
+_OPTIONS = {Grade.SAFE: "--fix", Grade.CONDITIONAL: "--assume", Grade.UNSAFE: "--unsafe-fixes"}
+PREMISES_PAGE = f"{PAGES.removesuffix('/rules')}/premises.md"
+"""Where the premises of fixes are explained."""
+
 _MARKDOWN = re.compile(
     r"(?P<fence>^```[^\n]*\n(?:[^\n]*\n)*?```$)|(?P<heading>^#+ [^\n]*$)|(?P<code>`[^`\n]+`)", re.MULTILINE
 )
@@ -35,7 +39,8 @@ def data(rules: Iterable[Rule]) -> list[dict[str, Any]]:
             "title": rule.title,
             "category": rule.category,
             "severity": str(rule.severity),
-            "fix": None if rule.fix is None else str(rule.fix),
+            "fixes": [str(safety) for safety in rule.fixes],
+            "premises": [premise.name for premise in sorted(rule.premises)],
             "since": None if rule.since is None else str(rule.since),
             "until": None if rule.until is None else str(rule.until),
             "default": rule.default,
@@ -59,7 +64,11 @@ def table(rules: Iterable[Rule], *, color: bool = False) -> Iterator[str]:
 
 
 def _cells(rule: Rule) -> tuple[str, str, str, str]:
-    return rule.id, str(rule.severity), _OPTIONS[rule.fix], versions(rule)
+    return rule.id, str(rule.severity), ", ".join(_options(rule)), versions(rule)
+
+
+def _options(rule: Rule) -> list[str]:
+    return [_OPTIONS[safety.grade] for safety in rule.fixes]
 
 
 def markdown(rules: Iterable[Rule], folder: str = PAGES) -> Iterator[str]:
@@ -68,16 +77,18 @@ def markdown(rules: Iterable[Rule], folder: str = PAGES) -> Iterator[str]:
         yield ("\n" if number else "") + f"## {category}: {CATEGORIES[category]}\n\n"
         yield "| rule | finds | severity | fix | nginx |\n|---|---|---|---|---|\n"
         for rule in group:
-            cells = (_link(rule, folder), _title(rule), str(rule.severity), _code(_OPTIONS[rule.fix]), versions(rule))
+            options = ", ".join(map(_code, _options(rule)))
+            cells = (_link(rule, folder), _title(rule), str(rule.severity), options, versions(rule))
             yield f"| {' | '.join(map(_cell, cells))} |\n"
 
 
 def overview(rules: Iterable[Rule], folder: str) -> Iterator[str]:
-    """Yield the lines of a short table: a row for each category with its rules, and before it how many mend."""
+    """Yield the lines of a short table: a row for each category with its rules, and before it how many fix."""
     listed = _sorted(rules)
-    fixes = Counter(rule.fix for rule in listed)
-    yield f"{len(listed)} rules; `--fix` mends what {fixes[Safety.SAFE]} of them find, "
-    yield f"`--unsafe-fixes` what {fixes[Safety.UNSAFE]} others find.\n\n"
+    fixes = Counter(rule.fixes[0].grade for rule in listed if rule.fixes)
+    yield f"{len(listed)} rules; `--fix` fixes what {fixes[Grade.SAFE]} of them find, `--assume` with a "
+    yield f"[premise]({folder.removesuffix('rules')}premises.md) what {fixes[Grade.CONDITIONAL]} others find, "
+    yield f"`--unsafe-fixes` what {fixes[Grade.UNSAFE]} more find.\n\n"
     yield "| category | rules |\n|---|---|\n"
     for category, group in groupby(listed, key=lambda rule: rule.category):
         yield f"| {category}: {CATEGORIES[category]} | {', '.join(_link(rule, folder) for rule in group)} |\n"
@@ -91,19 +102,32 @@ def page(rule: Rule) -> str:
 
 
 def _properties(rule: Rule) -> list[str]:
-    fix = {
-        Safety.SAFE: "safe (`--fix`): every response stays as it is",
-        Safety.UNSAFE: "unsafe (`--unsafe-fixes`): something other than speed may change",
-        None: "none, by hand",
-    }
     lines = [
         f"Severity: {rule.severity}",
         f"Category: {rule.category} ({CATEGORIES[rule.category]})",
-        f"Fix: {fix[rule.fix]}",
+        f"Fix: {'; or '.join(map(_means, rule.fixes)) or 'none, by hand'}",
         f"nginx: {versions(rule)}",
         f"On by default: {'yes' if rule.default else 'no, only if selected'}",
     ]
     return lines + ([f"Shown by: `nginxopt bench {rule.scenario}`"] if rule.scenario else [])
+
+
+def _means(safety: Safety) -> str:
+    """Return what a fix of that safety is, and the option that makes it."""
+    if safety.premises is None:
+        return "unsafe (`--unsafe-fixes`): something other than speed may change"
+    if not safety.premises:
+        return "safe (`--fix`): no response changes, nor what an upstream is asked"
+    links = ", ".join(f"[`{premise.name}`]({PREMISES_PAGE}#{premise.name})" for premise in sorted(safety.premises))
+    return f"safe if the premises hold (`--assume`): {links}"
+
+
+def premise_page(premise: Premise, rules: Iterable[Rule], folder: str = PAGES, level: str = "#") -> str:
+    """Return the section of a premise in Markdown: what it says, how to find out, and the rules whose fixes need it."""
+    sentence = f"{premise.sentence[0].upper()}{premise.sentence[1:]}."
+    needing = [_link(rule, folder) for rule in _sorted(rules) if premise in rule.premises]
+    needed = f"\n\nNeeded by {', '.join(needing)}." if needing else ""
+    return f"{level} {premise.name}\n\n{sentence}\n\n{premise.check}{needed}\n"
 
 
 def styled(text: str, *, color: bool) -> str:

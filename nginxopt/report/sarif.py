@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import quote
 
 from nginxopt import __version__
-from nginxopt.diagnostic import Change, Diagnostic, Fix, Safety, Severity
+from nginxopt.diagnostic import Change, Diagnostic, Fix, Grade, Severity
+from nginxopt.premises import listed
 from nginxopt.report.fingerprint import fingerprints
 from nginxopt.report.model import PROJECT, Report, details
 from nginxopt.report.place import Placed, relative
@@ -99,8 +100,13 @@ def _fixes(fix: Fix, base: str) -> Iterator[dict[str, Any]]:
         ]
     except UnicodeDecodeError:
         return
-    title = unicode(fix.title) + (" (unsafe)" if fix.safety is Safety.UNSAFE else "")
-    yield {"description": {"text": title}, "artifactChanges": changes, "properties": {"safety": str(fix.safety)}}
+    premises = sorted(fix.safety.premises or ())
+    needs = {Grade.SAFE: "", Grade.CONDITIONAL: f" (if {listed(premises)})", Grade.UNSAFE: " (unsafe)"}
+    yield {
+        "description": {"text": unicode(fix.title) + needs[fix.safety.grade]},
+        "artifactChanges": changes,
+        "properties": {"safety": str(fix.safety), "premises": [premise.name for premise in premises]},
+    }
 
 
 def _path(change: Change) -> str:

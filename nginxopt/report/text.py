@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Diagnostic, Safety, Severity
+from nginxopt.diagnostic import Diagnostic, Grade, Severity
 from nginxopt.errors import InputError
-from nginxopt.report.model import Report, by_rule, details
+from nginxopt.premises import listed
+from nginxopt.report.model import Report, RuleCount, by_rule, details
 from nginxopt.report.pen import Pen
 from nginxopt.report.place import Placed, ends
 from nginxopt.report.wording import advice, count, printable
@@ -35,13 +36,17 @@ def render(report: Report, *, color: bool = False, quiet: bool = False) -> Itera
 
 
 def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
-    """Yield a line for each rule that found something: how often, its id, `[*]` for a safe fix, `[-]` for an unsafe."""
+    """Yield a line for each rule that found something: how often, its id, and a mark for its safest fix.
+
+    `[*]` is a safe one, `[?]` one with premises, `[-]` an unsafe one.
+    """
     pen = Pen(color)
     counts = list(by_rule(report))
     digits = max((len(f"{found.count:,}") for found in counts), default=0)
     width = max((len(found.rule) for found in counts), default=0)
     for found in counts:
-        mark = pen("[*]" if found.safe else "[-]", fg="cyan") if found.safe or found.unsafe else "   "
+        sign = _sign(found)
+        mark = pen(sign, fg="cyan") if sign.strip() else sign
         number = pen(f"{found.count:>{digits},}", bold=True)
         yield f"{number}  {found.rule:<{width}}  {mark}  {printable(found.title)}".rstrip() + "\n"
     for error in report.errors:
@@ -51,8 +56,16 @@ def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> I
     if counts or report.errors:
         yield "\n"
     yield from _lines(_counts(report, pen))
-    if any(found.safe or found.unsafe for found in counts):
-        yield "  [*] has findings that --fix mends, [-] only --unsafe-fixes\n"
+    if any(_sign(found).strip() for found in counts):
+        yield "  [*] has findings that --fix fixes, [?] only with --assume, [-] only with --unsafe-fixes\n"
+
+
+def _sign(found: RuleCount) -> str:
+    if found.safe:
+        return "[*]"
+    if found.conditional:
+        return "[?]"
+    return "[-]" if found.unsafe else "   "
 
 
 def _lines(lines: Iterator[str] | list[str]) -> Iterator[str]:
@@ -122,11 +135,15 @@ def _grade(severity: Severity, number: int) -> str:
 
 def _fixes(report: Report) -> Iterator[str]:
     fixable = report.fixable()
-    safe, unsafe = fixable[Safety.SAFE], fixable[Safety.UNSAFE]
-    if safe and unsafe:
-        yield f"  {safe:,} can be fixed with --fix, {unsafe:,} more with --unsafe-fixes"
-    elif safe or unsafe:
-        yield f"  {safe or unsafe:,} can be fixed with {'--fix' if safe else '--unsafe-fixes'}"
+    options = {
+        Grade.SAFE: "--fix",
+        Grade.CONDITIONAL: f"--assume {listed(report.lacking())}",
+        Grade.UNSAFE: "--unsafe-fixes",
+    }
+    parts = [f"{fixable[grade]:,} {{}} with {option}" for grade, option in options.items() if fixable[grade]]
+    if parts:
+        first, *others = parts
+        yield f"  {', '.join([first.format('can be fixed'), *(other.format('more') for other in others)])}"
 
 
 def _benchmarks(report: Report) -> Iterator[str]:

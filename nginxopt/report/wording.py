@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from nginxopt.diagnostic import Diagnostic, Safety
+from nginxopt.premises import listed
 
-_FLAGS = {Safety.SAFE: "--fix", Safety.UNSAFE: "unsafe: --unsafe-fixes"}
 # Not compiled here: classes of such ranges take longer than all other start-up, and plain text needs neither.
 _SURROGATE = r"[\ud800-\udfff]"
 _NOT_XML = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -21,10 +21,17 @@ def advice(diagnostic: Diagnostic) -> list[str]:
     """Return what to do about a finding, a line each: the fix with the option that makes it, then the help."""
     lines = []
     if diagnostic.fix is not None:
-        lines.append(f"fix: {diagnostic.fix.title} ({_FLAGS[diagnostic.fix.safety]})")
+        lines.append(f"fix: {diagnostic.fix.title} ({_option(diagnostic.fix.safety)})")
     if diagnostic.finding.help:
         lines.append(f"help: {diagnostic.finding.help}")
     return lines
+
+
+def _option(safety: Safety) -> str:
+    """Return the option that makes a fix of that safety."""
+    if safety.premises is None:
+        return "unsafe: --unsafe-fixes"
+    return f"--assume {listed(safety.premises)}" if safety.premises else "--fix"
 
 
 def printable(text: str) -> str:

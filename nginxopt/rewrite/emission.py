@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from nginxopt import _native
 from nginxopt.config import Config, File
 from nginxopt.edit import Edit, apply
-from nginxopt.rewrite import mapfile, program
+from nginxopt.rewrite import mapfile, premises, program
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
+from nginxopt.rewrite.premises import Premise
 from nginxopt.source import Span, decode, encode
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Emission:
         maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
         changes: The files that change.
         compiled: The runs that change, in the order of the text.
+        premises: What the header of the maps takes as given.
     """
 
     plan: Plan
@@ -59,6 +61,7 @@ class Emission:
     maps_path: str | None
     changes: tuple[Change, ...]
     compiled: tuple[Compiled, ...] = ()
+    premises: tuple[Premise, ...] = ()
 
     def after(self, file: File) -> bytes:
         """Return the text of `file` afterwards."""
@@ -91,7 +94,9 @@ def emit(plan: Plan) -> Emission:
         Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file))
         for file, edits in texts.items()
     )
-    return Emission(plan, _maps_text(plan, maps, place), place.path, changes, tuple(compiled))
+    stated = premises.of(plan)
+    head = _maps_text(plan, maps, place, stated)
+    return Emission(plan, head, place.path, changes, tuple(compiled), stated)
 
 
 class _Names:
@@ -206,13 +211,14 @@ def _run_text(part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], 
     )
 
 
-def _maps_text(plan: Plan, maps: list[dict[str, Any]], place: mapfile.Place) -> bytes:
+def _maps_text(plan: Plan, maps: list[dict[str, Any]], place: mapfile.Place, stated: Sequence[Premise]) -> bytes:
     sentences = Readings.sentences()
     text = _template("maps.conf.j2").render(
         moved=plan.moved,
         origin=plan.config.main.path if plan.config.main.path != "-" else "standard input",
         oldest=OLDEST,
         differences=[sentences[name] for name in plan.changed],
+        premises=stated,
         max=place.max_size,
         bucket=place.bucket_size,
         maps=[{**found, "lines": f"{_HOLE}{number}{_HOLE}"} for number, found in enumerate(maps)],

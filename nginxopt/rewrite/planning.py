@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 from nginxopt import _native
 from nginxopt.config import Config, File
@@ -93,12 +93,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The division of all rewrites of a configuration; sizes are numbers of rules unless said otherwise."""
+    """The division of all rewrites of a configuration; sizes are numbers of rules unless said otherwise.
+
+    `assumes_server` tells whether it is taken as given that a fragment is included in a server.
+    """
 
     config: Config
     options: Options
     parts: tuple[Part, ...]
-    _counts: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    assumes_server: bool = False
 
     @property
     def rules(self) -> int:
@@ -186,7 +189,8 @@ def plan(config: Config, options: Options | None = None) -> Plan:
     that nginx refuses, or whose pattern PCRE2 does not compile: nginx would not start with it.
     """
     options = options or Options()
-    return Plan(config, options, tuple(_part(found, options) for found in program.read(config)))
+    config, assumes_server = program.placed(config)
+    return Plan(config, options, tuple(_part(found, options) for found in program.read(config)), assumes_server)
 
 
 def reasons() -> dict[str, str]:

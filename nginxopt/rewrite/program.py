@@ -9,7 +9,7 @@ next. Directives of other modules are no part of the script, so that rules on bo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -73,6 +73,17 @@ def read(config: Config) -> tuple[Program, ...]:
 def is_whole(config: Config) -> bool:
     """Return whether `config` is a main configuration rather than a fragment of one."""
     return http_block(config) is not None
+
+
+def placed(config: Config) -> tuple[Config, bool]:
+    """Return `config` with the one context its main file is compiled for, and whether that is taken as given.
+
+    A fragment that may stand in several places is taken for a server's, where nearly all of them are.
+    """
+    server = ("http", "server")
+    if len(config.candidates) < 2 or server not in config.candidates:
+        return config, False
+    return replace(config, candidates=(server,)), True
 
 
 def http_block(config: Config) -> Directive | None:

@@ -10,9 +10,10 @@ import os
 from dataclasses import dataclass
 
 from nginxopt import _native
-from nginxopt.rewrite import program
+from nginxopt.rewrite import premises, program
 from nginxopt.rewrite.emission import Change, Emission
 from nginxopt.rewrite.planning import Plan
+from nginxopt.rewrite.premises import Premise
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Proof:
         any_case: The URIs that each stood for all spellings of their letters.
         refutation: The obligation that does not hold.
         counterexample: A URI on which the two texts differ, where one was found.
+        premises: What it takes as given.
     """
 
     holds: bool
@@ -36,6 +38,7 @@ class Proof:
     any_case: int = 0
     refutation: str | None = None
     counterexample: bytes | None = None
+    premises: tuple[Premise, ...] = ()
 
     @property
     def checked(self) -> int:
@@ -59,7 +62,11 @@ def prove(plan: Plan, emission: Emission) -> Proof:
     except _native.Refuted as refuted:
         what, counterexample = refuted.args
         return Proof(False, refutation=what, counterexample=counterexample and bytes(counterexample))
-    return Proof(True, *checked)
+    relied = premises.of(plan)
+    unsaid = [premise.name for premise in relied if premise not in emission.premises]
+    if unsaid:
+        return Proof(False, refutation=f"the premise {unsaid[0]} is not stated")
+    return Proof(True, *checked, premises=relied)
 
 
 @dataclass(frozen=True, slots=True)

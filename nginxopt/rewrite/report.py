@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt import __version__
 from nginxopt.config import File
+from nginxopt.rewrite import premises
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.planning import Plan, reasons
 from nginxopt.rewrite.proof import Proof
@@ -47,6 +48,7 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
             for duplicate in plan.duplicates()
         ],
         "declared_differences": _declared(plan),
+        "premises": [{"name": premise.name, "sentence": premise.sentence} for premise in premises.of(plan)],
         "proof": None if proof is None else _proof(proof),
         "cost": {"before": before, "after": after},
         "nginx": None if differentials is None else _nginx(differentials),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 
 from nginxopt.config import File
+from nginxopt.rewrite import premises
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.planning import Dead, Plan, plan, reasons
 from nginxopt.rewrite.proof import Proof
@@ -16,8 +17,6 @@ _FEW = 3
 """How many examples a line gives."""
 _PAYS_FROM = 5
 """From how many rules on a map costs less than they do: a look-up and a guard cost what two to five patterns do."""
-_HALVES_FROM = 500
-"""From how many rules on a server's maps need no twins; see `LINES` in the crate."""
 _MANY = 1_000
 """Up to how many kept rules are looked at for those that never fire without being asked to: 50 ms."""
 _TRY_UP_TO = 20_000
@@ -35,6 +34,8 @@ def lines(compiled: Plan, proof: Proof | None, *, verbose: bool = False) -> Iter
         yield f"  declared    {rules:>9,}  {Readings.flag(name)}: {Readings.sentences()[name]}"
     if proof is not None:
         yield from _proof(compiled, proof)
+    for premise in premises.of(compiled):
+        yield f"  premise  {premise.name}: {premise.sentence}"
     yield from _cost(compiled)
     yield from _hints(compiled)
 
@@ -115,7 +116,6 @@ def _hints(compiled: Plan) -> Iterator[str]:
         yield f"  hint: {_count(small, 'run')} of fewer than {_PAYS_FROM} rules, which cost less than a map"
     literals = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
     counts = compiled.reasons()
-    yield from _context_hint(compiled, counts["break-in-location"])
     stay = sum(counts[reason] for reason in literals)
     asked = compiled.options.readings
     if not stay or compiled.rules > _TRY_UP_TO or (asked.literal_dots and asked.literal_ends):
@@ -126,13 +126,3 @@ def _hints(compiled: Plan) -> Iterator[str]:
     if more > 0:
         flags = [Readings.flag(name) for name in literals.values() if not read[name]]
         yield f"  hint: {more:,} more would move with {' '.join(sorted(flags))}, which declare a difference"
-
-
-def _context_hint(compiled: Plan, breaks: int) -> Iterator[str]:
-    """Tell what is lost because it is not known where a fragment is included."""
-    if not any(run.level == "either" for part in compiled.parts for run in part.runs):
-        return
-    gains = [f"lets {_count(breaks, 'rule')} with `break` move"] if breaks else []
-    gains += ["halves the maps"] if compiled.moved >= _HALVES_FROM else []
-    if gains:
-        yield f"  hint: if this is included in a server, --context server {' and '.join(gains)}"

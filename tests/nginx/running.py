@@ -23,8 +23,10 @@ class Running:
 
     @property
     def workers(self) -> tuple[int, ...]:
-        """The process ids of its workers."""
-        return tuple(map(int, Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()))
+        """The process ids of its workers that are ready: they take their title once their limits and user are set
+        (ngx_worker_process_cycle)."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return tuple(int(pid) for pid in children if _title(pid).startswith(b"nginx: worker process"))
 
     def until_workers(self, count: int) -> int:
         """How many workers there are, once they are `count`, or when that has taken too long."""
@@ -65,3 +67,11 @@ def running(
         finally:
             process.terminate()
             process.wait(_SECONDS)
+
+
+def _title(pid: str) -> bytes:
+    """What a process calls itself; nothing if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""

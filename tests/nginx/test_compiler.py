@@ -34,7 +34,7 @@ from nginxopt.rewrite.nginx import Level, differential
 from nginxopt.rewrite.requests import sample
 from nginxopt.rewrite.uris import percent_encode
 from tests import rulegen
-from tests.test_corpus import CORPUS, INDEX, is_plain, rows
+from tests.test_corpus import CORPUS, is_plain, rows
 
 SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
 REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))
@@ -448,13 +448,11 @@ def test_a_configuration_that_grows(binary: nginx.Binary, sizes: bytes, tmp_path
 
 def fragments() -> Iterator[str]:
     """The plain files of set A that hold rewrites and stand in a server."""
-    if INDEX.exists():
-        for row in rows():
-            if row["set"] == "A" and is_plain(row) and int(row["rewrites"] or 0) and row["context"] == "server":
-                yield row["file"]
+    for row in rows():
+        if row["set"] == "A" and is_plain(row) and int(row["rewrites"] or 0) and row["context"] == "server":
+            yield row["file"]
 
 
-@pytest.mark.skipif(not INDEX.exists(), reason=f"no corpus at {CORPUS}: name its folder in NGINXOPT_CORPUS")
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("file", sorted(fragments()))
 def test_corpus_files(binary: nginx.Binary, file: str, level: Level, tally: Counter[str]) -> None:

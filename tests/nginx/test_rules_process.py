@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -131,16 +132,22 @@ def answered(client: socket.socket) -> bytes:
 
 
 def held_requests(server: Running, origin: socket.socket, count: int) -> int:
-    """How many of `count` clients' requests are at the origin at once, which answers none of them."""
-    origin.settimeout(0.3)
+    """How many of `count` requests are at the origin at once, which answers none of them: all, or those that were
+    there when nginx said that its connections are not enough."""
+    origin.settimeout(0.05)
+    deadline = time.monotonic() + 20
     with contextlib.ExitStack() as held:
         for _ in range(count):
             client = held.enter_context(connect(server))
             with contextlib.suppress(OSError):  # nginx may have closed it already
                 client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         arrived = 0
-        with contextlib.suppress(TimeoutError):
-            while arrived < count:
+        while arrived < count and time.monotonic() < deadline:
+            refused = "worker_connections are not enough" in server.error_log()
+            try:
                 held.enter_context(origin.accept()[0])
                 arrived += 1
+            except TimeoutError:
+                if refused:
+                    break
     return arrived

@@ -1,0 +1,44 @@
+"""The premises of a compilation: what must hold outside the text that was read, as nothing in it tells.
+
+A premise has a name, for reports and tests, and a sentence. The summary, the header of the maps, the report and
+`docs/rewrite-to-map.md` state the premises of a plan, and the proof refuses a text that does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nginxopt.rewrite import program
+from nginxopt.rewrite.planning import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """A condition that no configuration tells: `sentence` says what must hold, without a full stop."""
+
+    name: str
+    sentence: str
+
+
+SERVER_CONTEXT = Premise(
+    "server-context",
+    "the fragment is included in a server and not in a location (--context location is right in both)",
+)
+OWN_NAMES = Premise("own-names", "no other part of the configuration has variables of the names in the maps")
+
+_APPLIES: dict[Premise, Callable[[Plan], bool]] = {
+    SERVER_CONTEXT: lambda plan: plan.assumes_server,
+    OWN_NAMES: lambda plan: not program.is_whole(plan.config),
+}
+"""Each premise, and whether it is one of a plan that moves rules; in the order in which they are told."""
+
+PREMISES = tuple(_APPLIES)
+"""All premises."""
+
+
+def of(plan: Plan) -> tuple[Premise, ...]:
+    """Return the premises of a plan: none if it changes nothing."""
+    if not any(part.compiled for part in plan.parts):
+        return ()
+    return tuple(premise for premise, applies in _APPLIES.items() if applies(plan))
