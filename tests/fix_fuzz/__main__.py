@@ -16,6 +16,7 @@ from tests.fix_fuzz import corpus, generate
 from tests.fix_fuzz.case import Case
 from tests.fix_fuzz.compare import as_it_is, without_connection
 from tests.fix_fuzz.minimise import minimised
+from tests.fix_fuzz.play import Stage
 from tests.fix_fuzz.show import reproduction
 from tests.fix_fuzz.trial import Fault, Trial, staged
 
@@ -49,7 +50,7 @@ async def run(asked: argparse.Namespace) -> int:
     ends = time.monotonic() + asked.seconds
     async with staged(binary) as stage:
         trial = Trial(stage, base, without_connection if asked.assume else as_it_is)
-        for number, case in enumerate(_cases(asked, binary, kinds)):
+        for number, case in enumerate(_cases(asked, stage, kinds)):
             if time.monotonic() > ends:
                 break
             options = ALL if number % 4 == 3 and not asked.ignore else ()
@@ -65,10 +66,10 @@ async def run(asked: argparse.Namespace) -> int:
         return int(bool(trial.figures.faults))
 
 
-def _cases(asked: argparse.Namespace, binary: nginx.Binary, kinds: tuple[str, ...]) -> Iterator[Case]:
+def _cases(asked: argparse.Namespace, stage: Stage, kinds: tuple[str, ...]) -> Iterator[Case]:
     if asked.corpus:
-        return corpus.cases(asked.corpus, asked.first, asked.configs, binary)
-    return generate.cases(asked.seed, asked.first, asked.configs, binary, kinds or None)
+        return corpus.cases(asked.corpus, stage, asked.seed, asked.first, asked.configs)
+    return generate.cases(asked.seed, asked.first, asked.configs, stage.binary, kinds or None)
 
 
 async def _tell(

@@ -25,6 +25,9 @@ from tests.fix_fuzz.origins import Origins
 TIMEOUT = 3.0
 """Seconds that a client waits for an answer."""
 
+PORTS = 6
+"""How many ports there are for nginx."""
+
 _QUIT_SECONDS = 4.0
 _START_SECONDS = 20.0
 _NOBODY = 65534
@@ -68,6 +71,7 @@ class Stage:
         self.origins = origins
         self.ports = ports
         self.places = {**origins.address, **{f"port{number}": str(port) for number, port in enumerate(ports)}}
+        self.places |= {f"{name}_port": address.rpartition(":")[2] for name, address in origins.address.items()}
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def lay(self, files: Mapping[str, bytes]) -> None:
@@ -341,11 +345,11 @@ def _text(path: Path) -> str:
         return ""
 
 
-def choose_ports(count: int) -> tuple[int, ...]:
+def choose_ports() -> tuple[int, ...]:
     """Return free ports below those that the system gives to clients."""
     start = 10_000 + os.getpid() * 37 % 20_000
     found: list[int] = []
-    while len(found) < count:
+    while len(found) < PORTS:
         start = start + 1 if start < 31_000 else 10_000
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

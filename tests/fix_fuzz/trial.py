@@ -23,7 +23,6 @@ RUNS = 3
 """How often a case is played before and after, if it looks different, to know that it is."""
 
 _STATUSES = (0, 1, 3)
-_PORTS = 6
 
 
 @dataclass(slots=True)
@@ -166,7 +165,7 @@ async def staged(binary: nginx.Binary) -> AsyncIterator[Stage]:
     with tempfile.TemporaryDirectory(prefix="nginxopt-", dir=base, ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
         async with Origins() as origins:
-            yield Stage(Path(folder).resolve(), binary, origins, choose_ports(_PORTS))
+            yield Stage(Path(folder).resolve(), binary, origins, choose_ports())
 
 
 def without(case: Case, number: int) -> Case:
