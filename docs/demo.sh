@@ -36,9 +36,13 @@ most=1 # something is found
 run '/keepalive-missing upstream/,/fix:/!{/buffering proxy/,/fix:/!{/findings in/!{/can be fixed/!d;};};}' \
     nginxopt lint "$site/nginx.conf" --target-version 1.28.0
 cp -R "$site" "$out/slow-site"
-say "   One of the files that --fix changes, and what is left to decide after it:"
-run '/^--- .*upstreams/,/^ }/!d' nginxopt lint "$out/slow-site/nginx.conf" --target-version 1.28.0 --diff
-run '/^fixed/,/findings in/!d' nginxopt lint "$out/slow-site/nginx.conf" --target-version 1.28.0 --fix
+say "   Two things no configuration shows: whether the servers behind speak HTTP/1.1 as they speak 1.0, and whether they
+   can hold idle connections (nginxopt explain idle-connections). Say that they do, and the pool is made too. One of the
+   files that change, and what is left to decide:"
+run '/^--- .*upstreams/,/^ }/!d' nginxopt lint "$out/slow-site/nginx.conf" --target-version 1.28.0 --diff \
+    --assume http11-backends,idle-connections
+run '/^fixed/,/findings in/!d' nginxopt lint "$out/slow-site/nginx.conf" --target-version 1.28.0 --fix \
+    --assume http11-backends,idle-connections
 most=0
 
 say "2. The redirects of fec.gov: nginx tries 1,410 patterns, one after the other, on every request."

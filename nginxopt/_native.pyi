@@ -53,7 +53,10 @@ class RefusedError(Exception):
     args: tuple[int, int, str]
 
 class Block(TypedDict):
-    """One `if` block; texts are the inside of double-quoted tokens."""
+    """What one guard lets through; texts are the inside of double-quoted tokens.
+
+    `patterns`: those to run instead of `^`; without a guard, those that list the keys.
+    """
 
     flag: str
     head: bytes
@@ -64,13 +67,13 @@ class Block(TypedDict):
     patterns: list[bytes]
 
 # `class` is a keyword, so the form with a dict. `lines`: the maps are keyed by the URI without a final newline.
-# Each map is the text of its lines; `default` is the index of the
-# block of keys without a line in `class`.
+# `key`: the guard; None where the patterns of the only block list the keys. Each map is the text of its lines;
+# `default` is the index of the block of keys without a line in `class`.
 Tier = TypedDict(
     "Tier",
     {
         "lines": bool,
-        "key": bytes,
+        "key": bytes | None,
         "class": bytes | None,
         "default": int,
         "to": bytes | None,
@@ -87,6 +90,7 @@ class Run:
     changed: list[int]
     declared: list[tuple[int, int, bytes]]
     sample: list[bytes]
+    stays_first: bool
     def __len__(self) -> int: ...
     def kept(self) -> list[tuple[int, int, str]]: ...
     def reasons(self) -> list[tuple[str, int]]: ...
@@ -98,6 +102,9 @@ class Run:
     def duplicates(self) -> list[tuple[int, int, tuple[int, int]]]: ...
     def spans(self) -> list[tuple[int, int]]: ...
     def first(self) -> tuple[int, int]: ...
+    def stands_before(self) -> tuple[int, int]:
+        """Return where the rule stands that the compiled form has to stand before."""
+
     def removed(self, bytes: bytes) -> list[tuple[int, int]]: ...
     def tiers(self) -> list[Tier]:
         """Hand over the maps and blocks; their text is gone here afterwards."""
@@ -117,7 +124,7 @@ def compile_rewrites(
     readings: _Readings,
     bound: int,
 ) -> Program:
-    """Plan and write the rewrites of sections, each a list of byte ranges; `level` is server, location or either."""
+    """Plan and write the rewrites of sections, each a list of byte ranges; `level` is server or location."""
 
 def map_sizes(runs: list[Run]) -> tuple[int, int] | None:
     """Return map_hash_max_size and map_hash_bucket_size for the maps of all runs; once for each run."""
@@ -184,17 +191,19 @@ class _Pair(Protocol):
     @property
     def in_http(self) -> bool: ...
     @property
-    def captures_matter(self) -> bool: ...
+    def holds_rows(self) -> bool: ...
     @property
     def takes_rules(self) -> bool: ...
 
 def prove_rewrites(
     pairs: Sequence[_Pair],
-    others: list[bytes],
+    others: list[tuple[bytes, bool]],
     maps: bytes,
     *,
     readings: _Readings,
     transparent: list[str],
+    harmless: list[str],
+    is_complete: bool,
     include: list[bytes] | None,
 ) -> tuple[int, int, int, int]:
     """Return rules, rules gone, strings and strings that stand for all their spellings; or raise `Refuted`."""

@@ -93,6 +93,9 @@ _LOOKALIKES = """
 BLOCKS = frozenset(["events", "http", "stream", "mail", "server", "location", "if", "limit_except", "upstream"])
 """Blocks in which names are directives of nginx; in others, such as `map` or those of modules, they may be values."""
 
+NGINX = frozenset([*DIRECTIVES, *_NEWER.split(), *_PLUS.split()])
+"""The directives of nginx up to 1.31.5 and of NGINX Plus."""
+
 NAMES = frozenset([*DIRECTIVES, *_NEWER.split(), *_PLUS.split(), *_MODULES.split(), *_LOOKALIKES.split()])
 """The directives of nginx up to 1.31.5, of NGINX Plus, and of the modules that are most in use."""
 

@@ -1,82 +1,102 @@
-"""Files written so that nothing is lost: all of them or none, each at once, with the old text kept beside it."""
+"""Files written so that nothing is lost: all of them or none, each at once, links and attributes as they were.
+
+Every new text is first written to a hidden name beside its file and given the owner, mode and extended attributes of
+the old one. Then all that was read is compared with what is there now, and only then the new files are renamed into
+place. A file that cannot be replaced is written in place, and a copy of its old text is kept. If something fails
+half-way, what was done is undone.
+
+`targets` finds what the paths stand for and what must not be written; `steps` has the ways to write one file, each with
+its way back; `copies`, `attributes`, `scratch` and `interrupts` are what they are made of.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from nginxopt import targets
+from nginxopt.copies import BACKUP
 from nginxopt.errors import InputError
+from nginxopt.interrupts import uninterrupted
+from nginxopt.scratch import Scratch, sweep
+from nginxopt.steps import ChangedError, Step, Written, prepared
+from nginxopt.targets import Target
 
-BACKUP = "nginxopt-orig"
-"""How the name of a kept file ends. It begins with a dot, so that no `include` with a glob picks it up."""
+__all__ = ["BACKUP", "Written", "folder", "sweep", "write_all"]
+
+_NO_TEXTS: Mapping[str, bytes] = {}
+_NO_FILES: Mapping[str, str] = {}
 
 
-def write_all(texts: Mapping[str, bytes], *, keep_old: bool = False) -> dict[str, str]:
-    """Write each text to its path, which may be a link to the file meant; return the copies of what was there.
+def write_all(
+    texts: Mapping[str, bytes],
+    *,
+    read: Mapping[str, bytes] = _NO_TEXTS,
+    like: Mapping[str, str] = _NO_FILES,
+    keep_old: bool = False,
+) -> tuple[Written, ...]:
+    """Write each text to its path, in the order given, or none of them; return what became of each file.
 
-    Everything is first written to temporary files beside the targets and then renamed into place in the order
-    given, so that a reader sees the old or the new text of a file, and a failure before the first rename changes
-    nothing. Mode and owner of an existing file are kept. With `keep_old` its text is copied first, to a name that
-    is free. `InputError` for a path that cannot be written.
+    `read` has texts that must still stand in their files, whether these are written or not. `like` names for a new
+    file one whose owner and mode it gets. With `keep_old` a copy of each old text is kept. Links are followed. What is
+    not a regular file (a device, a pipe, /dev/stdout) is written to as it is. `InputError` for a path that cannot be
+    written and for a file that was changed since it was read; it says that nothing was written, or what was.
     """
-    targets = {path: Path(os.path.realpath(path)) for path in texts}
-    kept: dict[str, str] = {}
-    with contextlib.ExitStack() as cleanup:
-        staged = [(cleanup.enter_context(_staged(targets[path], text)), targets[path]) for path, text in texts.items()]
-        for path, target in targets.items():
-            if keep_old and target.exists():
-                kept[path] = str(_copy(target))
-        for temporary, target in staged:
-            temporary.replace(target)
-    return kept
+    lost: list[str] = []
+    try:
+        streams, files = targets.find(texts, read, like)
+        for stream in streams:
+            stream.write()
+        return _written(files, read, lost, keep_old=keep_old)
+    except InputError as error:
+        outcome = f"not all could be undone: {'; '.join(lost)}" if lost else "nothing was written"
+        raise InputError(f"{error.message}; {outcome}", path=error.path, hint=error.hint) from None
+
+
+def _written(
+    files: Sequence[Target], read: Mapping[str, bytes], lost: list[str], *, keep_old: bool
+) -> tuple[Written, ...]:
+    """Write regular files; what cannot be restored after a failure is added to `lost`."""
+    steps: list[Step] = []
+    with uninterrupted(), contextlib.ExitStack() as cleanup:
+        scratches = _Scratches(cleanup)
+        try:
+            for target in files:
+                with _told(target):
+                    steps.append(prepared(target, scratches, keep_old=keep_old))
+            targets.refuse_changed(read)
+            for step in steps:
+                with _told(step.target):
+                    step.commit()
+        except BaseException:
+            lost += [said for step in reversed(steps) if (said := step.undo())]
+            raise
+    return tuple(step.written for step in steps)
+
+
+class _Scratches:
+    """The hidden names in the folders that are written to, each opened when it is first asked for."""
+
+    def __init__(self, cleanup: contextlib.ExitStack) -> None:
+        self._cleanup = cleanup
+        self._opened: dict[Path, Scratch] = {}
+
+    def __call__(self, folder: Path) -> Scratch:
+        if folder not in self._opened:
+            self._opened[folder] = self._cleanup.enter_context(Scratch(folder))
+        return self._opened[folder]
 
 
 @contextlib.contextmanager
-def _staged(target: Path, text: bytes) -> Iterator[Path]:
-    """Hold a temporary file beside `target` with its new text; it is removed unless it was renamed."""
+def _told(target: Target) -> Iterator[None]:
+    """Name the file of a failure."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        yield
+    except ChangedError:
+        raise targets.changed(target.path) from None
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=str(target)) from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        _like(target, temporary)
-        yield temporary
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=str(target)) from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _like(target: Path, temporary: Path) -> None:
-    """Give a new file the mode and owner of the one it replaces, or the mode of a file made here."""
-    try:
-        old = target.stat()
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        return
-    temporary.chmod(old.st_mode & 0o7777)
-    with contextlib.suppress(PermissionError):
-        os.chown(temporary, old.st_uid, old.st_gid)
-
-
-def _copy(target: Path) -> Path:
-    """Copy a file to the first free name for its old text."""
-    number = 1
-    while (copy := target.with_name(f".{target.name}.{BACKUP}{number if number > 1 else ''}")).exists():
-        number += 1
-    shutil.copy2(target, copy)
-    return copy
+        raise targets.unwritable(target.path, error) from None
 
 
 def folder(path: str, names: Sequence[str]) -> Path:

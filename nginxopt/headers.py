@@ -7,17 +7,20 @@ A level that has a `proxy_set_header` inherits none (ngx_http_proxy_merge_loc_co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterator, Sequence
 from typing import TypeVar
 
 from nginxopt.config import Directive
 from nginxopt.diagnostic import Change
-from nginxopt.inherit import Level
-from nginxopt.layout import after, written
+from nginxopt.inherit import Level, Setting
+from nginxopt.layout import after, replace, written
 from nginxopt.model import Model
 from nginxopt.upstreams import Pass
 
 Group = TypeVar("Group", bound=Hashable)
+
+HTTP11 = "proxy_http_version 1.1;"
+CLEARED = 'proxy_set_header Connection "";'
 
 NOT_IN_IF = "proxy_set_header and proxy_http_version may not stand in this block: move the proxy_pass to a location"
 """What to do about a pass in an `if` or `limit_except`."""
@@ -28,22 +31,61 @@ def takes_directives(one: Pass) -> bool:
     return one.level.kind not in ("if", "limit_except")
 
 
-def with_header(one: Pass, lines: Sequence[str], owners: Container[Level]) -> tuple[Change, ...] | None:
-    """Return the change that adds `proxy_set_header` lines for a pass; None if it cannot be made.
+def heirs(model: Model, one: Pass, *names: str) -> Iterator[Pass]:
+    """Yield the passes in blocks within that of a pass, over the same protocol, that inherit what stands there.
+
+    `names` are the directives asked about, without the protocol: `http_version`, `set_header`.
+    """
+    inside = [level for level in one.level.walk() if level is not one.level]
+    for other in (other for level in inside for other in model.passes_at.get(level, ())):
+        if other.protocol == one.protocol and any(other.setting(name).level not in inside for name in names):
+            yield other
+
+
+def with_version(model: Model, one: Pass) -> tuple[Change, ...] | None:
+    """Return the changes that pass over HTTP/1.1, for this pass alone; None if they cannot be made."""
+    version = one.setting("http_version")
+    if not version.known or not takes_directives(one) or any(heirs(model, one, "http_version")):
+        return None
+    if version.directive and version.level is one.level:
+        return (replace(version.directive, version.directive.args[0], "1.1"),)
+    return (after(one.directive, [HTTP11]),)
+
+
+def with_header(
+    one: Pass, lines: Sequence[str], owners: Container[Level], *, first: Sequence[str] = ()
+) -> tuple[Change, ...] | None:
+    """Return the changes that add `proxy_set_header` lines for a pass; None if they cannot be made.
 
     An inherited set of headers gets them where it stands if its level is one of `owners`; else the location gets a copy
-    of the set.
+    of the set. The lines `first` go right behind the pass.
     """
-    headers = one.level.setting("proxy_set_header")
+    headers = one.setting("set_header")
     if not headers.known or not takes_directives(one):
         return None
     if headers.level is None:
-        return (after(one.directive, lines),)
-    if headers.level is one.level or headers.level in owners:
+        return (after(one.directive, [*first, *lines]),)
+    if _is_own(one, headers, owners):
         anchor = _anchor(headers.level, headers.directives[-1])
-        return (after(anchor, lines),) if anchor else None
+        return (*_behind(one, first), after(anchor, lines)) if anchor else None
     copies = [written(directive) for directive in headers.directives]
-    return (after(one.directive, [*copies, *lines]),)
+    return (after(one.directive, [*first, *copies, *lines]),)
+
+
+def without_value(
+    one: Pass, meant: Collection[Directive], owners: Container[Level], *, first: Sequence[str] = ()
+) -> tuple[Change, ...] | None:
+    """Return the changes that leave some `proxy_set_header` of a pass without a value; as `with_header`."""
+    headers = one.setting("set_header")
+    if not headers.known or not takes_directives(one):
+        return None
+    if _is_own(one, headers, owners):
+        return (*_behind(one, first), *(replace(directive, directive.args[1], "") for directive in meant))
+    lines = [
+        f'proxy_set_header {directive.args[0]} "";' if directive in meant else written(directive)
+        for directive in headers.directives
+    ]
+    return (after(one.directive, [*first, *lines]),)
 
 
 def owners(model: Model, group: Callable[[Pass], Group]) -> dict[Group, set[Level]]:
@@ -58,6 +100,14 @@ def owners(model: Model, group: Callable[[Pass], Group]) -> dict[Group, set[Leve
         if len(named) == 1:
             found.setdefault(next(iter(named)), set()).add(level)
     return found
+
+
+def _is_own(one: Pass, headers: Setting, owners: Container[Level]) -> bool:
+    return headers.level is one.level or headers.level in owners
+
+
+def _behind(one: Pass, lines: Sequence[str]) -> tuple[Change, ...]:
+    return (after(one.directive, lines),) if lines else ()
 
 
 def _anchor(level: Level, directive: Directive) -> Directive | None:

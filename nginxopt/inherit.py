@@ -13,7 +13,7 @@ everywhere: `types`. A block that nginx does not allow where it stands is open a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, KeysView
 from dataclasses import dataclass, field
 
 from nginxopt.config import Bulk, Config, Directive
@@ -102,6 +102,11 @@ class Level:
     def own(self, name: str) -> tuple[Directive, ...]:
         """Return the directives of that name that stand directly in this level."""
         return tuple(self._own.get(name, ()))
+
+    @property
+    def names(self) -> KeysView[str]:
+        """The names of the directives that stand directly in this level."""
+        return self._own.keys()
 
     def setting(self, name: str) -> Setting:
         """Return what holds for the directive `name` here, inherited or by default."""

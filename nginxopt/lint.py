@@ -151,7 +151,7 @@ def _original(finding: Finding) -> Finding:
     return replace(
         finding,
         source=_file(finding.source),
-        fix=finding.fix and replace(finding.fix, changes=tuple(map(_of_file, finding.fix.changes))),
+        fix=finding.fix and replace(finding.fix, changes=tuple(dict.fromkeys(map(_of_file, finding.fix.changes)))),
         related=tuple(replace(related, source=_file(related.source)) for related in finding.related),
     )
 

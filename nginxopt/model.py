@@ -65,6 +65,14 @@ class Model:
         return tuple(one for one in found if one is not None)
 
     @cached_property
+    def passes_at(self) -> dict[Level, list[Pass]]:
+        """The passes by the levels in which they stand."""
+        found: dict[Level, list[Pass]] = {}
+        for one in self.passes:
+            found.setdefault(one.level, []).append(one)
+        return found
+
+    @cached_property
     def maps(self) -> dict[str, Level]:
         """The maps by the names of their variables in lower case, without the `$`."""
         found = (level for level in self.levels("map") if len(level.args) == 2)

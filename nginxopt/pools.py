@@ -24,15 +24,6 @@ from nginxopt.upstreams import Pass, Upstream
 KEEPERS = ("proxy", "fastcgi", "grpc", "memcached")
 """The protocols whose connections can be kept."""
 
-SIZE = 32
-"""The pool that nginx 1.29.7 makes by default."""
-
-# A kept connection serves whoever asks for its address: what must be the same for all of them.
-_IDENTITY = (
-    "bind", "ssl_certificate", "ssl_certificate_key", "ssl_name", "ssl_server_name", "ssl_verify",
-    "ssl_trusted_certificate", "ssl_protocols", "ssl_ciphers",
-)  # fmt: skip
-
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _CHECK = re.compile(r"health|status|\bping\b", re.IGNORECASE)
 _COMMENTED_OUT = re.compile(r"\s*keepalive\s+\d+\s*;?")
@@ -213,24 +204,3 @@ def pools(model: Model) -> set[Upstream]:
         for upstream, passes in passed.items()
         if upstream.keepalive.is_unset and any(wants_pool(model, one) for one in passes)
     }
-
-
-def may_share(passes: tuple[Pass, ...]) -> bool:
-    """Return whether a connection opened for one of the passes will do for all of them.
-
-    A pool finds connections by their address alone (ngx_http_upstream_get_keepalive_peer), so the protocol, the
-    certificates and names of TLS, and the local address must not differ, nor depend on the request.
-    """
-    identities = {_identity(one) for one in passes}
-    return len(identities) == 1 and not any("$" in word for identity in identities for word in identity)
-
-
-def _identity(one: Pass) -> tuple[str, ...]:
-    """Return what a connection for a pass is, as words; what is not set or not known is the same for all."""
-    names = _IDENTITY if one.scheme in ("https", "grpcs") else _IDENTITY[:1]
-    version = one.setting("http_version").value if one.protocol == "proxy" else None
-    words = [one.protocol, one.scheme, "2" if version == "2" else ""]
-    for name in names:
-        directive = one.setting(name).directive
-        words += ["|", *directive.args] if directive else ["|"]
-    return tuple(words)

@@ -8,7 +8,6 @@ a temporary folder, and the copies include each other by absolute paths. All of 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import subprocess
 import tempfile
@@ -17,10 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.config import Config, Directive, File
+from nginxopt.copies import make
 from nginxopt.edit import Edit, apply
 from nginxopt.errors import InputError
 from nginxopt.layout import quoted
 from nginxopt.nginx import Binary
+from nginxopt.scratch import Scratch
 from nginxopt.source import Source, decode, encode
 
 _SECONDS = 120.0
@@ -110,16 +111,13 @@ def _includes(config: Config, source: Source, copies: dict[File, str]) -> Iterat
 @contextlib.contextmanager
 def _beside(path: str) -> Iterator[str]:
     """Hold an empty hidden file in the folder of a file."""
-    real = Path(path).absolute()
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", suffix=".nginxopt-trial", dir=real.parent)
-    except OSError as error:
-        raise InputError(f"nginx -t needs a file beside it: {error.strerror}", path=path) from None
-    os.close(handle)
-    try:
-        yield name
-    finally:
-        Path(name).unlink(missing_ok=True)
+    with contextlib.ExitStack() as cleanup:
+        try:
+            name = cleanup.enter_context(Scratch(Path(path).absolute().parent)).name()
+            make(name, b"")
+        except OSError as error:
+            raise InputError(f"nginx -t needs a file beside it: {error.strerror}", path=path) from None
+        yield str(name)
 
 
 def _run(binary: Binary, path: str, names: dict[str, str]) -> Trial:

@@ -2,9 +2,6 @@
 
 Flagged is a `fastcgi_pass` to an upstream that states a `keepalive`, if `fastcgi_keep_conn` is off, its default.
 
-The fix is made with `--unsafe-fixes` only: a PHP-FPM child serves one connection at a time, and an idle one keeps it
-from all others. `pm.max_children` must be greater than `keepalive` times `worker_processes`.
-
 ## Why it matters
 Without it nginx asks the FastCGI server to close the connection after the answer. Counted on nginx 1.22.1 with a pool:
 20 requests open 20 connections, and 1 with `fastcgi_keep_conn on`.
@@ -49,6 +46,22 @@ server {
 }
 ```
 
+## Fix safety
+May change: connections.
+
+Safe if `idle-connections` holds: a PHP-FPM child serves one connection at a time, and an idle one keeps it
+from all others, so `pm.max_children` must be greater than `keepalive` times `worker_processes`.
+
+There is no fix where passes to the upstream differ in TLS, protocol or local address, or may, as its pool would mix
+their connections, nor where all pools together may hold more than a quarter of the connections of a worker.
+
+To find out whether they hold, for each server of the upstream:
+
+    nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
+    curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
+    pm.max_children, threads, workers of the server # more than keepalive x worker_processes x nginx machines
+    keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
+
 ## When to ignore it
 Where the servers behind cannot hold idle connections; then delete `keepalive`.
 
@@ -61,34 +74,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.headers import takes_directives
+from nginxopt.capacity import overflow
+from nginxopt.diagnostic import Change, Finding, Fix, Severity
+from nginxopt.headers import heirs, takes_directives
 from nginxopt.layout import after, replace
 from nginxopt.model import Model
+from nginxopt.pooling import POOLED, peculiar
 from nginxopt.rule import rule
+from nginxopt.sharing import Obstacles, obstacles
 from nginxopt.upstreams import Pass
 
 ON = "fastcgi_keep_conn on;"
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE, since="1.1.4", scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=POOLED, since="1.1.4", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find FastCGI pools that stay empty."""
+    mixed = obstacles(model)
     for one in model.passes:
         pooled = one.upstream is not None and one.upstream.keepalive.value not in (None, "0")
         if one.protocol == "fastcgi" and pooled and one.setting("keep_conn").value == "off":
-            change = _change(one)
+            why_not = _why_not(model, one, mixed)
             yield Finding(
                 one.directive.source,
                 one.directive.name.span,
                 f'fastcgi_keep_conn is off, so the keepalive connections of upstream "{one.host}" are not used',
-                Fix(f"add `{ON}`", (change,), Safety.UNSAFE) if change else None,
-                "" if change else f"`{ON}` may not stand in this block: put it into the location",
+                None if why_not else Fix(f"add `{ON}`", (_change(one),), POOLED),
+                why_not,
             )
 
 
-def _change(one: Pass) -> Change | None:
-    written = one.setting("keep_conn").directive
-    if written:
-        return replace(written, written.args[0], "on")
-    return after(one.directive, [ON]) if takes_directives(one) else None
+def _why_not(model: Model, one: Pass, mixed: Obstacles) -> str:
+    """Return why the line cannot be added where only this pass has it, empty if it can."""
+    if not takes_directives(one):
+        return f"`{ON}` may not stand in this block: put it into the location"
+    if any(heirs(model, one, "keep_conn")):
+        return f"a location within this one would inherit `{ON}`: move it to a location of its own"
+    return (mixed.of(one.upstream) or peculiar(one.upstream) if one.upstream else "") or overflow(model)
+
+
+def _change(one: Pass) -> Change:
+    written = one.setting("keep_conn")
+    if written.directive and written.level is one.level:
+        return replace(written.directive, written.directive.args[0], "on")
+    return after(one.directive, [ON])

@@ -59,6 +59,13 @@ server {
 }
 ```
 
+## Fix safety
+May change: upstream requests, connections, files.
+
+Unsafe: `$proxy_host` becomes the name of the upstream, in the default `proxy_cache_key`, in logs and wherever else it
+is used, and errors of a failing server are logged under that name. `Host` and the redirects that nginx rewrites stay as
+they are. The pool has the premises of `upstream-keepalive-missing`.
+
 ## When to ignore it
 Where few requests are passed on, or each takes much longer than a connection to the server.
 
@@ -73,14 +80,16 @@ import re
 from collections.abc import Iterator
 from itertools import chain, count
 
+from nginxopt.capacity import SIZE, size
 from nginxopt.config import Directive
 from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
 from nginxopt.headers import owners, with_header
 from nginxopt.inherit import FRAGMENT, Level
 from nginxopt.layout import after, before, replace
 from nginxopt.model import Model
-from nginxopt.pools import SIZE, headers, is_check, knows_headers, may_share, wants_pool
+from nginxopt.pools import headers, is_check, knows_headers, wants_pool
 from nginxopt.rule import rule
+from nginxopt.sharing import may_share
 from nginxopt.upstreams import Pass
 
 Target = tuple[str, str, str, str | None]
@@ -98,7 +107,8 @@ def check(model: Model) -> Iterator[Finding]:
     taken = {one.host.lower() for one in model.passes} | set(model.upstreams)
     levels = owners(model, lambda one: _target(one) if _is_meant(model, one) else None)
     for server, passes in found.items():
-        yield _finding(passes, _fix(passes, taken, levels.get(server, set())))
+        fix = _fix(passes, taken, levels.get(server, set()), size(model, len(found)))
+        yield _finding(passes, fix)
 
 
 def _is_meant(model: Model, one: Pass) -> bool:
@@ -145,16 +155,19 @@ def _server(one: Pass) -> str:
     return f"{one.host}:{one.port}"
 
 
-def _fix(passes: list[Pass], taken: set[str], levels: set[Level]) -> Fix | None:
+def _fix(passes: list[Pass], taken: set[str], levels: set[Level], keepalive: int) -> Fix | None:
     """Return an upstream before the server of the first pass, and the passes to its name; None if that is not exact.
 
-    Its name becomes one of those `taken`; `levels` are those whose headers hold for these passes only.
+    Its name becomes one of those `taken`; `levels` are those whose headers hold for these passes only. `keepalive` is
+    the size of its pool, 0 if there is no room for one.
     """
     opener = _server_block(passes[0])
-    if opener is None or passes[0].protocol != "proxy" or passes[0].scheme != "http" or not may_share(tuple(passes)):
+    if opener is None or not keepalive or passes[0].protocol != "proxy" or passes[0].scheme != "http":
+        return None
+    if not may_share(passes):
         return None
     name = _name(passes[0], taken)
-    block = (f"upstream {name} {{", f"    server {_server(passes[0])};", f"    keepalive {SIZE};", "}")
+    block = (f"upstream {name} {{", f"    server {_server(passes[0])};", f"    keepalive {keepalive};", "}")
     changes = {before(opener, block, in_any_order=True): None}
     for one in passes:
         moved = _moved(one, name, levels)

@@ -46,6 +46,21 @@ upstream app {
 }
 ```
 
+## Fix safety
+May change: connections.
+
+Safe if `idle-connections` holds: the pool, which is thrown away now, is used once it is moved.
+
+There is no fix where passes to the upstream differ in TLS, protocol or local address, or may, as its pool would mix
+their connections, nor where all pools together may hold more than a quarter of the connections of a worker.
+
+To find out whether they hold, for each server of the upstream:
+
+    nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
+    curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
+    pm.max_children, threads, workers of the server # more than keepalive x worker_processes x nginx machines
+    keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
+
 ## When to ignore it
 Never: if no pool is meant, delete `keepalive`.
 
@@ -58,39 +73,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.capacity import overflow
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.diagnostic import Finding, Fix, Severity
 from nginxopt.layout import after, delete, written
 from nginxopt.model import Model
+from nginxopt.pooling import POOLED, peculiar
 from nginxopt.rule import rule
+from nginxopt.sharing import obstacles
 from nginxopt.upstreams import Upstream
 
 METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time")
 
 
-@rule(severity=Severity.ERROR, category="proxy", fix=Safety.SAFE, until="1.29.6", scenario="keepalive")
+@rule(severity=Severity.ERROR, category="proxy", fix=POOLED, until="1.29.6", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find pools that a method behind them takes away."""
+    mixed = obstacles(model)
     for upstream in model.upstreams.values():
         keepalive, method = upstream.keepalive.directive, _last_method(upstream)
         order = upstream.level.directives
         if keepalive and method and order.index(keepalive) < order.index(method):
-            yield _finding(upstream, keepalive, method)
+            why_not = _apart(keepalive, method) or mixed.of(upstream) or peculiar(upstream) or overflow(model)
+            yield Finding(
+                keepalive.source,
+                keepalive.name.span,
+                f'keepalive stands before {method.name}, so upstream "{upstream.name}" has no pool: '
+                "every request opens a connection",
+                None if why_not else _fix(keepalive, method),
+                why_not,
+            )
 
 
 def _last_method(upstream: Upstream) -> Directive | None:
     return next((one for one in reversed(upstream.level.directives) if one.name in METHODS), None)
 
 
-def _finding(upstream: Upstream, keepalive: Directive, method: Directive) -> Finding:
-    title = f"move keepalive behind {method.name}"
-    apart = keepalive.source is not method.source
-    fix = None if apart else Fix(title, (delete(keepalive), after(method, [written(keepalive)])))
-    return Finding(
-        keepalive.source,
-        keepalive.name.span,
-        f'keepalive stands before {method.name}, so upstream "{upstream.name}" has no pool: '
-        "every request opens a connection",
-        fix,
-        title if apart else "",
-    )
+def _apart(keepalive: Directive, method: Directive) -> str:
+    return "" if keepalive.source is method.source else f"move keepalive behind {method.name}"
+
+
+def _fix(keepalive: Directive, method: Directive) -> Fix:
+    changes = (delete(keepalive), after(method, [written(keepalive)]))
+    return Fix(f"move keepalive behind {method.name}", changes, POOLED)

@@ -47,6 +47,21 @@ server {
 }
 ```
 
+## Fix safety
+May change: connections.
+
+Safe if `idle-connections` holds: locations share connections that they do not share now.
+
+There is no fix where passes to the upstream differ in TLS, protocol or local address, or may, as its pool would mix
+their connections, nor where all pools together may hold more than a quarter of the connections of a worker.
+
+To find out whether they hold, for each server of the upstream:
+
+    nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
+    curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
+    pm.max_children, threads, workers of the server # more than keepalive x worker_processes x nginx machines
+    keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
+
 ## When to ignore it
 Where the locations must not share connections, as with NTLM; then write `keepalive 32 local;`.
 
@@ -60,27 +75,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.capacity import SIZE
+from nginxopt.diagnostic import Finding, Fix, Severity
 from nginxopt.layout import append
 from nginxopt.model import Model
-from nginxopt.pools import SIZE, may_share, users, wants_pool
+from nginxopt.pooling import POOLED
+from nginxopt.pools import users, wants_pool
 from nginxopt.rule import rule
+from nginxopt.sharing import may_share, obstacles
 
 MANY = 4
 """From how many locations on."""
 
 
-@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.29.7", scenario="keepalive")
+@rule(severity=Severity.INFO, category="proxy", fix=POOLED, since="1.29.7", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find default pools that are divided between many locations."""
+    mixed = obstacles(model)
     for upstream, passes in users(model).items():
         places = {one.level for one in passes if wants_pool(model, one)}
         block = upstream.level.block
         if block and upstream.keepalive.is_unset and len(places) >= MANY and may_share(passes):
+            why_not = mixed.of(upstream)
+            line = f"keepalive {SIZE};"
+            fix = Fix(f"add `{line}`, shared by all", (append(block, [line]),), POOLED)
             yield Finding(
                 block.source,
                 upstream.level.span,
                 f'upstream "{upstream.name}" has the default pool, {SIZE} local: its connections are divided between '
                 f"{len(places)} locations, which cannot use one another's",
-                Fix(f"add `keepalive {SIZE};`, shared by all", (append(block, [f"keepalive {SIZE};"]),), Safety.UNSAFE),
+                None if why_not else fix,
+                why_not,
             )

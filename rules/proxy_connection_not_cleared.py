@@ -11,8 +11,8 @@ which see `websocket-map-close`; and health checks. A written `close` is only ch
 The upstream closes the connection after its answer because it is told to. Counted on nginx 1.22.1 with a pool and
 HTTP/1.1: 20 requests open 20 connections with the default header and 1 with an empty one.
 
-A location that has a `proxy_set_header` inherits none, so the fix adds the line where the set of headers stands, or
-copies the set.
+A location that has a `proxy_set_header` inherits none, so the fix adds the line where the set of headers stands if it
+holds for this upstream only, or copies the set.
 
 ## Bad
 ```nginx http 1.22.1
@@ -81,6 +81,31 @@ server {
 }
 ```
 
+## Fix safety
+May change: upstream requests, connections.
+
+One fix for three rules, `upstream-keepalive-missing`, `proxy-http-version` and `proxy-connection-not-cleared`: the
+pool, HTTP/1.1 and an empty `Connection` header in each location that passes to the upstream, all of it or nothing.
+Every other header is sent as before, and nothing else inherits the lines.
+
+It is safe if two premises hold. `http11-backends`: a server may compress for HTTP/1.1 what it does not for 1.0, which
+`sub_filter` then does not see and `proxy_cache` gives to everybody; it may offer `Upgrade: h2c`, send a 103, or refuse
+with 505. `idle-connections`: a server with few threads or children is blocked by idle connections (2 of 4 parallel
+requests ended in 504), one that authenticates connections takes the next client for the last, and one that closes
+without a word turns every second POST into a 502.
+
+There is no fix, whatever is assumed, where passes to the upstream differ in TLS, protocol or local address, or may (a
+variable that can name it, an include that was not read), as its pool would mix their connections; where a block within
+a location would inherit the lines and passes to another server; where the upstream states `max_conns`; and where all
+pools together would hold more than a quarter of the connections of a worker. New pools are made smaller than 32 to fit.
+
+To find out whether they hold, for each server of the upstream:
+
+    nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
+    curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
+    pm.max_children, threads, workers of the server # more than keepalive x worker_processes x nginx machines
+    keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
+
 ## When to ignore it
 Where the servers behind cannot hold idle connections; then say so with `keepalive 0;` (from 1.29.7 on).
 
@@ -95,47 +120,43 @@ from collections.abc import Iterator
 
 from nginxopt.defaults import PIVOT
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.headers import NOT_IN_IF, owners, with_header
-from nginxopt.inherit import Level
-from nginxopt.layout import replace
+from nginxopt.headers import NOT_IN_IF, heirs
 from nginxopt.model import Model
+from nginxopt.pooling import KEPT, Offer, cleared, may_keep, offers
 from nginxopt.pools import Connection, connection, culprit, is_check, pools, states_http10
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass, Upstream
 
-CLEARED = 'proxy_set_header Connection "";'
 
-
-@rule(severity=Severity.WARNING, category="proxy", fix=(Safety.SAFE, Safety.UNSAFE), scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=(KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they end their connections."""
-    pooled = pools(model)
-    levels = owners(model, lambda one: _is_meant(one, pooled)).get(True, set())
+    pooled, offered = pools(model), offers(model)
     for one in model.passes:
-        if _is_meant(one, pooled) and not is_check(one):
+        if one.upstream is not None and _is_meant(one, pooled) and not is_check(one):
             said = connection(model, one)
+            offer = offered[one.upstream] if may_keep(model, one) else _on_request(model, one)
             if said is Connection.DEFAULT and model.target < PIVOT:
-                yield _missing(one, levels)
+                yield _missing(one, offer)
             elif said in (Connection.CLOSE, Connection.CLIENT):
-                yield _written(model, one, said)
+                yield _written(model, one, said, offer)
 
 
 def _is_meant(one: Pass, pooled: set[Upstream]) -> bool:
     return one.protocol == "proxy" and one.upstream in pooled and not states_http10(one)
 
 
-def _missing(one: Pass, levels: set[Level]) -> Finding:
-    changes = with_header(one, [CLEARED], levels)
+def _missing(one: Pass, offer: Offer) -> Finding:
     return Finding(
         one.directive.source,
         one.directive.name.span,
         f'nginx sends "Connection: close" to upstream "{one.host}": no connection is kept, every request opens one',
-        Fix(f"add `{CLEARED}`", changes) if changes else None,
-        "" if changes else NOT_IN_IF,
+        offer.fix,
+        offer.why_not,
     )
 
 
-def _written(model: Model, one: Pass, said: Connection) -> Finding:
+def _written(model: Model, one: Pass, said: Connection, offer: Offer) -> Finding:
     directive = culprit(model, one, said)
     value = directive.args[1]
     closes = said is Connection.CLOSE
@@ -144,5 +165,14 @@ def _written(model: Model, one: Pass, said: Connection) -> Finding:
         directive.source,
         value.span,
         f'Connection "{value}" to upstream "{one.host}" {why}: none is kept',
-        Fix("send no Connection header", (replace(directive, value, ""),), Safety.UNSAFE if closes else Safety.SAFE),
+        offer.fix,
+        offer.why_not,
     )
+
+
+def _on_request(model: Model, one: Pass) -> Offer:
+    """Return the fix for a pass that may need to end its connection: `close` is written, or bodies are streamed."""
+    if any(heirs(model, one, "set_header")):
+        return Offer(None, NOT_IN_IF)
+    changes = cleared(model, one, ())
+    return Offer(Fix("send no Connection header", changes, Safety.UNSAFE)) if changes else Offer(None, NOT_IN_IF)

@@ -6,7 +6,7 @@ Flagged is a `proxy_pass` to an upstream that keeps connections, or will once `u
 Not flagged are passes that say `Connection: close` or `Connection: upgrade`, those that say `Connection: keep-alive`,
 for which HTTP/1.0 connections are kept as well, and health checks. A written 1.0 is only changed with `--unsafe-fixes`:
 the upstream may need it. So it is where `proxy_request_buffering` is off: over HTTP/1.1 the upstream gets chunked
-bodies.
+bodies. The other two lines that a pool needs are a part of the fix.
 
 ## Why it matters
 A server ends an HTTP/1.0 connection with its answer, so the pool stays empty. Counted on nginx 1.22.1 with a pool and a
@@ -68,6 +68,31 @@ server {
 }
 ```
 
+## Fix safety
+May change: upstream requests, connections.
+
+One fix for three rules, `upstream-keepalive-missing`, `proxy-http-version` and `proxy-connection-not-cleared`: the
+pool, HTTP/1.1 and an empty `Connection` header in each location that passes to the upstream, all of it or nothing.
+Every other header is sent as before, and nothing else inherits the lines.
+
+It is safe if two premises hold. `http11-backends`: a server may compress for HTTP/1.1 what it does not for 1.0, which
+`sub_filter` then does not see and `proxy_cache` gives to everybody; it may offer `Upgrade: h2c`, send a 103, or refuse
+with 505. `idle-connections`: a server with few threads or children is blocked by idle connections (2 of 4 parallel
+requests ended in 504), one that authenticates connections takes the next client for the last, and one that closes
+without a word turns every second POST into a 502.
+
+There is no fix, whatever is assumed, where passes to the upstream differ in TLS, protocol or local address, or may (a
+variable that can name it, an include that was not read), as its pool would mix their connections; where a block within
+a location would inherit the lines and passes to another server; where the upstream states `max_conns`; and where all
+pools together would hold more than a quarter of the connections of a worker. New pools are made smaller than 32 to fit.
+
+To find out whether they hold, for each server of the upstream:
+
+    nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
+    curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
+    pm.max_children, threads, workers of the server # more than keepalive x worker_processes x nginx machines
+    keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
+
 ## When to ignore it
 Where the upstream does not speak HTTP/1.1 as it should: some servers answer with a body in chunks that they do not
 mark, which nginx then refuses with 502.
@@ -83,9 +108,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.headers import NOT_IN_IF, takes_directives
-from nginxopt.layout import after, replace
+from nginxopt.headers import NOT_IN_IF, with_version
 from nginxopt.model import Model
+from nginxopt.pooling import KEPT, Offer, may_keep, offers
 from nginxopt.pools import Connection, connection, is_check, pools
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
@@ -93,36 +118,32 @@ from nginxopt.upstreams import Pass
 _OTHERWISE = (Connection.CLOSE, Connection.UPGRADE, Connection.KEEP_ALIVE, Connection.UNKNOWN)
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=(Safety.SAFE, Safety.UNSAFE), scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=(KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they speak HTTP/1.0."""
-    pooled = pools(model)
+    pooled, offered = pools(model), offers(model)
     for one in model.passes:
         if one.protocol != "proxy" or one.upstream not in pooled or one.setting("http_version").value != "1.0":
             continue
         if connection(model, one) not in _OTHERWISE and not is_check(one):
-            yield _finding(one)
+            yield _finding(one, offered[one.upstream] if may_keep(model, one) else _on_request(model, one))
 
 
-def _finding(one: Pass) -> Finding:
+def _finding(one: Pass, offer: Offer) -> Finding:
     written = one.setting("http_version").directive
     place = written.args[0] if written else one.directive.name
-    fix = _fix(one)
     return Finding(
         (written or one.directive).source,
         place.span,
         f'HTTP/1.0 to upstream "{one.host}": no connection is kept, every request opens one',
-        fix,
-        "" if fix else NOT_IN_IF,
+        offer.fix,
+        offer.why_not,
     )
 
 
-def _fix(one: Pass) -> Fix | None:
-    written = one.setting("http_version").directive
-    if written:
-        return Fix("set proxy_http_version to 1.1", (replace(written, written.args[0], "1.1"),), Safety.UNSAFE)
-    if not takes_directives(one):
-        return None
-    streams = one.setting("request_buffering").value != "on"
-    safety = Safety.UNSAFE if streams else Safety.SAFE
-    return Fix("add `proxy_http_version 1.1;`", (after(one.directive, ["proxy_http_version 1.1;"]),), safety)
+def _on_request(model: Model, one: Pass) -> Offer:
+    """Return the fix for a pass that may need HTTP/1.0: it is written, or bodies are sent on as they come."""
+    changes = with_version(model, one)
+    if changes is None:
+        return Offer(None, NOT_IN_IF)
+    return Offer(Fix("pass over HTTP/1.1", changes, Safety.UNSAFE))

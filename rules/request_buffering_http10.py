@@ -36,6 +36,12 @@ location /upload {
 }
 ```
 
+## Fix safety
+May change: responses, upstream requests.
+
+Unsafe: over HTTP/1.1 the upstream gets bodies of unknown length in chunks, and one that does not take them answers 411
+or 501. The line goes into the location, and there is no fix where a block within would inherit it.
+
 ## When to ignore it
 Where clients send bodies of known length only, as browsers do.
 
@@ -47,12 +53,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.headers import NOT_IN_IF, takes_directives
-from nginxopt.layout import after, replace
+from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.headers import NOT_IN_IF, with_version
 from nginxopt.model import Model
 from nginxopt.rule import rule
-from nginxopt.upstreams import Pass
 
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.7.11")
@@ -63,18 +67,11 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         buffering = one.setting("request_buffering")
         if buffering.directive and buffering.value == "off":
-            change = _change(one)
+            changes = with_version(model, one)
             yield Finding(
                 buffering.directive.source,
                 buffering.directive.args[0].span,
                 "over HTTP/1.0 request bodies that come in chunks are buffered all the same",
-                Fix("pass on over HTTP/1.1", (change,), Safety.UNSAFE) if change else None,
-                "" if change else NOT_IN_IF,
+                Fix("pass over HTTP/1.1", changes, Safety.UNSAFE) if changes else None,
+                "" if changes else NOT_IN_IF,
             )
-
-
-def _change(one: Pass) -> Change | None:
-    written = one.setting("http_version").directive
-    if written:
-        return replace(written, written.args[0], "1.1")
-    return after(one.directive, ["proxy_http_version 1.1;"]) if takes_directives(one) else None

@@ -38,6 +38,8 @@ upstream app {
 server {
     location / {
         proxy_pass http://app;
+        proxy_http_version 1.1;
+        proxy_set_header Connection "";
     }
 }
 ```
@@ -66,6 +68,31 @@ server {
 }
 ```
 
+## Fix safety
+May change: upstream requests, connections.
+
+One fix for three rules, `upstream-keepalive-missing`, `proxy-http-version` and `proxy-connection-not-cleared`: the
+pool, HTTP/1.1 and an empty `Connection` header in each location that passes to the upstream, all of it or nothing.
+Every other header is sent as before, and nothing else inherits the lines.
+
+It is safe if two premises hold. `http11-backends`: a server may compress for HTTP/1.1 what it does not for 1.0, which
+`sub_filter` then does not see and `proxy_cache` gives to everybody; it may offer `Upgrade: h2c`, send a 103, or refuse
+with 505. `idle-connections`: a server with few threads or children is blocked by idle connections (2 of 4 parallel
+requests ended in 504), one that authenticates connections takes the next client for the last, and one that closes
+without a word turns every second POST into a 502.
+
+There is no fix, whatever is assumed, where passes to the upstream differ in TLS, protocol or local address, or may (a
+variable that can name it, an include that was not read), as its pool would mix their connections; where a block within
+a location would inherit the lines and passes to another server; where the upstream states `max_conns`; and where all
+pools together would hold more than a quarter of the connections of a worker. New pools are made smaller than 32 to fit.
+
+To find out whether they hold, for each server of the upstream:
+
+    nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
+    curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
+    pm.max_children, threads, workers of the server # more than keepalive x worker_processes x nginx machines
+    keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
+
 ## When to ignore it
 Where the servers behind cannot hold idle connections: each worker keeps up to 32 open.
 
@@ -78,30 +105,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import append
+from nginxopt.diagnostic import Finding, Severity
 from nginxopt.model import Model
-from nginxopt.pools import SIZE, lacking, may_share
+from nginxopt.pooling import KEPT, offers
+from nginxopt.pools import lacking
 from nginxopt.rule import rule
 
-APART = (
-    "the passes to it differ in TLS, protocol or local address, and a pool would mix their connections: "
-    f"give each kind an upstream of its own with `keepalive {SIZE};`"
-)
 
-
-@rule(severity=Severity.WARNING, category="proxy", fix=Safety.SAFE, until="1.29.6", scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=KEPT, since="1.1.4", until="1.29.6", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that are passed to and have no pool."""
-    for upstream, passes in lacking(model):
+    offered = offers(model)
+    for upstream, _ in lacking(model):
         block = upstream.level.block
         if block is None:
             continue
-        shared = may_share(passes)
         yield Finding(
             block.source,
             upstream.level.span,
             f'upstream "{upstream.name}" has no keepalive: every request opens a connection of its own',
-            Fix(f"add `keepalive {SIZE};`", (append(block, [f"keepalive {SIZE};"]),)) if shared else None,
-            "" if shared else APART,
+            offered[upstream].fix,
+            offered[upstream].why_not,
         )

@@ -68,6 +68,13 @@ server {
 }
 ```
 
+## Fix safety
+May change: upstream requests, connections.
+
+Safe if `http11-backends` and `idle-connections` hold, as for `proxy-connection-not-cleared`: requests that are no
+WebSockets say no more that their connection ends. Upgrades are asked for as before. Where the variable has other uses
+the fix is unsafe, and where passes to the upstream may not share connections there is none.
+
 ## When to ignore it
 Where the servers behind cannot hold idle connections.
 
@@ -86,16 +93,18 @@ from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
 from nginxopt.inherit import Level
 from nginxopt.layout import append, replace
 from nginxopt.model import Model
+from nginxopt.pooling import KEPT, offers
 from nginxopt.pools import Connection, connection, culprit, pools, row, states_http10, variable
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=(Safety.SAFE, Safety.UNSAFE), scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=(KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find maps that close the connection of requests which upgrade to nothing."""
     found: dict[Level, Pass] = {}
-    pooled = pools(model)
+    reasons: dict[Level, str] = {}
+    pooled, offered = pools(model), offers(model)
     for one in model.passes:
         if one.protocol != "proxy" or one.upstream not in pooled or states_http10(one):
             continue
@@ -104,24 +113,25 @@ def check(model: Model) -> Iterator[Finding]:
             level = model.maps.get(name)
             if level:
                 found.setdefault(level, one)
+                reasons[level] = reasons.get(level) or offered[one.upstream].why_not
     for level, one in found.items():
-        yield from _finding(model, level, one)
+        yield from _finding(model, level, one, reasons[level])
 
 
-def _finding(model: Model, level: Level, one: Pass) -> Iterator[Finding]:
+def _finding(model: Model, level: Level, one: Pass, why_not: str) -> Iterator[Finding]:
     closing = row(level, "")
     if closing is None:
         return
     name = variable(level.args[1]) or ""
-    safety = Safety.UNSAFE if _has_other_uses(model, name) else Safety.SAFE
-    change = _change(level, closing)
+    safety = Safety.UNSAFE if _has_other_uses(model, name) else KEPT
+    change = None if why_not else _change(level, closing)
     yield Finding(
         closing.source,
         closing.args[0].span,
         f'requests that are no WebSockets send "Connection: close" to upstream "{one.host}": '
         "its keepalive connections are not used",
         Fix("send no Connection header with them", (change,), safety) if change else None,
-        "" if change else "add a row `'' '';` to the map",
+        "" if change else why_not or "add a row `'' '';` to the map",
         (Related(one.directive.source, one.directive.name.span, "the map's value is sent from here"),),
     )
 

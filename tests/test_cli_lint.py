@@ -33,7 +33,11 @@ UPSTREAM = (
     "upstream app {\n    server 127.0.0.1:1;\n}\nserver { listen 127.0.0.1:1; location / { proxy_pass http://app; } }\n"
 )
 
-OPTIONS = ("--isolated", "--target-version", "1.22.1", "--select", "gzip-level,upstream-keepalive-missing")
+ASSUMED = ("--assume", "http11-backends", "--assume", "idle-connections")
+OPTIONS = ("--isolated", "--target-version", "1.22.1", "--select", "gzip-level,upstream-keepalive-missing", *ASSUMED)
+POOLED = UPSTREAM.replace(":1;\n}", ":1;\n    keepalive 32;\n}").replace(
+    "http://app;", 'http://app; proxy_http_version 1.1; proxy_set_header Connection "";'
+)
 
 
 @dataclass(frozen=True)
@@ -104,13 +108,35 @@ def test_fix_changes_the_file_where_the_directive_lives(run: Any) -> None:
     assert ran.status == 0
     assert "fixed 2 findings" in ran.out
     assert Path("nginx.conf").read_text() == FAST
-    assert Path("sites/app.conf").read_text() == UPSTREAM.replace("    server", "    server", 1).replace(
-        ":1;\n}", ":1;\n    keepalive 32;\n}", 1
-    )
+    assert Path("sites/app.conf").read_text() == POOLED
     again = run("nginx.conf", "--fix")
     assert again.status == 0
     assert "fixed 0 findings" in again.out
     assert sorted(path.name for path in Path().rglob("*") if path.is_file()) == ["app.conf", "nginx.conf"]
+
+
+def test_a_premise_is_declared_to_be_relied_on(run: Any) -> None:
+    """Without its premises a fix is not made, and the finding names them; the settings can declare them as well."""
+    plain = tuple(option for option in OPTIONS if option not in ASSUMED)
+    ran = run("nginx.conf", "--fix", options=plain)
+    assert "(--assume http11-backends,idle-connections)\n" in ran.out
+    assert ran.out.endswith("  nginxopt bench keepalive shows the effect of upstream-keepalive-missing\n")
+    assert "  1 can be fixed with --assume http11-backends,idle-connections\n" in ran.out
+    assert Path("sites/app.conf").read_text() == UPSTREAM
+    Path("nginxopt.toml").write_text('assume = ["idle-connections"]\n')
+    declared = tuple(option for option in plain if option != "--isolated")
+    assert "(--assume http11-backends)\n" in run("nginx.conf", "--fix", options=declared).out
+    assert run("nginx.conf", "--fix", "--assume", "http11-backends", options=declared).status == 0
+    assert Path("sites/app.conf").read_text() == POOLED
+
+
+def test_an_unknown_premise_is_wrong_usage(run: Any) -> None:
+    """A misspelt premise ends with status 2, and the hint has the right name."""
+    ran = run("nginx.conf", "--assume", "http11-backend,idle-connections")
+    assert ran.status == 2
+    assert 'unknown premise "http11-backend"' in ran.err
+    assert 'did you mean "http11-backends"?' in ran.err
+    assert Path("nginx.conf").read_text() == SLOW
 
 
 def test_diff_shows_and_writes_nothing(run: Any) -> None:
@@ -250,11 +276,12 @@ def test_nothing_is_written_if_nginx_refuses(run: Any) -> None:
     ran = run("nginx.conf", "--fix", "--nginx")
     assert 'nginx -t refuses nginx.conf, before the fixes and after: unknown directive "nonsense"' in ran.out
     assert "level 6" in Path("nginx.conf").read_text()
-    Path("sites/app.conf").write_text(UPSTREAM)
+    fragment = f"gzip on;\ngzip_types text/css;\ngzip_comp_level 9;\n{UPSTREAM}"
+    Path("sites/app.conf").write_text(fragment)
     ran = run("sites/app.conf", "--fix", "--nginx")
     assert ran.status == 2
     assert "--nginx needs a whole configuration" in ran.err
-    assert Path("sites/app.conf").read_text() == UPSTREAM
+    assert Path("sites/app.conf").read_text() == fragment
 
 
 @needs_nginx

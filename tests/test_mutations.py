@@ -38,11 +38,23 @@ rewrite ^/b$ /to/b permanent;
 rewrite ^/c$ /to/c last;
 rewrite ^/d$ /to/d last;
 """
-# A `break` stays in a location.
-LOCATION = b"""rewrite ^/l/a$ /to/a permanent;
+# No `if` in a location: patterns list the keys; one rule stays before them, one behind.
+LOCATION = rb"""rewrite ^/l/x/(.*)$ /to/$1 permanent;
+rewrite ^/l/a$ /to/a permanent;
 rewrite ^/l/break$ /to/break break;
 rewrite ^/l/b$ /to/b permanent;
+rewrite ^/l/B$ /to/capital permanent;
+rewrite (?i)^/l/any/?$ /to/any permanent;
+rewrite ^/l/c\z https://$host/to/c permanent;
+rewrite ^/l/d$ https://$host/to/d permanent;
+rewrite ^/l/y/(.*)$ /to/$1 permanent;
 try_files $uri =404;
+"""
+# A rule stays first, and may fail: captures have to be what they were before the run.
+FIRST_STAYS = b"""rewrite ^/(a+)+$ /to/a permanent;
+rewrite ^/b$ /to/b permanent;
+"""
+BRACES = b"""rewrite ^/a$ ${scheme}/a last;
 """
 ARGUMENTS = b"""rewrite ^/a$ /to?k=1 permanent;
 rewrite ^/b$ /to?k=2 permanent;
@@ -149,8 +161,16 @@ def touch_only_if(emission: Emission) -> Emission:
     file = next(file for file in config.files if file.path.endswith("only-if.conf"))
     other = emit(plan(load_text(file.source.data, context="location"), Options(name="m_9")))
     change = replace(other.changes[0], file=file)
-    lines = other.maps[other.maps.index(b"# Each key") :]
+    lines = other.maps[other.maps.index(b"# Where to") :]
     return replace(emission, maps=emission.maps + lines, changes=(*emission.changes, change))
+
+
+def guarded(emission: Emission) -> Emission:
+    """Put what is right in a server into the location."""
+    config = load_text(KINDS["location-one"], context="server")
+    other = emit(plan(config, Options(name="m")))
+    change = replace(emission.changes[0], after=other.changes[0].after)
+    return replace(emission, maps=other.maps, changes=(change,))
 
 
 BLOCK_2 = b"""if ($m_hit = 2) {
@@ -162,6 +182,9 @@ KEPT_2 = b"rewrite ^/pre /to/pre permanent;\n"
 GUARD = b"if ($m_key = $uri) {\n    set $m_hit $m_class;\n}\n"
 TIER_2 = b'if ($m_key_2 = $uri) {\n    rewrite ^ "/to/capital" permanent;\n}\n'
 CAPITAL = b'if ($m_key = $uri) {\n    rewrite ^ "/to/capital" permanent;\n}\n'
+KEPT_X = b"rewrite ^/l/x/(.*)$ /to/$1 permanent;\n"
+LISTED_C = b'rewrite "^/l/c\\z" "$m_listed_to" permanent;\n'
+LISTED_ONE = b'rewrite "^/l/a$" "$m_listed_to" permanent;\n'
 NEVER = b'rewrite "^a(?!)" /;\n'
 
 MUTATIONS = (
@@ -545,14 +568,92 @@ MUTATIONS = (
             ),
         ),
     ),
+    # Patterns that list the keys, in a location.
     Mutation(
-        "moved break",
-        "A `break` of a location is in a guard.",
+        "if in a location",
+        "A guard swaps the configuration of the location, and what an `if` before it said is lost.",
+        "location-one",
+        guarded,
+    ),
+    Mutation(
+        "listed too much", "A pattern lists a URI of no rule.", "location", text(b"^/l/(?:a|b|d)$", b"^/l/(?:a|b|d|z)$")
+    ),
+    Mutation("listed too little", "A pattern lacks a URI.", "location", text(b"^/l/(?:a|b|d)$", b"^/l/(?:a|b)$")),
+    Mutation("lists of no start", "A pattern matches anywhere.", "location", text(b"^/l/(?:a|b|d)$", b"/l/(?:a|b|d)$")),
+    Mutation(
+        "lists of no end", "A pattern matches what is longer.", "location", text(b"^/l/(?:a|b|d)$", b"^/l/(?:a|b|d)")
+    ),
+    Mutation(
+        "lists of another end", "A final newline fires no more.", "location", text(b"(?:a|b|d)$", b"(?:a|b|d)\\z")
+    ),
+    Mutation(
+        "lists in any case", "Any case of a key fires.", "location", text(b'"^/l/(?:a|b|d)$', b'"(?i)^/l/(?:a|b|d)$')
+    ),
+    Mutation("lists in one case", "One spelling only fires.", "location", text(b'"(?i)^/l/any', b'"^/l/any')),
+    Mutation("lists by a class", "A class is no list.", "location", text(b"^/l/(?:a|b|d)$", b"^/l/[abd]$")),
+    Mutation("lists by a dot", "Any byte matches.", "location", text(b"^/l/(?:a|b|d)$", b"^/l/.$")),
+    Mutation(
+        "lists that capture",
+        "After a rule without groups, $1 is not empty.",
         "location",
+        text(b"(?:a|b|d)$", b"(a|b|d)$"),
+    ),
+    Mutation("listed without a flag", "The rules go on.", "location", text(b'to_2" break', b'to_2"')),
+    Mutation("listed break as last", "Another location answers.", "location", text(b'to_2" break', b'to_2" last')),
+    Mutation("listed target of another", "A key leads elsewhere.", "location", maps(b'"/to/a"', b'"/to/b"')),
+    Mutation(
+        "listed target lost", "A final newline leads nowhere.", "location", maps(b'    "/l/a\\n"     "/to/a";\n', b"")
+    ),
+    Mutation("listed target cached", "The first look-up answers for all.", "location", maps(b"    volatile;\n", b"")),
+    Mutation(
+        "listed target of the request",
+        "Targets are looked up by what the client sent.",
+        "location",
+        maps(b"map $uri $m_listed_to ", b"map $request_uri $m_listed_to "),
+    ),
+    Mutation("listed constant part", "The host is another.", "location-host", text(b"https://$host$m", b"https://h$m")),
+    Mutation(
+        "lists before a rule that stays",
+        "Its $1 is emptied first.",
+        "location",
+        both(text(KEPT_X, b""), text(LISTED_C, LISTED_C + KEPT_X)),
+    ),
+    Mutation(
+        "lists behind a rule that stays",
+        "It is asked first.",
+        "location-first",
+        both(text(LISTED_ONE, b""), text(b"#\xff\n", LISTED_ONE)),
+    ),
+    Mutation(
+        "lists before the first rule",
+        "The first rule stays, fails, and does not find $1 of the location.",
+        "location-stays",
+        both(text(LISTED_ONE, b""), text(b"rewrite ^/(a+)+$", LISTED_ONE + b"rewrite ^/(a+)+$")),
+    ),
+    Mutation("lists lost", "The rules are gone.", "location", text(LISTED_C, b"")),
+    Mutation(
+        "any case before the exact one",
+        "The first match is not the first.",
+        "location-case",
         both(
-            maps(b'"/l/b"   "/l/b";', b'"/l/b"   "/l/b";\n"/l/break" "/l/break";\n"/l/break\\n" "/l/break\\n";'),
-            text(b"rewrite ^/l/break$ /to/break break;\n", b""),
+            text(b'rewrite "^/ANY$" "$m_listed_to" permanent;\n', b""),
+            text(b"try_files", b'rewrite "^/ANY$" "$m_listed_to" permanent;\ntry_files'),
         ),
+    ),
+    # What surrounds a run.
+    Mutation("no premise", "Nobody is told what is taken as given.", "assumed", maps(b"Premise server-context", b"It")),
+    Mutation("braces dropped", "A target becomes a redirect.", "braces", text(b'"${scheme}/a"', b'"$scheme/a"')),
+    Mutation(
+        "captures not emptied for a rule that stays",
+        "A rule that fails finds $1 of the server name.",
+        "two-kept",
+        text(NEVER, b""),
+    ),
+    Mutation(
+        "captures emptied for the first rule",
+        "The first rule stays, fails, and does not find $1 of the server name.",
+        "first-stays",
+        text(b"rewrite ^/(a+)+$", NEVER + b"rewrite ^/(a+)+$"),
     ),
     Mutation("rule of an if", "A rule that stands in an `if` is another.", "whole", text(b"^/l/d$", b"^/l/dd$")),
     Mutation(
@@ -642,6 +743,14 @@ MUTATIONS = (
 )
 
 KINDS = {
+    "location-one": b"rewrite ^/a$ /to/a permanent;\nrewrite ^/b$ /to/b permanent;\n",
+    "location-first": b"rewrite ^/l/a$ /to/a permanent;\nrewrite ^/l/(.*)$ /to/$1 permanent;\n#\xff\n",
+    "location-stays": b"rewrite ^/(a+)+$ /to/b permanent;\nrewrite ^/l/a$ /to/a permanent;\n",
+    "location-host": b"rewrite ^/a$ https://$host/a permanent;\nrewrite ^/b$ https://$host/b permanent;\n",
+    "location-case": b"rewrite ^/ANY$ /to/1 permanent;\nrewrite (?i)^/any$ /to/2 permanent;\ntry_files $uri =404;\n",
+    "assumed": TWO,
+    "first-stays": FIRST_STAYS,
+    "braces": BRACES,
     "many": MANY,
     "two": TWO,
     "location": LOCATION,
@@ -685,7 +794,8 @@ FORGED = {
 @cache
 def fragment(kind: str) -> Program:
     """One of the fragments, compiled."""
-    config = load_text(KINDS[kind], context="location" if kind == "location" else "server")
+    context = None if kind == "assumed" else kind.partition("-")[0]
+    config = load_text(KINDS[kind], context="location" if context == "location" else context and "server")
     compiled = plan(config, Options(name="m"))
     return Program(compiled, emit(compiled))
 
@@ -728,6 +838,48 @@ def test_a_forged_move_is_refuted(why: str) -> None:
     assert prove(alike, emission).holds
     change = replace(emission.changes[0], file=honest.config.main)
     assert not prove(honest, replace(emission, changes=(change,))).holds
+
+
+# What reads captures in a whole configuration, and what does not.
+READERS = {
+    "the text": (b"add_header X $1;", b"add_header X 1;"),
+    "the text, in braces": (b'add_header X "${1}";', b'add_header X "{1}";'),
+    "Lua in a block": (b"location /l { content_by_lua_block { ngx.say(ngx.var[1]) } }", b"location /l { }"),
+    "Lua in a file": (b"header_filter_by_lua_file x.lua;", b"gzip on;"),
+    "njs": (b"js_content x;", b"gzip on;"),
+    "perl": (b"perl x;", b"gzip on;"),
+    "SSI": (b"ssi on;", b"ssi off;"),
+    "a directive of a module nobody knows": (b"my_module on;", b"gzip on;"),
+    "a module, which is loaded": (b"} load_module x.so; events {", b"} events {"),
+    "a condition that does not match": (b"if ($arg_a !~ (b)) { set $c $1; }", b"if ($arg_a ~ (b)) { set $c $1; }"),
+    "a location by its name": (b"location = ~(b) { return 200 $1; }", b"location ~ (b) { return 200 $1; }"),
+    "a location with rules": (
+        b"location ~ (b) { rewrite ^/q/(.*)$ /$1 last; return 200 $1; }",
+        b"location ~ (b) { return 200 $1; }",
+    ),
+    "the default of a map": (b"map $a $b { default $1; }", b"map $a $b { ~(x) $1; }"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_what_reads_captures(reader: str) -> None:
+    """Neither the planner nor the proof takes captures for unused where they may be read, and both do where not."""
+    reads, not_read = READERS[reader]
+    before = b"events {} http { server { rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent; %s } }"
+    if reads.startswith(b"map"):
+        before = b"events {} http { %s server { rewrite ^/a$ /b permanent; } }"
+    elif b"load_module" in reads:
+        before = b"events { %s } http { server { rewrite ^/a$ /b permanent; } }"
+    honest, other = (plan(load_text(before % part, "nginx.conf"), Options(name="m")) for part in (reads, not_read))
+    emission = emit(other)
+    assert prove(other, emission).holds
+    assert NEVER.strip() not in emission.changes[0].after
+    assert NEVER.strip() in emit(honest).changes[0].after
+    forged = replace(
+        emission.changes[0], file=honest.config.main, after=emission.changes[0].after.replace(not_read, reads)
+    )
+    proof = prove(honest, replace(emission, changes=(forged,)))
+    assert "$1 to $9" in (proof.refutation or "")
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)

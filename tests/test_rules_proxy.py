@@ -8,14 +8,18 @@ from pathlib import Path
 import pytest
 
 from nginxopt.catalogue import catalogue
+from nginxopt.check import Judge
 from nginxopt.config import Config, load, reread
 from nginxopt.diagnostic import Severity
 from nginxopt.fix import fix
-from nginxopt.lint import Linted, Selected, lint
+from nginxopt.lint import Linted, Selected
+from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
+from nginxopt.settings import Settings
 from nginxopt.version import Version
 from tests.lintcheck import fixed, found, judge, mend, read
 
 OLD, PIVOT = "1.22.1", "1.29.7"
+PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
 POOL_RULES = ("upstream-keepalive-missing", "proxy-http-version", "proxy-connection-not-cleared", "websocket-map-close")
 
 APP = "upstream app { server 10.0.0.1:8080; }"
@@ -335,7 +339,7 @@ FIXES: dict[str, tuple[str, str, str]] = {
     "the set of the location gets the header": (
         "proxy-connection-not-cleared",
         "location / {\n    proxy_pass http://app;\n    proxy_set_header Host $host; # the name\n}\n",
-        "location / {\n    proxy_pass http://app;\n    proxy_set_header Host $host; # the name\n"
+        f"location / {{\n    proxy_pass http://app;\n    {V11}\n    proxy_set_header Host $host; # the name\n"
         '    proxy_set_header Connection "";\n}\n',
     ),
     "the set of the server gets it if all that uses it may": (
@@ -343,14 +347,14 @@ FIXES: dict[str, tuple[str, str, str]] = {
         "proxy_set_header Host $host;\n"
         "location /a { proxy_pass http://app; }\nlocation /b { proxy_pass http://app; }\n",
         'proxy_set_header Host $host;\nproxy_set_header Connection "";\n'
-        "location /a { proxy_pass http://app; }\nlocation /b { proxy_pass http://app; }\n",
+        f"location /a {{ proxy_pass http://app; {V11} }}\nlocation /b {{ proxy_pass http://app; {V11} }}\n",
     ),
     "else the location gets a copy": (
         "proxy-connection-not-cleared",
         'proxy_set_header Host $host;\nproxy_set_header X-A "1 2";\nlocation /a { proxy_pass http://app; }\n'
         "location /b { proxy_pass http://10.0.0.2; }\n",
         'proxy_set_header Host $host;\nproxy_set_header X-A "1 2";\nlocation /a { proxy_pass http://app; '
-        'proxy_set_header Host $host; proxy_set_header X-A "1 2"; proxy_set_header Connection ""; }\n'
+        f'{V11} proxy_set_header Host $host; proxy_set_header X-A "1 2"; proxy_set_header Connection ""; }}\n'
         "location /b { proxy_pass http://10.0.0.2; }\n",
     ),
     "no line goes into an if": (
@@ -366,7 +370,8 @@ FIXES: dict[str, tuple[str, str, str]] = {
     "line ends stay": (
         "proxy-http-version",
         "location / {\r\n\tproxy_pass http://app;\r\n}\r\n",
-        "location / {\r\n\tproxy_pass http://app;\r\n\tproxy_http_version 1.1;\r\n}\r\n",
+        "location / {\r\n\tproxy_pass http://app;\r\n\tproxy_http_version 1.1;\r\n"
+        '\tproxy_set_header Connection "";\r\n}\r\n',
     ),
 }
 
@@ -382,12 +387,12 @@ def test_where_a_fix_puts_its_lines(rule: str, server: str, after: str) -> None:
 
 def mended(text: str, rules: tuple[str, ...], target: str, *, unsafe: bool = False) -> tuple[str, int]:
     """What one run of several rules makes of a configuration, and how many findings remain."""
-    selected = [Selected(catalogue()[rule], Severity.WARNING) for rule in rules]
+    selected = tuple(Selected(catalogue()[rule], Severity.WARNING) for rule in rules)
 
     def again(texts: Mapping[str, bytes]) -> Config:
         return read(texts.get("nginx.conf", text.encode()))
 
-    result = fix(again, lambda config: lint(config, selected, Version.parse(target)), unsafe=unsafe)
+    result = fix(again, Judge(selected, Version.parse(target), Settings(), assumed=PREMISES_OF_POOLS), unsafe=unsafe)
     drafts = result.drafts
     return (drafts["nginx.conf"].text.decode() if drafts else text), len(result.remaining.diagnostics)
 
@@ -443,8 +448,8 @@ def test_a_shared_file_of_headers_stays_as_it_is(tmp_path: Path) -> None:
     )
     config = load(tmp_path / "nginx.conf")
     rule = catalogue()["proxy-connection-not-cleared"]
-    selected = [Selected(rule, rule.severity)]
-    drafts = fix(lambda texts: reread(config, texts), lambda new: lint(new, selected, Version.parse(OLD))).drafts
+    judge = Judge((Selected(rule, rule.severity),), Version.parse(OLD), Settings(), assumed=PREMISES_OF_POOLS)
+    drafts = fix(lambda texts: reread(config, texts), judge).drafts
     (path,) = drafts
     assert path.endswith("nginx.conf")
     assert f"    include proxy_params;\n    {CLEAR}\n    proxy_pass" in drafts[path].text.decode()

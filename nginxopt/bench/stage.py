@@ -158,7 +158,12 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
         for path, data in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(data)
-            if data.startswith((b"#!", b"\x7fELF")):
+            if is_program(data):
                 (folder / path).chmod(0o755)
     except OSError as error:
         raise RunError(f"{folder} cannot be written: {error.strerror}") from None
+
+
+def is_program(data: bytes) -> bool:
+    """Return whether a file is one that can be run: a script, or a program of Linux."""
+    return data.startswith((b"#!", b"\x7fELF"))

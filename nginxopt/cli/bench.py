@@ -215,13 +215,17 @@ def _bench(experiment: Experiment, call: _Call) -> int:
 
 def _emit(experiment: Experiment, call: _Call, path: str) -> int:
     """Write the folder of a benchmark."""
-    from nginxopt.bench import stage
-    from nginxopt.files import folder
+    from nginxopt.bench.stage import is_program
+    from nginxopt.files import folder, write_all
 
     if call.rate == "auto":
         raise UsageError("--emit needs a rate: the folder does not look for the capacity", hint="--rate 1000")
     files = bench_site.files(experiment, call, call.rounds)
-    stage.write(folder(path, []), files)
+    root = folder(path, list(files))
+    write_all({str(root / name): data for name, data in files.items()})
+    for name, data in files.items():
+        if is_program(data):
+            (root / name).chmod(0o755)
     click.echo(f"wrote {path}: {path}/run runs it", err=True)
     return 0
 
@@ -294,8 +298,9 @@ def _folder(output: str | None) -> Iterator[Path]:
     from nginxopt.bench import stage
     from nginxopt.bench.temporary import private_folder
     from nginxopt.files import folder
+    from nginxopt.targets import is_stream
 
-    if output is not None:
+    if output is not None and not is_stream(output):
         kept = folder(str(Path(output).absolute().with_suffix(".run")), [])
         for name in stage.PARTS:  # a page cached in the last run is no page that nobody has asked for
             shutil.rmtree(kept / name, ignore_errors=True)

@@ -210,7 +210,7 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
     if call.write_baseline:
         return _write_baseline(call.write_baseline, checked, errors)
     if call.mends:
-        _put(call, checked)
+        notes += _put(call, inputs.configs, checked)
     diagnostics = _beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     notes += _missing(checked.configs)
     _tell(call, _report(call, judge, target, checked, diagnostics, errors, notes))
@@ -246,20 +246,26 @@ def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list
     return notes
 
 
-def _put(call: _Call, checked: Checked) -> None:
-    """Write the changed files, or print what would change, or, of standard input, what it becomes."""
+def _put(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
+    """Write the changed files, or print what would change, or, of standard input, what it becomes; return notes."""
     from nginxopt.diff import unified
-    from nginxopt.files import write_all
+    from nginxopt.inplace import change
+    from nginxopt.report.model import Note
 
     drafts = checked.drafts
     if call.diff:
         stdout.write(unified(draft.original, draft.edits, path) for path, draft in drafts.items())
-        return
+        return []
     if call.piped:
         _refuse_more_than_piped(checked)
-    write_all({path: draft.text for path, draft in drafts.items() if not call.piped})
-    if call.piped:
         stdout.write(config.main.source.data for config in checked.configs)
+        return []
+    written = change(configs, {path: draft.text for path, draft in drafts.items()})
+    return [
+        Note(f"{one.path} was written in place because {one.in_place}; its old text is in {one.copy}")
+        for one in written
+        if one.in_place
+    ]
 
 
 def _refuse_more_than_piped(checked: Checked) -> None:

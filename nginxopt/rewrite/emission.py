@@ -18,7 +18,6 @@ from nginxopt.edit import Edit, apply
 from nginxopt.rewrite import mapfile, premises, program
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
-from nginxopt.rewrite.premises import Premise
 from nginxopt.source import Span, decode, encode
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ class Emission:
         maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
         changes: The files that change.
         compiled: The runs that change, in the order of the text.
-        premises: What the header of the maps takes as given.
     """
 
     plan: Plan
@@ -61,7 +59,6 @@ class Emission:
     maps_path: str | None
     changes: tuple[Change, ...]
     compiled: tuple[Compiled, ...] = ()
-    premises: tuple[Premise, ...] = ()
 
     def after(self, file: File) -> bytes:
         """Return the text of `file` afterwards."""
@@ -94,9 +91,7 @@ def emit(plan: Plan) -> Emission:
         Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file))
         for file, edits in texts.items()
     )
-    stated = premises.of(plan)
-    head = _maps_text(plan, maps, place, stated)
-    return Emission(plan, head, place.path, changes, tuple(compiled), stated)
+    return Emission(plan, _maps_text(plan, maps, place), place.path, changes, tuple(compiled))
 
 
 class _Names:
@@ -140,6 +135,7 @@ _SAYS = {
     "key": "Each key as it is spelled.",
     "class": "Which of the directives in the server fires.",
     "to": "Where to, after the constant part in the directive.",
+    "listed_to": "Where to, after the constant part in the directive, whose pattern lists the keys.",
     "args": "The arguments of the rule's own.",
 }
 
@@ -157,7 +153,7 @@ def _text_map(names: _Names) -> dict[str, Any]:
 
 def _tier(names: _Names, index: int, tier: _native.Tier) -> dict[str, Any]:
     """Return a tier for the templates: the names and lines of its maps, and its directives."""
-    lines = {"key": tier["key"], "class": tier["class"], "to": tier["to"], "args": tier["args"]}
+    lines = {"key": tier["key"], "class": tier["class"], _to(tier): tier["to"], "args": tier["args"]}
     present = {kind: text for kind, text in lines.items() if text is not None}
     source = names.line if tier["lines"] else "uri"
     maps = [
@@ -171,24 +167,29 @@ def _tier(names: _Names, index: int, tier: _native.Tier) -> dict[str, Any]:
         for kind, text in present.items()
     ]
     blocks = [
-        {"number": number, "rewrites": list(_rewrites(names, index, block))}
+        {"number": number, "rewrites": list(_rewrites(names(_to(tier), index), names("args", index), block))}
         for number, block in enumerate(tier["blocks"], 1)
     ]
     return {
         "maps": maps,
         "lines": tier["lines"],
         "source": source,
-        "key": names("key", index),
+        "key": names("key", index) if "key" in present else None,
         "class": names("class", index) if "class" in present else None,
         "blocks": blocks,
     }
 
 
-def _rewrites(names: _Names, tier: int, block: _native.Block) -> Iterator[str]:
-    """Yield the directives of a block: one, or one for each pattern that has to set captures."""
-    target = decode(block["head"]) + (f"${names('to', tier)}" if block["has_rest"] else "")
+def _to(tier: _native.Tier) -> str:
+    """Return the kind of the map of targets; that of listed keys tells what was emitted from what somebody wrote."""
+    return "to" if tier["key"] is not None else "listed_to"
+
+
+def _rewrites(to: str, args: str, block: _native.Block) -> Iterator[str]:
+    """Yield the directives of a block: one, or one for each of its patterns."""
+    target = decode(block["head"]) + (f"${to}" if block["has_rest"] else "")
     if block["own_args"]:
-        target += "?" + (decode(block["args"]) if block["args"] is not None else f"${names('args', tier)}")
+        target += "?" + (decode(block["args"]) if block["args"] is not None else f"${args}")
     if block["drop_args"]:
         target += "?"
     patterns = [f'"{decode(pattern)}"' for pattern in block["patterns"]] or ["^"]
@@ -198,6 +199,7 @@ def _rewrites(names: _Names, tier: int, block: _native.Block) -> Iterator[str]:
 
 def _run_text(part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], maps: str) -> str:
     of_lines = any(tier["lines"] for tier in tiers)
+    guarded = any(tier["key"] for tier in tiers)
     return _template("run.conf.j2").render(
         moved=run.native.moved,
         rules=len(run.native),
@@ -207,18 +209,18 @@ def _run_text(part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], 
         text=names.text,
         tiers=tiers,
         never=program.NEVER,
-        clears=part.program.captures_matter and run.kept == 0 and not of_lines,
+        clears=guarded and part.program.captures_matter and not run.native.stays_first and not of_lines,
     )
 
 
-def _maps_text(plan: Plan, maps: list[dict[str, Any]], place: mapfile.Place, stated: Sequence[Premise]) -> bytes:
+def _maps_text(plan: Plan, maps: list[dict[str, Any]], place: mapfile.Place) -> bytes:
     sentences = Readings.sentences()
     text = _template("maps.conf.j2").render(
         moved=plan.moved,
         origin=plan.config.main.path if plan.config.main.path != "-" else "standard input",
         oldest=OLDEST,
         differences=[sentences[name] for name in plan.changed],
-        premises=stated,
+        premises=premises.of(plan),
         max=place.max_size,
         bucket=place.bucket_size,
         maps=[{**found, "lines": f"{_HOLE}{number}{_HOLE}"} for number, found in enumerate(maps)],
@@ -237,9 +239,9 @@ def _filled(text: str, lines: Sequence[bytes]) -> bytes:
 
 
 def _replace(file: File, run: Run, text: str) -> Iterator[Edit]:
-    """Yield the edits that put `text` where the run begins, and take out what it replaces."""
+    """Yield the edits that put `text` where it has to stand, and take out what it replaces."""
     data = file.source.data
-    first = run.first.start
+    first = run.stands_before.start
     line = data.rfind(b"\n", 0, first) + 1
     before = data[line:first]
     starts_line = not before.strip(b" \t")

@@ -10,6 +10,8 @@ from nginxopt import diff
 from nginxopt.config import Config, File
 from nginxopt.errors import UsageError
 from nginxopt.files import folder, write_all
+from nginxopt.filesystem import STDIN
+from nginxopt.inplace import change
 from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.mapfile import FRAGMENT_NAME
 from nginxopt.source import encode
@@ -29,17 +31,17 @@ def printed(emission: Emission) -> Iterator[bytes]:
         return
     yield _heading(f"{emission.maps_path}: new")
     yield emission.maps
-    for change in emission.changes:
-        yield _heading(f"{change.file.path}: changed")
-        yield change.after
+    for changed in emission.changes:
+        yield _heading(f"{changed.file.path}: changed")
+        yield changed.after
 
 
 def diffs(emission: Emission) -> Iterator[bytes]:
     """Yield unified diffs of all that would change, the new file of maps first."""
     if emission.maps:
         yield diff.added(emission.maps, emission.maps_path or _beside(emission.plan.config))
-    for change in emission.changes:
-        yield diff.unified(change.file.source.data, change.edits, change.file.path)
+    for changed in emission.changes:
+        yield diff.unified(changed.file.source.data, changed.edits, changed.file.path)
 
 
 def into_folder(emission: Emission, path: str) -> list[str]:
@@ -47,27 +49,32 @@ def into_folder(emission: Emission, path: str) -> list[str]:
     config = emission.plan.config
     if not _is_tree(emission):
         texts = {FRAGMENT_NAME: _maps(emission), SERVER_NAME: emission.after(config.main)}
+        like = {}
     else:
         texts = {_relative(config, file): emission.after(file) for file in config.files}
+        like = {_relative(config, file): file.path for file in config.files}
         if emission.maps_path is not None:
             texts[os.path.basename(emission.maps_path)] = emission.maps  # noqa: PTH119
     root = folder(path, list(texts))
-    write_all({str(root / name): text for name, text in texts.items()})
+    models = {str(root / name): like.get(name, config.main.path) for name in texts} if config.main.path != STDIN else {}
+    write_all({str(root / name): text for name, text in texts.items()}, like=models)
     return [f"  wrote {', '.join(str(root / name) for name in texts)}" if len(texts) <= 4 else f"  wrote {root}"]
 
 
 def in_place(emission: Emission) -> list[str]:
     """Change the files; the maps come first, so that no include is ever without its file."""
     if not emission.changes:
+        change([emission.plan.config], {})
         return ["  nothing to change"]
     maps_path = emission.maps_path or _beside(emission.plan.config)
     texts = {maps_path: emission.maps}
     # The file that gets the include comes before those that use the maps.
-    changes = sorted(emission.changes, key=lambda change: change.adds is None)
-    texts.update({change.file.path: change.after for change in changes})
-    kept = write_all(texts, keep_old=True)
+    changes = sorted(emission.changes, key=lambda changed: changed.adds is None)
+    texts.update({changed.file.path: changed.after for changed in changes})
+    source = changes[0].file.path
+    written = change([emission.plan.config], texts, like={maps_path: source}, keep_old=True)
     notes = [f"  wrote {maps_path}"]
-    notes += [f"  changed {path}; to undo: mv {copy} {path}" for path, copy in kept.items()]
+    notes += [f"  changed {one.path}; to undo: {one.undo}" for one in written if one.copy]
     if emission.maps_path is None:
         notes.append(f"  now add to the http block, before any other map: include {Path(maps_path).absolute()};")
     return notes

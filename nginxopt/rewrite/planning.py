@@ -62,6 +62,11 @@ class Run:
         return Span(*self.native.first())
 
     @property
+    def stands_before(self) -> Span:
+        """Where the rule stands that the compiled form has to stand before."""
+        return Span(*self.native.stands_before())
+
+    @property
     def is_compiled(self) -> bool:
         """Whether it has keys; else all of it is left as it is."""
         return self.native.keys > 0

@@ -20,6 +20,9 @@ class Premise:
     name: str
     sentence: str
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.sentence}"
+
 
 SERVER_CONTEXT = Premise(
     "server-context",
@@ -27,8 +30,13 @@ SERVER_CONTEXT = Premise(
 )
 OWN_NAMES = Premise("own-names", "no other part of the configuration has variables of the names in the maps")
 
+
+def _is_compiled_for_a_server(plan: Plan) -> bool:
+    return any(run.level == "server" for part in plan.parts for run in part.compiled)
+
+
 _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
-    SERVER_CONTEXT: lambda plan: plan.assumes_server,
+    SERVER_CONTEXT: lambda plan: plan.assumes_server and _is_compiled_for_a_server(plan),
     OWN_NAMES: lambda plan: not program.is_whole(plan.config),
 }
 """Each premise, and whether it is one of a plan that moves rules; in the order in which they are told."""

@@ -10,31 +10,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Literal
 
-from crossplane.analyzer import DIRECTIVES
-
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
+from nginxopt.directives import NGINX
+from nginxopt.rewrite import captures
 from nginxopt.source import Span
 
-Level = Literal["server", "location", "either"]
+Level = Literal["server", "location"]
 
 NEVER = '"^a(?!)"'
 """A pattern that matches nothing, as it is emitted: the rule that has it leaves `$1` to `$9` empty."""
 
 _SCRIPT = {"rewrite", "if", "return", "set", "break", "include"}
-_CAPTURE = re.compile(r"\$[1-9]")
 _GUARD = re.compile(r"\$(\w+)_key(?:_\d+)?")
 
 
-@cache
 def transparent() -> frozenset[str]:
     """Return the directives that add nothing to the script: all that nginx has but the rewrite module's.
 
-    A directive that is not nginx's own may add to it, as those of ngx_devel_kit do.
+    A directive that is not nginx's own may add to it, as those of ngx_devel_kit do (src/ndk_set_var.c).
     """
-    return frozenset(name for name in DIRECTIVES if name not in _SCRIPT and "_by_lua" not in name)
+    return NGINX - _SCRIPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +62,9 @@ class Program:
 
 def read(config: Config) -> tuple[Program, ...]:
     """Return the programs of all files that hold a rewrite, in nginx's order of reading."""
-    captures_matter = not is_whole(config) or _reads_captures(config)
+    captures_matter = not is_whole(config) or captures.may_be_read(config)
     programs = (_program(config, file, captures_matter) for file in config.files)
     return tuple(p for p in programs if p.scopes or p.inside_if or p.misplaced)
-
-
-def is_whole(config: Config) -> bool:
-    """Return whether `config` is a main configuration rather than a fragment of one."""
-    return http_block(config) is not None
 
 
 def placed(config: Config) -> tuple[Config, bool]:
@@ -84,6 +76,11 @@ def placed(config: Config) -> tuple[Config, bool]:
     if len(config.candidates) < 2 or server not in config.candidates:
         return config, False
     return replace(config, candidates=(server,)), True
+
+
+def is_whole(config: Config) -> bool:
+    """Return whether `config` is a main configuration rather than a fragment of one."""
+    return http_block(config) is not None
 
 
 def http_block(config: Config) -> Directive | None:
@@ -101,6 +98,12 @@ class _Found:
     sections: dict[Level, list[tuple[Span, ...]]]
     inside_if: list[Span]
     misplaced: list[Span]
+
+    def closed(self, level: Level | None, section: list[Span]) -> list[Span]:
+        """Keep a section that has ended, if anything stands in it; return the next, which is empty."""
+        if level is not None and section:
+            self.sections.setdefault(level, []).append(tuple(section))
+        return []
 
 
 def _program(config: Config, file: File, captures_matter: bool) -> Program:
@@ -124,20 +127,16 @@ def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False)
         if isinstance(node, Comment):
             continue
         if _is_ours(node, stems):
-            if section:
-                found.sections.setdefault(level or "either", []).append(tuple(section))
-                section = []
+            section = found.closed(level, section)
             continue
         if node.name == "rewrite":
             _put(node, level, kinds, section, found)
             continue
-        if node.name not in transparent() and section:
-            found.sections.setdefault(level or "either", []).append(tuple(section))
-            section = []
+        if node.name not in transparent():
+            section = found.closed(level, section)
         if isinstance(node, Directive) and node.block:
             _gather(node.block, {str(node.name)}, found)
-    if section:
-        found.sections.setdefault(level or "either", []).append(tuple(section))
+    found.closed(level, section)
 
 
 def _stems(block: Block) -> set[str]:
@@ -172,50 +171,10 @@ def _put(node: Directive | Bulk, level: Level | None, kinds: set[str], section: 
 def _level(kinds: set[str], *, main: bool) -> Level | None:
     """Return the level of a block that is any of `kinds`, or None where no rewrite can be moved.
 
+    Of a server and a location it is the location: what is right there is right in both.
     The main file may be meant for several: for an `if` only if it cannot be meant for anything else.
     """
     allowed = kinds - {"if"} if main and kinds - {"if"} else kinds
     if allowed == {"server"}:
         return "server"
-    if allowed == {"location"}:
-        return "location"
-    return "either" if allowed == {"server", "location"} else None
-
-
-def _reads_captures(config: Config) -> bool:
-    """Return whether `$1` to `$9` are read where it is not certain that a match of that place has set them.
-
-    A rewrite, an `if` with a regex, a regex location and a regex in a map each set them first.
-    """
-    return any(_reads(directive, parents) for directive, parents in config.outline() if directive.name != "rewrite")
-
-
-def _reads(directive: Directive, parents: tuple[Directive, ...]) -> bool:
-    if not any(_CAPTURE.search(arg) for arg in directive.args):
-        return False
-    if parents and parents[-1].name == "map" and directive.name.startswith("~"):
-        return False
-    return not any(_sets_captures(parent, directive) for parent in parents)
-
-
-def _sets_captures(block: Directive, directive: Directive) -> bool:
-    """Return whether `directive` can only read captures that the entry into `block` has set.
-
-    The conditions of a script are followed by their directives at once; a location's are read after its rules.
-    """
-    if block.name == "if":
-        return directive.name in _SCRIPT and any(arg in ("~", "~*") for arg in block.args)
-    is_regex = block.name == "location" and any(arg.startswith("~") for arg in block.args)
-    return is_regex and block.block is not None and not _has_rules(block.block)
-
-
-def _has_rules(block: Block) -> bool:
-    """Return whether a rewrite stands in a block or, as far as can be seen from it, may be included there."""
-    return any(
-        not isinstance(node, Comment)
-        and (
-            node.name in ("rewrite", "include")
-            or (isinstance(node, Directive) and node.block and _has_rules(node.block))
-        )
-        for node in block.nodes
-    )
+    return "location" if allowed and allowed <= {"server", "location"} else None

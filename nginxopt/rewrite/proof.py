@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 
 from nginxopt import _native
-from nginxopt.rewrite import premises, program
+from nginxopt.rewrite import captures, premises, program
 from nginxopt.rewrite.emission import Change, Emission
 from nginxopt.rewrite.planning import Plan
 from nginxopt.rewrite.premises import Premise
@@ -48,24 +48,29 @@ class Proof:
 
 def prove(plan: Plan, emission: Emission) -> Proof:
     """Decide whether `emission` answers every request as the configuration of `plan` does. Linear in both texts."""
-    captures_matter = any(part.program.captures_matter for part in plan.parts)
     changed = {change.file for change in emission.changes}
     try:
         checked = _native.prove_rewrites(
-            [_pair(plan, change, captures_matter) for change in emission.changes],
-            [file.source.data for file in plan.config.files if file not in changed],
+            [_pair(plan, change) for change in emission.changes],
+            [
+                (file.source.data, captures.holds_rows(plan.config, file))
+                for file in plan.config.files
+                if file not in changed
+            ],
             emission.maps,
             readings=plan.options.readings,
             transparent=sorted(program.transparent()),
+            harmless=sorted(captures.harmless()),
+            is_complete=not plan.config.missing,
             include=_include(plan, emission),
         )
     except _native.Refuted as refuted:
         what, counterexample = refuted.args
         return Proof(False, refutation=what, counterexample=counterexample and bytes(counterexample))
     relied = premises.of(plan)
-    unsaid = [premise.name for premise in relied if premise not in emission.premises]
-    if unsaid:
-        return Proof(False, refutation=f"the premise {unsaid[0]} is not stated")
+    unstated = [premise.name for premise in relied if str(premise).encode() not in emission.maps]
+    if unstated:
+        return Proof(False, refutation=f"the maps do not state the premise {unstated[0]}")
     return Proof(True, *checked, premises=relied)
 
 
@@ -77,18 +82,18 @@ class _Pair:
     after: bytes
     in_location: bool
     in_http: bool
-    captures_matter: bool
+    holds_rows: bool
     takes_rules: bool
 
 
-def _pair(plan: Plan, change: Change, captures_matter: bool) -> _Pair:
+def _pair(plan: Plan, change: Change) -> _Pair:
     kinds = {place.context[-1:] for place in plan.config.contexts(change.file)}
     return _Pair(
         change.file.source.data,
         change.after,
         in_location=("location",) in kinds,
         in_http=("http",) in kinds,
-        captures_matter=captures_matter,
+        holds_rows=captures.holds_rows(plan.config, change.file),
         takes_rules=_takes_rules(plan, change, kinds),
     )
 

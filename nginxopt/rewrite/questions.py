@@ -62,24 +62,20 @@ def _questions(emission: Emission) -> Iterator[_Question]:
     config = emission.plan.config
     if emission.maps_path is None and len(config.files) == 1 and not _has_blocks(emission):
         runs = tuple(compiled.run for compiled in emission.compiled)
-        for level in _levels(runs[0]) if runs else ():
+        if runs:
             edits = [edit for run in runs for edit in _declared(run)]
             before = apply(config.main.source.data, edits)
-            yield _Question(before, emission.after(config.main), level, True, runs)
+            yield _Question(before, emission.after(config.main), runs[0].level, True, runs)
         return
     for compiled in emission.compiled:
-        for level in _levels(compiled.run):
-            before, after = _alone(compiled)
-            yield _Question(before, after, level, compiled.part.program.captures_matter, (compiled.run,))
+        before, after = _alone(compiled)
+        captures = compiled.part.program.captures_matter
+        yield _Question(before, after, compiled.run.level, captures, (compiled.run,))
 
 
 def _has_blocks(emission: Emission) -> bool:
     """Return whether the file holds locations or servers of its own, which the harness has, too."""
     return any(directive.block and directive.name != "if" for directive, _ in emission.plan.config.outline())
-
-
-def _levels(run: Run) -> tuple[Level, ...]:
-    return ("server", "location") if run.level == "either" else (run.level,)
 
 
 def _alone(compiled: Compiled) -> tuple[bytes, bytes]:
@@ -89,7 +85,9 @@ def _alone(compiled: Compiled) -> tuple[bytes, bytes]:
     spans = [Span(start, end) for start, end in compiled.run.native.spans()]
     rules = [read.get(span, data[span.start : span.end]) for span in spans]
     kept = [data[start:end] for start, end, _ in compiled.run.native.kept()]
-    return b"\n".join([*rules, b""]), b"\n".join([compiled.text, *kept, b""])
+    leading = sum(start < compiled.run.stands_before.start for start, _, _ in compiled.run.native.kept())
+    after = [*kept[:leading], compiled.text, *kept[leading:]]
+    return b"\n".join([*rules, b""]), b"\n".join([*after, b""])
 
 
 def _declared(run: Run) -> Iterator[Edit]:

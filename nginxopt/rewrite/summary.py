@@ -35,7 +35,7 @@ def lines(compiled: Plan, proof: Proof | None, *, verbose: bool = False) -> Iter
     if proof is not None:
         yield from _proof(compiled, proof)
     for premise in premises.of(compiled):
-        yield f"  premise  {premise.name}: {premise.sentence}"
+        yield f"  premise  {premise}"
     yield from _cost(compiled)
     yield from _hints(compiled)
 

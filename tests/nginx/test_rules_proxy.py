@@ -13,15 +13,19 @@ import pytest
 
 from nginxopt import nginx
 from nginxopt.catalogue import catalogue
+from nginxopt.check import Judge
 from nginxopt.config import Config
 from nginxopt.defaults import PIVOT
 from nginxopt.fix import fix
 from nginxopt.http import Request
 from nginxopt.lint import Selected, lint
+from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
+from nginxopt.settings import Settings
 from nginxopt.version import Version
 from tests.lintcheck import read
 
 REQUESTS = 20
+PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
 POOL_RULES = ("upstream-keepalive-missing", "proxy-http-version", "proxy-connection-not-cleared")
 
 BACKEND = (
@@ -57,12 +61,13 @@ class Setup:
 
     def mended(self, *rules: str, target: Version, unsafe: bool = False) -> Setup:
         """What one run of the fixes of these rules makes of it."""
-        selected = [Selected(catalogue()[rule], catalogue()[rule].severity) for rule in rules]
+        selected = tuple(Selected(catalogue()[rule], catalogue()[rule].severity) for rule in rules)
+        judge = Judge(selected, target, Settings(), assumed=PREMISES_OF_POOLS)
 
         def again(texts: Mapping[str, bytes]) -> Config:
             return read(texts.get("nginx.conf", self.text))
 
-        drafts = fix(again, lambda config: lint(config, selected, target), unsafe=unsafe).drafts
+        drafts = fix(again, judge, unsafe=unsafe).drafts
         return Setup.of(drafts["nginx.conf"].text) if drafts else self
 
 

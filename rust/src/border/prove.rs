@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::PyReadings;
-use crate::prove::{self, Facts, Pair};
+use crate::prove::{self, Facts, Other, Pair};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -22,7 +22,7 @@ pub struct PyPair {
     after: PyBackedBytes,
     in_location: bool,
     in_http: bool,
-    captures_matter: bool,
+    holds_rows: bool,
     takes_rules: bool,
 }
 
@@ -33,28 +33,32 @@ impl PyPair {
             after: &self.after,
             in_location: self.in_location,
             in_http: self.in_http,
-            captures_matter: self.captures_matter,
+            holds_rows: self.holds_rows,
             takes_rules: self.takes_rules,
         }
     }
 }
 
 #[pyfunction]
-#[pyo3(signature = (pairs, others, maps, *, readings, transparent, include))]
+#[pyo3(signature = (pairs, others, maps, *, readings, transparent, harmless, is_complete, include))]
 pub fn prove_rewrites(
     py: Python<'_>,
     pairs: Vec<PyPair>,
-    others: Vec<PyBackedBytes>,
+    others: Vec<(PyBackedBytes, bool)>,
     maps: PyBackedBytes,
     readings: PyReadings,
     transparent: Vec<String>,
+    harmless: Vec<String>,
+    is_complete: bool,
     include: Option<Vec<Vec<u8>>>,
 ) -> PyResult<(usize, usize, usize, usize)> {
-    let transparent: HashSet<Vec<u8>> = transparent.into_iter().map(String::into_bytes).collect();
-    let facts = Facts { readings: readings.into(), transparent, include };
+    let set = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect::<HashSet<_>>();
+    let (transparent, harmless) = (set(transparent), set(harmless));
+    let facts = Facts { readings: readings.into(), transparent, harmless, is_complete, include };
     let proof = py.detach(|| {
         let pairs: Vec<Pair> = pairs.iter().map(PyPair::borrow).collect();
-        let others: Vec<&[u8]> = others.iter().map(|other| &**other).collect();
+        let others = others.iter().map(|(text, holds_rows)| Other { text, holds_rows: *holds_rows });
+        let others: Vec<Other> = others.collect();
         prove::prove(&pairs, &others, &maps, &facts)
     });
     match proof {

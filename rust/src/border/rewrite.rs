@@ -77,6 +77,10 @@ pub struct Run {
     kept: Vec<(usize, Vec<u8>)>,
     #[pyo3(get)]
     keys: usize,
+    /// Whether the first rule stays.
+    #[pyo3(get)]
+    stays_first: bool,
+    stands_before: usize,
     /// Some of the keys, spread over all.
     #[pyo3(get)]
     sample: Vec<Vec<u8>>,
@@ -110,7 +114,6 @@ fn read_level(level: &str) -> PyResult<Level> {
     match level {
         "server" => Ok(Level::Server),
         "location" => Ok(Level::Location),
-        "either" => Ok(Level::Either),
         _ => Err(PyValueError::new_err(format!("no level: {level}"))),
     }
 }
@@ -160,7 +163,9 @@ impl Run {
         let step = plan.entries.len().div_ceil(SAMPLE).max(1);
         Run {
             spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
-            tiers: emit::tiers(run, &plan, options.level == Level::Server),
+            tiers: emit::tiers(run, &plan, options),
+            stays_first: plan.stays_first(),
+            stands_before: plan.stands_before(options),
             kept: plan.kept().map(|(rule, _)| (rule, run.rules[rule].pattern.to_vec())).collect(),
             keys: plan.entries.len(),
             sample: plan.entries.iter().step_by(step).map(|entry| plan.key(entry).to_vec()).collect(),
@@ -275,6 +280,11 @@ impl Run {
         (0..self.spans.len()).map(|rule| self.place(rule)).collect()
     }
 
+    /// Start and end of the rule that the compiled form stands before.
+    fn stands_before(&self) -> (usize, usize) {
+        self.place(self.stands_before)
+    }
+
     /// Start and end of the first rule.
     fn first(&self) -> (usize, usize) {
         self.place(0)
@@ -306,7 +316,7 @@ impl Run {
 #[derive(IntoPyObject)]
 pub struct PyTier<'py> {
     lines: bool,
-    key: Bound<'py, PyBytes>,
+    key: Option<Bound<'py, PyBytes>>,
     r#class: Option<Bound<'py, PyBytes>>,
     default: usize,
     to: Option<Bound<'py, PyBytes>>,
@@ -332,7 +342,7 @@ impl<'py> PyTier<'py> {
         let mut text = |map: &mut Map| PyBytes::new(py, &std::mem::take(&mut map.lines));
         PyTier {
             lines: tier.lines,
-            key: text(&mut tier.key),
+            key: tier.key.as_mut().map(&mut text),
             class: tier.class.as_mut().map(&mut text),
             default: tier.default,
             to: tier.to.as_mut().map(&mut text),
@@ -349,6 +359,11 @@ impl PyBlock {
             quote::escape(text, &mut out);
             out
         };
+        let escaped_pattern = |pattern: &[u8]| {
+            let mut out = Vec::new();
+            quote::escape_pattern(pattern, &mut out);
+            out
+        };
         PyBlock {
             flag: block.class.action.flag(),
             head: escaped(&block.head),
@@ -356,7 +371,7 @@ impl PyBlock {
             own_args: block.class.own_args,
             args: if let Args::Constant(args) = &block.args { Some(escaped(args)) } else { None },
             drop_args: block.class.drop_args,
-            patterns: block.patterns.iter().map(|pattern| escaped(pattern)).collect(),
+            patterns: block.patterns.iter().map(|pattern| escaped_pattern(pattern)).collect(),
         }
     }
 }
@@ -368,7 +383,7 @@ pub fn map_sizes(py: Python<'_>, runs: Vec<Py<Run>>) -> Option<(usize, usize)> {
     let mut tables = Vec::new();
     for run in &runs {
         for tier in &mut run.borrow_mut(py).tiers {
-            let maps = [Some(&mut tier.key), tier.class.as_mut(), tier.to.as_mut(), tier.args.as_mut()];
+            let maps = [tier.key.as_mut(), tier.class.as_mut(), tier.to.as_mut(), tier.args.as_mut()];
             tables.extend(maps.into_iter().flatten().map(|map| std::mem::take(&mut map.elements)));
         }
     }

@@ -16,6 +16,8 @@ pub struct Known<'t, 'f> {
     pub facts: &'f Facts,
     /// All variables of the original.
     pub used: &'f Used,
+    /// Whether `$1` to `$9` may be read after rules.
+    pub captures_matter: bool,
 }
 
 /// Compares a file with what became of it; `include` is found in one of all files.
@@ -120,7 +122,7 @@ impl<'t> Sides<'t, '_> {
                 let rules = &before[at..at + count(&before[at..], |node| node.is_rule())];
                 let (compiled, length) = Compiled::split(&after[emitted_at..], |node| ours.is_emitted(node));
                 let facts = self.known.facts;
-                checked += run::check(rules, &compiled, maps, &facts.readings, level, self.pair.captures_matter)?;
+                checked += run::check(rules, &compiled, maps, &facts.readings, level, self.known.captures_matter)?;
                 emitted.extend(compiled.new_statements().map(std::ptr::from_ref));
                 at += rules.len();
                 emitted_at += length;

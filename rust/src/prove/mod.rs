@@ -23,8 +23,10 @@
 //! that stands for all spellings not in S ([`effect::Uri::any_case`]).
 
 pub mod align;
+pub mod captures;
 pub mod effect;
 pub mod enumerate;
+pub mod listed;
 pub mod maps;
 pub mod names;
 pub mod node;
@@ -33,6 +35,7 @@ pub mod run;
 pub mod script;
 pub mod strings;
 pub mod tables;
+pub mod trie;
 pub mod work;
 
 use std::collections::HashSet;
@@ -51,6 +54,10 @@ pub struct Facts {
     pub readings: Readings,
     /// The directives that add nothing to the script of the rewrite module; rules on both sides of one are one run.
     pub transparent: HashSet<Vec<u8>>,
+    /// The directives that read no captures but those in their text.
+    pub harmless: HashSet<Vec<u8>>,
+    /// No file of the configuration is missing.
+    pub is_complete: bool,
     /// The statement that includes the maps, as its words, if it belongs into a http block of these files.
     pub include: Option<Vec<Vec<u8>>>,
 }
@@ -64,10 +71,18 @@ pub struct Pair<'t> {
     pub in_location: bool,
     /// Whether its top level is the http block's.
     pub in_http: bool,
-    /// Whether `$1` to `$9` may be read after its rules.
-    pub captures_matter: bool,
+    /// Whether its statements are the rows of a block such as `map`.
+    pub holds_rows: bool,
     /// Whether its top level is that of a server or a location: where rules may stand, and an `if` in their place.
     pub takes_rules: bool,
+}
+
+/// A file that is not changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Other<'t> {
+    pub text: &'t [u8],
+    /// Whether its statements are the rows of a block such as `map`.
+    pub holds_rows: bool,
 }
 
 /// What was checked, in numbers.
@@ -113,24 +128,28 @@ pub type Proof<T> = Result<T, Refutation>;
 
 /// Decides whether the files do afterwards, with `maps` in the http block, what they did before. `others` are the files
 /// of the configuration that are not changed.
-pub fn prove(pairs: &[Pair], others: &[&[u8]], maps: &[u8], facts: &Facts) -> Proof<Checked> {
+pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Proof<Checked> {
     let read_files = || -> Proof<_> {
-        let others = read_all(others.iter().copied(), "an unchanged file")?;
+        let others = read_all(others.iter().map(|other| other.text), "an unchanged file")?;
         let before = read_all(pairs.iter().map(|pair| pair.before), "the original")?;
         let after = read_all(pairs.iter().map(|pair| pair.after), "the emitted text")?;
         Ok((others, before, after))
     };
     // The maps are about as long as all files together, so that both halves of the reading take about as long.
     let (maps, files) = parallel::both(|| maps::read(maps), read_files);
-    let (maps, (others, before, after)) = (maps?, files?);
-    let used = Used::of(others.iter().chain(&before).map(Vec::as_slice));
-    let sizes = tables::set(others.iter().chain(&after).map(Vec::as_slice))?;
+    let (maps, (unchanged, before, after)) = (maps?, files?);
+    let used = Used::of(unchanged.iter().chain(&before).map(Vec::as_slice));
+    let sizes = tables::set(unchanged.iter().chain(&after).map(Vec::as_slice))?;
     maps.fit(sizes)?;
     for name in maps.names() {
         names::is_free(name)?;
         used.leave(name)?;
     }
-    let known = Known { maps: &maps, facts, used: &used };
+    let rows = pairs.iter().map(|pair| pair.holds_rows).chain(others.iter().map(|other| other.holds_rows));
+    let originals = before.iter().chain(&unchanged).zip(rows);
+    let originals: Vec<_> = originals.map(|(nodes, holds_rows)| captures::File { nodes, holds_rows }).collect();
+    let captures_matter = !facts.is_complete || captures::may_be_read(&originals, &facts.harmless);
+    let known = Known { maps: &maps, facts, used: &used, captures_matter };
     let mut include = Include::new(facts.include.as_deref().filter(|_| !pairs.is_empty()), sizes, maps.set_sizes());
     let mut checked = Checked::default();
     for ((pair, before), after) in pairs.iter().zip(&before).zip(&after) {

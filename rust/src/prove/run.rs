@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use crate::parallel;
 use crate::pcre::{Outcome, Regex};
-use crate::prove::effect::{End, Rewrite, Uri};
+use crate::prove::effect::{Rewrite, Uri};
 use crate::prove::enumerate::{self, Letters, Subjects};
+use crate::prove::listed::Listed;
 use crate::prove::maps::Maps;
 use crate::prove::node::{Level, Node};
 use crate::prove::residual::Residual;
@@ -17,10 +18,51 @@ use crate::syntax::{self, Ast, Readings};
 
 /// The statements that stand in place of a run.
 pub struct Compiled<'t> {
+    /// Guards and what they read.
     emitted: Vec<&'t Node<'t>>,
     /// A rule that never matches, and so leaves `$1` to `$9` empty as any failing rule does.
     clears: Option<&'t Node<'t>>,
-    kept: Vec<&'t Node<'t>>,
+    /// All rules: those that stay, and where there are no guards those that list keys.
+    rules: Vec<&'t Node<'t>>,
+}
+
+/// The rules of a compiled form: those that stay before the new ones, by number, the new ones, and the places among the
+/// original's of all that stay.
+struct Order<'t> {
+    leading: usize,
+    new: Vec<&'t Node<'t>>,
+    kept: Vec<usize>,
+}
+
+/// What answers for the rules that are gone.
+enum Form<'t> {
+    Guards(Script<'t>),
+    Listed(Listed<'t>),
+}
+
+impl<'t> Form<'t> {
+    fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Ran {
+        match self {
+            Form::Guards(script) => script.run(uri, maps, keep_captures, own),
+            Form::Listed(listed) => listed.run(uri, maps, keep_captures),
+        }
+    }
+
+    /// The strings that it answers, and whether each stands for every spelling.
+    fn keys(&self) -> Vec<(Cow<'_, [u8]>, bool)> {
+        match self {
+            Form::Guards(script) => script.keys().collect(),
+            Form::Listed(listed) => listed.keys().collect(),
+        }
+    }
+
+    /// Whether a URI that it does not answer leaves `$1` to `$9` empty, as a pattern that does not match leaves them.
+    fn clears_captures(&self) -> bool {
+        match self {
+            Form::Guards(script) => script.clears_captures(),
+            Form::Listed(listed) => !listed.is_empty(),
+        }
+    }
 }
 
 /// More strings than this are not listed for one rule.
@@ -37,10 +79,26 @@ impl<'t> Compiled<'t> {
         if clears_captures {
             rest = &rest[1..];
         }
-        let kept: Vec<_> = rest.iter().copied().take_while(|node| node.is_rule()).collect();
-        let length = emitted.len() + usize::from(clears_captures) + kept.len();
+        let rules: Vec<_> = rest.iter().copied().take_while(|node| node.is_rule()).collect();
+        let length = emitted.len() + usize::from(clears_captures) + rules.len();
         let clears = clears_captures.then(|| nodes[emitted.len()]);
-        (Compiled { emitted, clears, kept }, length)
+        (Compiled { emitted, clears, rules }, length)
+    }
+
+    /// Tells the rules that stay from new ones: as many as can be are taken for the original's, from both ends.
+    fn order(&self, rules: &[&'t Node<'t>]) -> Proof<Order<'t>> {
+        if !self.emitted.is_empty() {
+            return Ok(Order { leading: 0, new: Vec::new(), kept: places(rules, &self.rules)? });
+        }
+        let leading = self.rules.iter().zip(rules).take_while(|(one, other)| one == other).count();
+        let mut open = rules.len();
+        let mut new = self.rules.len();
+        while new > leading {
+            let Some(place) = (leading..open).rev().find(|place| rules[*place] == self.rules[new - 1]) else { break };
+            (open, new) = (place, new - 1);
+        }
+        let trailing = places(&rules[leading..], &self.rules[new..])?.into_iter().map(|place| leading + place);
+        Ok(Order { leading, new: self.rules[leading..new].to_vec(), kept: (0..leading).chain(trailing).collect() })
     }
 
     /// The statements that are no rules of the original.
@@ -58,20 +116,44 @@ pub fn check<'t>(
     level: Level,
     captures_matter: bool,
 ) -> Proof<Checked> {
-    let kept = places(rules, &compiled.kept)?;
-    let script = Script::read(&compiled.emitted, maps, level)?;
-    let residual = Residual::new(kept.iter().map(|place| (*place, rules[*place].word(1))));
-    let mut sides = Sides { rules, script, residual, maps, readings, captures_matter, gone: HashMap::new() };
-    if kept.len() == rules.len() && compiled.emitted.is_empty() {
+    if compiled.emitted.is_empty() && compiled.rules == rules {
         return Ok(Checked { rules: rules.len(), ..Checked::default() });
     }
-    if captures_matter && sides.residual.is_empty() && compiled.clears.is_none() && !sides.script.clears_captures() {
-        return Err(Refutation::new("a URI that no rule matches keeps $1 to $9, which the rules would have emptied"));
+    let Order { leading, new, kept } = compiled.order(rules)?;
+    let form = if compiled.emitted.is_empty() {
+        Form::Listed(Listed::read(&new, maps)?)
+    } else if level == Level::Server {
+        Form::Guards(Script::read(&compiled.emitted, maps)?)
+    } else {
+        return Err(Refutation::new("an `if` stands in a location, whose configuration it swaps"));
+    };
+    if captures_matter {
+        check_captures(leading, &kept, compiled.clears.is_some() || form.clears_captures())?;
     }
-    let strings = sides.strings(&kept, level)?;
+    let residual = Residual::new(kept.iter().map(|place| (*place, rules[*place].word(1))));
+    let mut sides = Sides { rules, form, residual, maps, readings, captures_matter, gone: HashMap::new() };
+    let strings = sides.strings(&kept)?;
     sides.check_exact(&strings)?;
     let any_case = sides.check_any_case(&strings)?;
     Ok(Checked { rules: rules.len(), gone: rules.len() - kept.len(), strings: strings.exact.len(), any_case })
+}
+
+/// Whether `$1` to `$9` are what they were wherever the compiled form answers nothing: at its end, and at each rule that
+/// stays, as one that fails there leaves them as it finds them. A rule leaves them empty where it does not match.
+fn check_captures(leading: usize, kept: &[usize], form_clears: bool) -> Proof<()> {
+    let (was_empty, is_empty) = match kept.first() {
+        Some(first) => (*first > 0, leading == 0 && form_clears),
+        None => (true, form_clears),
+    };
+    match (was_empty, is_empty) {
+        (true, false) => {
+            Err(Refutation::new("a URI that no rule matches keeps $1 to $9, which the rules would have emptied"))
+        }
+        (false, true) => {
+            Err(Refutation::new("$1 to $9 are emptied before the first rule, which may fail and leave them"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The places of the kept rules among all: they have to be there as they were, in the same order.
@@ -98,7 +180,7 @@ struct Strings {
 
 struct Sides<'t, 'r> {
     rules: &'r [&'t Node<'t>],
-    script: Script<'t>,
+    form: Form<'t>,
     residual: Residual<'t>,
     maps: &'t Maps<'t>,
     readings: &'r Readings,
@@ -109,15 +191,15 @@ struct Sides<'t, 'r> {
 
 impl<'t> Sides<'t, '_> {
     /// Lists the strings of every rule that is gone, and of the maps.
-    fn strings(&mut self, kept: &[usize], level: Level) -> Proof<Strings> {
+    fn strings(&mut self, kept: &[usize]) -> Proof<Strings> {
         let mut strings = Strings::default();
         let mut kept = kept.iter().peekable();
         for place in 0..self.rules.len() {
             if kept.next_if_eq(&&place).is_none() {
-                self.list(place, level, &mut strings)?;
+                self.list(place, &mut strings)?;
             }
         }
-        for (key, any_case) in self.script.keys() {
+        for (key, any_case) in self.form.keys() {
             strings.exact.add(&key, NOBODY);
             if any_case {
                 strings.any_case.add(&key.to_ascii_lowercase(), NOBODY);
@@ -126,13 +208,10 @@ impl<'t> Sides<'t, '_> {
         Ok(strings)
     }
 
-    fn list(&mut self, place: usize, level: Level, strings: &mut Strings) -> Proof<()> {
+    fn list(&mut self, place: usize, strings: &mut Strings) -> Proof<()> {
         let node = self.rules[place];
         let refute =
             |why: &str| Refutation::new(format!("the rule {} is gone, but {why}", node.word(1).escape_ascii()));
-        if level == Level::Location && End::of(node.word(2), node.flag()) == Some(End::Break) {
-            return Err(refute("`break` in a location is not the same from within an `if`"));
-        }
         let read_as = syntax::read_as(node.word(1), self.readings).map_err(|_| refute("it cannot be read"))?;
         let text = read_as.as_deref().unwrap_or(node.word(1));
         if let Some(literal) = syntax::literal(text) {
@@ -179,7 +258,7 @@ impl<'t> Sides<'t, '_> {
     fn compare(&self, uri: Uri, rule: Option<usize>) -> Proof<()> {
         let own_pattern = rule.map(|rule| self.pattern(rule));
         let own = |pattern: &[u8]| own_pattern == Some(pattern);
-        let ran = self.script.run(uri, self.maps, self.captures_matter, &own);
+        let ran = self.form.run(uri, self.maps, self.captures_matter, &own);
         let expected = match rule {
             None => Some(Ran::Falls),
             Some(rule) => self.effect(rule, uri),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::prove::effect::{Effect, Matches, Rewrite, Uri};
 use crate::prove::maps::{Map, Maps};
-use crate::prove::node::{Level, Node};
+use crate::prove::node::Node;
 use crate::prove::residual::Residual;
 use crate::prove::{Proof, Refutation};
 
@@ -41,14 +41,14 @@ pub enum Result {
 impl<'t> Script<'t> {
     /// Admits a variable that is emptied first, one that takes a newline off the URI, exact guards, and comparisons of
     /// the first with a number: nothing that could do anything for a URI that is no key.
-    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>, level: Level) -> Proof<Script<'t>> {
+    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Proof<Script<'t>> {
         let (hit, rest) = match nodes {
             [set, rest @ ..] if set.sets().is_some_and(|(_, value)| value.is_empty()) => (set.sets(), rest),
             rest => (None, rest),
         };
         let (line, rest) = match rest {
             [set, strip, rest @ ..] if set.sets().is_some_and(|(_, value)| value == b"$uri") => {
-                (Some(read_line(set, strip, maps, level)?), rest)
+                (Some(read_line(set, strip, maps)?), rest)
             }
             rest => (None, rest),
         };
@@ -115,8 +115,8 @@ impl<'t> Script<'t> {
 }
 
 /// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without its
-/// final newline: the variable. The `if` may be true and nothing fire, so that it has to be one of a server.
-fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps, level: Level) -> Proof<&'t [u8]> {
+/// final newline: the variable.
+fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Proof<&'t [u8]> {
     let refute = || Refutation::new("a newline is not taken off the URI as it has to be");
     let (line, _) = set.sets().ok_or_else(refute)?;
     let Some([again, clear]) = strip.block.as_deref() else { return Err(refute()) };
@@ -124,7 +124,7 @@ fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps, level: Lev
     let strips = text.strip_prefix(b"$").and_then(|text| maps.get(text)).is_some_and(Map::strips);
     let tested = [b"($", line].concat();
     let is_condition = strip.words() == [&b"if"[..], &tested, b"~", b"\n\\z", b")"];
-    let admitted = level == Level::Server && is_condition && name == line && strips && clear.is_clear();
+    let admitted = is_condition && name == line && strips && clear.is_clear();
     if admitted { Ok(line) } else { Err(refute()) }
 }
 

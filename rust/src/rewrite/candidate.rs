@@ -12,6 +12,7 @@ use crate::rewrite::program::Rule;
 use crate::rewrite::quote::quoted_length;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::target::{self, Action, Part, Target};
+use crate::rewrite::trie;
 use crate::syntax::{self, Literal, Readings};
 use crate::variables;
 
@@ -78,7 +79,7 @@ impl Strings<'_> {
 
 /// Judges one rule. The outer error is PCRE2's, of a pattern it does not compile.
 pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>, Reason>, String> {
-    let target = match readable_target(rule, options.level) {
+    let target = match readable_target(rule) {
         Ok(target) => target,
         Err(reason) => return Ok(Err(reason)),
     };
@@ -100,8 +101,11 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
         return Ok(Err(Reason::CaseTiers));
     }
     let mut extra = Extra { sets_captures: options.captures_matter && captures, ..Extra::default() };
+    if extra.sets_captures && options.level == Level::Location {
+        return Ok(Err(Reason::CapturesInLocation));
+    }
     if repeats_capture(&target) {
-        if target.parts().any(|part| matches!(part, Part::Variable(name) if !variables::keeps_captures(name))) {
+        if target.parts().any(|part| matches!(part, Part::Variable { name, .. } if !variables::keeps_captures(name))) {
             return Ok(Err(Reason::CaptureVariable));
         }
         if any_case && captures {
@@ -112,7 +116,8 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
             None => return Ok(Err(Reason::CaptureEscaping)),
         }
     }
-    if !fits_tokens(&strings, &extra, &target, text) {
+    let is_listed = options.level == Level::Location;
+    if !fits_tokens(&strings, &extra, &target, text) || (is_listed && !strings.all(trie::fits)) {
         return Ok(Err(Reason::KeyTooLong));
     }
     // The strings may borrow from the pattern as written, but not from a reading of it, which ends here.
@@ -200,11 +205,8 @@ fn compile(pattern: &[u8]) -> Result<Regex, String> {
     Regex::new(pattern).map_err(|error| error.to_string())
 }
 
-/// The target of a rule, where a map can take it over at this level.
-fn readable_target<'a>(rule: &'a Rule, level: Level) -> Result<Target<'a>, Reason> {
-    if rule.action == Action::Break && level != Level::Server {
-        return Err(Reason::BreakInLocation);
-    }
+/// The target of a rule, where a map can take it over.
+fn readable_target<'a>(rule: &'a Rule) -> Result<Target<'a>, Reason> {
     let target = target::parse(&rule.replacement).expect("a rule that was read has a readable target");
     let no_args = target.args.as_ref().is_some_and(|args| target::may_be_empty(args));
     let no_path = target.path.is_empty() || (!rule.action.is_redirect() && target::may_be_empty(&target.path));

@@ -7,16 +7,22 @@
 //! - *to* is what the target has beyond the constant text in the directive;
 //! - *args* are the arguments of the rule's own.
 //!
+//! That is the form for a server. In a location a true `if` swaps the configuration, for that of the location with what
+//! the `if` says itself (`ngx_http_script_if_code`): all that an `if` before said, and what no `if` inherits, is lost. So
+//! there the guard is the pattern of the directive, which lists the keys ([`trie`]), and *key* and *class* are not needed.
+//!
 //! The text around them (names, directives, comments) is the templates' work.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::hash::Element;
+use crate::rewrite::options::{Level, Options};
 use crate::rewrite::plan::{Entry, Plan};
 use crate::rewrite::program::Run;
 use crate::rewrite::quote::{quote, quote_key, quoted_length};
 use crate::rewrite::target::{self, Action};
+use crate::rewrite::trie::{self, Form};
 
 /// What a directive settles by itself, when nginx reads the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +34,7 @@ pub struct Class {
     pub sets_captures: bool,
 }
 
-/// One `if` block: the rules of a class in a tier.
+/// What one guard lets through: the rules of a class in a tier.
 #[derive(Clone, Debug)]
 pub struct Block {
     pub class: Class,
@@ -37,7 +43,8 @@ pub struct Block {
     /// Whether the *to* map holds the rest.
     pub has_rest: bool,
     pub args: Args,
-    /// The patterns to run where the class sets captures; `^` does for the others.
+    /// The patterns to run: those of the rules where the class sets captures, or those that list the keys. Behind a guard,
+    /// `^` does for the others.
     pub patterns: Vec<Vec<u8>>,
 }
 
@@ -63,7 +70,8 @@ pub struct Map {
 pub struct Tier {
     /// Its maps are keyed by the URI without a final newline, so that one key stands for a string and its twin.
     pub lines: bool,
-    pub key: Map,
+    /// The guard; none where the patterns of the only block are.
+    pub key: Option<Map>,
     pub class: Option<Map>,
     /// The block of the keys that have no line in *class*.
     pub default: usize,
@@ -83,20 +91,41 @@ const CLASSES: usize = 2;
 /// instead of 116 MB and 0.42 s (the rules themselves: 107 MB and 0.24 s).
 const LINES: usize = 500;
 
-/// Writes the maps of a plan, a tier after the other. `at_server`: only there may an `if` be true in passing, because it
-/// does not change the configuration of the location. Linear in the text written.
-pub fn tiers(run: &Run, plan: &Plan, at_server: bool) -> Vec<Tier> {
-    let twins = twins(plan, at_server);
+/// Writes the maps of a plan, a tier after the other. Linear in the text written.
+pub fn tiers(run: &Run, plan: &Plan, options: &Options) -> Vec<Tier> {
     let count = plan.entries.iter().map(|entry| entry.tier + 1).max().unwrap_or(0);
-    let writers = (0..count).flat_map(|tier| {
+    match options.level {
+        Level::Server => (0..count).flat_map(guarded(run, plan, options)).collect(),
+        Level::Location => (0..count).flat_map(|tier| listed(run, plan, tier)).collect(),
+    }
+}
+
+/// Tiers behind guards, for a server: nothing changes there where an `if` is true and nothing fires.
+fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier> {
+    // The look at the newline leaves `$1` to `$9` empty, and a rule that stays first, and may fail, has to find them.
+    let keeps_captures = options.captures_matter && plan.stays_first();
+    let twins = twins(plan, !keeps_captures);
+    move |tier| {
         let rows = |wanted: Twin| {
             let rows =
                 plan.entries.iter().zip(&twins).filter(move |(entry, twin)| entry.tier == tier && **twin == wanted);
             rows.map(|(entry, _)| entry)
         };
-        [Writer::new(run, plan, true, rows(Twin::Has)), Writer::new(run, plan, false, rows(Twin::HasNone))]
-    });
-    writers.filter(|writer| !writer.rows.is_empty()).flat_map(Writer::split).map(Writer::write).collect()
+        let lines = Writer::new(run, plan, true, rows(Twin::Has));
+        let others = Writer::new(run, plan, false, rows(Twin::HasNone));
+        let writers = [lines, others].into_iter().filter(|writer| !writer.rows.is_empty());
+        writers.flat_map(Writer::split).map(Writer::write).collect()
+    }
+}
+
+/// Tiers without guards, for a location: each block by itself, and rules for any case apart from the others.
+fn listed(run: &Run, plan: &Plan, tier: u8) -> Vec<Tier> {
+    let of_case = |any_case: bool| {
+        let rows = plan.entries.iter().filter(move |entry| entry.tier == tier && entry.any_case == any_case);
+        let blocks = Writer::new(run, plan, false, rows).blocks();
+        blocks.into_iter().map(move |writer| writer.write_listed(any_case))
+    };
+    of_case(false).chain(of_case(true)).collect()
 }
 
 /// What an entry is to the string with, or without, one newline more at its end.
@@ -110,9 +139,9 @@ enum Twin {
 }
 
 /// Pairs the entries of each rule, in the tiers where that pays.
-fn twins(plan: &Plan, at_server: bool) -> Vec<Twin> {
+fn twins(plan: &Plan, allowed: bool) -> Vec<Twin> {
     let mut twins = vec![Twin::HasNone; plan.entries.len()];
-    if !at_server {
+    if !allowed {
         return twins;
     }
     let mut pairs = HashMap::new();
@@ -191,9 +220,11 @@ impl<'a> Writer<'a> {
 
     /// One writer for each block, unless there are so many that a *class* map pays.
     fn split(self) -> Vec<Writer<'a>> {
-        if self.gathered.len() >= CLASSES {
-            return vec![self];
-        }
+        if self.gathered.len() >= CLASSES { vec![self] } else { self.blocks() }
+    }
+
+    /// One writer for each block.
+    fn blocks(self) -> Vec<Writer<'a>> {
         let Writer { run, plan, lines, rows, gathered, width } = self;
         let rows_of =
             |block: usize| rows.iter().filter(|row| usize::from(row.1) == block).map(|row| (row.0, 0)).collect();
@@ -262,33 +293,79 @@ impl<'a> Writer<'a> {
         let default = self.gathered.iter().position(|block| Some(block.keys) == most).unwrap_or(0);
         Tier {
             lines: self.lines,
-            key: with_empty(self.map(|entry, _, line| {
+            key: Some(with_empty(self.map(|entry, _, line| {
                 if entry.any_case {
                     line.extend_from_slice(b"$uri")
                 } else {
                     quote(self.plan.key(entry), line)
                 }
                 true
-            })),
+            }))),
             class: self.optional(|_, block, line| {
                 line.extend_from_slice((block + 1).to_string().as_bytes());
                 block != default
             }),
             default,
-            to: self.optional(|entry, block, line| {
-                let rest = &self.text(entry).path[blocks[block].head.len()..];
-                quote(rest, line);
-                !rest.is_empty()
-            }),
-            args: self.optional(|entry, block, line| {
-                if let (Args::Mapped, Some(args)) = (&blocks[block].args, self.text(entry).args) {
-                    quote(&args, line);
-                    return true;
-                }
-                false
-            }),
+            to: self.to(&blocks),
+            args: self.args(&blocks),
             blocks,
         }
+    }
+
+    /// Writes a writer of one block whose guard is its patterns. What it leads to is always in a map: that tells the
+    /// directive from one that somebody wrote.
+    fn write_listed(self, any_case: bool) -> Tier {
+        let mut block = self.gathered[0].block();
+        if !block.has_rest {
+            block.head.truncate(self.gathered[0].start());
+            block.has_rest = true;
+        }
+        block.patterns = self.patterns(any_case);
+        let blocks = vec![block];
+        Tier {
+            lines: false,
+            key: None,
+            class: None,
+            default: 0,
+            to: self.to(&blocks),
+            args: self.args(&blocks),
+            blocks,
+        }
+    }
+
+    /// The patterns that list the keys: before a final newline and not, and at the very end.
+    fn patterns(&self, any_case: bool) -> Vec<Vec<u8>> {
+        let mut keys: Vec<Vec<u8>> = self.rows.iter().map(|(entry, _)| self.plan.key(entry).to_vec()).collect();
+        if any_case {
+            keys.iter_mut().for_each(|key| key.make_ascii_lowercase());
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        let has = |key: &[u8]| keys.binary_search_by(|other| other.as_slice().cmp(key)).is_ok();
+        let has_twin = |key: &[u8]| !key.ends_with(b"\n") && has(&[key, b"\n"].concat());
+        let is_twin = |key: &[u8]| key.strip_suffix(b"\n").is_some_and(|key| has(key) && has_twin(key));
+        let (twice, rest): (Vec<&[u8]>, Vec<&[u8]>) = keys.iter().map(Vec::as_slice).partition(|key| has_twin(key));
+        let once: Vec<&[u8]> = rest.into_iter().filter(|key| !is_twin(key)).collect();
+        let twice = trie::patterns(&twice, Form { any_case, dollar: true });
+        twice.into_iter().chain(trie::patterns(&once, Form { any_case, dollar: false })).collect()
+    }
+
+    fn to(&self, blocks: &[Block]) -> Option<Map> {
+        self.optional(|entry, block, line| {
+            let rest = &self.text(entry).path[blocks[block].head.len()..];
+            quote(rest, line);
+            !rest.is_empty()
+        })
+    }
+
+    fn args(&self, blocks: &[Block]) -> Option<Map> {
+        self.optional(|entry, block, line| {
+            if let (Args::Mapped, Some(args)) = (&blocks[block].args, self.text(entry).args) {
+                quote(&args, line);
+                return true;
+            }
+            false
+        })
     }
 
     fn optional(&self, value: impl Fn(&Entry, usize, &mut Vec<u8>) -> bool) -> Option<Map> {
@@ -338,10 +415,11 @@ const TWINS: &[u8] = b"\n    # The same before a final newline: `$` in a pattern
 
 impl Gathered<'_> {
     fn block(&self) -> Block {
+        let head = self.head();
         Block {
             class: self.class,
-            head: self.path[..self.head()].to_vec(),
-            has_rest: !self.same_path,
+            head: self.path[..head].to_vec(),
+            has_rest: head < self.path.len() || !self.same_path,
             args: match &self.args {
                 None => Args::None,
                 Some(args) if self.same_args => Args::Constant(args.to_vec()),
@@ -351,12 +429,19 @@ impl Gathered<'_> {
         }
     }
 
-    /// How much of the paths goes into the directive: all of them where they are one, else scheme, host and variables
-    /// up to a `/`, so that the map holds whole paths of static text, which take the least memory and read best.
+    /// How much of the paths goes into the directive: all of them where they are one, else their start. What was written
+    /// out for a capture goes into the map where nginx would read it as something else in a directive: the end of the
+    /// path, or a redirect.
     fn head(&self) -> usize {
-        if self.same_path {
-            return self.path.len();
-        }
+        let head = if self.same_path { self.path.len() } else { self.start() };
+        let text = &self.path[..head];
+        let is_read_otherwise = text.contains(&b'?') || (!self.class.action.is_redirect() && target::is_redirect(text));
+        if is_read_otherwise { 0 } else { head }
+    }
+
+    /// Scheme, host and variables up to a `/`, so that the map holds whole paths of static text, which take the least
+    /// memory and read best.
+    fn start(&self) -> usize {
         let shared = &self.path[..self.shared];
         let authority = memchr::memmem::find(shared, b"://").map_or(0, |at| at + 3);
         let variable = memchr::memrchr(b'$', shared).map_or(0, |at| at + 1);

@@ -16,3 +16,4 @@ pub mod quote;
 pub mod reason;
 pub mod script;
 pub mod target;
+pub mod trie;

@@ -6,9 +6,8 @@ use crate::syntax::Readings;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     Server,
+    /// A location, or any of both: what is right in a location is right in a server.
     Location,
-    /// Not known: only what is right at both levels is done.
-    Either,
 }
 
 /// What the planner is told about a run.

@@ -72,6 +72,10 @@ pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Progr
                     continue;
                 };
                 let span = range.start + words[0].start..range.start + end;
+                if is_emitted(&words) {
+                    program.close(&mut run);
+                    continue;
+                }
                 match rule(words, span.clone()).map_err(|says| Unreadable::Refused(span.clone(), says))? {
                     Ok(rule) => run.rules.push(rule),
                     Err(reason) => {
@@ -93,6 +97,31 @@ impl<'a> Program<'a> {
         }
     }
 }
+
+/// Whether an earlier compilation wrote a statement: a rule that never matches, or one that leads to what a map says of the
+/// keys that its pattern lists. It is no rule to compile.
+fn is_emitted(words: &[Word]) -> bool {
+    match words {
+        [_, pattern, target] => &*pattern.value == NEVER && &*target.value == b"/",
+        [_, _, target, _] => memchr::memchr_iter(b'$', &target.value).any(|at| is_listed(&target.value[at + 1..])),
+        _ => false,
+    }
+}
+
+/// Whether a text begins with the name of a variable that ends in [`LISTED`], and perhaps in the number of a tier.
+fn is_listed(text: &[u8]) -> bool {
+    let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(text.len());
+    let name = &text[..end];
+    let number = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let unnumbered = name[..name.len() - number].strip_suffix(b"_").filter(|_| number > 0);
+    name.ends_with(LISTED) || unnumbered.is_some_and(|name| name.ends_with(LISTED))
+}
+
+/// A pattern that matches nothing, and leaves `$1` to `$9` empty.
+pub const NEVER: &[u8] = b"^a(?!)";
+
+/// How the names of the variables end that hold where listed keys lead.
+pub const LISTED: &[u8] = b"_listed_to";
 
 /// Reads one statement; a rule that ends no script is a reason. The outer error is what nginx says as it refuses it.
 fn rule(words: Vec<Word<'_>>, span: Range<usize>) -> Result<Result<Rule<'_>, Reason>, String> {

@@ -12,7 +12,7 @@ pub enum Reason {
     TooMany,
     Pattern,
     NamedCapture,
-    BreakInLocation,
+    CapturesInLocation,
     EmptyTarget,
     CaptureEscaping,
     CaptureCase,
@@ -38,7 +38,7 @@ impl Reason {
         Reason::TooMany,
         Reason::Pattern,
         Reason::NamedCapture,
-        Reason::BreakInLocation,
+        Reason::CapturesInLocation,
         Reason::EmptyTarget,
         Reason::CaptureEscaping,
         Reason::CaptureCase,
@@ -64,7 +64,7 @@ impl Reason {
             Reason::TooMany => "too-many-strings",
             Reason::Pattern => "pattern-not-understood",
             Reason::NamedCapture => "named-capture",
-            Reason::BreakInLocation => "break-in-location",
+            Reason::CapturesInLocation => "captures-in-location",
             Reason::EmptyTarget => "empty-target",
             Reason::CaptureEscaping => "capture-escaping",
             Reason::CaptureCase => "capture-case",
@@ -91,7 +91,9 @@ impl Reason {
             Reason::TooMany => "the pattern matches more URIs than are worth listing",
             Reason::Pattern => "the pattern uses a construct whose exact meaning is not modelled",
             Reason::NamedCapture => "a named group sets a variable that others may read",
-            Reason::BreakInLocation => "`break` from within an `if` changes how a location goes on",
+            Reason::CapturesInLocation => {
+                "what it captures may be read after it, and only the rule itself captures it in a location"
+            }
             Reason::EmptyTarget => "the new URI may be empty, which nginx answers with 500",
             Reason::CaptureEscaping => "nginx escapes what this rule captures in some requests and not in others",
             Reason::CaptureVariable => "a variable in its target may be a map with a regex, which sets `$1` anew",

@@ -205,7 +205,7 @@ impl Owned {
 
 /// Whether a variable is the URI of the request, if that is a plain path and has not been changed.
 fn is_uri(part: &Part) -> bool {
-    matches!(part, Part::Variable(b"uri" | b"document_uri" | b"request_uri"))
+    matches!(part, Part::Variable { name: b"uri" | b"document_uri" | b"request_uri", .. })
 }
 
 /// The path of a URL, where that is a path of one of `sites` which a client asks for as it is written: plain bytes and no

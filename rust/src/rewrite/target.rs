@@ -37,8 +37,8 @@ impl Action {
 pub enum Part<'a> {
     /// Bytes that stand for themselves.
     Text(&'a [u8]),
-    /// `$name` or `${name}`.
-    Variable(&'a [u8]),
+    /// `$name`, or `${name}`: a target that starts with `$scheme` redirects, and one that starts with `${scheme}` does not.
+    Variable { name: &'a [u8], braces: bool },
     /// `$1` to `$9`.
     Capture(u8),
 }
@@ -74,8 +74,7 @@ pub enum NotTerminal {
 
 /// What a rule with this replacement and flag does, where it ends the script.
 pub fn action(replacement: &[u8], flag: Option<&[u8]>) -> Result<Action, NotTerminal> {
-    let implicit = [&b"http://"[..], b"https://", b"$scheme"].iter().any(|start| replacement.starts_with(start));
-    match (flag, implicit) {
+    match (flag, is_redirect(replacement)) {
         (Some(b"permanent"), _) => Ok(Action::Permanent),
         (Some(b"redirect"), _) | (None | Some(b"last"), true) => Ok(Action::Redirect),
         (Some(b"last"), false) => Ok(Action::Last),
@@ -84,6 +83,11 @@ pub fn action(replacement: &[u8], flag: Option<&[u8]>) -> Result<Action, NotTerm
         (None, false) => Err(NotTerminal::NoFlag),
         (Some(_), _) => Err(NotTerminal::Refused),
     }
+}
+
+/// Whether a replacement is a redirect whatever its flag says (`ngx_http_rewrite`): its text is compared, not its value.
+pub fn is_redirect(replacement: &[u8]) -> bool {
+    [&b"http://"[..], b"https://", b"$scheme"].iter().any(|start| replacement.starts_with(start))
 }
 
 /// Splits a replacement; `None` where nginx would refuse it (`$` without a name).
@@ -140,11 +144,11 @@ fn variable(rest: &[u8]) -> Option<(Part<'_>, usize)> {
         b'{' => {
             let length = name_length(&rest[1..]);
             (length > 0 && rest.get(1 + length) == Some(&b'}'))
-                .then(|| (Part::Variable(&rest[1..1 + length]), length + 2))
+                .then(|| (Part::Variable { name: &rest[1..1 + length], braces: true }, length + 2))
         }
         _ => {
             let length = name_length(rest);
-            (length > 0).then(|| (Part::Variable(&rest[..length]), length))
+            (length > 0).then(|| (Part::Variable { name: &rest[..length], braces: false }, length))
         }
     }
 }
@@ -154,7 +158,7 @@ fn name_length(rest: &[u8]) -> usize {
     rest.iter().take_while(|byte| in_name(byte)).count()
 }
 
-/// The text of `parts` as it would be written again, `${name}` where a plain `$name` would run into what follows.
+/// The text of `parts` as it would be written again, `${name}` also where a plain `$name` would run into what follows.
 pub fn text<'a>(parts: &[Part<'a>]) -> Cow<'a, [u8]> {
     if let [Part::Text(text)] = parts {
         return Cow::Borrowed(text);
@@ -164,9 +168,9 @@ pub fn text<'a>(parts: &[Part<'a>]) -> Cow<'a, [u8]> {
         match part {
             Part::Text(text) => out.extend_from_slice(text),
             Part::Capture(digit) => out.extend_from_slice(&[b'$', b'0' + digit]),
-            Part::Variable(name) => {
+            Part::Variable { name, braces } => {
                 let runs_on = matches!(parts.get(at + 1), Some(Part::Text(next)) if name_length(next) > 0);
-                if runs_on {
+                if *braces || runs_on {
                     out.extend_from_slice(b"${");
                     out.extend_from_slice(name);
                     out.push(b'}');
@@ -217,10 +221,17 @@ mod tests {
         let args = target.args.unwrap();
         assert_eq!(
             args,
-            [Part::Text(b"b="), Part::Capture(1), Part::Text(b"0&c="), Part::Variable(b"d"), Part::Text(b"e?")]
+            [
+                Part::Text(b"b="),
+                Part::Capture(1),
+                Part::Text(b"0&c="),
+                Part::Variable { name: b"d", braces: true },
+                Part::Text(b"e?")
+            ]
         );
         assert!(target.drop_args);
         assert_eq!(text(&args).as_ref(), b"b=$10&c=${d}e?");
+        assert_eq!(text(&parse(b"${scheme}/$x").unwrap().path).as_ref(), b"${scheme}/$x");
         assert_eq!(parse(b"/a$"), None);
         assert_eq!(parse(b"/a$-"), None);
         assert_eq!(parse(b"/a${b"), None);

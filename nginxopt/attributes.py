@@ -1,0 +1,64 @@
+"""Owner, mode and extended attributes of files; access control lists and SELinux's label are such attributes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from pathlib import Path
+
+_ACL, _LABEL = "system.posix_acl_access", "security.selinux"
+_OF_THE_TEXT = frozenset({"security.ima", "security.evm"})
+"""Digests that the kernel keeps: those of the old text would be wrong for the new one."""
+
+
+def copy_all(old: Path, new: Path) -> None:
+    """Give a new file all that an old one has beside its text; `OSError` if that is not possible."""
+    wanted, has = old.stat(), new.stat()
+    if (wanted.st_uid, wanted.st_gid) != (has.st_uid, has.st_gid):
+        os.chown(new, wanted.st_uid, wanted.st_gid)
+    before, after = _extended(new), _extended(old)
+    for name in before.keys() - after.keys():  # such as the folder's default access control list
+        os.removexattr(new, name)
+    for name, value in after.items():
+        if before.get(name) != value:
+            os.setxattr(new, name, value)
+    new.chmod(stat.S_IMODE(wanted.st_mode))
+
+
+def copy_access(old: Path, new: Path) -> None:
+    """Let a new file be read by those who may read an old one, as far as possible; its owner may write it."""
+    wanted = old.stat()
+    with contextlib.suppress(OSError):
+        os.chown(new, wanted.st_uid, wanted.st_gid)
+    before, after = _extended(new), _extended(old)
+    if _ACL in before and _ACL not in after:
+        os.removexattr(new, _ACL)
+    for name in {_ACL, _LABEL} & after.keys():
+        with contextlib.suppress(OSError):
+            os.setxattr(new, name, after[name])
+    new.chmod(wanted.st_mode & 0o777 | stat.S_IWUSR)
+
+
+def _extended(file: Path) -> dict[str, bytes]:
+    """Return the extended attributes of a file; none where the system or the file system has no such thing."""
+    if not hasattr(os, "listxattr"):
+        return {}
+    found = {}
+    for name in _names(file):
+        try:
+            found[name] = os.getxattr(file, name)
+        except OSError as error:
+            if error.errno != errno.ENODATA:  # removed in the meantime
+                raise
+    return found
+
+
+def _names(file: Path) -> set[str]:
+    try:
+        return set(os.listxattr(file)) - _OF_THE_TEXT
+    except OSError as error:
+        if error.errno in (errno.ENOTSUP, errno.ENOSYS):
+            return set()
+        raise

@@ -1,0 +1,75 @@
+"""Whether something may read `$1` to `$9` after the rules of a configuration, so that they have to be what they were.
+
+They are read by their names in the text, and at run time by what no text tells: Lua, njs, perl and SSI look variables
+up by name, and so may any module. So they count as read unless it is certain that nothing does.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from nginxopt.config import Block, Comment, Config, Directive, File
+from nginxopt.directives import NGINX
+
+_CAPTURE = re.compile(r"\$\{?[1-9]")
+
+_READERS = re.compile(r"load_module|ssi|perl.*|js_.*|.*_by_lua.*|lua_.*")
+"""Directives of nginx's own that run programs, or bring in modules that may."""
+
+_ROWS = frozenset(["map", "geo", "split_clients", "types", "charset_map", "match"])
+"""Blocks whose statements are no directives."""
+
+_FOLLOWS_AT_ONCE = frozenset(["set", "return", "break"])
+"""What nginx runs in an `if` right after its condition."""
+
+
+@cache
+def harmless() -> frozenset[str]:
+    """Return the directives that read no captures but those in their text."""
+    return frozenset(name for name in NGINX if not _READERS.fullmatch(name))
+
+
+def may_be_read(config: Config) -> bool:
+    """Return whether a whole configuration may read `$1` to `$9`: False only if it is certain that it does not."""
+    return bool(config.missing) or any(_may_read(directive, parents) for directive, parents in config.outline())
+
+
+def holds_rows(config: Config, file: File) -> bool:
+    """Return whether a file stands in blocks such as `map` only, whose statements are no directives."""
+    kinds = [place.context[-1:] for place in config.contexts(file)]
+    return bool(kinds) and all(kind and kind[0] in _ROWS for kind in kinds)
+
+
+def _may_read(directive: Directive, parents: tuple[Directive, ...]) -> bool:
+    reads = any(_CAPTURE.search(arg) for arg in directive.args)
+    if parents and parents[-1].name in _ROWS:
+        # A row with a regex sets them before it reads them.
+        return reads and not directive.name.startswith("~")
+    if directive.name not in harmless():
+        return directive.name != "ssi" or directive.args != ("off",)
+    here = [parent for parent in parents if parent.source is directive.source]
+    return reads and directive.name != "rewrite" and not any(_sets_captures(parent, directive) for parent in here)
+
+
+def _sets_captures(block: Directive, directive: Directive) -> bool:
+    """Return whether `directive` can only read captures that the entry into `block` has set.
+
+    The condition of an `if` is followed by its statements at once; the captures of a location are read after its rules.
+    """
+    if block.name == "if":
+        return directive.name in _FOLLOWS_AT_ONCE and len(block.args) == 3 and block.args[1] in ("~", "~*")
+    is_regex = block.name == "location" and block.args[:1] != () and block.args[0].startswith("~")
+    return is_regex and block.block is not None and not _may_have_rules(block.block)
+
+
+def _may_have_rules(block: Block) -> bool:
+    """Return whether a rewrite stands in a block or in those within it, or may be included there."""
+    return any(
+        not isinstance(node, Comment)
+        and (
+            node.name in ("rewrite", "include")
+            or (isinstance(node, Directive) and node.block is not None and _may_have_rules(node.block))
+        )
+        for node in block.nodes
+    )

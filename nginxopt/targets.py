@@ -1,0 +1,175 @@
+"""What the paths of a write stand for: regular files, each once, and streams; and which of them must not be written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nginxopt.errors import InputError
+
+_LINKS = 40
+"""As many links in a row as Linux follows (path_resolution(7))."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file that is to be written.
+
+    Attributes:
+        path: Its name as it was given.
+        file: The file itself, links followed.
+        text: What is to stand in it.
+        expected: What it must hold until then; None if that was not read.
+        status: Its status; None if there is no such file yet.
+        like: The file whose access a new one has; None for that of any file made here.
+    """
+
+    path: str
+    file: Path
+    text: bytes
+    expected: bytes | None
+    status: os.stat_result | None
+    like: Path | None
+
+    @property
+    def identity(self) -> object:
+        """What all names of the file have in common."""
+        return (self.status.st_dev, self.status.st_ino) if self.status else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A device, a pipe, a socket, or a descriptor of this process: it is written to, not replaced."""
+
+    path: str
+    text: bytes
+    descriptor: int | None
+
+    def write(self) -> None:
+        """Write the text; `InputError` if that fails."""
+        try:
+            name = self.path if self.descriptor is None else self.descriptor
+            with open(name, "wb", closefd=self.descriptor is None) as file:
+                file.write(self.text)
+        except OSError as error:
+            raise unwritable(self.path, error) from None
+
+
+def find(
+    texts: Mapping[str, bytes], read: Mapping[str, bytes], like: Mapping[str, str]
+) -> tuple[list[Stream], list[Target]]:
+    """Return what is behind each path of `texts`, a file with several names once; nothing is changed.
+
+    `InputError` for a folder, a file that is read-only, one with several names that is to get several texts, and
+    what was read but is no regular file.
+    """
+    streams: list[Stream] = []
+    targets: dict[object, Target] = {}
+    for path, text in texts.items():
+        try:
+            status = _status(path)
+        except OSError as error:
+            raise unwritable(path, error) from None
+        if status is not None and _is_stream(path, status):
+            _refuse_replacing(path, status, read)
+            streams.append(Stream(path, text, _descriptor(path)))
+            continue
+        model = Path(like[path]) if path in like else None
+        target = Target(path, Path(os.path.realpath(path)), text, read.get(path), status, model)
+        _refuse_read_only(target)
+        _refuse_two_texts(target, targets.setdefault(target.identity, target))
+    return streams, list(targets.values())
+
+
+def refuse_changed(read: Mapping[str, bytes]) -> None:
+    """`InputError` if a file does not hold what was read from it; what was read from a stream is gone."""
+    for path, text in read.items():
+        if is_stream(path):
+            continue
+        try:
+            now = Path(path).read_bytes()
+        except OSError:
+            raise changed(path) from None
+        if now != text:
+            raise changed(path)
+
+
+def changed(path: str) -> InputError:
+    """Return the error for a file that is not what it was when this command read it."""
+    return InputError("was changed while this command ran", path=path, hint="run the command again")
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)  # noqa: PTH116
+    except FileNotFoundError:
+        return None
+
+
+def is_stream(path: str) -> bool:
+    """Return whether a path stands for something that is written to and not replaced, such as /dev/null."""
+    try:
+        status = _status(path)
+    except OSError:
+        return False
+    return status is not None and not stat.S_ISDIR(status.st_mode) and _is_stream(path, status)
+
+
+def _is_stream(path: str, status: os.stat_result) -> bool:
+    return not stat.S_ISREG(status.st_mode) or _descriptor(path) is not None
+
+
+def _refuse_replacing(path: str, status: os.stat_result, read: Mapping[str, bytes]) -> None:
+    """`InputError` for a folder, and for what was read as a file and has no text to change."""
+    if stat.S_ISDIR(status.st_mode):
+        raise unwritable(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
+    if path in read:
+        raise InputError("is not a regular file, so it cannot be changed", path=path)
+
+
+def _refuse_two_texts(target: Target, other: Target) -> None:
+    if other.text != target.text:
+        raise InputError(f"is the same file as {other.path}, and each is to get another text", path=target.path)
+
+
+def _refuse_read_only(target: Target) -> None:
+    """`InputError` if nobody may write to a file, or not this user; root may, but was not asked to overrule a mode."""
+    if target.status is None:
+        return
+    if not target.status.st_mode & 0o222:
+        mode = stat.S_IMODE(target.status.st_mode)
+        hint = f"allow it with chmod u+w {target.path}, if it is not made by another program"
+        raise InputError(f"is read-only (mode {mode:04o})", path=target.path, hint=hint)
+    try:
+        os.close(os.open(target.file, os.O_WRONLY | os.O_CLOEXEC))
+    except OSError as error:
+        raise unwritable(target.path, error) from None
+
+
+def unwritable(path: str, error: OSError) -> InputError:
+    """Return the error for a file that cannot be written."""
+    return InputError(f"cannot be written: {error.strerror}", path=path)
+
+
+def _descriptor(path: str) -> int | None:
+    """Return which descriptor of this process a path stands for, as /dev/stdout and /dev/fd/N do; None if none."""
+    own = f"/proc/{os.getpid()}/fd"
+    for name in _linked(path):
+        folder, last = os.path.split(name)
+        if last.isdigit() and os.path.realpath(folder) == own:
+            return int(last)
+    return None
+
+
+def _linked(path: str) -> Iterator[str]:
+    """Yield a path, what it links to, and so on."""
+    for _ in range(_LINKS):
+        path = os.path.abspath(path)  # noqa: PTH100
+        yield path
+        if not os.path.islink(path):  # noqa: PTH114
+            return
+        path = os.path.join(os.path.dirname(path), os.readlink(path))  # noqa: PTH115, PTH118, PTH120

@@ -1,0 +1,67 @@
+//! The form without an `if`: rules whose patterns list the keys, one after the other.
+
+use std::borrow::Cow;
+
+use crate::prove::effect::{Rewrite, Uri};
+use crate::prove::maps::Maps;
+use crate::prove::node::Node;
+use crate::prove::script::Result;
+use crate::prove::strings::Owners;
+use crate::prove::{Proof, Refutation, trie};
+
+/// Rules that each match few strings, which are known; in their order.
+pub struct Listed<'t> {
+    rules: Vec<Rewrite<'t>>,
+    /// The strings, each with the first rule that matches it.
+    exact: Owners,
+    /// Strings in small letters that stand for all their spellings, likewise.
+    any_case: Owners,
+}
+
+impl<'t> Listed<'t> {
+    /// Admits rules with a flag, without groups, whose targets are of nothing but text, variables of nginx and maps of the
+    /// URI.
+    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Proof<Listed<'t>> {
+        let mut listed = Listed { rules: Vec::new(), exact: Owners::default(), any_case: Owners::default() };
+        for node in nodes {
+            let pattern = node.word(1);
+            let refute = |why: &str| Refutation::new(format!("the rule {} is new, and {why}", pattern.escape_ascii()));
+            let found = trie::read(pattern).ok_or_else(|| refute("its pattern does not list what it matches"))?;
+            let flag = node.flag().ok_or_else(|| refute("has no flag"))?;
+            let rule = Rewrite::read(Cow::Borrowed(pattern), node.word(2), Some(flag));
+            let rule = rule.ok_or_else(|| refute("cannot be read"))?;
+            let asks_another = |name: &[u8]| maps.get(name).is_some_and(|map| map.strips() || map.source() != b"uri");
+            if rule.variables().any(asks_another) {
+                return Err(refute("asks a map about something else than the URI"));
+            }
+            let owner = listed.rules.len() as u32;
+            let owners = if found.any_case { &mut listed.any_case } else { &mut listed.exact };
+            found.strings.iter().for_each(|string| owners.add(string, owner));
+            listed.rules.push(rule);
+        }
+        Ok(listed)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// What the first rule does that matches. A URI that stands for many spellings is none of those that are listed.
+    pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool) -> Result {
+        let any_case = (!self.any_case.is_empty()).then(|| self.any_case.get(&uri.text.to_ascii_lowercase())).flatten();
+        let exact = if uri.any_case { None } else { self.exact.get(uri.text) };
+        match any_case.into_iter().chain(exact).min() {
+            None => Result::Falls,
+            Some(rule) => {
+                let effect = self.rules[rule as usize].effect(uri, Some(maps), keep_captures);
+                effect.map_or(Result::Unknown, Result::Fires)
+            }
+        }
+    }
+
+    /// The strings that the rules match, and whether each stands for every spelling.
+    pub fn keys(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, bool)> {
+        let exact = self.exact.iter().map(|(key, _)| (Cow::Borrowed(key), false));
+        exact.chain(self.any_case.iter().map(|(key, _)| (Cow::Borrowed(key), true)))
+    }
+}

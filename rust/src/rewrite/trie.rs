@@ -1,0 +1,161 @@
+//! Patterns that match exactly some literals: `^/a(?:b|c(?:d|e))$`.
+//!
+//! They hold nothing but literal bytes, `(?:`, `|`, `)`, the anchors and a leading `(?i)`, which every PCRE reads alike.
+
+use crate::rewrite::quote;
+
+/// How long the token of a pattern may be in the file: `ngx_conf_read_token` reads no longer one than 4,093 bytes.
+const LONGEST: usize = 4_000;
+
+/// How deep groups may be nested: PCRE compiles no more than 250 (`PARENS_NEST_LIMIT`).
+const DEEPEST: usize = 100;
+
+/// How a pattern starts and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Letters match in any case.
+    pub any_case: bool,
+    /// `$`, which also matches before a final newline, instead of `\z`.
+    pub dollar: bool,
+}
+
+/// Whether a pattern for one literal fits a token.
+pub fn fits(literal: &[u8]) -> bool {
+    let form = Form { any_case: true, dollar: false };
+    token_length(&pattern(&[literal], form).0) <= LONGEST
+}
+
+/// The patterns that together match the literals and nothing else, as few and as long as tokens allow. The literals are
+/// distinct, in ascending order, and each [`fits`]. Linear in their bytes but for a logarithm.
+pub fn patterns(literals: &[&[u8]], form: Form) -> Vec<Vec<u8>> {
+    let mut patterns = Vec::new();
+    let mut rest = literals;
+    while !rest.is_empty() {
+        let count = most(rest.len(), |count| fitting(&rest[..count], form).is_some());
+        patterns.push(fitting(&rest[..count], form).expect("a literal that fits by itself"));
+        rest = &rest[count..];
+    }
+    patterns
+}
+
+fn fitting(literals: &[&[u8]], form: Form) -> Option<Vec<u8>> {
+    let (pattern, depth) = pattern(literals, form);
+    (depth <= DEEPEST && token_length(&pattern) <= LONGEST).then_some(pattern)
+}
+
+/// The largest number from 1 to `limit` for which `holds`, if it holds for all smaller ones; 1 is not asked.
+fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let mut fine = 1;
+    while fine < limit && holds((fine * 2).min(limit)) {
+        fine = (fine * 2).min(limit);
+    }
+    let mut wrong = (fine * 2).min(limit + 1);
+    while fine + 1 < wrong {
+        let middle = fine.midpoint(wrong);
+        if holds(middle) { fine = middle } else { wrong = middle }
+    }
+    fine
+}
+
+fn token_length(pattern: &[u8]) -> usize {
+    let mut token = Vec::new();
+    quote::escape_pattern(pattern, &mut token);
+    token.len() + 2
+}
+
+/// One pattern for all the literals, and how deep its groups are nested.
+fn pattern(literals: &[&[u8]], form: Form) -> (Vec<u8>, usize) {
+    let mut out = Vec::new();
+    out.extend_from_slice(if form.any_case { b"(?i)^" } else { b"^" });
+    let depth = node(literals, 0, &mut out);
+    out.extend_from_slice(if form.dollar { b"$" } else { b"\\z" });
+    (out, depth)
+}
+
+/// Writes what follows the first `at` bytes, which all the literals share; returns the depth of its groups.
+fn node(literals: &[&[u8]], at: usize, out: &mut Vec<u8>) -> usize {
+    let shared = shared(literals, at);
+    literals[0][at..shared].iter().for_each(|byte| escape(*byte, out));
+    if literals.len() == 1 {
+        return 0;
+    }
+    let (ends, longer) = literals.split_at(usize::from(literals[0].len() == shared));
+    out.extend_from_slice(b"(?:");
+    let mut depth = 0;
+    for (number, branch) in longer.chunk_by(|one, other| one[shared] == other[shared]).enumerate() {
+        if number > 0 {
+            out.push(b'|');
+        }
+        depth = depth.max(node(branch, shared, out));
+    }
+    out.extend_from_slice(if ends.is_empty() { b")" } else { b"|)" });
+    depth + 1
+}
+
+/// Up to which byte all the literals are the same; they are in ascending order, so that the first and the last decide.
+fn shared(literals: &[&[u8]], at: usize) -> usize {
+    let (first, last) = (literals[0], literals[literals.len() - 1]);
+    at + first[at..].iter().zip(&last[at..]).take_while(|(one, other)| one == other).count()
+}
+
+/// Writes a byte that stands for itself; a backslash takes the meaning off any punctuation.
+fn escape(byte: u8, out: &mut Vec<u8>) {
+    if b"\\^$.[|()?*+{".contains(&byte) {
+        out.push(b'\\');
+    }
+    out.push(byte);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pcre::{Outcome, Regex};
+
+    const EXACT: Form = Form { any_case: false, dollar: true };
+
+    fn text(literals: &[&str]) -> Vec<String> {
+        let literals: Vec<&[u8]> = literals.iter().map(|literal| literal.as_bytes()).collect();
+        patterns(&literals, EXACT).into_iter().map(|pattern| String::from_utf8(pattern).unwrap()).collect()
+    }
+
+    /// What literals share is written once; a literal that others begin with ends in an empty alternative.
+    #[test]
+    fn forms() {
+        assert_eq!(text(&["/a"]), ["^/a$"]);
+        assert_eq!(text(&["/ab", "/acd", "/ace"]), ["^/a(?:b|c(?:d|e))$"]);
+        assert_eq!(text(&["/a", "/a/", "/b.c"]), [r"^/(?:a(?:/|)|b\.c)$"]);
+        assert_eq!(patterns(&[b"/a"], Form { any_case: true, dollar: false }), [br"(?i)^/a\z"]);
+    }
+
+    /// Many literals take several patterns, of which each fits; one that begins the next is no deeper than allowed.
+    #[test]
+    fn limits() {
+        let many: Vec<String> = (0..5_000).map(|number| format!("/{:06}", number * 7919 % 1_000_003)).collect();
+        let deep: Vec<String> = (1..400).map(|length| "/".repeat(length)).collect();
+        for mut literals in [many, deep] {
+            literals.sort();
+            let all: Vec<&[u8]> = literals.iter().map(|literal| literal.as_bytes()).collect();
+            let patterns = patterns(&all, EXACT);
+            assert!(patterns.len() > 1 && patterns.iter().all(|pattern| token_length(pattern) <= LONGEST));
+            let regexes: Vec<Regex> = patterns.iter().map(|pattern| Regex::new(pattern).unwrap()).collect();
+            for literal in &all {
+                assert_eq!(regexes.iter().filter(|regex| regex.is_match(literal) == Outcome::Yes).count(), 1);
+                let longer = [literal, &b"x"[..]].concat();
+                assert!(regexes.iter().all(|regex| regex.is_match(&longer) == Outcome::No));
+            }
+        }
+    }
+
+    /// Each byte that a URI may hold stands for itself.
+    #[test]
+    fn bytes() {
+        let all: Vec<Vec<u8>> = (1..=255).map(|byte| vec![b'/', byte]).collect();
+        let all: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
+        for literal in &all {
+            let regex = Regex::new(&patterns(&[literal], Form { dollar: false, ..EXACT })[0]).unwrap();
+            assert_eq!(all.iter().filter(|other| regex.is_match(other) == Outcome::Yes).count(), 1);
+        }
+        let together = Regex::new(&patterns(&all, EXACT)[0]).unwrap();
+        assert!(all.iter().all(|literal| together.is_match(literal) == Outcome::Yes));
+    }
+}
