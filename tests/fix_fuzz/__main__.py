@@ -79,6 +79,8 @@ async def _tell(
     look = (", ".join(culprits) or "together: " + ", ".join(sorted(fault.made)), tuple(sorted(fault.kinds)))
     looks[look] += 1
     print(f"{fault.case.name}: {look[0]} changes {', '.join(look[1])}", flush=True)
+    if looks[look] == 1:
+        print("\n".join(f"    {one.kind} {one.which}: {trial.shown(one.told.encode())}" for one in fault.differences[:3]))
     if looks[look] > _EACH or not asked.small:
         return
     if culprits:

@@ -44,7 +44,8 @@ def differences(
         return ()
     if all(run.refusal for run in after):
         return (Difference("refusal", "", after[0].refusal),)
-    for kind, which, value in _VALUES:
+    values = () if _relieved(before, after) else _VALUES
+    for kind, which, value in values:
         keys = sorted({key for run in (*before, *after) for key in which(run, mask)})
         for key in keys:
             olds, news = [value(run, key, mask) for run in before], [value(run, key, mask) for run in after]
@@ -57,6 +58,15 @@ def differences(
     if 0 < max(run.nofile for run in after) < min(run.nofile for run in before):
         found.append(Difference("nofile", "", f"{before[0].nofile} open files before, {after[0].nofile} after"))
     return tuple(found)
+
+
+def _relieved(before: Sequence[Observation], after: Sequence[Observation]) -> bool:
+    """Return whether connections were lacking before and are not now, which is what some fixes are for."""
+    return all(_lacks(run) for run in before) and not any(_lacks(run) for run in after)
+
+
+def _lacks(run: Observation) -> bool:
+    return any("worker_connections are not enough" in line for line in run.errors)
 
 
 def _asked(run: Observation, key: str, mask: Mask) -> Hashable:

@@ -366,4 +366,7 @@ def _context() -> ssl.SSLContext:
         context.load_cert_chain(Path(name) / "server.pem", Path(name) / "server.key")
         context.load_verify_locations(Path(name) / "ca.pem")
     context.verify_mode = ssl.CERT_OPTIONAL
+    # Each connection shows its own certificate: a resumed session would be that of whoever came first.
+    context.options |= ssl.OP_NO_TICKET
+    context.num_tickets = 0
     return context

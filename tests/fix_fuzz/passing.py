@@ -175,7 +175,7 @@ _TLS: Choices = (
     (0.1, [("proxy_ssl_verify", "off")]),
     (0.1, [("proxy_ssl_server_name", "on")]),
     (0.1, [("proxy_ssl_name", "other.test")]),
-    (0.1, [("proxy_ssl_session_reuse", "off")]),
+    (0.4, [("proxy_ssl_session_reuse", "off")]),
     (0.1, [("proxy_ssl_protocols", "TLSv1.2"), ("proxy_ssl_conf_command", "MinProtocol", "TLSv1.2")]),
     (0.05, [("proxy_ssl_verify_depth", "2")]),
 )

@@ -11,6 +11,8 @@ import signal
 import socket
 import ssl
 import subprocess
+import time
+import zlib
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
@@ -28,12 +30,14 @@ TIMEOUT = 3.0
 PORTS = 6
 """How many ports there are for nginx."""
 
+_SLOW_SECONDS = 0.05
 _QUIT_SECONDS = 4.0
 _START_SECONDS = 20.0
 _NOBODY = 65534
 _OURS = "daemon off; pid nginx.pid; user root root; "
 
 _LOGGED = re.compile(r"^\S+ \S+ \[(\w+)\] \d+#\d+: (?:\*\d+ )?(.*)$")
+_PLACE = re.compile(r" in \S+:\d+$")
 _GRAVE = ("error", "crit", "alert", "emerg")
 
 
@@ -106,7 +110,7 @@ class Stage:
             if not await self._until_started(running):
                 seen.refusal = self._said("emerg") or "nginx does not start"
                 return seen
-            seen.warnings = frozenset(self._said("warn").splitlines())
+            seen.warnings = frozenset(_PLACE.sub("", line) for line in self._said("warn").splitlines())
             for number, step in enumerate(case.steps):
                 await self._step(number, step, running, seen)
             seen.nofile = _least_nofile(running.pid)
@@ -222,8 +226,7 @@ class _Client:
     def _try(self, request: bytes) -> Hashable:
         try:
             file = self._open()
-            assert self._socket
-            self._socket.sendall(request)
+            self._send(request)
             answer, keeps = received(file, request.split(b" ", 1)[0])
         except TimeoutError:
             answer, keeps = ("timeout",), False
@@ -234,6 +237,15 @@ class _Client:
         if not keeps:
             self.close()
         return answer
+
+    def _send(self, request: bytes) -> None:
+        """Send a request; if it says that it is slow, its body comes after a while."""
+        assert self._socket
+        if b"\r\nX-Slow: " in request:
+            head, end, request = request.partition(b"\r\n\r\n")
+            self._socket.sendall(head + end)
+            time.sleep(_SLOW_SECONDS)
+        self._socket.sendall(request)
 
     def _open(self) -> BinaryIO:
         if self._file is None:
@@ -275,6 +287,8 @@ def received(file: BinaryIO, method: bytes) -> tuple[Hashable, bool]:
         if not status.startswith(b"1") or status == b"101":
             break
     body, whole = _body(file, head, method, status)
+    if re.search(rb"(?im)^Content-Encoding: gzip\r$", head):
+        body = _unzipped(body)
     said = re.search(rb"(?im)^Connection: (.*)\r$", head)
     keeps = whole and (said is None or said[1].lower() != b"close") and head.startswith(b"HTTP/1.1") and status != b"101"
     return (*heads, body, "" if whole else "cut off"), keeps
@@ -299,6 +313,14 @@ def _body(file: BinaryIO, head: bytes, method: bytes, status: bytes) -> tuple[by
         body = file.read(int(length[1]))
         return body, len(body) == int(length[1])
     return file.read(), status == b"101" or not length
+
+
+def _unzipped(body: bytes) -> bytes:
+    """Return what is compressed, as far as it goes; the level must not matter."""
+    try:
+        return zlib.decompressobj(31).decompress(body)
+    except zlib.error:
+        return body
 
 
 def _chunks(file: BinaryIO) -> tuple[bytes, bool]:

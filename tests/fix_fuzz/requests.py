@@ -92,7 +92,7 @@ def _request(rng: random.Random, one: Server, target: Target) -> bytes:
     if method in ("POST", "PUT"):
         body = b"body " * rng.choice([1, 1, 300, 5_000])
         if version == "HTTP/1.1" and rng.random() < 0.3:
-            headers.append("Transfer-Encoding: chunked")
+            headers += ["Transfer-Encoding: chunked", *(["X-Slow: 1"] if rng.random() < 0.3 else [])]
             body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
         else:
             headers.append(f"Content-Length: {len(body)}")

@@ -6,8 +6,8 @@ import contextlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
@@ -17,7 +17,7 @@ from tests import fuzz
 from tests.fix_fuzz.case import MAIN, Case, unplaced
 from tests.fix_fuzz.compare import Difference, Mask, as_it_is, differences
 from tests.fix_fuzz.origins import Origins
-from tests.fix_fuzz.play import Observation, Stage, choose_ports
+from tests.fix_fuzz.play import Stage, choose_ports
 
 RUNS = 3
 """How often a case is played before and after, if it looks different, to know that it is."""
@@ -74,19 +74,20 @@ class Trial:
         if before == after:
             self.figures.cases["not changed"] += 1
             return None
-        old = await self.stage.play(case, before)
-        if old.refusal:
-            self.figures.cases["refused before"] += 1
-            return None
-        self.figures.cases["changed"] += 1
-        self.figures.requests += len(old.answers)
-        found = await self._compared(case, before, after, old)
+        found = await self.compare(case, before, after)
         return Fault(case, found, made, before, after) if found else None
 
-    async def _compared(
-        self, case: Case, before: dict[str, bytes], after: dict[str, bytes], old: Observation
+    async def compare(
+        self, case: Case, before: Mapping[str, bytes], after: Mapping[str, bytes]
     ) -> tuple[Difference, ...]:
-        olds, news = [old], [await self.stage.play(case, after)]
+        """Play a case with the files of before and those of after; return what differs whenever that is done."""
+        olds = [await self.stage.play(case, before)]
+        if olds[0].refusal:
+            self.figures.cases["refused before"] += 1
+            return ()
+        self.figures.cases["changed"] += 1
+        self.figures.requests += len(olds[0].answers)
+        news = [await self.stage.play(case, after)]
         found = differences(olds, news, self._mask)
         while found and len(olds) < RUNS:
             olds.append(await self.stage.play(case, before))
@@ -166,8 +167,3 @@ async def staged(binary: nginx.Binary) -> AsyncIterator[Stage]:
         Path(folder).chmod(0o755)
         async with Origins() as origins:
             yield Stage(Path(folder).resolve(), binary, origins, choose_ports())
-
-
-def without(case: Case, number: int) -> Case:
-    """Return a case without one of its steps."""
-    return replace(case, steps=(*case.steps[:number], *case.steps[number + 1 :]))
