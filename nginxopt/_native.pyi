@@ -126,8 +126,16 @@ def compile_rewrites(
 ) -> Program:
     """Plan and write the rewrites of sections, each a list of byte ranges; `level` is server or location."""
 
-def map_sizes(runs: list[Run]) -> tuple[int, int] | None:
-    """Return map_hash_max_size and map_hash_bucket_size for the maps of all runs; once for each run."""
+def map_sizes(
+    runs: list[Run], others: list[list[bytes]], max: int, bucket: int, *, as_is: bool
+) -> tuple[int, int] | None:
+    """Return map_hash_max_size and map_hash_bucket_size, the given ones or more, for all runs; once for each run.
+
+    `others` are the keys of maps that have to fit as well. `as_is`: the given sizes are returned if they do.
+    """
+
+def variable_sizes(names: Sequence[bytes], max: int, bucket: int) -> tuple[int, int] | None:
+    """Return variables_hash_max_size and variables_hash_bucket_size for these names and nginx's own."""
 
 class Script:
     """The rewrites of one level in their order, up to the first that does not end the script; rules are numbered.
@@ -171,7 +179,7 @@ def odd_rewrites(bytes: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[i
     """Return the rewrites in `spans` whose pattern is worth a closer look."""
 
 def map_verdict(keys: Sequence[bytes], max: int, bucket: int) -> str:
-    """Return what nginx does with a map of these keys under these sizes: `fits`, `warns` or `refused`."""
+    """Return what nginx does with a map of these keys under these sizes: `fits`, `warns`, `refused` or `slow`."""
 
 def reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a rule stays, each with its sentence."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nginxopt.catalogue import catalogue
@@ -14,15 +15,19 @@ from nginxopt.dump import Dump
 from nginxopt.edit import Draft
 from nginxopt.errors import InputError, UsageError
 from nginxopt.fix import fix
+from nginxopt.includes import has_folder, is_pattern
 from nginxopt.lint import Linted, Selected, lint
+from nginxopt.model import Model
 from nginxopt.premises import Premise
 from nginxopt.selection import told
 from nginxopt.settings import Settings
 from nginxopt.suppress import UNUSED, suppress
+from nginxopt.target import turning_points
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
     from nginxopt.host import Host
+    from nginxopt.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class Judge:
         assumed: The premises of fixes that are declared to hold: what needs no others is a safe fix.
         host: The machine that is judged as well, None for none.
         shared: The files that several configurations read: a fix of one would change the others, so it is not made.
+        is_complete: Whether all that was named could be read.
     """
 
     rules: tuple[Selected, ...]
@@ -44,15 +50,45 @@ class Judge:
     host: Host | None = None
     assumed: frozenset[Premise] = frozenset()
     shared: frozenset[str] = frozenset()
+    is_complete: bool = True
 
     def __call__(self, config: Config) -> Linted:
         """Return what the rules find in a configuration, without what comments and settings leave out."""
         linted = lint(config, self.rules, self.target, self.host)
-        active = {rule.id: severity for rule, severity in self.rules if rule.speaks_of(self.target)}
-        left = suppress([file.block for file in config.files], linted.diagnostics, active, catalogue()).diagnostics
+        active = {rule.id: severity for rule, severity in self.rules if self._judges(rule)}
+        files = [file.block for file in config.files]
+        further = partial(self._further, config, linted)
+        left = suppress(files, linted.diagnostics, active, catalogue(), further).diagnostics
         found = told(left, catalogue(), self.settings)
         offered = (_given(one, self.assumed) for one in found)
         return replace(linted, diagnostics=tuple(_unshared(one, config, self.shared) for one in offered))
+
+    def _judges(self, rule: Rule) -> bool:
+        return rule.speaks_of(self.target) and (self.host is not None or not rule.host)
+
+    def _further(self, config: Config, linted: Linted, ids: Collection[str]) -> list[tuple[Diagnostic, ...]] | None:
+        """Return what rules find for each nginx that the settings name, or for all if they name none.
+
+        None if not all is known that they would find: of a fragment, and if something was not read that belongs to the
+        configuration.
+        """
+        rules = [selected for selected in self.rules if selected.rule.id in ids]
+        if linted.errors or not self.is_complete or not _is_whole(config, self.target):
+            return None
+        versions = self.settings.target_version or turning_points(rule for rule, _ in rules)
+        found = [lint(config, rules, version, self.host) for version in versions]
+        return None if any(each.errors for each in found) else [each.diagnostics for each in found]
+
+
+def _is_whole(config: Config, target: Version) -> bool:
+    """Return whether all of a configuration was read, with the folders of its includes."""
+    if isinstance(config.origin, Dump):
+        return Model(config, target).is_whole
+    return Model(config, target).is_whole and all(
+        has_folder(config.prefix, str(directive.args[0]))
+        for directive, _ in config.outline()
+        if directive.name == "include" and directive.block is None and is_pattern(directive.args[0])
+    )
 
 
 @dataclass(frozen=True, slots=True)

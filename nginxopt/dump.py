@@ -64,6 +64,10 @@ class Dump:
         """Return the paths of `include name`."""
         return includes.among(self._spans, prefix, name)
 
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path`."""
+        return path in includes.among([path], prefix, name)
+
     def identity(self, path: str) -> str:
         """Return the path as the dump knows it: no file has two."""
         return _normal(path)

@@ -4,7 +4,8 @@
     +-- UsageError      2   the call cannot be understood or contradicts itself
     +-- InputError      3   a file that cannot be read or parsed; knows its place
     +-- MissingError    4   something outside is needed: nginx, an engine, a version
-    +-- RunError        5   a benchmark that says nothing: a probe or a count does not hold, a program died
+    +-- RunError        5   a benchmark that says nothing, a program that died, a server that does not answer
+    +-- OutputError     6   the result cannot be written to standard output: a full disk, a closed descriptor
     +-- DefectError    70   a fault of nginxopt itself: nothing was written
 
 Exit status 0 (done and clean) and 1 (findings, would change, gate not met) are results, not errors.
@@ -103,6 +104,12 @@ class RunError(NginxoptError):
     """A benchmark that cannot go on or says nothing: a program died, a variant does not do what it claims."""
 
     exit_code = 5
+
+
+class OutputError(NginxoptError):
+    """The result cannot be written to standard output, or a message to standard error."""
+
+    exit_code = 6
 
 
 class DefectError(NginxoptError):

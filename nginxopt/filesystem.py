@@ -22,6 +22,9 @@ class Files(Protocol):
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name` in nginx's order: see `nginxopt.includes.matches`."""
 
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path`: see `nginxopt.includes.reads`."""
+
     def identity(self, path: str) -> str:
         """Return what all names of one file have in common."""
 
@@ -37,12 +40,42 @@ class Disk:
         """Return the paths of `include name`."""
         return includes.matches(prefix, name)
 
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path`."""
+        return includes.reads(prefix, name, path)
+
     def identity(self, path: str) -> str:
         """Return the path without symbolic links."""
         return path if path == STDIN else os.path.realpath(path)
 
 
 DISK = Disk()
+
+
+class Moved(Disk):
+    """The files of this machine, where those of `folder` are to be found in `installed` one day, such as `/etc/nginx`.
+
+    So the absolute paths of a configuration that is kept elsewhere, in a repository or for an image, are read.
+    """
+
+    def __init__(self, folder: str, installed: str) -> None:
+        self._folder = Path(folder).absolute()
+        self._installed = Path(installed)
+
+    def matches(self, prefix: str, name: str) -> list[str]:
+        """Return the paths of `include name`, as they are here."""
+        return includes.matches(*self._here(prefix, name))
+
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path`, as it is here."""
+        prefix, name = self._here(prefix, name)
+        return includes.reads(prefix, name, path)
+
+    def _here(self, prefix: str, name: str) -> tuple[str, str]:
+        path = Path(os.path.normpath(name))
+        if not path.is_relative_to(self._installed):
+            return prefix, name
+        return str(self._folder), str(path.relative_to(self._installed))
 
 
 class Overlay:
@@ -64,6 +97,10 @@ class Overlay:
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name` in `base`."""
         return self._base.matches(prefix, name)
+
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path` in `base`."""
+        return self._base.reads(prefix, name, path)
 
     def identity(self, path: str) -> str:
         """Return what all names of one file have in common in `base`."""

@@ -27,6 +27,12 @@ def matches(prefix: str, name: str) -> list[str]:
     return [_join(prefix, os.fsdecode(path)) for path in sorted(found)]
 
 
+def has_folder(prefix: str, name: str) -> bool:
+    """Return whether the folder is there in which the files of a name with wildcards would lie."""
+    fixed = _MAGIC.split(name, maxsplit=1)[0]
+    return os.path.isdir(_join(prefix, os.path.dirname(fixed)))  # noqa: PTH112, PTH120 - no folder for any error
+
+
 def among(paths: Iterable[str], prefix: str, name: str) -> list[str]:
     """Return the paths of `include name` if `paths` are all the files there are: as `matches`."""
     if not is_pattern(name):
@@ -35,6 +41,20 @@ def among(paths: Iterable[str], prefix: str, name: str) -> list[str]:
     pattern = Path(name).parts
     fitting = [path for path in paths if _fits(Path(path) if Path(name).is_absolute() else _below(root, path), pattern)]
     return sorted(fitting, key=os.fsencode)
+
+
+def reads(prefix: str, name: str, path: str) -> bool:
+    """Return whether `include name` reads the file at `path`, or would if it were there.
+
+    The folders of both are compared as the system finds them: `..`, doubled slashes and links mean what they lead to.
+    """
+    inside, last = os.path.split(name)
+    file = Path(path)
+    if not (_part_fits(file.name, last) if is_pattern(last) else file.name == last):
+        return False
+    folders = matches(prefix, inside) if is_pattern(inside) else [_join(prefix, inside)]
+    there = os.path.realpath(file.parent)
+    return any(os.path.realpath(folder) == there for folder in folders)
 
 
 def is_pattern(name: str) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nginxopt.config import Config, Directive
 from nginxopt.files import Written, sweep, write_all
-from nginxopt.filesystem import DISK
 from nginxopt.targets import changed
 
 
@@ -45,9 +44,9 @@ def _read(configs: Iterable[Config]) -> dict[str, bytes]:
 def _refuse_other_files(config: Config) -> None:
     """`InputError` if an include leads to other files than those that were read."""
     for include in _includes(config):
-        known = [DISK.identity(file.path) for file in config.included(include)]
-        paths = DISK.matches(config.prefix, str(include.args[0]))
-        found = [DISK.identity(path) for path in paths]
+        known = [config.origin.identity(file.path) for file in config.included(include)]
+        paths = config.origin.matches(config.prefix, str(include.args[0]))
+        found = [config.origin.identity(path) for path in paths]
         readable = [name for name, path in zip(found, paths, strict=True) if name in known or os.access(path, os.R_OK)]
         if readable != known:
             raise include.error("the files of this include were changed while this command ran; nothing was written")

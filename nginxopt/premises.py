@@ -50,18 +50,19 @@ IDLE_CONNECTIONS = Premise(
 
 NO_CLIENT_REVOCATION = Premise(
     "no-client-revocation",
-    "no client certificate is revoked while a TLS session of it can be resumed",
+    "no client certificate is revoked, distrusted or expires while a TLS session of it can be resumed",
     """\
-Where no server asks for client certificates (`ssl_verify_client`) it holds. Where one does, it holds only if revoked
-clients may come back until their session ends (`ssl_session_timeout`).""",
+It holds if clients that are no longer accepted may come back until their session ends (`ssl_session_timeout`, 5 minutes
+by default): nginx reads `ssl_crl`, asks OCSP and looks at dates only in a full handshake.""",
 )
 
 FAST_DISK = Premise(
     "fast-disk",
-    "the folders that nginx writes to are on local file systems with room for what it writes there",
+    "the folders of caches are on local file systems with room for every response that is being received, beside what "
+    "the cache keeps",
     """\
 `df -hT DIR` shows the file system of a folder and what is free; tmpfs, overlay, NFS and quotas have less room, or are
-slower, than the folder that they take the place of.""",
+slower, than the folder of temporary files that they take the place of. A response that does not fit is cut off.""",
 )
 
 PCRE_LIBRARY = Premise(
@@ -72,9 +73,65 @@ PCRE_LIBRARY = Premise(
 `rpm -q pcre2`. A library that is linked in is named by `nginx -V`.""",
 )
 
+LOCAL_FILES = Premise(
+    "local-files",
+    "the files that nginx sends, those of caches and temporary ones included, are on local file systems and change by "
+    "renaming only",
+    """\
+`df -hT DIR` shows the file system of a folder: ext4, xfs, btrfs, zfs and tmpfs are local; vboxsf, 9p, FUSE, CIFS and
+NFS are not. `rsync` and package managers rename; `cp` and `rsync --inplace` write into the file that is sent.""",
+)
+
+PLAIN_COMMAND_LINE = Premise(
+    "plain-command-line",
+    "nginx is started without `-g` directives that state what the fix adds",
+    """\
+`ps -o args= -C nginx`, the `ExecStart` of `systemctl cat nginx` and the command of a container show them. nginx refuses
+a directive that stands there and in the file: `"worker_processes" directive is duplicate`.""",
+)
+
+ENOUGH_DESCRIPTORS = Premise(
+    "enough-descriptors",
+    "the limit of open files that workers have suffices for the connections that the fix adds, and the servers behind "
+    "nginx for the requests on them",
+    """\
+`grep 'open files' /proc/$(pgrep -of 'nginx: worker')/limits` shows the limit. Each connection takes a descriptor, a
+request that is buffered on disk one more, and caches of open files as many as they may hold (`max=`).""",
+)
+
+RAISES_THE_LIMIT = Premise(
+    "raises-the-limit",
+    "nginx starts with a smaller limit of open files than the fix sets, and may raise it: root starts it, or its hard "
+    "limit is as large",
+    """\
+`grep 'open files' /proc/$(pgrep -o nginx)/limits` shows the soft and the hard limit of the nginx that runs:
+`worker_rlimit_nofile` sets both for the workers, also if it lowers them. A master that is not root's cannot exceed
+the hard limit, and then nginx sets none.""",
+)
+
+SEVERAL_WORKERS = Premise(
+    "several-workers",
+    "the machine and the upstream servers have room for a worker for each processor, and nothing counts on one worker",
+    """\
+Workers multiply memory, idle connections to upstreams (`keepalive`), and what each counts for itself: failures and
+turns in an upstream without `zone`, `max_conns`, and what Lua or njs keep in variables. In a container compare `nproc`
+with the processors that it was given.""",
+)
+
 PREMISES = {
     premise.name: premise
-    for premise in (HTTP11_BACKENDS, IDLE_CONNECTIONS, NO_CLIENT_REVOCATION, FAST_DISK, PCRE_LIBRARY)
+    for premise in (
+        HTTP11_BACKENDS,
+        IDLE_CONNECTIONS,
+        NO_CLIENT_REVOCATION,
+        FAST_DISK,
+        LOCAL_FILES,
+        PCRE_LIBRARY,
+        PLAIN_COMMAND_LINE,
+        ENOUGH_DESCRIPTORS,
+        RAISES_THE_LIMIT,
+        SEVERAL_WORKERS,
+    )
 }
 """Every premise by its name."""
 

@@ -153,6 +153,7 @@ class Rule:
         until: The last nginx that it speaks of; None for all.
         default: Whether it is selected unless the settings say otherwise.
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
+        host: Whether it judges the machine, so that it finds nothing without one.
     """
 
     id: str
@@ -165,6 +166,7 @@ class Rule:
     until: Version | None = None
     default: bool = True
     scenario: str | None = None
+    host: bool = False
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
@@ -211,6 +213,7 @@ def rule(
     until: str | None = None,
     default: bool = True,
     scenario: str | None = None,
+    host: bool = False,
 ) -> Callable[[Check], Rule]:
     """Make a `Rule` of the function below, named after its module and documented by the module's docstring."""
 
@@ -227,6 +230,7 @@ def rule(
             until=None if until is None else Version.parse(until),
             default=default,
             scenario=scenario,
+            host=host,
         )
 
     return make

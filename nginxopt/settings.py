@@ -49,7 +49,7 @@ class Settings:
         severity: What a finding of a rule is, by the rule's id.
         assume: The premises of fixes that hold.
         per_file_ignores: The names whose findings are not told, by the pattern of a path.
-        target_version: The nginx that the configuration is for; None if it is not stated.
+        target_version: Every nginx that the configuration is for, the oldest first; none if it is not stated.
         paths: What is checked if nothing is named.
         exclude: Patterns of paths that are not checked.
         prefix: What relative includes start from; None for the folder of the main file.
@@ -65,7 +65,7 @@ class Settings:
     severity: Mapping[str, Severity] = field(default_factory=lambda: MappingProxyType({}))
     assume: frozenset[Premise] = frozenset()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    target_version: Version | None = None
+    target_version: tuple[Version, ...] = ()
     paths: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     prefix: str | None = None
@@ -224,7 +224,13 @@ def _severity_by_rule(value: Value, rules: Collection[str], folder: Path) -> Map
     return MappingProxyType({rule: _severity(text, rules, folder) for rule, text in value.table().items()})
 
 
-def _version(value: Value, _rules: Collection[str], _folder: Path) -> Version:
+def _versions(value: Value, _rules: Collection[str], _folder: Path) -> tuple[Version, ...]:
+    """Return the versions that a string or an array of strings names, in order."""
+    items = value.strings() if isinstance(value.data, list) else (value,)
+    return tuple(sorted({_version(item) for item in items}))
+
+
+def _version(value: Value) -> Version:
     try:
         return Version.parse(value.text())
     except UsageError as error:
@@ -249,7 +255,7 @@ KEYS: Mapping[str, _Reader] = {
     "severity": _severity_by_rule,
     "assume": _premises,
     "per-file-ignores": _names_by_pattern,
-    "target-version": _version,
+    "target-version": _versions,
     "paths": _paths,
     "exclude": _strings,
     "prefix": _path,

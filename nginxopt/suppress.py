@@ -1,14 +1,14 @@
 """Findings that comments hide, and what is to be said of these comments.
 
 To be called with all that the rules found, before `per-file-ignores` and a baseline take anything away: what they
-hide is not unused.
+hide is not unused. That a comment hides nothing is said only if all is known that it could hide.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from nginxopt.comments import Kind, Suppression, suppressions
 from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Severity
@@ -24,6 +24,11 @@ UNUSED = "unused-suppression"
 """The rules about suppressions. They are selected as any other and asked here, after all others."""
 
 
+Further = Callable[[Collection[str]], Iterable[Sequence[Diagnostic]] | None]
+"""Returns what these rules find in the same configuration for other versions of nginx; None if what can be found is not
+known, as of a fragment."""
+
+
 @dataclass(frozen=True, slots=True)
 class Suppressed:
     """What is left to tell, the findings about suppressions included, and how many findings are hidden."""
@@ -33,13 +38,17 @@ class Suppressed:
 
 
 def suppress(
-    files: Sequence[Block], diagnostics: Iterable[Diagnostic], active: Mapping[str, Severity], known: Collection[str]
+    files: Sequence[Block],
+    diagnostics: Iterable[Diagnostic],
+    active: Mapping[str, Severity],
+    known: Collection[str],
+    further: Further = lambda _: (),
 ) -> Suppressed:
     """Hide what the comments in the files of a configuration suppress.
 
     `active` has the rules that were asked, with their severities: only they can be unused, and of the two about
-    suppressions only those in it are told. `known` has the ids of all rules that there are. The result is in the
-    order of files and places.
+    suppressions only those in it are told. `known` has the ids of all rules that there are. `further` is asked if some
+    comment hides nothing. The result is in the order of files and places.
     """
     diagnostics = tuple(diagnostics)
     found = [one for file in files for one in suppressions(file)]
@@ -48,9 +57,11 @@ def suppress(
     hiding = _Hiding(found)
     faults = _told(FAULTY, active, (fault for one in found for fault in _faults(one, known)))
     left = hiding.left([*diagnostics, *faults])
-    unused = _told(UNUSED, active, hiding.unused(active.keys() - {UNUSED}))
+    is_known = UNUSED in active and hiding.look_further(active.keys() - {FAULTY, UNUSED}, further)
+    judged = frozenset(active if is_known else ())
+    unused = _told(UNUSED, active, hiding.unused(judged - {UNUSED}, judged))
     left += hiding.left(unused)
-    idle = _told(UNUSED, active, hiding.unused({UNUSED}))
+    idle = _told(UNUSED, active, hiding.unused({UNUSED} & judged, judged))
     every = len(diagnostics) + len(faults) + len(unused)
     return Suppressed(_sorted(files, [*left, *idle]), every - len(left))
 
@@ -92,14 +103,31 @@ class _Hiding:
                 self._used |= {(suppression, name)} if inside else set()
         return [one for number, one in enumerate(diagnostics) if number not in hidden]
 
-    def unused(self, rules: Collection[str]) -> Iterator[Finding]:
-        """Yield a finding for each suppression that has some of `rules` and hid nothing of them."""
+    def look_further(self, rules: Collection[str], further: Further) -> bool:
+        """See what of `rules` is hidden for other versions of nginx; return whether all of that is known."""
+        idle = {str(name) for _, names in self._idle(rules) for name in names}
+        found = further(idle) if idle else ()
+        for diagnostics in found or ():
+            self.left(diagnostics)
+        return found is not None
+
+    def unused(self, rules: Collection[str], judged: frozenset[str]) -> Iterator[Finding]:
+        """Yield a finding for each suppression that has some of `rules` and hid nothing of them.
+
+        It has a fix if all ids of the suppression are of rules that judged.
+        """
+        for suppression, names in self._idle(rules):
+            finding = _unused(suppression, names)
+            yield finding if judged.issuperset(suppression.names) else replace(finding, fix=None)
+
+    def _idle(self, rules: Collection[str]) -> Iterator[tuple[Suppression, list[Token]]]:
+        """Yield the suppressions that have some of `rules` and hid nothing of them, with these ids."""
         for suppression in self._found:
             if suppression.kind is None or suppression.scope is None:
                 continue
             names = [name for name in suppression.names if name in rules and (suppression, name) not in self._used]
             if names:
-                yield _unused(suppression, names)
+                yield suppression, names
 
 
 def _inside(starts: Sequence[tuple[int, int]], scope: Span | None) -> list[int]:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nginxopt.errors import MissingError
 from nginxopt.version import Version
 
+if TYPE_CHECKING:
+    from nginxopt.rule import Rule
+
 ASSUMED = Version(1, 28, 0)
 """The last stable nginx before the defaults of upstreams changed (1.29.7). What is right for it is right after it, too,
 only that some of it goes without saying there."""
+
+CHANGES = (Version(1, 11, 10), Version(1, 25, 1), Version(1, 25, 3), Version(1, 27, 3), Version(1, 29, 7))
+"""The releases since which a rule may find other things than before, beside the first and last of each rule."""
+
+OLDEST = Version(1, 0, 0)
 
 _SAME_NUMBERS = ("nginx", "openresty")
 """The servers whose version begins with that of the nginx they are made of; others count for themselves."""
@@ -21,6 +31,12 @@ class Target:
 
     version: Version
     origin: str
+
+
+def turning_points(rules: Iterable[Rule]) -> tuple[Version, ...]:
+    """Return releases such that what some rules find in a configuration is, for any nginx, what they find for one."""
+    edges = {edge for rule in rules for edge in (rule.since, rule.until and rule.until.next()) if edge}
+    return tuple(sorted({OLDEST, *CHANGES, *edges}))
 
 
 def choose(stated: Version | None, settings: Version | None, binary: str | None = None) -> Target:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.diagnostic import Change, Fix
+from nginxopt.diagnostic import Change, Fix, Safety
 from nginxopt.inherit import FRAGMENT, Level
 from nginxopt.layout import after, append, rewrite
 from nginxopt.listens import Endpoint
 from nginxopt.model import Model
+from nginxopt.premises import NO_CLIENT_REVOCATION
+from nginxopt.variables import is_read_by_code, readers
+from nginxopt.zones import free_name
 
-CACHE = "shared:SSL:10m"
-"""The cache of nginx's own example; a megabyte holds about 4,000 sessions (docs, ssl_session_cache)."""
+SIZE = "10m"
+"""The size of nginx's own example; a megabyte holds about 4,000 sessions (docs, ssl_session_cache)."""
 
 BY_HAND = "state a cache with a name that no other zone has: ssl_session_cache shared:NAME:10m"
 
-_ZONE = re.compile(r"(?:^|[:=])SSL(?::|$)")
+CLIENTS = "clients are asked for certificates, and a session that is resumed is not judged again: decide it by hand"
+"""Why no cache is offered where several servers share the sessions of clients with certificates (CVE-2025-23419)."""
+
+# What differs between a full handshake and one that resumes a session (ngx_ssl_get_session_id and others in
+# ngx_event_openssl.c).
+_OF_HANDSHAKES = (
+    "ssl_session_reused", "ssl_session_id", "ssl_ciphers", "ssl_curve", "ssl_curves", "ssl_early_data", "ssl_sigalg",
+    "ssl_sigalgs", "ssl_client_sigalg",
+)  # fmt: skip
+_LOGS = ("log_format", "access_log")
 
 
 def endpoints(model: Model) -> Iterator[Endpoint]:
@@ -33,35 +43,74 @@ def has_shared_cache(server: Level) -> bool:
     return cache is not None and any(word.startswith("shared:") for word in cache.args)
 
 
-def cache_fix(model: Model, server: Level, beside: Directive | None = None) -> Fix | None:
-    """Return how a server gets a cache that the workers share, None if no name for it is surely free.
+def cache_fix(model: Model, server: Level) -> Fix | None:
+    """Return how the default server of an address gets a cache that the workers share.
 
-    What is stated is replaced; else the cache is put behind `beside`, which holds for the server.
+    It is stated in that server, so that no other inherits it. None if no name for it is surely free, or if several
+    servers share the sessions and one of them asks for certificates.
     """
-    argument = _argument(model)
-    if argument is None:
+    argument, safety = _argument(model), _safety(model, server)
+    if argument is None or safety is None:
         return None
     line = f"ssl_session_cache {argument};"
-    stated = server.setting("ssl_session_cache").directive
+    stated = next(iter(server.own("ssl_session_cache")), None)
     if stated:
-        return Fix(f"set `{line}`", (rewrite(stated, line),))
-    return Fix(f"add `{line}`", _added(server, beside, line))
+        return Fix(f"set `{line}`", (rewrite(stated, line),), safety)
+    return Fix(f"add `{line}`", _added(server, line), safety)
 
 
-def _added(server: Level, beside: Directive | None, line: str) -> tuple[Change, ...]:
-    own = [directive for directive in server.directives if directive.name.startswith("ssl_")]
-    place = beside or next(reversed(own), None)
-    if place:
-        return (after(place, [line]),)
+def by_hand(model: Model, server: Level) -> str:
+    """Return what to do where `cache_fix` returns None."""
+    return BY_HAND if _safety(model, server) else CLIENTS
+
+
+def _safety(model: Model, server: Level) -> Safety | None:
+    """Return what must hold for sessions to be resumed with a default server; None if nothing makes it safe.
+
+    A handshake that resumes a session verifies no certificate, runs no code of `ssl_certificate_by_lua` and the like,
+    and reads no certificate that a variable names.
+    """
+    shared = dict.fromkeys(other for one in endpoints(model) if one.default is server for other in one.servers)
+    asking = [other for other in shared if asks_for_certificates(other)]
+    if asking and len(shared) > 1:
+        return None
+    stated_off = server.setting("ssl_session_cache").value == "off"
+    if stated_off or any(map(_decides_by_handshake, shared)) or _tells_handshakes_apart(model):
+        return Safety.UNSAFE
+    return Safety.under(NO_CLIENT_REVOCATION) if asking else Safety.SAFE
+
+
+def asks_for_certificates(server: Level) -> bool:
+    """Whether clients of a server may be asked for certificates, by its directives or by those of OpenSSL."""
+    verify = server.setting("ssl_verify_client")
+    commands = (one.args[0].lower() for one in server.setting("ssl_conf_command").directives if one.args)
+    return not (verify.is_unset or verify.value == "off") or any("verify" in command for command in commands)
+
+
+def _decides_by_handshake(server: Level) -> bool:
+    """Whether a server accepts data before a handshake ends, or has certificates that a request chooses."""
+    early = server.setting("ssl_early_data")
+    certificates = (word for one in server.setting("ssl_certificate").directives for word in one.args)
+    return not (early.is_unset or early.value == "off") or any("$" in word for word in certificates)
+
+
+def _tells_handshakes_apart(model: Model) -> bool:
+    """Whether something other than a log may see that a session was resumed."""
+    return is_read_by_code(model) or any(one.name not in _LOGS for one in readers(model, _OF_HANDSHAKES))
+
+
+def _added(server: Level, line: str) -> tuple[Change, ...]:
     assert server.block is not None  # nothing around it is unknown: see `endpoints`
-    return (append(server.block, [line]),)
+    own = [one for one in server.directives if one.name.startswith("ssl_") and one.source is server.block.source]
+    return (after(own[-1], [line]) if own else append(server.block, [line]),)
 
 
 def _argument(model: Model) -> str | None:
-    """The shared cache that the configuration has, or else a new one if no zone of any module has its name."""
-    for directive, _ in model.each("ssl_session_cache"):
-        for word in directive.args:
-            if word.startswith("shared:"):
-                return str(word)
-    words = (word for directive, _ in model.config.outline() for word in directive.args)
-    return None if model.config.missing or any(map(_ZONE.search, words)) else CACHE
+    """Return the shared cache of the configuration, or a new one: always if a server asks for certificates."""
+    if not any(map(asks_for_certificates, model.levels("server"))):
+        for directive, _ in model.each("ssl_session_cache"):
+            for word in directive.args:
+                if word.startswith("shared:"):
+                    return str(word)
+    name = free_name(model, "SSL")
+    return None if name is None else f"shared:{name}:{SIZE}"

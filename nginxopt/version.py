@@ -26,5 +26,9 @@ class Version:
         major, minor, patch = match.groups(default="0")
         return cls(int(major), int(minor), int(patch))
 
+    def next(self) -> Self:
+        """Return the release after this one."""
+        return type(self)(self.major, self.minor, self.patch + 1)
+
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}"

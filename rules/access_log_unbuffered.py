@@ -32,6 +32,11 @@ access_log /var/log/nginx/$host.log;
 access_log off;
 ```
 
+## Fix safety
+May change: logs.
+
+Lines are written up to five seconds later and in blocks, and those in the buffer are lost with a worker that is killed.
+
 ## When to ignore it
 Where lines are watched or counted as they come, as fail2ban does: they come up to five seconds later, and those in the
 buffer are lost if a worker is killed. With a few hundred requests a second there is nothing to win.

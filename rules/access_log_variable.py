@@ -28,6 +28,12 @@ access_log /var/log/nginx/access.log combined if=$writes;
 access_log syslog:server=127.0.0.1,tag=a combined;
 ```
 
+## Fix safety
+May change: logs, limits.
+
+Up to 100 more files are open in each worker, and lines go on into a file that was renamed or deleted for up to a
+minute.
+
 ## When to ignore it
 Where logs are rotated by renaming and compressed at once: with the cache lines go on into the renamed file for up to a
 minute (`valid`), which is why the fix is made on request only. There are then up to 100 more open files.

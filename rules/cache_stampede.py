@@ -47,6 +47,12 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses, upstream requests.
+
+Requests for the same thing wait for the first of them, clients get an answer that has run out while a new one is
+fetched, and the upstream is asked less often.
+
 ## When to ignore it
 Where most answers turn out not to be cacheable: requests for the same one then wait for each other, each up to five
 seconds (`proxy_cache_lock_timeout`). And where an old answer is worse than a slow one.

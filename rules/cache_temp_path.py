@@ -24,6 +24,14 @@ proxy_temp_path /data/temp;
 proxy_cache_path /data/cache keys_zone=pages:10m max_size=2g;
 ```
 
+## Fix safety
+May change: responses, files, limits.
+
+Each response that is cached is then received in the file system of the cache, where `max_size` does not count it before
+it is complete. Seen on nginx 1.22.1 and 1.31.3 with a cache on a tmpfs of 8 MB: a response of 20 MB is complete, though
+not cached, when it is received elsewhere, and is cut off when it is received in the cache. So the fix needs the premise
+`fast-disk`.
+
 ## When to ignore it
 Where both are on one file system anyway; then nothing changes.
 
@@ -41,6 +49,7 @@ from nginxopt.config import Directive
 from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
 from nginxopt.edit import Edit
 from nginxopt.model import Model
+from nginxopt.premises import FAST_DISK
 from nginxopt.rule import rule
 from nginxopt.source import Span
 
@@ -48,7 +57,7 @@ PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi")
 OFF = "use_temp_path=off"
 
 
-@rule(severity=Severity.INFO, category="cache", fix=Safety.SAFE, since="1.7.10")
+@rule(severity=Severity.INFO, category="cache", fix=Safety.under(FAST_DISK), since="1.7.10")
 def check(model: Model) -> Iterator[Finding]:
     """Find caches that answers may be copied into."""
     for protocol in PROTOCOLS:
@@ -60,7 +69,12 @@ def check(model: Model) -> Iterator[Finding]:
                 end = directive.args[-1].span.end
                 change = Change(directive.source, Edit(Span(end, end), f" {OFF}".encode()))
                 message = f"answers are written to {protocol}_temp_path first, and copied if that is another disk"
-                yield Finding(directive.source, directive.name.span, message, Fix(f"add `{OFF}`", (change,)))
+                yield Finding(
+                    directive.source,
+                    directive.name.span,
+                    message,
+                    Fix(f"add `{OFF}`", (change,), Safety.under(FAST_DISK)),
+                )
 
 
 def _is_near(temporary: Directive, cache: Directive) -> bool:

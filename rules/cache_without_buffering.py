@@ -44,6 +44,12 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses, upstream requests, files.
+
+What was never stored is stored: clients get answers from the cache, and those of streams arrive only as buffers fill.
+There is no fix where a pass in a block within the location inherits `proxy_buffering off`, and may need it.
+
 ## When to ignore it
 Where the upstream turns buffering on itself, by `X-Accel-Buffering: yes`, for what is to be stored.
 
@@ -57,7 +63,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.headers import takes_directives
+from nginxopt.headers import heirs, takes_directives
 from nginxopt.layout import after, replace
 from nginxopt.model import Model
 from nginxopt.rule import rule
@@ -73,7 +79,7 @@ def check(model: Model) -> Iterator[Finding]:
         cache, buffering = one.setting("cache"), one.setting("buffering")
         if one.protocol not in CACHING or not cache.directive or cache.value == "off" or buffering.value != "off":
             continue
-        change = _change(one)
+        change = _change(model, one)
         yield Finding(
             cache.directive.source,
             cache.directive.args[0].span,
@@ -83,7 +89,10 @@ def check(model: Model) -> Iterator[Finding]:
         )
 
 
-def _change(one: Pass) -> Change | None:
+def _change(model: Model, one: Pass) -> Change | None:
+    """Return the change, None where a pass within the location would inherit it."""
+    if any(heirs(model, one, "buffering")):
+        return None
     buffering = one.setting("buffering")
     if buffering.directive and buffering.level is one.level:
         return replace(buffering.directive, buffering.directive.args[0], "on")

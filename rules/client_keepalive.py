@@ -41,10 +41,15 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses, connections, limits.
+
+The last response of a connection says `Connection: close`, and another one is the last then: seen on nginx 1.22.1 and
+1.31.3. The memory of a connection grows until it ends, and more of them are idle. A stated number may be there for
+that.
+
 ## When to ignore it
 Where each idle connection is one too many, or a balancer before nginx spreads connections and not requests.
-`keepalive_timeout 0` and `keepalive_requests 0` end every connection after one request; where that is stated it is
-changed on request only.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#keepalive_requests
@@ -64,7 +69,7 @@ from nginxopt.model import Model
 from nginxopt.rule import rule
 
 
-@rule(severity=Severity.INFO, category="client", fix=(Safety.SAFE, Safety.UNSAFE))
+@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find what ends clients' connections early."""
     usual = default("keepalive_requests", model.target) or ""
@@ -79,10 +84,10 @@ def check(model: Model) -> Iterator[Finding]:
         count = values.number(word)
         if count is not None and count < int(usual):
             message = f"a client must connect again after {max(count, 1)} requests: nginx's default is {usual}"
-            yield _one(directive, message, usual, Safety.SAFE if count > 1 else Safety.UNSAFE)
+            yield _one(directive, message, usual)
 
 
-def _one(directive: Directive, message: str, value: str, safety: Safety = Safety.UNSAFE) -> Finding:
+def _one(directive: Directive, message: str, value: str) -> Finding:
     word = directive.args[0]
-    fix = Fix(f"set it to nginx's default, {value}", (replace(directive, word, value),), safety)
+    fix = Fix(f"set it to nginx's default, {value}", (replace(directive, word, value),), Safety.UNSAFE)
     return Finding(directive.source, word.span, message, fix)

@@ -35,6 +35,11 @@ events {
 error_log /dev/stderr info;
 ```
 
+## Fix safety
+May change: logs.
+
+Messages of the levels `debug`, `info` and `notice` are no longer written, those of `rewrite_log` among them.
+
 ## When to ignore it
 While a fault is being looked for. `debug_connection` in `events` writes the debug log for some addresses only.
 

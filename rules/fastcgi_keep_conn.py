@@ -49,8 +49,8 @@ server {
 ## Fix safety
 May change: connections.
 
-Safe if `idle-connections` holds: a PHP-FPM child serves one connection at a time, and an idle one keeps it
-from all others, so `pm.max_children` must be greater than `keepalive` times `worker_processes`.
+Safe if `idle-connections` holds: a PHP-FPM child serves one connection at a time, and an idle one keeps it from all
+others, so `pm.max_children` must be greater than `keepalive` times `worker_processes`.
 
 There is no fix where passes to the upstream differ in TLS, protocol or local address, or may, as its pool would mix
 their connections, nor where all pools together may hold more than a quarter of the connections of a worker.

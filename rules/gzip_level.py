@@ -25,6 +25,13 @@ gzip on;
 gzip_comp_level 5;
 ```
 
+## Fix safety
+May change: logs.
+
+Every response is the same once it is decoded: zlib writes other bytes, some more. `$bytes_sent`, `$body_bytes_sent` and
+`$gzip_ratio` tell that in logs; where they may be sent to clients (`add_trailer`, Lua, njs, Perl, SSI) the fix is made
+on request only.
+
 ## When to ignore it
 Where bytes cost more than processors, and answers are cached after compression.
 
@@ -41,15 +48,20 @@ from nginxopt.diagnostic import Finding, Fix, Safety, Severity
 from nginxopt.layout import replace
 from nginxopt.model import Model
 from nginxopt.rule import rule
+from nginxopt.variables import is_read_by_code, readers
 
 HIGH = ("7", "8", "9")
 ENOUGH = "6"
 """zlib's own default."""
 
+_SIZES = ("bytes_sent", "body_bytes_sent", "gzip_ratio")
+_LOGS = ("log_format", "access_log")
 
-@rule(severity=Severity.INFO, category="client", fix=Safety.SAFE)
+
+@rule(severity=Severity.INFO, category="client", fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find compression levels that cost more than they save."""
+    safety = Safety.UNSAFE if _tells_sizes(model) else Safety.SAFE
     for directive, _ in model.each("gzip_comp_level"):
         if directive.args[:1] and directive.args[0] in HIGH:
             level = directive.args[0]
@@ -57,5 +69,10 @@ def check(model: Model) -> Iterator[Finding]:
                 directive.source,
                 level.span,
                 f"gzip_comp_level {level} takes up to five times the processor time of {ENOUGH} for a per cent or two",
-                Fix(f"set it to {ENOUGH}", (replace(directive, level, ENOUGH),)),
+                Fix(f"set it to {ENOUGH}", (replace(directive, level, ENOUGH),), safety),
             )
+
+
+def _tells_sizes(model: Model) -> bool:
+    """Return whether something other than a log may tell how many bytes were sent."""
+    return is_read_by_code(model) or any(one.name not in _LOGS for one in readers(model, _SIZES))

@@ -26,6 +26,12 @@ gzip on;
 gzip_types image/svg+xml image/x-icon image/bmp font/ttf font/otf application/vnd.ms-fontobject application/wasm;
 ```
 
+## Fix safety
+May change: responses.
+
+The body is the same, the header is not: `Content-Encoding` and `Vary` go, `Content-Length` and `Accept-Ranges` come,
+the `ETag` is strong, and a request with `Range` is answered with 206. Seen on nginx 1.22.1 and 1.31.3.
+
 ## When to ignore it
 Where files have one of these types without being what it says.
 
@@ -58,7 +64,7 @@ COMPRESSED = {
 }  # fmt: skip
 
 
-@rule(severity=Severity.WARNING, category="client", fix=Safety.SAFE)
+@rule(severity=Severity.WARNING, category="client", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find types that are compressed twice."""
     for directive, level in model.each("gzip_types"):
@@ -73,7 +79,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _fix(directive: Directive, level: Level, words: list[Token]) -> Fix | None:
     title = "take them out: " + ", ".join(words)
     if len(words) < len(directive.args):
-        return Fix(title, without(directive, words))
+        return Fix(title, without(directive, words), Safety.UNSAFE)
     # Without the directive its block compresses what the one around it says, and by default text/html as with it.
     outer = level.parent.setting("gzip_types") if level.parent else None
-    return Fix(title, (delete(directive),)) if outer and outer.is_unset else None
+    return Fix(title, (delete(directive),), Safety.UNSAFE) if outer and outer.is_unset else None

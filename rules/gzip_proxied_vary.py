@@ -38,6 +38,11 @@ gzip_proxied off;
 gzip_vary off;
 ```
 
+## Fix safety
+May change: responses.
+
+Responses to requests with `Via` are compressed, and all of those types say `Vary: Accept-Encoding`.
+
 ## When to ignore it
 Where the proxy compresses, or balances TCP only and adds no `Via`. A proxy that speaks HTTP/1.0 needs
 `gzip_http_version 1.0` too.

@@ -33,6 +33,11 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses.
+
+Text is compressed: its header has `Content-Encoding`, no `Content-Length`, and a weak `ETag`; `Range` is not heeded.
+
 ## When to ignore it
 Where only HTML is sent, or something before nginx compresses. The fix is made on request only: a compressed answer has
 no `Content-Length` and a weak `ETag`, takes no `Range`, and JSON that repeats what a client sent beside a secret should

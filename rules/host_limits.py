@@ -95,7 +95,7 @@ OWN = 5
 """Descriptors that each worker has on Linux: standard input, output and error, epoll, and an eventfd."""
 
 
-@rule(severity=Severity.WARNING, category="process")
+@rule(severity=Severity.WARNING, category="process", host=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find what the machine does not allow; nothing where no machine is given."""
     if model.host is None:

@@ -87,6 +87,12 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses, upstream requests, connections, logs.
+
+Clients that offer it in the handshake speak HTTP/2 then, with names of headers in lower case and no reason phrase;
+`$server_protocol` is another in logs and to backends, and one connection carries many requests at once.
+
 ## When to ignore it
 Where only machines connect that speak HTTP/1.1, where a connection is logged in as a whole (NTLM), or where nginx was
 built without its HTTP/2 module.

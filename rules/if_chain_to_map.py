@@ -59,6 +59,12 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses, logs.
+
+A map ignores the case of letters in literal keys, which `=` does not; it is evaluated when its variable is read, not
+where the `if` stands, of which the tested variable may change in between; and an `if` in a location hides what follows.
+
 ## When to ignore it
 Where the tests have to run in their place among other rules.
 
@@ -71,12 +77,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nginxopt import values
 from nginxopt.config import Directive
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
 from nginxopt.inherit import Level
 from nginxopt.layout import before, delete, quoted
+from nginxopt.maphash import verdict
 from nginxopt.model import Model
 from nginxopt.rule import rule
+from nginxopt.source import encode
 
 LEAST = 3
 """Fewer are as clear as a map, and cost next to nothing."""
@@ -165,11 +174,28 @@ def _fix(model: Model, level: Level, cases: list[_Case], rows: list[str], defaul
     sets = {directive for directive, _ in model.each("set") if directive.args[:1] == (name,)}
     ours = {level.own("set")[0] for level in level.levels if level.opener in [case.condition for case in cases]}
     ours |= {default} if default is not None else set()
+    if not _map_fits(http, server.opener, [case.compared for case in cases if case.operator == "="]):
+        return None
     if sets != ours or len({case.operator == "=" for case in cases}) != 1 or not _is_simple(level, cases, default):
         return None
     gone = [case.condition for case in cases] + ([default] if default is not None else [])
     changes = (before(server.opener, rows), *map(delete, gone))
     return Fix(f"move them into a map of {cases[0].tested}", changes, Safety.UNSAFE)
+
+
+def _map_fits(http: Level, server: Directive, keys: list[str]) -> bool:
+    """Whether nginx takes a map ahead of a server: its keys fit, and no size of the tables is stated behind it.
+
+    The first map settles the sizes (ngx_http_map_block), after which a `map_hash_*` "directive is duplicate".
+    """
+    sizes = [http.setting(name) for name in ("map_hash_max_size", "map_hash_bucket_size")]
+    order = http.directives
+    ahead = order[: order.index(server)] if server in order else []
+    numbers = [values.number(one.value or usual) for one, usual in zip(sizes, ("2048", "64"), strict=True) if one.known]
+    if len(numbers) < len(sizes) or not all(one.is_unset or one.directive in ahead for one in sizes):
+        return False
+    max_size, bucket = numbers
+    return bool(max_size and bucket) and verdict([encode(key) for key in keys], max_size or 0, bucket or 0) == "fits"
 
 
 def _is_simple(level: Level, cases: list[_Case], default: Directive | None) -> bool:

@@ -52,6 +52,11 @@ if (!-e $request_filename) {
 }
 ```
 
+## Fix safety
+May change: responses, logs.
+
+`try_files` changes the URI in a later phase, looks below `root` for `$uri/` as well, and passes on no captures.
+
 ## When to ignore it
 Where the rewrite is one of several that depend on each other.
 

@@ -45,6 +45,11 @@ access_log on.log;
 error_log stderr;
 ```
 
+## Fix safety
+May change: logs, files.
+
+Errors that went to a file with the name of a switch go nowhere, or to the log of the level around.
+
 ## When to ignore it
 Never. To keep errors, give the path of a log in place of `/dev/null`: errors that nobody sees are not mended.
 

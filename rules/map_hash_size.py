@@ -38,6 +38,14 @@ map $http_user_agent $is_bot {
 }
 ```
 
+## Fix safety
+May change: limits, start.
+
+A map gives each key the same value, whatever its table is like. nginx's own search for a size is simulated with the new
+numbers for every map of the http block, so that it succeeds; the table takes up to 8 bytes for each unit of
+`map_hash_max_size`. Only powers of two above what is stated are set: whatever fitted fits, in a missing include as
+well.
+
 ## When to ignore it
 Never; on a processor with a cache line of 32 or 128 bytes the default bucket is of that size.
 

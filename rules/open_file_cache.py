@@ -38,6 +38,12 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses, limits.
+
+A file that is replaced or deleted is sent as it was for up to 30 seconds, and up to 1,000 more files are open in each
+worker.
+
 ## When to ignore it
 Where files are overwritten in place: for up to half a minute a client may get the old length with the new content.
 Where they are replaced by renaming, as most tools do, the old file goes on for that time. There are up to 1000 more

@@ -4,10 +4,6 @@ Flagged is a configuration that does not set `pcre_jit` and has a server with 20
 rewrites, conditions and regex locations, with those of the location that has most. Above 1,000 the memory is too much
 and `rewrite-literal-bulk` speaks.
 
-The fix is safe only if no pattern repeats a group, as `(a|b)*` does: compiled code has a stack of 32 KB for that.
-`^/(a|b)*$` answers a URI of 3,000 bytes without `pcre_jit`, and with it nginx 1.22.1 says 500. Else it is made on
-request only.
-
 ## Why it matters
 Compiled to machine code, a pattern that begins as the URI does is decided in a third of the instructions. Counted on
 nginx 1.22.1 with 819 rewrites: 949,252 user-space instructions a request without, 358,038 with `pcre_jit`; where the
@@ -56,6 +52,17 @@ http {
 }
 ```
 
+## Fix safety
+May change: responses, limits, start.
+
+Compiled code matches what the interpreter matches unless the library is wrong, which it is in releases that are in use:
+PCRE2 10.35 to 10.40 in ordinary patterns, 10.45 to 10.47 where an optional character stands before a literal. So the
+fix needs the premise `pcre-library`; and `plain-command-line`, as nginx refuses a `pcre_jit` that `-g` states too.
+
+It is made on request only if any word of the configuration repeats a group, as `(a|b)*` does, or calls one: compiled
+code has a stack of 32 KB for that. `^/(a|b)*$` answers a URI of 3,000 bytes without `pcre_jit`, and with it nginx says
+500 (1.22.1, 1.31.3); `fastcgi_split_path_info` and others that take a regular expression do the same.
+
 ## When to ignore it
 Where memory is short, or the system's PCRE is built without JIT: then `nginx -t` warns that it does not support it.
 
@@ -68,23 +75,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
 from nginxopt.inherit import Level
 from nginxopt.layout import prepend
-from nginxopt.locations import modifier, path
+from nginxopt.locations import modifier
 from nginxopt.model import Model
+from nginxopt.premises import PCRE_LIBRARY, PLAIN_COMMAND_LINE
 from nginxopt.rule import rule
 
 LEAST, MOST = 20, 1_000
 """At some 480 instructions each, 20 regular expressions cost more than a request without any; above 1,000 the compiled
 code takes more than 10 MB in each worker."""
 
+NEEDS = Safety.under(PCRE_LIBRARY, PLAIN_COMMAND_LINE)
+
 _OPERATORS = ("~", "~*", "!~", "!~*")
 _REPEATED_GROUP = re.compile(r"(?<!\\)\)(?:[*+]|\{)|\(\?(?:R|&|P>|[0-9+-]*\d\))")
 
 
-@rule(severity=Severity.INFO, category="process", fix=(Safety.SAFE, Safety.UNSAFE))
+@rule(severity=Severity.INFO, category="process", fix=(NEEDS, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find configurations with many regular expressions and no `pcre_jit`."""
     block = model.root.block
@@ -94,12 +105,11 @@ def check(model: Model) -> Iterator[Finding]:
     most, server = max(servers, key=lambda one: one[0], default=(0, None))
     if server is None or not LEAST <= most <= MOST:
         return
-    safety = Safety.SAFE if model.is_whole and not _repeat_groups(model) else Safety.UNSAFE
     yield Finding(
         block.source,
         model.root.span,
         f"pcre_jit is not set, and requests to one server run through up to {most:,} regular expressions",
-        Fix("add `pcre_jit on;`", (prepend(block, ["pcre_jit on;"]),), safety),
+        Fix("add `pcre_jit on;`", (prepend(block, ["pcre_jit on;"]),), _safety(model)),
     )
 
 
@@ -117,12 +127,12 @@ def _script(level: Level) -> int:
     return rewrites + len(conditions) + sum(len(one.own("rewrite")) for one in level.levels if one.kind == "if")
 
 
-def _repeat_groups(model: Model) -> bool:
-    """Whether some pattern repeats a group, for which compiled code needs stack."""
-    patterns: list[str] = [directive.args[0] for directive, _ in model.each("rewrite") if directive.args]
-    patterns += [word for directive, _ in model.each("if") for word in directive.args]
-    patterns += [path(level) for level in model.levels("location")]
-    patterns += [directive.name for level in model.levels("map") for directive in level.directives]
-    patterns += [name for directive, _ in model.each("server_name") for name in directive.args]
+def _safety(model: Model) -> Safety:
+    """Return UNSAFE where a pattern may need more stack than compiled code has: any word may be a pattern."""
+    return Safety.UNSAFE if not model.is_whole or _repeats_a_group(model) else NEEDS
+
+
+def _repeats_a_group(model: Model) -> bool:
+    words = (word for directive, _ in model.config.outline() for word in (directive.name, *directive.args))
     bulks = (bulk.source.text(bulk.span) for level in model.levels("server", "location") for bulk in level.bulks)
-    return any(_REPEATED_GROUP.search(text) for text in [*patterns, *bulks])
+    return any(_REPEATED_GROUP.search(text) for text in chain(words, bulks))

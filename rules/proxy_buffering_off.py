@@ -34,6 +34,12 @@ location /events {
 }
 ```
 
+## Fix safety
+May change: responses, files.
+
+An answer reaches the client as buffers fill, not as it comes; long ones are written to temporary files; and what a
+cache in force may store is stored.
+
 ## When to ignore it
 Where answers are streams: events, progress, chats, files larger than the disk.
 

@@ -33,6 +33,12 @@ location / {
 }
 ```
 
+## Fix safety
+May change: upstream requests, connections.
+
+The server gets a session to resume instead of a full handshake; some refuse it, and those that ask nginx for a
+certificate may not look at it again.
+
 ## When to ignore it
 Where the error log had "digest check failed" before it was turned off.
 

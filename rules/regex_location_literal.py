@@ -36,6 +36,12 @@ location ~ ^/status/?$ {
 }
 ```
 
+## Fix safety
+May change: responses.
+
+An exact location comes before `^~` and before earlier regular expressions; the pattern also matches the URI with a line
+end behind it, and sets captures that a rule within may read.
+
 ## When to ignore it
 Where the order among regular expressions matters.
 

@@ -40,6 +40,11 @@ location / {
 }
 ```
 
+## Fix safety
+May change: responses.
+
+`return` sends the URI as the client sent it, `rewrite` the decoded one: the table above.
+
 ## When to ignore it
 Where clients rely on the normalised URI in the target.
 

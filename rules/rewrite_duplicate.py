@@ -27,6 +27,14 @@ set $seen 1;
 rewrite ^/old$ /new permanent;
 ```
 
+## Fix safety
+May change: logs.
+
+Both rules try the same pattern on the same URI, since nothing in the run goes on with another: where the first does not
+match the second does not either, and an error of the first ends the request. With `rewrite_log` the log has a line
+less. A pattern with groups is deleted on request only: PCRE1 may overwrite captures of an earlier match when it fails,
+which a later `$1` shows.
+
 ## When to ignore it
 Never.
 
@@ -38,7 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import directive_at
+from nginxopt.config import Directive, directive_at
 from nginxopt.diagnostic import Finding, Fix, Related, Safety, Severity
 from nginxopt.layout import delete
 from nginxopt.model import Model
@@ -46,7 +54,7 @@ from nginxopt.rewrite.planning import Duplicate
 from nginxopt.rule import rule
 
 
-@rule(severity=Severity.WARNING, category="rewrite", fix=Safety.SAFE)
+@rule(severity=Severity.WARNING, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that repeat an earlier one."""
     for duplicate in model.plan.duplicates():
@@ -61,6 +69,11 @@ def _finding(duplicate: Duplicate) -> Finding:
         source,
         duplicate.span,
         f"this rewrite says what the one in line {line} says, and never fires",
-        Fix("delete it", (delete(directive),)),
+        Fix("delete it", (delete(directive),), _safety(directive)),
         related=(Related(source, duplicate.of, "the same rewrite"),),
     )
+
+
+def _safety(rewrite: Directive) -> Safety:
+    """Return UNSAFE where a pattern that does not match may touch captures (pcre_exec: "ovector")."""
+    return Safety.UNSAFE if "(" in rewrite.args[0] else Safety.SAFE

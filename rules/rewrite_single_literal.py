@@ -36,6 +36,11 @@ location = /start {
 }
 ```
 
+## Fix safety
+May change: responses.
+
+Two kinds of requests with a body are answered otherwise: see above.
+
 ## When to ignore it
 Where the file is made by a program.
 

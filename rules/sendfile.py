@@ -58,6 +58,15 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses.
+
+The kernel sends the same bytes, wherever the file system lets it: on shared folders of virtual machines it has sent old
+content, on some network file systems it fails, and a file that is overwritten while it is sent leaves as a mixture.
+What is put into http holds for caches and temporary files as well. So the fix needs the premise `local-files`. With
+kTLS (`ssl_conf_command Options KTLS`), where the kernel would encrypt too, it is made on request only, and so is a
+stated `sendfile off`.
+
 ## When to ignore it
 On file systems where it does not work well: shared folders of VirtualBox (`vboxsf` sends old content), some network
 file systems. A stated `sendfile off` may be there for that, so it is changed on request only.
@@ -76,11 +85,12 @@ from nginxopt.diagnostic import Finding, Fix, Safety, Severity
 from nginxopt.inherit import Level
 from nginxopt.layout import prepend, replace
 from nginxopt.model import Model
+from nginxopt.premises import LOCAL_FILES
 from nginxopt.rule import rule
 from nginxopt.static import senders
 
 
-@rule(severity=Severity.INFO, category="static", fix=(Safety.SAFE, Safety.UNSAFE))
+@rule(severity=Severity.INFO, category="static", fix=(Safety.under(LOCAL_FILES), Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find files that are not sent by the kernel."""
     unset: dict[Level, None] = {}
@@ -95,6 +105,12 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(setting.directive.source, word.span, message, fix)
     for http in unset:
         if http.block:
-            fix = Fix("add `sendfile on;`", (prepend(http.block, ["sendfile on;"]),))
+            fix = Fix("add `sendfile on;`", (prepend(http.block, ["sendfile on;"]),), _safety(http))
             message = "sendfile is not set: each file is copied through the memory of the worker"
             yield Finding(http.block.source, http.span, message, fix)
+
+
+def _safety(http: Level) -> Safety:
+    """Return UNSAFE where the kernel would encrypt what it sends."""
+    words = (word.lower() for level in http.walk() for one in level.own("ssl_conf_command") for word in one.args)
+    return Safety.UNSAFE if any("ktls" in word for word in words) else Safety.under(LOCAL_FILES)

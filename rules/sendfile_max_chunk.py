@@ -47,6 +47,11 @@ server {
 }
 ```
 
+## Fix safety
+May change: nothing.
+
+A call ends after 2 MB, and the next one goes on there: the bytes and their order stay.
+
 ## When to ignore it
 Where all files are small, or clients are slower than the disk.
 

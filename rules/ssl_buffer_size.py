@@ -37,6 +37,11 @@ server {
 }
 ```
 
+## Fix safety
+May change: nothing.
+
+The same bytes come in more records; the buffer of a connection is smaller.
+
 ## When to ignore it
 Where downloads matter more than pages: each record has about 25 bytes and a sum to check.
 

@@ -42,6 +42,11 @@ server {
 }
 ```
 
+## Fix safety
+May change: connections, limits.
+
+A new certificate, or none where a file was deleted, is noticed up to a minute later.
+
 ## When to ignore it
 Where a new certificate has to be used at once and handshakes are few.
 

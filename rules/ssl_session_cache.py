@@ -36,9 +36,9 @@ server {
 ssl_certificate cert.pem;
 ssl_certificate_key cert.key;
 ssl_session_tickets off;
-ssl_session_cache shared:SSL:10m;
 server {
     listen 443 ssl;
+    ssl_session_cache shared:SSL:10m;
 }
 ```
 
@@ -53,6 +53,22 @@ server {
 }
 ```
 
+## Fix safety
+May change: connections, limits.
+
+A session that is resumed is the one that was agreed on before: same protocol, cipher and names, so that no response
+changes. The cache is stated in the default server of the address, where no other server inherits it, and has a name
+that no zone of any module has; it takes 10 MB. What it could change is known by experiment:
+
+- Revoked clients. nginx reads `ssl_crl`, asks OCSP and looks at dates in full handshakes only. Seen on nginx 1.22.1
+  and 1.31.3 with `ssl_verify_client on`: a client whose certificate is revoked, with a reload behind it, gets 400
+  without the cache and 200 with it. Where the only server of the address asks for certificates the fix needs the
+  premise `no-client-revocation`; where several servers share the sessions there is none.
+- What tells a full handshake from another: `$ssl_session_reused`, `$ssl_curves`, `$ssl_ciphers` and the like outside
+  of logs, Lua, njs, Perl and SSI, which may read them, code that runs in the handshake (`ssl_certificate_by_lua`),
+  early data, and certificates that a variable names. With any of these the fix is made on request only.
+- `ssl_session_cache off` prohibits it: that is changed on request only.
+
 ## When to ignore it
 Where sessions must never be resumed.
 
@@ -65,14 +81,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level, Setting
+from nginxopt.diagnostic import Finding, Safety, Severity
+from nginxopt.inherit import Level
 from nginxopt.model import Model
+from nginxopt.premises import NO_CLIENT_REVOCATION
 from nginxopt.rule import rule
-from nginxopt.tls import BY_HAND, cache_fix, endpoints, has_shared_cache
+from nginxopt.tls import by_hand, cache_fix, endpoints, has_shared_cache
 
 
-@rule(severity=Severity.WARNING, category="tls", fix=Safety.SAFE, since="1.5.9")
+@rule(
+    severity=Severity.WARNING,
+    category="tls",
+    fix=(Safety.SAFE, Safety.under(NO_CLIENT_REVOCATION), Safety.UNSAFE),
+    since="1.5.9",
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find servers without tickets whose sessions no shared cache keeps."""
     for endpoint in endpoints(model):
@@ -81,13 +103,13 @@ def check(model: Model) -> Iterator[Finding]:
             tickets = server.setting("ssl_session_tickets")
             off = tickets.directive
             if why and off and tickets.value == "off":
-                fix = _fix(model, endpoint.default, tickets)
+                fix = cache_fix(model, endpoint.default)
                 yield Finding(
                     off.source,
                     off.args[0].span,
                     f"without tickets {why}: TLS sessions are not resumed, each connection is a full handshake",
                     fix,
-                    "" if fix else BY_HAND,
+                    "" if fix else by_hand(model, endpoint.default),
                 )
 
 
@@ -101,9 +123,3 @@ def _nothing_kept(model: Model, default: Level) -> str:
         several = workers.known and workers.value != "1"
         return "and with a cache for each worker" if several else ""
     return f"and with `ssl_session_cache {cache.value}`" if cache.is_set else "and without a session cache"
-
-
-def _fix(model: Model, default: Level, tickets: Setting) -> Fix | None:
-    """State the cache beside the tickets if that holds for the default server, else in this."""
-    holds = tickets.level is not None and default in tickets.level.walk()
-    return cache_fix(model, default, tickets.directive if holds else None)

@@ -40,6 +40,14 @@ server {
 }
 ```
 
+## Fix safety
+May change: connections, limits.
+
+Sessions are resumed as before, and now also by another generation of workers, which no response shows. Before, a reload
+ended all of them, and with them what full handshakes decide: who is revoked, above all. So the fix needs the premise
+`no-client-revocation` where clients are asked for certificates, and is made on request only where something may tell a
+full handshake from another: see `ssl-session-cache`, whose cache this is.
+
 ## When to ignore it
 Where nginx is hardly ever reloaded, or has few clients.
 
@@ -54,11 +62,17 @@ from collections.abc import Iterator
 
 from nginxopt.diagnostic import Finding, Safety, Severity
 from nginxopt.model import Model
+from nginxopt.premises import NO_CLIENT_REVOCATION
 from nginxopt.rule import rule
-from nginxopt.tls import BY_HAND, cache_fix, endpoints, has_shared_cache
+from nginxopt.tls import by_hand, cache_fix, endpoints, has_shared_cache
 
 
-@rule(severity=Severity.INFO, category="tls", fix=Safety.SAFE, since="1.23.2")
+@rule(
+    severity=Severity.INFO,
+    category="tls",
+    fix=(Safety.SAFE, Safety.under(NO_CLIENT_REVOCATION), Safety.UNSAFE),
+    since="1.23.2",
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find addresses whose ticket keys are lost at a reload."""
     for endpoint in endpoints(model):
@@ -76,5 +90,5 @@ def check(model: Model) -> Iterator[Finding]:
             stated.args[0].span if stated and stated.args else place.name.span,
             "without a shared session cache a reload forgets the key of all TLS tickets: every client starts anew",
             fix,
-            "" if fix else BY_HAND,
+            "" if fix else by_hand(model, server),
         )

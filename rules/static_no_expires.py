@@ -46,6 +46,11 @@ server {
 }
 ```
 
+## Fix safety
+May change: responses.
+
+`Expires` and `Cache-Control` come, and browsers do not ask for an hour.
+
 ## When to ignore it
 Where files keep their names and every change must be seen at once. Where names carry a version or a hash, set far more
 than an hour: `expires 1y;`.

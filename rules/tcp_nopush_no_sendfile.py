@@ -44,6 +44,12 @@ server {
 }
 ```
 
+## Fix safety
+May change: nothing.
+
+The line has no effect: `TCP_CORK` is set where a file is sent by `sendfile`, and nowhere else. The fix is offered only
+if `sendfile` is certain to be off wherever the line holds.
+
 ## When to ignore it
 Where the line is kept for the day on which `sendfile` comes.
 

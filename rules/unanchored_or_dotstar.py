@@ -1,9 +1,8 @@
 """`.*` at the edge of a pattern: the whole URI is read for nothing
 
 Flagged is a pattern of a `rewrite` or a regex `location` that begins with `.*` or `^.*`, or ends in `.*` or `.*$`. The
-fix takes it away, for a search finds the same URIs without it. It is not a safe one with `^` or `$`, because a dot does
-not match a newline, which a URI may hold as `%0A`; nor at the beginning if there are groups, which may capture another
-place. Nothing is said where a group captures what `.*` matches.
+fix takes it away, for a search finds the same URIs without it. Nothing is said where a group captures what `.*`
+matches.
 
 ## Why it matters
 Behind `.*` at the beginning nothing can be looked for directly: PCRE goes to the end of the URI and comes back
@@ -37,6 +36,17 @@ rewrite ^/a\\.* /b last;
 rewrite .* /index.php last;
 ```
 
+## Fix safety
+May change: nothing.
+
+A search for `\\.php$` begins everywhere, so that it finds what `.*\\.php$` finds. That is not so, and the fix is made
+on request only,
+
+- with `^` or `$` beside the `.*`: a dot does not match a newline, which a URI may hold as `%0A`;
+- at the beginning if there are groups, which may capture another place;
+- if the rest repeats something, or is an alternative behind a `.*`: the search may be given up where PCRE's limits
+  are reached, which nginx answers with 500, and that depends on both.
+
 ## When to ignore it
 Where clarity is worth more than a microsecond.
 
@@ -61,6 +71,8 @@ _HEAD = re.compile(r"\^?\.\*(?![?+*{|)]|$)")
 _TAIL = re.compile(r"(?<!\\)\.\*\$?$")
 _EVERYTHING = ("", "^", "$", "^/", "/", "^$")
 _GROUP = re.compile(r"(?<!\\)\((?!\?[:=!>#])")
+_BOUNDED = re.compile(r"(?:[^\\*+?{}\[\]#]|\\[^\w\s]|\\[dDsSwW]|\[\^?[\w./%,;:=&~ -]+\]|(?<=\()\?:)*")
+"""Nothing repeats, so that no error ends the search, and each escape is a character or a class."""
 
 
 @rule(severity=Severity.INFO, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE))
@@ -84,7 +96,7 @@ def _findings(directive: Directive, pattern: Token) -> Iterator[Finding]:
         return
     idle = [found[0] for found in (head, tail) if found]
     edges = " and ".join(f"`{part}`" for part in idle)
-    fix = Fix(f"write `{rest}`", (_cut(directive, pattern, start, len(pattern) - end),), _safety(pattern, idle))
+    fix = Fix(f"write `{rest}`", (_cut(directive, pattern, start, len(pattern) - end),), _safety(pattern, rest, idle))
     yield Finding(
         directive.source,
         pattern.span,
@@ -101,8 +113,8 @@ def _cut(directive: Directive, pattern: Token, head: int, tail: int) -> Change:
     return Change(directive.source, Edit(pattern.span, kept))
 
 
-def _safety(pattern: str, idle: list[str]) -> Safety:
-    """`UNSAFE` where a newline in the URI, or what a group captures, makes a difference."""
+def _safety(pattern: str, rest: str, idle: list[str]) -> Safety:
+    """Return UNSAFE where a newline in the URI, what a group captures, or PCRE's limits make a difference."""
     starts = pattern.startswith(".*")
-    is_exact = all(part == ".*" for part in idle) and not (starts and _GROUP.search(pattern))
-    return Safety.SAFE if is_exact else Safety.UNSAFE
+    is_exact = all(part == ".*" for part in idle) and not (starts and (_GROUP.search(pattern) or "|" in rest))
+    return Safety.SAFE if is_exact and _BOUNDED.fullmatch(rest) else Safety.UNSAFE

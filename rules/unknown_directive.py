@@ -31,6 +31,11 @@ types {
 }
 ```
 
+## Fix safety
+May change: start, responses.
+
+nginx starts again, with what the directive says.
+
 ## When to ignore it
 Where a module has a directive of that name.
 

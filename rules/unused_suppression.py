@@ -1,6 +1,8 @@
 """A comment that hides findings of a rule which finds nothing there
 
-Flagged is an id in a suppression whose rule was asked and found nothing that the suppression would hide.
+Flags an id in a suppression whose rule found nothing that the suppression would hide: in the whole configuration, and
+for every nginx that `target-version` in the settings names, or for any nginx if it names none. Nothing is said of
+fragments that are checked alone, nor where an include cannot be read or a rule was not selected.
 
 ## Why it matters
 The comment says that something is wrong where nothing is, and it would hide a new finding.
@@ -20,8 +22,13 @@ gzip_comp_level 5;
 gzip_comp_level 9; # nginxopt: ignore[gzip-level] answers are cached after compression
 ```
 
+## Fix safety
+May change: nothing.
+
+nginx does not read comments.
+
 ## When to ignore it
-In a file that is included by several configurations, of which only some draw the finding.
+In a file that is included by several configurations, if not all of them are named on the command line.
 
 ## References
 - https://github.com/nginxopt/nginxopt/blob/main/docs/settings.md#suppressions

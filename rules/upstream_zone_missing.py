@@ -3,9 +3,6 @@
 Flagged is an upstream of several servers with `least_conn`, `least_time` or `random two`, or one with `max_conns`, that
 has no `zone` while there is more than one worker.
 
-A `zone` for `max_conns` is added with `--unsafe-fixes` only: the limit, which each worker had to itself, is then one
-for all.
-
 ## Why it matters
 Without shared memory a worker knows only the connections that it opened itself. With 8 workers "least connections" are
 the least of an eighth of all, and `max_conns=10` lets 80 through.
@@ -50,6 +47,14 @@ http {
 }
 ```
 
+## Fix safety
+May change: upstream requests, limits, start.
+
+Which server of the upstream is asked: all workers then count together, and take a server out together after `max_fails`
+failures that before each had to itself; so does `max_conns`. The zone has a name that no other has, quoted if it must
+be, and room for twice its servers. There is no fix where a server is a host name, which may stand for any number of
+addresses: nginx refuses a zone that is too small for them.
+
 ## When to ignore it
 Where `max_conns` is meant for each worker.
 
@@ -62,40 +67,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, count
 
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import prepend
+from nginxopt.layout import prepend, quoted
 from nginxopt.model import Model
 from nginxopt.rule import rule
 from nginxopt.upstreams import Upstream
+from nginxopt.zones import free_name
 
-# How many servers a zone holds, tried with `nginx -t` of 1.22.1: 48 in 64k, 128 in 128k, 256 in 256k. Names may stand
-# for several addresses, so each holds a third of that here.
-_SIZES = ((16, "64k"), (80, "256k"), (320, "1m"), (1280, "4m"))
+# How many servers a zone holds, tried with `nginx -t` of 1.22.1 and 1.31.3 and sockets of long paths, which take most:
+# 53 in 64k, 264 in 256k, 1,109 in 1m. Each holds half of that here, for what is kept of TLS sessions.
+_SIZES = ((24, "64k"), (128, "256k"), (512, "1m"), (2048, "4m"))
 
-_ZONES = re.compile(r"(?:zone=|keys_zone=|shared:)([^:]+)")
+_ADDRESS = re.compile(r"unix:.+|(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])(?::\d+)?")
+"""A server that is one address; a name may stand for any number of them."""
 
 
-@rule(severity=Severity.INFO, category="proxy", fix=(Safety.SAFE, Safety.UNSAFE), since="1.9.0")
+@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.9.0")
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that each worker balances by what it did itself."""
     workers = model.root.setting("worker_processes").value
     if workers in (None, "1"):
         return
-    taken = _zones(model)
     for upstream in model.upstreams.values():
         what = _counting(upstream)
         block = upstream.level.block
         if what and block and upstream.level.setting("zone").is_unset:
-            line = _zone(upstream, taken)
-            safety = Safety.UNSAFE if what == "max_conns" else Safety.SAFE
+            line = _zone(model, upstream)
             yield Finding(
                 block.source,
                 upstream.level.span,
                 f'upstream "{upstream.name}" has no zone: {what} counts the connections of one worker only',
-                Fix(f"add `{line}`", (prepend(block, [line]),), safety) if line else None,
-                "" if line else "add a `zone` that is large enough for its servers",
+                Fix(f"add `{line}`", (prepend(block, [line]),), Safety.UNSAFE) if line else None,
+                ""
+                if line
+                else "add a `zone` with a name of its own that is large enough for all addresses of its servers",
             )
 
 
@@ -111,15 +117,10 @@ def _counting(upstream: Upstream) -> str | None:
     return str(method.name) if method.name in ("least_conn", "least_time") else None
 
 
-def _zones(model: Model) -> set[str]:
-    """Return the names of all shared memory: a name has one use."""
-    words = (word for directive, _ in model.config.outline() for word in directive.args)
-    taken = {name for word in words for name in _ZONES.findall(word)}
-    return taken | {str(zone.args[0]) for zone, _ in model.each("zone") if zone.args}
-
-
-def _zone(upstream: Upstream, taken: set[str]) -> str | None:
-    """Return the statement that makes a zone; None if there are too many servers."""
+def _zone(model: Model, upstream: Upstream) -> str | None:
+    """Return the statement that makes a zone; None if it is unknown how large it must be, or what names are free."""
+    if upstream.level.is_open or not all(_ADDRESS.fullmatch(word) for one in upstream.servers for word in one.args[:1]):
+        return None
     size = next((size for most, size in _SIZES if len(upstream.servers) <= most), None)
-    names = chain([upstream.name], (f"{upstream.name}_{number}" for number in count(2)))
-    return f"zone {next(name for name in names if name not in taken)} {size};" if size else None
+    name = free_name(model, upstream.name)
+    return f"zone {quoted(name)} {size};" if size and name else None

@@ -72,8 +72,10 @@ server {
 May change: upstream requests, connections.
 
 Safe if `http11-backends` and `idle-connections` hold, as for `proxy-connection-not-cleared`: requests that are no
-WebSockets say no more that their connection ends. Upgrades are asked for as before. Where the variable has other uses
-the fix is unsafe, and where passes to the upstream may not share connections there is none.
+WebSockets say no more that their connection ends. Upgrades are asked for as before. The fix is unsafe where the
+variable has other uses, or may have: in another directive or a log, in Lua, njs, Perl or SSI, which read variables by
+their names, in the `Connection` header of a pass to something that keeps no connections, or in an include that was not
+read. Where passes to the upstream may not share connections there is none.
 
 ## When to ignore it
 Where the servers behind cannot hold idle connections.
@@ -85,8 +87,7 @@ Where the servers behind cannot hold idle connections.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from nginxopt.config import Directive
 from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
@@ -94,9 +95,10 @@ from nginxopt.inherit import Level
 from nginxopt.layout import append, replace
 from nginxopt.model import Model
 from nginxopt.pooling import KEPT, offers
-from nginxopt.pools import Connection, connection, culprit, pools, row, states_http10, variable
+from nginxopt.pools import Connection, connection, culprit, headers, pools, row, states_http10, variable
 from nginxopt.rule import rule
-from nginxopt.upstreams import Pass
+from nginxopt.upstreams import Pass, Upstream
+from nginxopt.variables import is_read_by_code, readers
 
 
 @rule(severity=Severity.WARNING, category="proxy", fix=(KEPT, Safety.UNSAFE), scenario="keepalive")
@@ -115,15 +117,14 @@ def check(model: Model) -> Iterator[Finding]:
                 found.setdefault(level, one)
                 reasons[level] = reasons.get(level) or offered[one.upstream].why_not
     for level, one in found.items():
-        yield from _finding(model, level, one, reasons[level])
+        safety = _safety(model, variable(level.args[1]) or "", pooled)
+        yield from _finding(level, one, reasons[level], safety)
 
 
-def _finding(model: Model, level: Level, one: Pass, why_not: str) -> Iterator[Finding]:
+def _finding(level: Level, one: Pass, why_not: str, safety: Safety) -> Iterator[Finding]:
     closing = row(level, "")
     if closing is None:
         return
-    name = variable(level.args[1]) or ""
-    safety = Safety.UNSAFE if _has_other_uses(model, name) else KEPT
     change = None if why_not else _change(level, closing)
     yield Finding(
         closing.source,
@@ -142,15 +143,18 @@ def _change(level: Level, closing: Directive) -> Change | None:
     return append(level.block, ["'' '';"]) if level.block else None
 
 
-def _has_other_uses(model: Model, name: str) -> bool:
-    """Return whether a variable is used for anything but a `Connection` header."""
-    use = re.compile(rf"\$(?:\{{{name}\}}|{name}\b)", re.IGNORECASE)
-    return any(
-        use.search(word)
-        for directive, _ in model.config.outline()
-        if not _is_connection(directive) and not (directive.name == "map" and variable(directive.args[-1]) == name)
-        for word in directive.args
-    )
+def _safety(model: Model, name: str, pooled: Container[Upstream]) -> Safety:
+    """Return UNSAFE where a map's variable is used for more than the `Connection` header of passes to pools."""
+    if is_read_by_code(model) or not all(map(_is_connection, readers(model, [name]))):
+        return Safety.UNSAFE
+    sending = (one for one in model.passes if one.protocol == "proxy" and _sends(one, name))
+    keeping = (one.upstream in pooled and connection(model, one) is Connection.MAPPED for one in sending)
+    return KEPT if all(keeping) else Safety.UNSAFE
+
+
+def _sends(one: Pass, name: str) -> bool:
+    """Return whether a pass sends a `Connection` header with the variable."""
+    return any(name in header.args[1].lower() for header in headers(one, "connection"))
 
 
 def _is_connection(directive: Directive) -> bool:

@@ -46,6 +46,14 @@ http {
 }
 ```
 
+## Fix safety
+May change: responses, limits.
+
+More clients are served at once, for which nginx needs descriptors, and upstreams see more requests at once. A worker
+that runs out of connections closes idle ones; one that runs out of descriptors answers 500, also what it would have
+answered before. So the fix needs the premise `enough-descriptors`. A stated number may be there to keep load off: it is
+changed on request only.
+
 ## When to ignore it
 Where few clients are expected, or where the limit is there to keep load off.
 
@@ -62,6 +70,7 @@ from nginxopt import values
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
 from nginxopt.layout import append, replace
 from nginxopt.model import Model
+from nginxopt.premises import ENOUGH_DESCRIPTORS
 from nginxopt.rule import rule
 
 DEFAULT = 512
@@ -69,7 +78,9 @@ ENOUGH = 1024
 """What nginx's own nginx.conf states, and what the usual limit of open files allows."""
 
 
-@rule(severity=Severity.INFO, category="process", fix=Safety.SAFE, scenario="rush")
+@rule(
+    severity=Severity.INFO, category="process", fix=(Safety.under(ENOUGH_DESCRIPTORS), Safety.UNSAFE), scenario="rush"
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find proxies with few connections."""
     if not model.passes:
@@ -79,12 +90,13 @@ def check(model: Model) -> Iterator[Finding]:
         setting = events.setting("worker_connections")
         if setting.is_unset and events.block:
             message = f"worker_connections is not set: {DEFAULT} a worker, of which a proxied request takes two"
-            fix = Fix(title, (append(events.block, [f"worker_connections {ENOUGH};"]),))
+            change = append(events.block, [f"worker_connections {ENOUGH};"])
+            fix = Fix(title, (change,), Safety.under(ENOUGH_DESCRIPTORS))
             yield Finding(events.block.source, events.span, message, fix)
         elif setting.directive and setting.directive.args:
             word = setting.directive.args[0]
             count = values.number(word)
             if count is not None and count < DEFAULT:
                 message = f"{word} worker_connections are fewer than nginx's default, and a proxied request takes two"
-                fix = Fix(title, (replace(setting.directive, word, str(ENOUGH)),))
+                fix = Fix(title, (replace(setting.directive, word, str(ENOUGH)),), Safety.UNSAFE)
                 yield Finding(setting.directive.source, word.span, message, fix)

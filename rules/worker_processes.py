@@ -31,13 +31,25 @@ worker_processes 2;
 events {
 }
 ```
+Processors that somebody chose: further workers would share the last of them:
+```nginx
+worker_cpu_affinity 01;
+events {
+}
+```
+
+## Fix safety
+May change: upstream requests, connections, limits, start.
+
+Each worker has its own memory, its own idle connections to upstreams, and its own turns and failures in an upstream
+without `zone`; Lua, njs and Perl have variables in each. Where `-g` on nginx's command line states the number as well,
+nginx refuses the configuration. So the fix needs the premises `several-workers` and `plain-command-line`. A stated
+`worker_processes 1` is changed on request only, and so is a configuration with `daemon off`, with logs in `/dev/stdout`
+or Docker's resolver at 127.0.0.11, or with `max_conns` in an upstream without `zone`.
 
 ## When to ignore it
 In a container that may use a part of the machine: `auto` counts the processors of the machine, so state the number
-that the container was given. A `worker_processes 1` is therefore only changed on request, and so is a configuration
-with `daemon off`, with logs in `/dev/stdout` or Docker's resolver at 127.0.0.11, or with `max_conns` in an upstream
-without `zone`, which each worker counts for itself. On Windows one worker does all the work in any case. If the number
-is given on nginx's command line (`-g`), stating it twice is an error.
+that the container was given. On Windows one worker does all the work in any case.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#worker_processes
@@ -52,17 +64,22 @@ from nginxopt import values
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
 from nginxopt.layout import prepend, replace
 from nginxopt.model import Model
+from nginxopt.premises import PLAIN_COMMAND_LINE, SEVERAL_WORKERS
 from nginxopt.rule import rule
 
 DOCKER_DNS = "127.0.0.11"
 """Where containers ask for each other's names (Docker's documentation of networking)."""
 
+NEEDS = Safety.under(PLAIN_COMMAND_LINE, SEVERAL_WORKERS)
+
 TITLE = "start one for each processor: `worker_processes auto;`"
 
 
-@rule(severity=Severity.INFO, category="process", fix=(Safety.SAFE, Safety.UNSAFE), since="1.3.8")
+@rule(severity=Severity.INFO, category="process", fix=(NEEDS, Safety.UNSAFE), since="1.3.8")
 def check(model: Model) -> Iterator[Finding]:
     """Find main files that start one worker."""
+    if _is_pinned(model):
+        return
     stated = model.root.own("worker_processes")
     for directive in stated:
         if directive.args and values.number(directive.args[0]) == 1:
@@ -91,4 +108,10 @@ def _safety(model: Model) -> Safety:
         for server in upstream.servers
         for word in server.args
     )
-    return Safety.UNSAFE if foreground or contained or counted else Safety.SAFE
+    return Safety.UNSAFE if foreground or contained or counted else NEEDS
+
+
+def _is_pinned(model: Model) -> bool:
+    """Return whether workers are bound to stated processors: more of them share the last (ngx_get_cpu_affinity)."""
+    affinity = model.root.setting("worker_cpu_affinity")
+    return not affinity.known or (affinity.is_set and affinity.value != "auto")

@@ -24,10 +24,10 @@ events {
 ```
 
 ## Good
-A connection and a file for it:
+A connection and a file for each, logs and sockets, as a power of two:
 ```nginx
 worker_processes auto;
-worker_rlimit_nofile 8192;
+worker_rlimit_nofile 16384;
 events {
     worker_connections 4096;
 }
@@ -48,6 +48,15 @@ events {
 }
 ```
 
+## Fix safety
+May change: responses, limits, start.
+
+The number sets the limit of the workers, also if they had a greater one from `LimitNOFILE=` or a shell: seen on nginx
+1.22.1 and 1.31.3, it lowers 65,536 to what is stated, and requests that need a descriptor more get 500. Above its hard
+limit a master that is not root's sets none at all, and only the log tells. So the fix needs the premise
+`raises-the-limit`; what caches of open files may hold is counted in. Where it adds the line, it needs
+`plain-command-line` as well: nginx refuses a line that `-g` states too.
+
 ## When to ignore it
 Where nginx is started with a greater limit: `LimitNOFILE=` of its unit, `ulimits` of its container. As root nginx
 raises the limit for its workers by itself; without root only as far as the hard limit.
@@ -66,13 +75,23 @@ from nginxopt import values
 from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
 from nginxopt.layout import after, prepend, replace
 from nginxopt.model import Model
+from nginxopt.premises import PLAIN_COMMAND_LINE, RAISES_THE_LIMIT
 from nginxopt.rule import rule
 
 USUAL = 1024
 """The soft limit of a process where nobody has set another."""
 
+OTHERS = 256
+"""More than the logs, listening sockets and channels to other workers of most configurations."""
 
-@rule(severity=Severity.WARNING, category="process", fix=Safety.SAFE, scenario="rush")
+MOST = 1_048_576
+"""Linux's default of `fs.nr_open`, above which nobody can set a limit."""
+
+ADDED = Safety.under(RAISES_THE_LIMIT, PLAIN_COMMAND_LINE)
+RAISED = Safety.under(RAISES_THE_LIMIT)
+
+
+@rule(severity=Severity.WARNING, category="process", fix=ADDED, scenario="rush")
 def check(model: Model) -> Iterator[Finding]:
     """Find limits of open files that are below the number of connections."""
     for directive, level in model.each("worker_connections"):
@@ -80,18 +99,29 @@ def check(model: Model) -> Iterator[Finding]:
         if not count:
             continue
         limit = model.root.setting("worker_rlimit_nofile")
-        title = f"set worker_rlimit_nofile to {2 * count}, a connection and a file for it"
+        enough = _enough(model, count)
+        title = f"set worker_rlimit_nofile to {enough}: for each connection and a file, caches and logs"
         if limit.directive and limit.directive.args:
             word = limit.directive.args[0]
             stated = values.number(word)
             if stated is not None and stated < count:
                 message = f"{word} file descriptors do not suffice for {count} worker_connections"
-                fix = Fix(title, (replace(limit.directive, word, str(2 * count)),))
-                yield Finding(limit.directive.source, word.span, message, fix)
+                raised = replace(limit.directive, word, str(enough))
+                yield Finding(limit.directive.source, word.span, message, Fix(title, (raised,), RAISED))
         elif limit.is_unset and count > USUAL:
             message = f"{count} worker_connections exceed the usual limit of {USUAL} open files"
-            change = _added(model, f"worker_rlimit_nofile {2 * count};")
-            yield Finding(directive.source, directive.args[0].span, message, Fix(title, (change,)) if change else None)
+            added = _added(model, f"worker_rlimit_nofile {enough};")
+            fix = Fix(title, (added,), ADDED) if added else None
+            yield Finding(directive.source, directive.args[0].span, message, fix)
+
+
+def _enough(model: Model, connections: int) -> int:
+    """Return a power of two: enough for the connections, a file for each, and the files that caches keep open."""
+    needed = 2 * connections + OTHERS
+    for directive, _ in model.each("open_file_cache", "open_log_file_cache"):
+        sizes = (values.number(word.removeprefix("max=")) for word in directive.args if word.startswith("max="))
+        needed += next(sizes, None) or 0
+    return min(1 << (needed - 1).bit_length(), max(MOST, connections))
 
 
 def _added(model: Model, line: str) -> Change | None:

@@ -38,6 +38,8 @@ rewrite ^/b$ /to/b permanent;
 rewrite ^/c$ /to/c last;
 rewrite ^/d$ /to/d last;
 """
+# A key that is longer than nginx's own buckets.
+LONG = TWO + b"rewrite ^/%s$ /to/long permanent;\n" % (b"x" * 60)
 # No `if` in a location: patterns list the keys; one rule stays before them, one behind.
 LOCATION = rb"""rewrite ^/l/x/(.*)$ /to/$1 permanent;
 rewrite ^/l/a$ /to/a permanent;
@@ -370,36 +372,84 @@ MUTATIONS = (
     ),
     Mutation(
         "one size only",
-        "A size is set nowhere.",
-        "two",
+        "A key is longer than nginx's own buckets.",
+        "long",
         maps(b"map_hash_bucket_size 512;\n", b""),
     ),
     Mutation(
         "small table",
         "nginx would warn, and walk long chains.",
-        "two",
+        "long",
         maps(b"map_hash_max_size 16384", b"map_hash_max_size 0"),
     ),
     Mutation(
         "no sizes",
         "The tables have the sizes that nginx sets by default.",
-        "two",
+        "long",
         maps(b"map_hash_max_size 16384;\nmap_hash_bucket_size 512;\n", b""),
+    ),
+    Mutation(
+        "a size of letters",
+        "nginx refuses a size with a unit.",
+        "long",
+        maps(b"map_hash_max_size 16384", b"map_hash_max_size 16k"),
+    ),
+    Mutation(
+        "a size beyond all numbers",
+        "nginx refuses a number that it cannot hold.",
+        "long",
+        maps(b"map_hash_max_size 16384", b"map_hash_max_size 9223372036854775808"),
+    ),
+    Mutation(
+        "a size beyond all memory",
+        "nginx cannot take the memory for its search.",
+        "long",
+        maps(b"map_hash_max_size 16384", b"map_hash_max_size 9223372036854775807"),
     ),
     Mutation(
         "sizes twice",
         "nginx refuses a size that is set twice.",
         "whole",
-        maps(b"map_hash_max_size 16384;\n", b"map_hash_max_size 16384;\nmap_hash_bucket_size 512;\n"),
+        text(b"map_hash_max_size 16384;\n", b"map_hash_max_size 16384;\n    map_hash_max_size 16384;\n"),
+    ),
+    Mutation(
+        "sizes in a file of maps",
+        "Another file of maps would set them once more.",
+        "whole",
+        both(
+            text(b"    map_hash_max_size 16384;\n", b""),
+            lambda e: replace(e, maps=b"map_hash_max_size 16384;\n" + e.maps),
+        ),
     ),
     Mutation(
         "size behind a map",
         "nginx refuses a size behind the first map.",
-        "two",
+        "long",
         lambda e: replace(
             e,
             maps=e.maps.replace(b"map_hash_max_size 16384;\n", b"") + b"map_hash_max_size 16384;\n",
         ),
+    ),
+    Mutation(
+        "new size behind a map",
+        "nginx refuses a size behind the first map.",
+        "whole",
+        both(
+            text(b"    map_hash_max_size 16384;\n", b""),
+            text(b"default main; }\n", b"default main; }\n    map_hash_max_size 16384;\n"),
+        ),
+    ),
+    Mutation(
+        "size in a server",
+        "nginx takes no size of tables there.",
+        "whole",
+        text(b"        listen 80;\n", b"        listen 80;\n    variables_hash_max_size 2048;\n"),
+    ),
+    Mutation(
+        "no room for variables",
+        "nginx would warn that it could not build its table of variables.",
+        "whole",
+        text(b"    map_hash_max_size 16384;\n", b"    map_hash_max_size 16384;\n    variables_hash_max_size 20;\n"),
     ),
     # The directives.
     Mutation(
@@ -692,12 +742,6 @@ MUTATIONS = (
         text(b"include m.conf;", b"include n.conf;"),
     ),
     Mutation(
-        "include behind a map",
-        "nginx refuses a size behind the first map.",
-        "whole",
-        both(without_include, text(b"default main; }\n", b"default main; }\n    include m.conf;\n")),
-    ),
-    Mutation(
         "include before a size",
         "nginx refuses a size behind the first map.",
         "whole",
@@ -753,6 +797,7 @@ KINDS = {
     "braces": BRACES,
     "many": MANY,
     "two": TWO,
+    "long": LONG,
     "location": LOCATION,
     "arguments": ARGUMENTS,
     "two-kept": TWO + KEPT_2,

@@ -14,51 +14,6 @@ from tests.lintcheck import TARGET, fixed, found
 
 RULES = catalogue()
 
-SILENT_ON_SAFETY: set[str] = {
-    "accept-mutex",
-    "access-log-unbuffered",
-    "access-log-variable",
-    "cache-stampede",
-    "cache-temp-path",
-    "cache-without-buffering",
-    "client-keepalive",
-    "error-log-debug",
-    "gzip-level",
-    "gzip-precompressed",
-    "gzip-proxied-vary",
-    "gzip-types-default",
-    "http2-missing",
-    "if-chain-to-map",
-    "if-file-exists",
-    "log-path-bogus",
-    "map-hash-size",
-    "open-file-cache",
-    "pcre-jit",
-    "proxy-buffering-off",
-    "proxy-ssl-session-reuse-off",
-    "regex-location-literal",
-    "rewrite-catchall",
-    "rewrite-duplicate",
-    "rewrite-single-literal",
-    "sendfile",
-    "sendfile-max-chunk",
-    "ssl-buffer-size",
-    "ssl-cert-variable",
-    "ssl-session-cache",
-    "ssl-session-tickets",
-    "static-no-expires",
-    "tcp-nodelay-off",
-    "tcp-nopush-no-sendfile",
-    "unanchored-or-dotstar",
-    "unknown-directive",
-    "unused-suppression",
-    "upstream-zone-missing",
-    "worker-connections",
-    "worker-processes",
-    "worker-rlimit-nofile",
-}
-"""The pages that have yet to say what the fix may change."""
-
 
 def of_kind(*kinds: str) -> list[ParameterSet]:
     """The examples of these kinds."""
@@ -76,7 +31,7 @@ def test_a_page_is_whole(rule: Rule) -> None:
     assert rule.page.title
     assert rule.page.text.partition("\n")[0] == rule.page.title, "a title ends without a full stop"
     assert rule.page.summary
-    fixes = bool(rule.fixes) and rule.id not in SILENT_ON_SAFETY
+    fixes = bool(rule.fixes)
     assert tuple(rule.page.sections) == tuple(name for name in SECTIONS if fixes or name != FIX_SAFETY)
     assert set(rule.page.effects) <= set(EFFECTS)
     assert bool(rule.page.effects) == fixes, "the section begins with what the fix may change"

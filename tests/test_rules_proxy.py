@@ -10,13 +10,13 @@ import pytest
 from nginxopt.catalogue import catalogue
 from nginxopt.check import Judge
 from nginxopt.config import Config, load, reread
-from nginxopt.diagnostic import Severity
+from nginxopt.diagnostic import Safety, Severity
 from nginxopt.fix import fix
 from nginxopt.lint import Linted, Selected
 from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.settings import Settings
 from nginxopt.version import Version
-from tests.lintcheck import fixed, found, judge, mend, read
+from tests.lintcheck import found, judge, mend, read
 
 OLD, PIVOT = "1.22.1", "1.29.7"
 PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
@@ -417,14 +417,50 @@ def test_an_upstream_for_tls_with_several_names_has_no_fix() -> None:
     assert "upstream of its own" in finding.finding.help
 
 
-def test_a_map_with_other_uses_is_mended_on_request_only() -> None:
-    """Where the variable is logged as well, the fix is unsafe."""
-    text = (
-        "map $http_upgrade $c { default upgrade; '' close; } log_format a $c; "
-        f"{POOL} server {{ {V11} location / {{ proxy_pass http://app; {WS} $c; }} }}\n"
+# Who else uses the variable of a map -> what stands in http, and in the server.
+OTHER_USES = {
+    "a log": ("log_format a $c;", ""),
+    "a map": ("map $C $d { default 1; }", ""),
+    "a row of a map": ("map $uri $d { default a${c}; }", ""),
+    "another header": ("", "location /b { proxy_pass http://app; proxy_set_header X-A $c; }"),
+    "a condition": ("", "if ($c = close) { return 403; }"),
+    "Lua": ("", "location /b { content_by_lua_block { ngx.say(ngx.var.c) } }"),
+    "Lua from a file": ("", "access_by_lua_file a.lua;"),
+    "njs": ("js_import a.js; js_set $d a.d;", ""),
+    "Perl": ("perl_set $d a::d;", ""),
+    "SSI": ("", "location /b { ssi on; }"),
+    "a module that is not known": ("", "location /b { frobnicate on; }"),
+    "what was not read": ("", "location /b { include not-there.conf; }"),
+    "a server that keeps nothing": ("", f"location /b {{ proxy_pass http://10.0.0.9; {WS} $c; }}"),
+    "a server that keeps nothing, by inheritance": ("", f"{WS} $c; location /b {{ proxy_pass http://10.0.0.9; }}"),
+    "an upstream that a request names": ("", f"location /b {{ proxy_pass http://$arg_a; {WS} $c; }}"),
+    "a pass over HTTP/1.0": ("", f"location /b {{ proxy_http_version 1.0; {WS} $c; proxy_pass http://10.0.0.9; }}"),
+    "a header with more in it": ("", f'location /b {{ {WS} "$c, x"; proxy_pass http://app; }}'),
+}
+
+
+def map_with(http: str = "", server: str = "") -> str:
+    """A map that says close, whose variable is sent to a pool, and what else there is."""
+    return (
+        f"map $http_upgrade $c {{ default upgrade; '' close; }} {http} "
+        f"{POOL} server {{ {V11} {server} location / {{ proxy_pass http://app; {WS} $c; }} }}\n"
     )
-    assert fixed("websocket-map-close", text, context="http", target=OLD, unsafe=False) == text.encode()
-    assert b"'' \"\";" in fixed("websocket-map-close", text, context="http", target=OLD)
+
+
+@pytest.mark.parametrize("case", OTHER_USES)
+def test_a_map_with_other_uses_is_mended_on_request_only(case: str) -> None:
+    """Where something else may read the variable, the fix is unsafe, whatever is assumed; or there is none."""
+    text = map_with(*OTHER_USES[case])
+    (finding,) = found("websocket-map-close", text, context="http", target=OLD)
+    assert finding.fix is None or finding.fix.safety == Safety.UNSAFE
+
+
+def test_a_map_without_other_uses_needs_premises_only() -> None:
+    """Where only passes to pools send the variable, the fix needs what the pool needs."""
+    for more in ("", f"location /b {{ {V11} {WS} $c; proxy_pass http://app; }}"):
+        (finding,) = found("websocket-map-close", map_with("", more), context="http", target=OLD)
+        assert finding.fix is not None
+        assert finding.fix.safety.premises == PREMISES_OF_POOLS
 
 
 def test_the_upgrade_lists_what_changes() -> None:

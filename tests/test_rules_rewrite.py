@@ -11,6 +11,7 @@ from nginxopt.diagnostic import Safety
 from nginxopt.inherit import levels
 from nginxopt.locations import Locations, Uncertain, modifier, path
 from nginxopt.maphash import suitable, verdict
+from nginxopt.premises import PCRE_LIBRARY, PLAIN_COMMAND_LINE
 from tests.lintcheck import TARGET, fixed, found, judge, read
 
 
@@ -225,24 +226,75 @@ def test_what_is_not_mended(rule: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "safety"), [(r"^/(a)/.*", Safety.SAFE), (r".*\.(a|b)$", Safety.UNSAFE), ("^/a.*$", Safety.UNSAFE)]
+    ("pattern", "safety"),
+    [
+        (r"^/(a)/.*", Safety.SAFE),
+        (r"^/(?:a|b)/[^/x-z]\d.*", Safety.SAFE),
+        (r".*\.php$", Safety.SAFE),
+        (r".*\.(a|b)$", Safety.UNSAFE),
+        (r".*\.a|b$", Safety.UNSAFE),
+        ("^/a.*$", Safety.UNSAFE),
+        ("^/(a+)+b.*", Safety.UNSAFE),
+        (".*a.*b", Safety.UNSAFE),
+        ("^/a{2}.*", Safety.UNSAFE),
+        (r"^/a\cb.*", Safety.UNSAFE),
+        (r"^/(?<x>a)/.*", Safety.UNSAFE),
+        (r"^/(?=a)/.*", Safety.UNSAFE),
+        ("^/[[:alpha:]]/.*", Safety.UNSAFE),
+    ],
 )
 def test_idle_dots_are_safe_or_not(pattern: str, safety: Safety) -> None:
-    """Taking `.*` away is safe at the end; not with `$`, nor before a group."""
-    (diagnostic,) = found("unanchored-or-dotstar", f"rewrite {pattern} /x last;", context="server")
+    """Taking `.*` away is safe where nothing repeats; not with `$`, nor before a group or beside an alternative."""
+    (diagnostic,) = found("unanchored-or-dotstar", f'rewrite "{pattern}" /x last;', context="server")
     assert diagnostic.fix is not None
-    assert diagnostic.fix.safety is safety
+    assert diagnostic.fix.safety == safety
 
 
-def test_pcre_jit_is_safe_without_repeated_groups() -> None:
-    """One pattern that repeats a group makes the fix unsafe."""
-    rules = "".join(f"rewrite ^/{n}/(x|y)$ /x{n} last;\n" for n in range(30))
-    offered = []
-    for more in ("", "rewrite ^/(x|y)+$ /z last;"):
-        (diagnostic,) = found("pcre-jit", rules + more, context="server")
+def test_a_duplicate_with_groups_is_deleted_on_request() -> None:
+    """Where a pattern that does not match may touch captures its second rule is not for nothing."""
+    rules = "rewrite ^/{0}$ /b last;\nrewrite ^/{0}$ /b last;"
+    safeties = []
+    for pattern in ("a", "(a)"):
+        (diagnostic,) = found("rewrite-duplicate", rules.format(pattern), context="server")
         assert diagnostic.fix is not None
-        offered.append(diagnostic.fix.safety)
-    assert offered == [Safety.SAFE, Safety.UNSAFE]
+        safeties.append(diagnostic.fix.safety)
+    assert safeties == [Safety.SAFE, Safety.UNSAFE]
+
+
+JIT = Safety.under(PCRE_LIBRARY, PLAIN_COMMAND_LINE)
+
+
+@pytest.mark.parametrize(
+    ("more", "safety"),
+    [
+        ("", JIT),
+        ("rewrite ^/(x|y)+$ /z last;", Safety.UNSAFE),
+        ("location ~ ^(/(a|b)*)x$ { }", Safety.UNSAFE),
+        ("location / { fastcgi_split_path_info ^((?:/[a-z])+)(.*)$; }", Safety.UNSAFE),
+        ("valid_referers ~(a|b)+c;", Safety.UNSAFE),
+        ('server_name "~^(a|b){3,}$";', Safety.UNSAFE),
+        ("location / { proxy_redirect ~^(a|b)* /; }", Safety.UNSAFE),
+        ("location / { proxy_cookie_path ~(?1)(a) /; }", Safety.UNSAFE),
+        ("if ($http_cookie ~ (a|b)++) { return 403; }", Safety.UNSAFE),
+        ("include not-there.conf;", Safety.UNSAFE),
+    ],
+)
+def test_pcre_jit_needs_premises(more: str, safety: Safety) -> None:
+    """The library must be sound; any word that repeats a group, as whatever pattern, makes the fix unsafe."""
+    rules = "".join(f"rewrite ^/{n}/(x|y)$ /x{n} last;\n" for n in range(30))
+    (diagnostic,) = found("pcre-jit", rules + more, context="server")
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.safety == safety
+
+
+def test_pcre_jit_sees_the_patterns_of_maps_and_stream() -> None:
+    """A pattern may stand anywhere, also where no request to the server runs it."""
+    rules = "".join(f"rewrite ^/{n}/x$ /x{n} last;\n" for n in range(30))
+    for more in ("} map $uri $x { ~^/(a|b)*$ 1; }", "} } stream { map $ssl_preread_server_name $x { ~(a|b)* 1; }"):
+        text = f"events {{}} http {{ server {{ {rules} {more} }}"
+        (diagnostic,) = found("pcre-jit", text)
+        assert diagnostic.fix is not None
+        assert diagnostic.fix.safety == Safety.UNSAFE
 
 
 def test_pcre_jit_says_nothing_of_a_fragment() -> None:
@@ -318,3 +370,24 @@ def test_suitable_sizes(keys: list[bytes], sizes: tuple[int, int]) -> None:
     """Sizes grow no further than they must, and the keys fit them."""
     assert suitable([keys], 2048, 64) == sizes
     assert verdict(keys, *sizes) == "fits"
+
+
+IFS = "".join(f"if ($arg_k = {key}) {{ set $x v; }} " for key in ("a", "b", "c"))
+LONG = "".join(f'if ($arg_k = "{key * 50}") {{ set $x v; }} ' for key in ("a", "b", "c"))
+
+
+@pytest.mark.parametrize(
+    ("http", "is_offered"),
+    [
+        (f"server {{ {IFS} }}", True),
+        (f"map_hash_max_size 4096; server {{ {IFS} }}", True),
+        (f"server {{ {IFS} }} map_hash_max_size 4096;", False),
+        (f"server {{ {IFS} }} map_hash_bucket_size 128; map $uri $y {{ default 1; }}", False),
+        (f"server {{ {LONG} }}", False),
+        (f"map_hash_bucket_size 128; server {{ {LONG} }}", True),
+    ],
+)
+def test_a_chain_becomes_a_map_that_nginx_takes(http: str, is_offered: bool) -> None:
+    """The first map settles the sizes of all tables: there is no fix if they come later, or do not hold its keys."""
+    (diagnostic,) = found("if-chain-to-map", http, context="http")
+    assert (diagnostic.fix is not None) is is_offered

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from nginxopt.diagnostic import Safety
+from nginxopt.premises import NO_CLIENT_REVOCATION
 from tests.lintcheck import fixed, found
 
 SSL = "ssl_certificate cert.pem;\nssl_certificate_key cert.key;\n"
@@ -117,15 +119,29 @@ FIXES = {
         "server {\n    listen 443 ssl;\n    ssl_session_cache shared:SSL:10m;\n}\n"
         "server {\n    listen 443 ssl;\n    ssl_session_tickets off;\n}\n",
     ),
-    "a name that another zone has is left alone": (
+    "a name that another zone has is not used": (
         "ssl-session-cache",
         "limit_req_zone $uri zone=SSL:1m rate=1r/s;\nssl_session_tickets off;\nserver { listen 443 ssl; }\n",
-        "limit_req_zone $uri zone=SSL:1m rate=1r/s;\nssl_session_tickets off;\nserver { listen 443 ssl; }\n",
+        "limit_req_zone $uri zone=SSL:1m rate=1r/s;\nssl_session_tickets off;\n"
+        "server { listen 443 ssl; ssl_session_cache shared:SSL_2:10m; }\n",
     ),
-    "what is stated is replaced": (
+    "what the server states is replaced": (
         "ssl-session-tickets",
-        "ssl_session_cache none; # not yet\nserver { listen 443 ssl; }\n",
-        "ssl_session_cache shared:SSL:10m; # not yet\nserver { listen 443 ssl; }\n",
+        "server { listen 443 ssl; ssl_session_cache none; # not yet\n}\n",
+        "server { listen 443 ssl; ssl_session_cache shared:SSL:10m; # not yet\n}\n",
+    ),
+    "what holds for other servers as well stays": (
+        "ssl-session-cache",
+        "ssl_session_tickets off;\nssl_session_cache none;\nserver { listen 443 ssl; }\nserver { listen 80; }\n",
+        "ssl_session_tickets off;\nssl_session_cache none;\n"
+        "server { listen 443 ssl; ssl_session_cache shared:SSL:10m; }\nserver { listen 80; }\n",
+    ),
+    "a server that asks for certificates has a cache of its own": (
+        "ssl-session-cache",
+        "ssl_session_tickets off;\nserver { listen 443 ssl; }\n"
+        "server { listen 444 ssl; ssl_session_cache shared:SSL:1m; ssl_verify_client on; }\n",
+        "ssl_session_tickets off;\nserver { listen 443 ssl; ssl_session_cache shared:SSL_2:10m; }\n"
+        "server { listen 444 ssl; ssl_session_cache shared:SSL:1m; ssl_verify_client on; }\n",
     ),
     "a block in one line stays in one": (
         "http2-missing",
@@ -168,9 +184,71 @@ def test_the_old_ssl_on() -> None:
     assert found("http2-missing", "server { ssl on; }", context="http", target="1.14.0") == ()
 
 
-def test_a_taken_name_is_said() -> None:
+def test_a_name_that_may_be_taken_is_said() -> None:
     """Where no name is surely free there is no fix, and the reason."""
-    text = "limit_req_zone $uri zone=SSL:1m rate=1r/s; ssl_session_tickets off; server { listen 443 ssl; }"
+    text = "ssl_session_tickets off; server { listen 443 ssl; location / { include not-there.conf; } }"
     (diagnostic,) = found("ssl-session-cache", text, context="http")
     assert diagnostic.fix is None
     assert "a name that no other zone has" in diagnostic.finding.help
+
+
+REVOCATION = Safety.under(NO_CLIENT_REVOCATION)
+SAFETIES: dict[str, tuple[str, Safety | None]] = {
+    "no clients with certificates": ("server { listen 443 ssl; }", Safety.SAFE),
+    "they are not asked": ("server { listen 443 ssl; ssl_verify_client off; }", Safety.SAFE),
+    "clients with certificates": ("server { listen 443 ssl; ssl_verify_client on; }", REVOCATION),
+    "for all servers": ("ssl_verify_client optional; server { listen 443 ssl; }", REVOCATION),
+    "by a command of OpenSSL": ("ssl_conf_command VerifyMode Require; server { listen 443 ssl; }", REVOCATION),
+    "in another server that shares the sessions": (
+        "server { listen 443 ssl; } server { listen 443 ssl; server_name b; ssl_verify_client on; }",
+        None,
+    ),
+    "in the default server, whose sessions others share": (
+        "server { listen 443 ssl; ssl_verify_client on; } server { listen 443 ssl; server_name b; }",
+        None,
+    ),
+    "at another address": ("server { listen 443 ssl; } server { listen 444 ssl; ssl_verify_client on; }", Safety.SAFE),
+    "in another server at a second address of the default one": (
+        "server { listen 443 ssl; listen 444 ssl; } server { listen 444 ssl; ssl_verify_client on; }",
+        None,
+    ),
+    "a log may say that a session was resumed": (
+        "log_format a $ssl_session_reused; server { listen 443 ssl; }",
+        Safety.SAFE,
+    ),
+    "a response says that a session was resumed": (
+        "server { listen 443 ssl; add_header X $ssl_session_reused; }",
+        Safety.UNSAFE,
+    ),
+    "a backend is told": (
+        "server { listen 443 ssl; location / { proxy_pass http://a:1; proxy_set_header X a${ssl_curves}; } }",
+        Safety.UNSAFE,
+    ),
+    "a map is asked": ("map $ssl_early_data $x { 1 a; } server { listen 443 ssl; }", Safety.UNSAFE),
+    "Lua may read it": ("server { listen 443 ssl; location / { content_by_lua_file a.lua; } }", Safety.UNSAFE),
+    "njs may read it": ("js_set $x a.b; server { listen 443 ssl; }", Safety.UNSAFE),
+    "SSI may read it": ("server { listen 443 ssl; ssi on; }", Safety.UNSAFE),
+    "SSI is off": ("server { listen 443 ssl; ssi off; }", Safety.SAFE),
+    "Lua runs in the handshake": ("server { listen 443 ssl; ssl_certificate_by_lua_block { } }", Safety.UNSAFE),
+    "requests come with the handshake": ("server { listen 443 ssl; ssl_early_data on; }", Safety.UNSAFE),
+    "the certificate is chosen in the handshake": (
+        "server { listen 443 ssl; ssl_certificate $ssl_server_name.pem; ssl_certificate_key a; }",
+        Safety.UNSAFE,
+    ),
+    "sessions are prohibited": ("server { listen 443 ssl; ssl_session_cache off; }", Safety.UNSAFE),
+    "an include that was not read may use any name": (
+        "server { listen 443 ssl; location / { include not-there.conf; } }",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", ["ssl-session-cache", "ssl-session-tickets"])
+@pytest.mark.parametrize("case", SAFETIES)
+def test_how_safe_a_session_cache_is(rule: str, case: str) -> None:
+    """The fix is as safe as what servers and handshakes decide lets it be, or there is none, with the reason."""
+    text, safety = SAFETIES[case]
+    off = OFF if rule == "ssl-session-cache" else ""
+    (finding,) = found(rule, SSL + off + text, context="http")[:1]
+    assert (finding.fix and finding.fix.safety) == safety
+    assert bool(finding.finding.help) == (safety is None)

@@ -83,7 +83,7 @@ def test_every_key_is_read() -> None:
         severity={"gzip-level": Severity.INFO},
         assume=frozenset([IDLE_CONNECTIONS]),
         per_file_ignores={"sites/*.conf": ("proxy", "gzip-level")},
-        target_version=Version(1, 22, 1),
+        target_version=(Version(1, 22, 1),),
         paths=("etc/conf/nginx.conf", "/etc/nginx"),
         exclude=("vendor", "**/*.bak"),
         prefix="etc/conf",
@@ -92,6 +92,13 @@ def test_every_key_is_read() -> None:
         baseline="etc/baseline.json",
         origin=Path("etc/nginxopt.toml"),
     )
+
+
+def test_one_target_version_or_several() -> None:
+    """The nginx that a configuration is for may be one or several, in any order."""
+    assert read('target-version = "1.22.1"').target_version == (Version(1, 22, 1),)
+    several = read('target-version = ["1.28.0", "1.22.1", "1.28"]')
+    assert several.target_version == (Version(1, 22, 1), Version(1, 28, 0))
 
 
 def test_the_keys_are_the_fields() -> None:
@@ -137,6 +144,7 @@ ERRORS = [
     ("[per-file-ignores]\n'a.conf' = ['proxi']", "2:13", "'proxi'", '"proxi"', 'did you mean "proxy"?'),
     ("[per-file-ignores]\n'a.conf' = 'proxy'", "2:1", "'a.conf'", '"a.conf" has a value of the wrong type', None),
     ("target-version = 1.22", "1:1", "target-version", "wrong type", None),
+    ("target-version = ['1.22.1', 'new']", "1:29", "'new'", "'new' is no version of nginx", "such as 1.22.1"),
     ("target-version = 'new'", "1:1", "target-version", "'new' is no version of nginx", "such as 1.22.1"),
     ("paths = ['']", "1:10", "''", '"paths" is empty', None),
     ("fail-on = 'never'", "1:1", "fail-on", 'there is no severity "never"', None),
@@ -200,7 +208,9 @@ def documents(draw: st.DrawFn) -> dict[str, object]:
         "ignore": st.lists(NAMES),
         "severity": st.dictionaries(st.sampled_from(list(RULES)), SEVERITIES.map(str)),
         "per-file-ignores": st.dictionaries(WORDS, st.lists(NAMES)),
-        "target-version": VERSIONS.map(str),
+        "target-version": st.lists(VERSIONS, min_size=1, unique=True).map(
+            lambda found: [str(one) for one in sorted(found)]
+        ),
         "assume": st.lists(st.sampled_from(sorted(PREMISES))),
         "paths": st.lists(WORDS),
         "exclude": st.lists(WORDS),
@@ -237,7 +247,7 @@ def _plain(key: str, value: object) -> object:
     if isinstance(value, frozenset):
         return sorted(premise.name for premise in value)
     if isinstance(value, tuple):
-        return ",".join(value) if key == "context" else list(value)
+        return ",".join(value) if key == "context" else [str(item) for item in value]
     if hasattr(value, "items"):
         return {name: _plain(key, inner) for name, inner in value.items()}
     return str(value)

@@ -51,12 +51,12 @@ def whole(rules: Iterable[bytes]) -> Parts:
     server = next(directive for directive, _ in after.outline() if directive.name == "server")
     assert server.block is not None
     inside = server.block.span
-    return Parts(emission.maps, after.main.source.data[inside.start + 1 : inside.end - 1])
+    return Parts(emission.http, after.main.source.data[inside.start + 1 : inside.end - 1])
 
 
 def parts(emission: Emission) -> Parts:
     """Return the parts of a compiled file of rules."""
-    return Parts(emission.maps, emission.after(emission.plan.config.main))
+    return Parts(emission.http, emission.after(emission.plan.config.main))
 
 
 def proved(config: Config) -> Emission:

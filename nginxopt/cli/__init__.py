@@ -5,8 +5,8 @@ Exit statuses: 0 done and clean, 1 findings (or: would change), and those of `ng
 
 from __future__ import annotations
 
+import contextlib
 import gc
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import click
 
 from nginxopt import __version__
+from nginxopt.cli import stdout
 from nginxopt.cli.stdout import ClosedPipeError
 from nginxopt.errors import DefectError, NginxoptError
 
@@ -25,6 +26,7 @@ _COMMANDS = {
     "explain": "nginxopt.cli.explain",
     "rules": "nginxopt.cli.rules",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
+    "probe": "nginxopt.cli.probe",
     "bench": "nginxopt.cli.bench",
 }
 """Each command is a module with a `command`, imported when it is asked for."""
@@ -54,7 +56,8 @@ class _Commands(click.Group):
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 done, 1 findings or would change, 2 wrong usage, 3 unreadable input, 4 something is"
-    " missing, 5 a benchmark says nothing, 70 a defect of nginxopt.",
+    " missing, 5 a benchmark says nothing or a server does not answer, 6 the result cannot be printed, 70 a defect of"
+    " nginxopt.",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def nginxopt() -> None:
@@ -76,30 +79,41 @@ def _terminate(number: int, _: FrameType | None) -> NoReturn:
 def _run(args: Sequence[str] | None) -> int:
     try:
         result: Any = nginxopt.main(args, prog_name="nginxopt", standalone_mode=False)
-        sys.stdout.flush()
+        stdout.flush()
         return result if isinstance(result, int) else 0
-    except click.ClickException as error:
-        error.show()
+    except BaseException as error:
+        status = _ended_by(error)
+        stdout.discard()
+        return status
+
+
+def _ended_by(error: BaseException) -> int:
+    """Say what a command ended with, and return the exit status."""
+    if isinstance(error, OSError):
+        error = stdout.failed(error) or error
+    if isinstance(error, ClosedPipeError):
+        return 128 + signal.SIGPIPE
+    if isinstance(error, click.ClickException):
+        with contextlib.suppress(OSError):
+            error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    if isinstance(error, click.Abort | KeyboardInterrupt):
         _say("interrupted")
         return _INTERRUPTED
-    except ClosedPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes at its end
-        return 128 + signal.SIGPIPE
-    except DefectError as error:
+    if isinstance(error, SystemExit):
+        if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # click has met a closed pipe
+            return 128 + signal.SIGPIPE
+        raise error
+    if isinstance(error, NginxoptError):
         _say(error.render())
-        _say(_ASK)
+        if isinstance(error, DefectError):
+            _say(_ASK)
         return error.exit_code
-    except NginxoptError as error:
-        _say(error.render())
-        return error.exit_code
-    except Exception as error:
-        import traceback
+    import traceback
 
-        _say("".join(traceback.format_exception(error)))
-        _say(f"nginxopt {__version__} failed: {type(error).__name__}: {error}\n{_ASK}")
-        return DefectError.exit_code
+    _say("".join(traceback.format_exception(error)))
+    _say(f"nginxopt {__version__} failed: {type(error).__name__}: {error}\n{_ASK}")
+    return DefectError.exit_code
 
 
 _ASK = (
@@ -109,5 +123,6 @@ _ASK = (
 
 
 def _say(text: str) -> None:
-    """Print a message on standard error; what no encoding has is shown escaped."""
-    click.echo(text.encode(errors="backslashreplace").decode(), err=True)
+    """Print a message on standard error, if it takes any; what no encoding has is shown escaped."""
+    with contextlib.suppress(OSError):
+        click.echo(text.encode(errors="backslashreplace").decode(), err=True)

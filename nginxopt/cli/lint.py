@@ -140,7 +140,8 @@ def command(
     target = _target(target_version, settings, call.nginx)
     inputs = _read(paths, settings, prefix, context, stdin_filename)
     host = _host(inputs.configs) if with_host else None
-    judge = replace(_judge(settings, select, ignore, target, host), assumed=_assumed(assume, settings))
+    judge = _judge(settings, select, ignore, target, host)
+    judge = replace(judge, assumed=_assumed(assume, settings), is_complete=not inputs.errors)
     return _run(call, settings, target, judge, inputs)
 
 
@@ -163,7 +164,7 @@ def _target(stated: str | None, settings: Settings, binary: str | None) -> Targe
     from nginxopt.target import choose
     from nginxopt.version import Version
 
-    return choose(None if stated is None else Version.parse(stated), settings.target_version, binary)
+    return choose(None if stated is None else Version.parse(stated), next(iter(settings.target_version), None), binary)
 
 
 def _judge(

@@ -14,8 +14,10 @@ from nginxopt.cli import stdout
 from nginxopt.errors import DefectError, UsageError
 
 if TYPE_CHECKING:
+    from nginxopt.config import Config, File
     from nginxopt.rewrite import Emission, Options, Plan, Proof
     from nginxopt.rewrite.nginx import Differential
+    from nginxopt.surroundings import Alone, Surroundings
 
 Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
 
@@ -47,6 +49,9 @@ class _Call:
     verbose: bool
     at_least: int
     bench: bool
+    main: str | None
+    prefix: str | None
+    context: str | None
 
 
 @click.command("rewrite-to-map", epilog=_EXAMPLES)
@@ -69,6 +74,7 @@ class _Call:
 @click.option("--bench", is_flag=True, help="Measure the rules and the maps: nginxopt bench rewrites FILE.")
 @click.option("--context", metavar="CONTEXT", help="Where a fragment is included: server or location.")
 @click.option("-p", "--prefix", metavar="DIR", help="What relative includes start from, as nginx's -p.")
+@click.option("-c", "--main", metavar="FILE", help="The main configuration that includes each FILE, as nginx's -c.")
 @click.option("--target-version", metavar="VERSION", help="The nginx that is to run the result, such as 1.22.1.")
 @click.option("--name", metavar="PREFIX", help="How the names of the variables start, instead of nxo_ and a hash.")
 @click.option(
@@ -104,6 +110,7 @@ def command(
     nginx: str | None,
     context: str | None,
     prefix: str | None,
+    main: str | None,
     quiet: bool,
     verbose: bool,
     at_least: int,
@@ -115,6 +122,9 @@ def command(
     FILE is a file of rules as included in a server or a location, a whole nginx.conf (its includes are followed),
     or - for standard input. Rules that a map cannot answer stay as they are, each with a reason. --write, --diff,
     --check and --plan-only take several files, each compiled for itself.
+
+    --write, --diff and --check look for the nginx.conf whose includes reach FILE (or -c names it): then the maps are
+    included there, once, and the result is checked as nginx reads it, as part of the whole configuration.
     """
     if not files and nginx:
         files, nginx = (nginx,), ""  # `--nginx FILE` without a path of its own
@@ -122,8 +132,11 @@ def command(
         raise click.UsageError("FILE is missing: a file of rules, a whole nginx.conf, or - for standard input.")
     what = _mode(mode, folder, files, report, bench=bench)
     compile_options = _options(**options)
-    calls = [_Call(file, what, folder, report, nginx, quiet, verbose, at_least, bench) for file in files]
-    return max([_run(call, context, prefix, compile_options) for call in calls])
+    calls = [
+        _Call(file, what, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
+        for file in files
+    ]
+    return max([_run(call, compile_options) for call in calls])
 
 
 def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report: str | None, *, bench: bool) -> Mode:
@@ -155,12 +168,12 @@ def _options(
     return Options(Readings(**readings), name, max_strings, target)
 
 
-def _run(call: _Call, context: str | None, prefix: str | None, options: Options) -> int:
+def _run(call: _Call, options: Options) -> int:
     """Load, plan, emit, prove, ask, write: the whole command."""
-    from nginxopt import load
     from nginxopt.rewrite import emit, plan, prove
 
-    compiled = plan(load(call.file, prefix=prefix, context=context), options)
+    config, subject, around = _load(call)
+    compiled = plan(config, options, subject)
     if call.mode == "plan":
         _tell(call, compiled, None)
         _report(call, compiled, None, None)
@@ -176,14 +189,78 @@ def _run(call: _Call, context: str | None, prefix: str | None, options: Options)
     if not proof.holds:
         _report(call, compiled, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
+    notes = _reread(call, emission, around)
     differentials = None if call.nginx is None else _ask_nginx(call, emission)
     _report(call, compiled, proof, differentials)
     _refuse_mismatches(differentials)
-    notes = _output(call, emission)
+    notes += _output(call, emission)
     _tell(call, compiled, proof, differentials, notes)
     would_change = call.mode in ("check", "diff") and bool(emission.changes)
     measured = _bench(call.file) if call.bench else 0
     return measured or int(would_change)
+
+
+_IN_PLACE = ("write", "diff", "check")
+"""The modes that speak of the files where they are."""
+
+
+def _load(call: _Call) -> tuple[Config, File | None, Surroundings | Alone | None]:
+    """Return the configuration, the file in it that is meant if that is not its main one, and what was found around it.
+
+    The main configuration is looked for where the files stay where they are, unless FILE is one.
+    """
+    from nginxopt import surroundings
+    from nginxopt.config import load
+
+    around: Surroundings | Alone | None = None
+    if call.main is not None or call.mode in _IN_PLACE:
+        around = None if _is_main(call) else surroundings.find(call.file, prefix=call.prefix, main=call.main)
+    if isinstance(around, surroundings.Surroundings):
+        _refuse_context(call, around)
+        return around.config, around.file, around
+    return load(call.file, prefix=call.prefix, context=call.context), None, around
+
+
+def _is_main(call: _Call) -> bool:
+    """Return whether a file is a main configuration by itself, or none that could be part of one."""
+    from nginxopt.config import load
+
+    if call.file == "-":
+        return True
+    blocks = load(call.file, includes=False).main.block.unfolded()
+    return any(directive.name == "http" and directive.block for directive in blocks)
+
+
+def _refuse_context(call: _Call, around: Surroundings) -> None:
+    """`UsageError` if the configuration includes a file elsewhere than the call says."""
+    from nginxopt.context import stated
+
+    places = {place.context for place in around.config.contexts(around.file)}
+    if call.context is not None and places != {stated(call.context)}:
+        where = ", ".join(sorted(",".join(place) or "main" for place in places))
+        raise UsageError(
+            f"{around.config.main.path} includes {call.file} in {where}, not in {call.context}",
+            hint="leave --context out: it is known",
+        )
+
+
+def _reread(call: _Call, emission: Emission, around: Surroundings | Alone | None) -> list[str]:
+    """Try the result as nginx will read it; return what the user is to be told of that."""
+    from nginxopt import nginx, surroundings
+    from nginxopt.rewrite import rereading
+
+    if not emission.changes:
+        return []
+    if emission.maps_path is None:
+        because = f" ({around.because})" if isinstance(around, surroundings.Alone) else ""
+        unchecked = "not checked: names, sizes of hash tables and includes, as the nginx.conf is not known"
+        return [f"  {unchecked}{because}"] if call.mode == "write" else []
+    changed = rereading.read(emission)
+    installed = around.installed if isinstance(around, surroundings.Surroundings) else None
+    notes = [f"  {note}" for note in rereading.unchecked(emission, installed)]
+    if call.nginx is not None and call.mode in _IN_PLACE and not notes:
+        notes += [f"  {note}" for note in rereading.tried(emission, changed, nginx.find(call.nginx or None))]
+    return notes
 
 
 def _bench(file: str) -> int:

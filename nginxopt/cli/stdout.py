@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from typing import TextIO
+
+from nginxopt.errors import OutputError
 
 
 class ClosedPipeError(Exception):
@@ -12,13 +15,57 @@ class ClosedPipeError(Exception):
 
 
 def write(pieces: Iterable[bytes]) -> None:
-    """Write `pieces` and see them off; `ClosedPipeError` if nobody takes them."""
+    """Write `pieces` and see them off; `ClosedPipeError` if nobody takes them, `OutputError` if they cannot go."""
+    if sys.stdout is None:  # the descriptor is closed
+        raise OutputError("standard output is closed")
+    for piece in pieces:
+        _send(piece)
+    flush()
+
+
+def _send(piece: bytes) -> None:
     try:
-        for piece in pieces:
-            sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise ClosedPipeError from None
+        sys.stdout.buffer.write(piece)
+    except OSError as error:
+        raise _failure(error) from None
+
+
+def flush() -> None:
+    """See off what was printed; the errors of `write`."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        raise _failure(error) from None
+
+
+def failed(error: OSError) -> Exception | None:
+    """Return what `error` means if it came from printing: standard output, or error, takes nothing now."""
+    streams = {"standard output": sys.stdout, "standard error": sys.stderr}
+    names = (name for name, stream in streams.items() if _is_stuck(stream))
+    return next((_failure(error, name) for name in names), None)
+
+
+def discard() -> None:
+    """Give up what could not be printed, which the interpreter would try again at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        if _is_stuck(stream):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _is_stuck(stream: TextIO | None) -> bool:
+    try:
+        if stream is not None:
+            stream.flush()
+    except OSError:
+        return True
+    return False
+
+
+def _failure(error: OSError, name: str = "standard output") -> Exception:
+    if isinstance(error, BrokenPipeError):
+        return ClosedPipeError()
+    return OutputError(f"{name} cannot be written: {error.strerror or error}")
 
 
 def colored(*, err: bool = False) -> bool:

@@ -5,19 +5,19 @@ The lines of the maps come from the native core; all that stands around them fro
 
 from __future__ import annotations
 
-import re
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from nginxopt import _native
-from nginxopt.config import Config, File
+from nginxopt.config import File
 from nginxopt.edit import Edit, apply
-from nginxopt.rewrite import mapfile, premises, program
+from nginxopt.rewrite import mapfile, names, premises, program, sizes
+from nginxopt.rewrite.names import Names
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
+from nginxopt.rewrite.sizes import Sizes
 from nginxopt.source import Span, decode, encode
 
 if TYPE_CHECKING:
@@ -48,10 +48,12 @@ class Emission:
     """The text of a plan.
 
     Attributes:
-        maps: The http part; empty if no rule moved.
+        maps: The file of maps; empty if no rule moved. That of a fragment begins with `sizes`.
         maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
         changes: The files that change.
         compiled: The runs that change, in the order of the text.
+        sizes: The sizes of nginx's hash tables that hold for the maps, by their directives, but for nginx's own. They
+            are set once in a http block, before all maps: a whole configuration has them there.
     """
 
     plan: Plan
@@ -59,6 +61,12 @@ class Emission:
     maps_path: str | None
     changes: tuple[Change, ...]
     compiled: tuple[Compiled, ...] = ()
+    sizes: Sizes = field(default_factory=dict)
+
+    @property
+    def http(self) -> bytes:
+        """The maps with the sizes they need, for a http block that has neither."""
+        return self.maps if self.maps_path is None else sizes.text(self.sizes) + self.maps
 
     def after(self, file: File) -> bytes:
         """Return the text of `file` afterwards."""
@@ -70,65 +78,57 @@ def emit(plan: Plan) -> Emission:
     runs = [(part, run) for part in plan.parts for run in part.compiled]
     if not runs:
         return Emission(plan, b"", None, ())
-    sizes = _native.map_sizes([run.native for _, run in runs])
-    if sizes is None:
-        raise AssertionError("no bucket holds the keys, though each fits a token")
-    stem = _stem(plan)
-    place = mapfile.place(plan.config, stem, sizes)
+    stem = names.stem(plan.options.name, (part.file for part in plan.parts if part.compiled), plan.config)
+    forms = [_form(f"{stem}_{number}" if len(runs) > 1 else stem, run) for number, (_, run) in enumerate(runs, 1)]
+    place = _place(plan, stem, forms)
     texts: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
-    maps: list[dict[str, Any]] = []
     compiled = []
-    for number, (part, run) in enumerate(runs, 1):
-        names = _Names(stem + (f"_{number}" if len(runs) > 1 else ""))
-        tiers = [_tier(names, index, tier) for index, tier in enumerate(run.native.tiers(), 1)]
-        if any(tier["lines"] for tier in tiers):
-            maps.append(_text_map(names))
-        maps += [found for tier in tiers for found in tier["maps"]]
-        text = _run_text(part, run, names, tiers, place.name)
+    for (part, run), form in zip(runs, forms, strict=True):
+        text = _run_text(part, run, form, place.name)
         texts.setdefault(part.file, []).extend(_replace(part.file, run, text))
         compiled.append(Compiled(part, run, encode(text)))
     changes = tuple(
         Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file))
         for file, edits in texts.items()
     )
-    return Emission(plan, _maps_text(plan, maps, place), place.path, changes, tuple(compiled))
+    maps = _maps_text(plan, [found for form in forms for found in form.maps])
+    if place.path is None:
+        maps = sizes.text(place.sizes) + maps
+    return Emission(plan, maps, place.path, changes, tuple(compiled), place.sizes)
 
 
-class _Names:
-    """The variables of a run."""
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A run for the templates: its names, tiers and maps."""
 
-    def __init__(self, stem: str) -> None:
-        self.stem = stem
-        self.hit = f"{stem}_hit"
-        self.line = f"{stem}_line"
-        self.text = f"{stem}_text"
-        self.rest = f"{stem}_rest"
+    names: Names
+    tiers: list[dict[str, Any]]
+    maps: list[dict[str, Any]]
 
-    def __call__(self, kind: str, tier: int) -> str:
-        return f"{self.stem}_{kind}" + (f"_{tier}" if tier > 1 else "")
+    @property
+    def of_lines(self) -> bool:
+        """Whether the newline that ends a URI is taken off it."""
+        return any(tier["lines"] for tier in self.tiers)
 
-
-def _stem(plan: Plan) -> str:
-    """Return the start of all names: as asked for, or one that other rules will not get.
-
-    nginx accepts one variable of two maps in silence, and a fragment cannot know what is defined elsewhere.
-    """
-    if plan.options.name is not None:
-        stem = plan.options.name
-    else:
-        checksum = 0
-        for part in plan.parts:
-            if part.compiled:
-                checksum = zlib.crc32(part.file.source.data, checksum)
-        stem = f"nxo_{checksum & 0xFFFFFF:06x}"
-    return _unused(stem, plan.config)
+    @property
+    def variables(self) -> set[bytes]:
+        """The names of all variables that the run has."""
+        own = {self.names.hit, self.names.line, self.names.text, self.names.rest}
+        return {name.encode() for name in own | {str(found["name"]) for found in self.maps}}
 
 
-def _unused(stem: str, config: Config) -> str:
-    """Return `stem`, with a number if names of the configuration start like it."""
-    taken = re.compile(rb"\$\{?" + stem.encode() + rb"([0-9]*)_", re.IGNORECASE)
-    numbers = {int(match[1] or b"1") for file in config.files for match in taken.finditer(file.source.data)}
-    return stem if not numbers else f"{stem}{max(numbers) + 1}"
+def _form(stem: str, run: Run) -> _Form:
+    named = Names(stem)
+    tiers = [_tier(named, index, tier) for index, tier in enumerate(run.native.tiers(), 1)]
+    maps = [_text_map(named)] if any(tier["lines"] for tier in tiers) else []
+    return _Form(named, tiers, maps + [found for tier in tiers for found in tier["maps"]])
+
+
+def _place(plan: Plan, stem: str, forms: Sequence[_Form]) -> mapfile.Place:
+    now = sizes.standing(plan.config)
+    variables = {name for form in forms for name in form.variables}
+    runs = [run.native for part in plan.parts for run in part.compiled]
+    return mapfile.place(plan.config, stem, sizes.needed(runs, plan.config, variables, now), now)
 
 
 _SAYS = {
@@ -140,7 +140,7 @@ _SAYS = {
 }
 
 
-def _text_map(names: _Names) -> dict[str, Any]:
+def _text_map(names: Names) -> dict[str, Any]:
     """Return the map that takes a final newline off the URI, for the templates."""
     return {
         "source": "uri",
@@ -151,7 +151,7 @@ def _text_map(names: _Names) -> dict[str, Any]:
     }
 
 
-def _tier(names: _Names, index: int, tier: _native.Tier) -> dict[str, Any]:
+def _tier(names: Names, index: int, tier: _native.Tier) -> dict[str, Any]:
     """Return a tier for the templates: the names and lines of its maps, and its directives."""
     lines = {"key": tier["key"], "class": tier["class"], _to(tier): tier["to"], "args": tier["args"]}
     present = {kind: text for kind, text in lines.items() if text is not None}
@@ -197,8 +197,8 @@ def _rewrites(to: str, args: str, block: _native.Block) -> Iterator[str]:
         yield f'rewrite {pattern} "{target}" {block["flag"]};'
 
 
-def _run_text(part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], maps: str) -> str:
-    of_lines = any(tier["lines"] for tier in tiers)
+def _run_text(part: Part, run: Run, form: _Form, maps: str) -> str:
+    names, tiers, of_lines = form.names, form.tiers, form.of_lines
     guarded = any(tier["key"] for tier in tiers)
     return _template("run.conf.j2").render(
         moved=run.native.moved,
@@ -213,16 +213,15 @@ def _run_text(part: Part, run: Run, names: _Names, tiers: list[dict[str, Any]], 
     )
 
 
-def _maps_text(plan: Plan, maps: list[dict[str, Any]], place: mapfile.Place) -> bytes:
+def _maps_text(plan: Plan, maps: list[dict[str, Any]]) -> bytes:
     sentences = Readings.sentences()
+    path = plan.subject.path.replace("\n", " ")
     text = _template("maps.conf.j2").render(
         moved=plan.moved,
-        origin=plan.config.main.path if plan.config.main.path != "-" else "standard input",
+        origin=path if path != "-" else "standard input",
         oldest=OLDEST,
         differences=[sentences[name] for name in plan.changed],
         premises=premises.of(plan),
-        max=place.max_size,
-        bucket=place.bucket_size,
         maps=[{**found, "lines": f"{_HOLE}{number}{_HOLE}"} for number, found in enumerate(maps)],
     )
     return _filled(text, [found["lines"] for found in maps])

@@ -1,27 +1,23 @@
-"""Where the maps go: the file they are written to, its include, and the sizes of nginx's hash tables.
+"""Where the maps go: the file they are written to, its include, and the directives for the sizes of nginx's tables.
 
-nginx fixes `map_hash_max_size` and `map_hash_bucket_size` at the first map it reads; set once more, or later,
-they are an error (`ngx_http_map_block`). So the maps come first in the http block, or right after the sizes
-that a configuration sets itself, which are raised where they are too small.
+The sizes of maps have to stand before the first map (see `nginxopt.rewrite.sizes`). So maps and sizes come first in the
+http block, or right behind the sizes that a configuration sets itself.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
 
 from nginxopt.config import Config, Directive, File
 from nginxopt.edit import Edit
-from nginxopt.rewrite import program
+from nginxopt.rewrite import program, sizes
+from nginxopt.rewrite.sizes import Sizes, Standing
 from nginxopt.source import Span, encode
 
 FRAGMENT_NAME = "http.conf"
 """What the http part of a fragment is called: whoever includes the fragment includes it, too."""
-
-_SIZES = ("map_hash_max_size", "map_hash_bucket_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,94 +25,68 @@ class Place:
     """Where the maps go.
 
     Attributes:
-        name: What comments call the file.
+        name: What comments call the file, and what an include says.
         path: Where the file is to be written; None for a fragment's.
-        max_size: The `map_hash_max_size` to set in it, if it is not set elsewhere.
-        bucket_size: The `map_hash_bucket_size`, likewise.
-        edits: The include, and the sizes that are raised, by file.
+        sizes: The sizes that hold for the maps and are not nginx's own: set, raised or new. Those of a fragment have to
+            be set before its maps, by whoever includes it.
+        edits: The include, and sizes, by file.
         adds: The words of the include, by the file that gets it.
     """
 
     name: str
     path: str | None
-    max_size: int | None
-    bucket_size: int | None
+    sizes: Sizes
     edits: Mapping[File, list[Edit]] = field(default_factory=dict)
     adds: Mapping[File, tuple[str, ...]] = field(default_factory=dict)
 
 
-def place(config: Config, stem: str, sizes: tuple[int, int]) -> Place:
-    """Return where maps that need tables of `sizes` go, in a file named after `stem`."""
-    block = program.http_block(config)
-    in_http = any(context == ("http",) for context in config.candidates) and block is None
-    if block is None and not in_http:
-        return Place(FRAGMENT_NAME, None, *sizes)
-    name = _free_name(config, stem)
-    existing = [_existing(config, directive) for directive in _SIZES]
+def place(config: Config, stem: str, wanted: Sizes, now: Mapping[str, Standing]) -> Place:
+    """Return where maps that need tables of `wanted` sizes go, in a file named after `stem`; `now` are those set."""
     edits: dict[File, list[Edit]] = {}
-    for found, wanted in zip(existing, sizes, strict=True):
-        if found and found[1] < wanted:
-            edits.setdefault(found[0], []).append(Edit(found[2].args[0].span, str(wanted).encode()))
-    file, at = _after(config, block, [found for found in existing if found])
-    edits.setdefault(file, []).append(Edit(Span(at, at), _include_text(file, at, name)))
-    max_size, bucket_size = (None if found else size for found, size in zip(existing, sizes, strict=True))
+    for file, edit in sizes.raised(wanted, now):
+        edits.setdefault(file, []).append(edit)
+    block = program.http_block(config)
+    if block is None:
+        return Place(FRAGMENT_NAME, None, {name: size for name, size in wanted.items() if name not in now}, edits)
+    name = free_name(config, stem)
+    file, at = _after(config, block, [now[name] for name in sizes.MAPS if name in now])
+    lines = [*sizes.statements(wanted, now), f"include {name};"]
+    edits.setdefault(file, []).append(Edit(Span(at, at), _lines(file, at, lines)))
     path = os.path.normpath(os.path.join(config.prefix, name))  # noqa: PTH118 - paths stay as given
-    return Place(name, path, max_size, bucket_size, edits, {file: ("include", name)})
+    holding = {name: size.size for name, size in now.items()} | dict(wanted)
+    return Place(name, path, holding, edits, {file: ("include", name)})
 
 
-_Existing = tuple[File, int, Directive]
+def free_name(config: Config, stem: str) -> str:
+    """Return a file name for the folder of the configuration: not taken, and read by no include, whatever wildcards
+    and links it goes through."""
+    names = [str(d.args[0]) for d, _ in config.outline() if d.name == "include" and len(d.args) == 1]
+    for suffix in (".conf", ".maps", ".http"):
+        for number in ("", *map(str, range(2, 100))):
+            name = f"{stem}{number}{suffix}"
+            path = os.path.join(config.prefix, name)  # noqa: PTH118
+            if not os.path.lexists(path) and not any(config.origin.reads(config.prefix, one, path) for one in names):
+                return name
+    return f".{stem}.conf"  # nginx's wildcards match no name that starts with a dot
 
 
-def _existing(config: Config, name: str) -> _Existing | None:
-    """Return the size that the configuration sets, with the directive and its file."""
-    for directive, _ in config.outline():
-        if directive.name == name and len(directive.args) == 1 and directive.args[0].isdigit():
-            file = next(file for file in config.files if file.source is directive.source)
-            return file, int(directive.args[0]), directive
-    return None
-
-
-def _after(config: Config, block: Directive | None, existing: list[_Existing]) -> tuple[File, int]:
-    """Return where the include goes: behind the sizes that are set, else first in the http block."""
-    if existing:
-        order = [directive for directive, _ in config.outline()]
-        file, _, last = max(existing, key=lambda found: order.index(found[2]))
-        return file, last.span.end
-    if block is None or block.block is None:
-        return config.main, 0
+def _after(config: Config, block: Directive, standing: list[Standing]) -> tuple[File, int]:
+    """Return where the include goes: behind the sizes of maps that are set, else first in the http block."""
+    if standing:
+        order = {directive: number for number, (directive, _) in enumerate(config.outline())}
+        last = max(standing, key=lambda size: order[size.directive])
+        return last.file, last.directive.span.end
+    assert block.block is not None
     file = next(file for file in config.files if file.source is block.source)
     return file, block.block.span.start + 1
 
 
-def _include_text(file: File, at: int, name: str) -> bytes:
-    """Return the include as a line of its own, indented as what stands around it."""
+def _lines(file: File, at: int, statements: Sequence[str]) -> bytes:
+    """Return statements as lines of their own, indented as what stands around them."""
     data = file.source.data
     newline = "\r\n" if b"\r\n" in data[: data.find(b"\n") + 1] else "\n"
-    statement = f"include {name};"
-    if at == 0:
-        return encode(statement + newline)
-    line_start = data.rfind(b"\n", 0, at) + 1
-    line = data[line_start:at]
+    line = data[data.rfind(b"\n", 0, at) + 1 : at]
     indent = line[: len(line) - len(line.lstrip(b" \t"))].decode()
     if line.rstrip().endswith(b"{"):
         indent += "    "
-    return encode(f"{newline}{indent}{statement}")
-
-
-def _free_name(config: Config, stem: str) -> str:
-    """Return a file name that is not taken and that no include of the configuration matches."""
-    folder = config.prefix
-    patterns = [str(d.args[0]) for d, _ in config.outline() if d.name == "include" and len(d.args) == 1]
-    for suffix in (".conf", ".maps", ".http"):
-        for number in ("", *map(str, range(2, 100))):
-            name = f"{stem}{number}{suffix}"
-            path = os.path.join(folder, name)  # noqa: PTH118
-            matched = any(
-                fnmatch.fnmatch(str(PurePath(folder or ".", name)), str(PurePath(folder or ".", pattern)))
-                for pattern in patterns
-            )
-            if not os.path.exists(path) and not matched:  # noqa: PTH110
-                return name
-            if matched:
-                break
-    return f".{stem}.conf"  # nginx's globs match no name that starts with a dot
+    return encode("".join(f"{newline}{indent}{statement}" for statement in statements))

@@ -3,43 +3,54 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from nginxopt import diff
-from nginxopt.config import Config, File
+from nginxopt.config import Config, File, load
 from nginxopt.errors import UsageError
 from nginxopt.files import folder, write_all
 from nginxopt.filesystem import STDIN
 from nginxopt.inplace import change
+from nginxopt.paths import FOLDERS, SITES
+from nginxopt.rewrite import program, sizes
 from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.mapfile import FRAGMENT_NAME
 from nginxopt.source import encode
 
 SERVER_NAME = "server.conf"
 """What the rest of a fragment is called in a folder."""
+SIZES_NAME = "hash.conf"
+"""What the sizes of nginx's hash tables are called in a folder, if nginx's own do not do."""
+_SIZES_BESIDE = "nginxopt-hash.http"
+"""What they are called beside the fragments of a folder, which share them."""
 
 
 def printed(emission: Emission) -> Iterator[bytes]:
     """Yield the http part and the files that change, each under a heading that is a comment to nginx."""
-    config = emission.plan.config
+    main = emission.plan.config.main
     if emission.maps_path is None:
-        yield _heading(f"{FRAGMENT_NAME}: include it in the http block, before any other map")
-        yield _maps(emission)
-        yield _heading(f"{SERVER_NAME}: in place of {_name(config.main)}")
-        yield emission.after(config.main)
-        return
-    yield _heading(f"{emission.maps_path}: new")
-    yield emission.maps
+        hash_conf, maps = _http(emission)
+        if hash_conf:
+            yield _heading(f"{SIZES_NAME}: include it once in the http block, before any map")
+            yield hash_conf
+        yield _heading(f"{FRAGMENT_NAME}: include it in the http block")
+        yield maps
+        yield _heading(f"{SERVER_NAME}: in place of {_name(main)}")
+        yield emission.after(main)
+    else:
+        yield _heading(f"{emission.maps_path}: new")
+        yield emission.maps
     for changed in emission.changes:
-        yield _heading(f"{changed.file.path}: changed")
-        yield changed.after
+        if emission.maps_path is not None or changed.file is not main:
+            yield _heading(f"{changed.file.path}: changed")
+            yield changed.after
 
 
 def diffs(emission: Emission) -> Iterator[bytes]:
-    """Yield unified diffs of all that would change, the new file of maps first."""
-    if emission.maps:
-        yield diff.added(emission.maps, emission.maps_path or _beside(emission.plan.config))
+    """Yield unified diffs of all that would change, the new files first."""
+    for path, text in _new(emission).items():
+        yield diff.added(text, path)
     for changed in emission.changes:
         yield diff.unified(changed.file.source.data, changed.edits, changed.file.path)
 
@@ -47,18 +58,25 @@ def diffs(emission: Emission) -> Iterator[bytes]:
 def into_folder(emission: Emission, path: str) -> list[str]:
     """Write `http.conf` and `server.conf` of a fragment, or all files of a configuration as they become."""
     config = emission.plan.config
-    if not _is_tree(emission):
-        texts = {FRAGMENT_NAME: _maps(emission), SERVER_NAME: emission.after(config.main)}
-        like = {}
+    like = {_relative(config, file): file.path for file in config.files} if program.is_whole(config) else {}
+    if program.is_whole(config):
+        new = {} if emission.maps_path is None else {os.path.basename(emission.maps_path): emission.maps}  # noqa: PTH119
+        texts = _tree(emission) | new
     else:
-        texts = {_relative(config, file): emission.after(file) for file in config.files}
-        like = {_relative(config, file): file.path for file in config.files}
-        if emission.maps_path is not None:
-            texts[os.path.basename(emission.maps_path)] = emission.maps  # noqa: PTH119
+        hash_conf, maps = _http(emission)
+        rest = {SERVER_NAME: emission.after(config.main)} if len(config.files) == 1 else _tree(emission)
+        texts = ({SIZES_NAME: hash_conf} if hash_conf else {}) | {FRAGMENT_NAME: maps}
+        if texts.keys() & rest.keys():
+            raise UsageError(f"{config.main.path} includes a file called {FRAGMENT_NAME}, as that of the maps is")
+        texts |= rest
     root = folder(path, list(texts))
-    models = {str(root / name): like.get(name, config.main.path) for name in texts} if config.main.path != STDIN else {}
+    source = emission.plan.subject.path
+    models = {str(root / name): like.get(name, source) for name in texts} if source != STDIN else {}
     write_all({str(root / name): text for name, text in texts.items()}, like=models)
-    return [f"  wrote {', '.join(str(root / name) for name in texts)}" if len(texts) <= 4 else f"  wrote {root}"]
+    notes = [f"  wrote {', '.join(str(root / name) for name in texts)}" if len(texts) <= 4 else f"  wrote {root}"]
+    if not program.is_whole(config) and SIZES_NAME in texts:
+        notes.append(f"  {SIZES_NAME} goes into the http block once, before any map; where a size is set, raise it")
+    return notes
 
 
 def in_place(emission: Emission) -> list[str]:
@@ -66,23 +84,77 @@ def in_place(emission: Emission) -> list[str]:
     if not emission.changes:
         change([emission.plan.config], {})
         return ["  nothing to change"]
-    maps_path = emission.maps_path or _beside(emission.plan.config)
-    texts = {maps_path: emission.maps}
+    new = _new(emission)
     # The file that gets the include comes before those that use the maps.
     changes = sorted(emission.changes, key=lambda changed: changed.adds is None)
-    texts.update({changed.file.path: changed.after for changed in changes})
-    source = changes[0].file.path
-    written = change([emission.plan.config], texts, like={maps_path: source}, keep_old=True)
-    notes = [f"  wrote {maps_path}"]
-    notes += [f"  changed {one.path}; to undo: {one.undo}" for one in written if one.copy]
+    texts = {**new, **{changed.file.path: changed.after for changed in changes}}
+    like = dict.fromkeys(new, emission.plan.subject.path)
+    written = change([emission.plan.config], texts, like=like, keep_old=True)
+    notes = [f"  wrote {path}" for path in new]
+    notes += [f"  changed {one.path}; to undo: {one.undo}" for one in written if one.copy and one.path not in new]
     if emission.maps_path is None:
-        notes.append(f"  now add to the http block, before any other map: include {Path(maps_path).absolute()};")
+        notes += _to_include(emission)
     return notes
 
 
-def _is_tree(emission: Emission) -> bool:
+def _new(emission: Emission) -> dict[str, bytes]:
+    """Return the files that are new beside those of the configuration, or of the fragment."""
+    if emission.maps_path is not None:
+        return {emission.maps_path: emission.maps}
+    if not emission.maps:
+        return {}
+    _, maps = _http(emission)
+    shared = _shared_sizes(emission)
+    return ({_sizes_path(emission): sizes.text(shared)} if shared else {}) | {_maps_path(emission): maps}
+
+
+def _to_include(emission: Emission) -> list[str]:
+    """Return what the user of a fragment has to do."""
+    maps, shared = Path(_maps_path(emission)).absolute(), _shared_sizes(emission)
+    notes = []
+    if shared:
+        path = Path(_sizes_path(emission)).absolute()
+        notes.append(f"  now add to the http block, once and before any map: include {path};")
+    notes.append(f"  now add to the http block: include {maps};")
+    notes.append("  keep it where no other include finds it, such as one of *: nginx would read the maps twice")
+    return notes
+
+
+def _shared_sizes(emission: Emission) -> Mapping[str, int]:
+    """Return what the sizes beside a fragment become: those of other fragments of the folder stay, or grow."""
+    path = _sizes_path(emission)
+    if not emission.sizes or not os.path.exists(path):  # noqa: PTH110 - a path that cannot be asked for is not there
+        return emission.sizes
+    return sizes.merged(emission.sizes, load(path, context="http").main)
+
+
+def _maps_path(emission: Emission) -> str:
+    """Return where the maps of a fragment go: beside it."""
+    return _beside(emission, f"{Path(emission.plan.config.main.path).name}.http")
+
+
+def _sizes_path(emission: Emission) -> str:
+    return _beside(emission, _SIZES_BESIDE)
+
+
+def _beside(emission: Emission, name: str) -> str:
+    """Return a path beside a fragment that no `*.conf` matches, nor `*` where nginx includes all files."""
+    where = Path(emission.plan.config.main.path)
+    hidden = where.absolute().parent.name in (*SITES, *FOLDERS)
+    return str(where.with_name(f".{name}" if hidden else name))
+
+
+def _http(emission: Emission) -> tuple[bytes, bytes]:
+    """Return the sizes and the maps of a fragment, each a text by itself."""
+    if not emission.maps:
+        return b"", encode(f"# No rewrite of {_name(emission.plan.config.main)} became a map.\n")
+    before = sizes.text(emission.sizes)
+    return before, emission.maps.removeprefix(before)
+
+
+def _tree(emission: Emission) -> dict[str, bytes]:
     config = emission.plan.config
-    return emission.maps_path is not None or len(config.files) > 1 or () in config.candidates
+    return {_relative(config, file): emission.after(file) for file in config.files}
 
 
 def _relative(config: Config, file: File) -> str:
@@ -96,19 +168,8 @@ def _relative(config: Config, file: File) -> str:
     return path
 
 
-def _beside(config: Config) -> str:
-    """Return where the http part of a fragment goes: beside it, under a name that no `*.conf` matches."""
-    return f"{config.main.path}.http"
-
-
-def _maps(emission: Emission) -> bytes:
-    if emission.maps:
-        return emission.maps
-    return encode(f"# No rewrite of {_name(emission.plan.config.main)} became a map.\n")
-
-
 def _name(file: File) -> str:
-    return "standard input" if file.path == "-" else file.path
+    return "standard input" if file.path == "-" else file.path.replace("\n", " ")
 
 
 def _heading(text: str) -> bytes:

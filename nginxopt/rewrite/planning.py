@@ -100,12 +100,14 @@ class Part:
 class Plan:
     """The division of all rewrites of a configuration; sizes are numbers of rules unless said otherwise.
 
+    `subject` is the file that was named: the main one, or one of those it includes, whose rules alone are judged.
     `assumes_server` tells whether it is taken as given that a fragment is included in a server.
     """
 
     config: Config
     options: Options
     parts: tuple[Part, ...]
+    subject: File
     assumes_server: bool = False
 
     @property
@@ -187,15 +189,33 @@ class Plan:
         return sum(len(p.inside_if) + len(p.misplaced) + len(barriers) for p, barriers in programs)
 
 
-def plan(config: Config, options: Options | None = None) -> Plan:
-    """Divide the rewrites of `config`; nothing is written.
+def plan(config: Config, options: Options | None = None, subject: File | None = None) -> Plan:
+    """Divide the rewrites of `config`, or only those of `subject` and of what it includes; nothing is written.
 
     Linear in the rules, but for PCRE2 on strings that a rule which stays may match. `InputError` at a rewrite
     that nginx refuses, or whose pattern PCRE2 does not compile: nginx would not start with it.
     """
     options = options or Options()
+    subject = subject or config.main
+    meant = _below(config, subject)
     config, assumes_server = program.placed(config)
-    return Plan(config, options, tuple(_part(found, options) for found in program.read(config)), assumes_server)
+    parts = tuple(_part(found, options) for found in program.read(config) if found.file in meant)
+    return Plan(config, options, parts, subject, assumes_server)
+
+
+def _below(config: Config, file: File) -> set[File]:
+    """Return a file with all that it includes."""
+    if file is config.main:
+        return set(config.files)
+    below = {file}
+    includes = [directive for directive, _ in config.outline() if directive.name == "include"]
+    grows = True
+    while grows:
+        sources = {one.source for one in below}
+        found = {inner for one in includes if one.source in sources for inner in config.included(one)}
+        grows = not found <= below
+        below |= found
+    return below
 
 
 def reasons() -> dict[str, str]:

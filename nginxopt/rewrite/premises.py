@@ -29,6 +29,11 @@ SERVER_CONTEXT = Premise(
     "the fragment is included in a server and not in a location (--context location is right in both)",
 )
 OWN_NAMES = Premise("own-names", "no other part of the configuration has variables of the names in the maps")
+TABLE_SIZES = Premise(
+    "table-sizes",
+    "the sizes of nginx's hash tables are its own (with a cache line of 64 bytes) or larger,"
+    " and hash.conf's if there is one",
+)
 
 
 def _is_compiled_for_a_server(plan: Plan) -> bool:
@@ -37,7 +42,8 @@ def _is_compiled_for_a_server(plan: Plan) -> bool:
 
 _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
     SERVER_CONTEXT: lambda plan: plan.assumes_server and _is_compiled_for_a_server(plan),
-    OWN_NAMES: lambda plan: not program.is_whole(plan.config),
+    OWN_NAMES: lambda plan: not program.is_known(plan.config),
+    TABLE_SIZES: lambda plan: not program.is_known(plan.config),
 }
 """Each premise, and whether it is one of a plan that moves rules; in the order in which they are told."""
 

@@ -83,6 +83,11 @@ def is_whole(config: Config) -> bool:
     return http_block(config) is not None
 
 
+def is_known(config: Config) -> bool:
+    """Return whether all of a main configuration was read: no file that it includes is missing."""
+    return is_whole(config) and not config.missing
+
+
 def http_block(config: Config) -> Directive | None:
     """Return the `http` directive of a main configuration, in whatever file it stands."""
     for directive, parents in config.outline():

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 
 from nginxopt import _native
+from nginxopt.config import File, Place
 from nginxopt.rewrite import captures, premises, program
 from nginxopt.rewrite.emission import Change, Emission
 from nginxopt.rewrite.planning import Plan
@@ -55,7 +56,7 @@ def prove(plan: Plan, emission: Emission) -> Proof:
             [
                 (file.source.data, captures.holds_rows(plan.config, file))
                 for file in plan.config.files
-                if file not in changed
+                if file not in changed and _may_be_http(plan, file)
             ],
             emission.maps,
             readings=plan.options.readings,
@@ -72,6 +73,11 @@ def prove(plan: Plan, emission: Emission) -> Proof:
     if unstated:
         return Proof(False, refutation=f"the maps do not state the premise {unstated[0]}")
     return Proof(True, *checked, premises=relied)
+
+
+def _may_be_http(plan: Plan, file: File) -> bool:
+    """Return whether a file may stand in http; variables and sizes of another module are its own."""
+    return not all(place.context[:1] in (("stream",), ("mail",)) for place in plan.config.contexts(file) or [Place(())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,6 @@ def _takes_rules(plan: Plan, change: Change, kinds: set[tuple[str, ...]]) -> boo
 
 def _include(plan: Plan, emission: Emission) -> list[bytes] | None:
     """Return the words that have to include the maps; a fragment's user does it outside of what is proved."""
-    in_http = any(context == ("http",) for context in plan.config.candidates)
-    if program.http_block(plan.config) is None and not in_http:
+    if program.http_block(plan.config) is None:
         return None
     return [b"include", os.fsencode(os.path.basename(emission.maps_path or ""))]  # noqa: PTH119

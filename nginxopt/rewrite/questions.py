@@ -44,7 +44,7 @@ def ask(
         differential(
             before=question.before,
             after=question.after,
-            maps=emission.maps,
+            maps=emission.http,
             level=question.level,
             keys=[key for run in question.runs for key in run.native.sample],
             witnesses=[uri for run in question.runs for uri in run.native.witnesses(_WITNESSES)],

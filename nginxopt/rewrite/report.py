@@ -29,7 +29,7 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
     return {
         "version": VERSION,
         "nginxopt": __version__,
-        "file": plan.config.main.path,
+        "file": plan.subject.path,
         "rules": plan.rules,
         "moved": plan.moved,
         "keys": plan.keys,

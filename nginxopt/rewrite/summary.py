@@ -25,7 +25,7 @@ _TRY_UP_TO = 20_000
 
 def lines(compiled: Plan, proof: Proof | None, *, verbose: bool = False) -> Iterator[str]:
     """Yield the summary; with `verbose`, every rule that stays or never fires has a line of its own."""
-    yield f"{compiled.config.main.path}: {_count(compiled.rules, 'rewrite')}"
+    yield f"{compiled.subject.path}: {_count(compiled.rules, 'rewrite')}"
     yield f"  moved       {compiled.moved:>9,}" + (f"  into {_count(compiled.keys, 'key')}" if compiled.keys else "")
     yield from _kept(compiled, verbose)
     yield from _dead(compiled, verbose)
@@ -122,7 +122,7 @@ def _hints(compiled: Plan) -> Iterator[str]:
         return
     read = {reading.name: getattr(asked, reading.name) for reading in fields(Readings)}
     wider = Readings(**{**read, "literal_dots": True, "literal_ends": True})
-    more = plan(compiled.config, replace(compiled.options, readings=wider)).moved - compiled.moved
+    more = plan(compiled.config, replace(compiled.options, readings=wider), compiled.subject).moved - compiled.moved
     if more > 0:
         flags = [Readings.flag(name) for name in literals.values() if not read[name]]
         yield f"  hint: {more:,} more would move with {' '.join(sorted(flags))}, which declare a difference"

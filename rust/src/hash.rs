@@ -7,6 +7,11 @@ const CACHE_LINE: usize = 64;
 /// `ngx_hash_init` refuses buckets above 65,536 less a cache line.
 const BUCKET_LIMIT: usize = 65_536 - CACHE_LINE;
 
+/// So many buckets emptied and keys put into them are simulated; nginx itself takes about a second for them.
+const EFFORT: usize = 1 << 26;
+/// nginx takes two bytes for each bucket of the largest table (`ngx_hash_init`), half a gigabyte with this one.
+pub const MAX_LIMIT: usize = 1 << 28;
+
 /// What nginx does with given sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -16,22 +21,28 @@ pub enum Outcome {
     Warns,
     /// `could not build map_hash, you should increase map_hash_bucket_size`: it does not start.
     Refused,
+    /// The search takes nginx longer than anybody waits, whatever it finds.
+    Slow,
 }
 
-/// The two directives of the map module.
+/// The two directives of a hash table: `map_hash_max_size` and `map_hash_bucket_size`, and those of `variables_hash`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// `map_hash_max_size`
     pub max: usize,
-    /// `map_hash_bucket_size`
     pub bucket: usize,
 }
+
+/// What the map module takes where nothing is set, on a processor whose cache line has 64 bytes
+/// (`ngx_http_map_block`).
+pub const MAP_DEFAULTS: Sizes = Sizes { max: 2048, bucket: CACHE_LINE };
+/// What the core module takes where nothing is set (`ngx_http_core_init_main_conf`).
+pub const VARIABLES_DEFAULTS: Sizes = Sizes { max: 1024, bucket: 64 };
 
 /// One key as the table sees it: its hash and the bytes its element takes in a bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
-    hash: u64,
-    size: u32,
+    pub hash: u64,
+    pub size: u32,
 }
 
 impl Element {
@@ -44,48 +55,88 @@ impl Element {
     }
 }
 
-/// What nginx does with these keys under these sizes. Time is the number of table sizes tried x keys.
+/// What nginx does with these keys under these sizes. Time is the number of table sizes tried x keys, within `EFFORT`.
 pub fn simulate(elements: &[Element], sizes: Sizes) -> Outcome {
-    let bucket = sizes.bucket.next_multiple_of(CACHE_LINE);
     let longest = elements.iter().map(|element| element.size as usize).max().unwrap_or(0);
-    if bucket > BUCKET_LIMIT || bucket < longest + 8 {
+    if sizes.max == 0 || sizes.bucket > BUCKET_LIMIT || sizes.bucket.next_multiple_of(CACHE_LINE) < longest + 8 {
         return Outcome::Refused;
     }
-    let room = (bucket - 8) as u32;
-    let mut start = (elements.len() / (room as usize / 16)).max(1);
-    if sizes.max > 10_000 && !elements.is_empty() && sizes.max / elements.len() < 100 {
-        start = sizes.max - 1_000;
+    if sizes.max > MAX_LIMIT {
+        return Outcome::Slow;
     }
-    let mut filled = vec![0u32; sizes.max];
-    for size in start..=sizes.max {
-        filled[..size].fill(0);
-        let overflows = elements.iter().any(|element| {
+    if elements.is_empty() {
+        return Outcome::Fits(1);
+    }
+    let room = (sizes.bucket.next_multiple_of(CACHE_LINE) - 8) as u32;
+    search(elements, sizes.max, room)
+}
+
+/// The first table without a bucket that overflows.
+fn search(elements: &[Element], max: usize, room: u32) -> Outcome {
+    let mut start = (elements.len() / (room as usize / 16)).max(1);
+    if max > 10_000 && max / elements.len() < 100 {
+        start = max - 1_000;
+    }
+    let mut filled = Vec::new();
+    let mut effort = 0;
+    for size in start..=max {
+        filled.clear();
+        filled.resize(size, 0u32);
+        let overflows = elements.iter().position(|element| {
             let slot = &mut filled[(element.hash % size as u64) as usize];
             *slot += element.size;
             *slot > room
         });
-        if !overflows {
-            return Outcome::Fits(size);
+        let Some(placed) = overflows else { return Outcome::Fits(size) };
+        if size == start && equal_hashes(elements) > room as usize {
+            return Outcome::Warns; // they are together in every table
+        }
+        effort += size / 16 + placed;
+        if effort > EFFORT {
+            return Outcome::Slow;
         }
     }
     Outcome::Warns
 }
 
-/// Sizes under which every one of `tables` is built without a warning, or `None` where there are none.
+/// The bytes that the keys of one hash take, of which no table makes two buckets: the most of all hashes.
+fn equal_hashes(elements: &[Element]) -> usize {
+    let mut sorted: Vec<&Element> = elements.iter().collect();
+    sorted.sort_unstable_by_key(|element| element.hash);
+    let bytes = |equal: &[&Element]| equal.iter().map(|element| element.size as usize).sum();
+    sorted.chunk_by(|one, other| one.hash == other.hash).map(bytes).max().unwrap_or(0)
+}
+
+/// Sizes, `least` or more, under which every one of `tables` is built without a warning; `None` where there are none.
 ///
 /// `max` is twice the keys or more, so that chains stay short, and is never so much larger than them that nginx searches
 /// for long at start; `bucket` holds a cache line or more of keys and is doubled until the simulation fits.
-pub fn sizes(tables: &[Vec<Element>]) -> Option<Sizes> {
+pub fn sizes(tables: &[Vec<Element>], least: Sizes) -> Option<Sizes> {
     let keys = tables.iter().map(Vec::len).max().unwrap_or(0);
     let longest = tables.iter().flatten().map(|element| element.size as usize).max().unwrap_or(0);
-    let max = (2 * keys).next_power_of_two().max(16_384);
-    let mut bucket = (longest + 8).max(512).next_multiple_of(CACHE_LINE);
-    while bucket <= BUCKET_LIMIT {
-        let sizes = Sizes { max, bucket };
-        if tables.iter().all(|table| matches!(simulate(table, sizes), Outcome::Fits(_))) {
-            return Some(sizes);
+    let max = (2 * keys).next_power_of_two().max(16_384).max(least.max);
+    let first = (longest + 8).max(512).max(least.bucket);
+    let doubled = std::iter::successors(Some(first), |bucket| bucket.checked_mul(2));
+    let buckets =
+        doubled.take_while(|bucket| *bucket <= BUCKET_LIMIT).map(|bucket| bucket.next_multiple_of(CACHE_LINE));
+    let mut tried = buckets.chain([BUCKET_LIMIT.max(least.bucket)]).map(|bucket| Sizes { max, bucket });
+    tried.find(|sizes| fit(tables, *sizes))
+}
+
+/// Whether every one of `tables` is built without a warning, and at once.
+pub fn fit(tables: &[Vec<Element>], sizes: Sizes) -> bool {
+    tables.iter().all(|table| matches!(simulate(table, sizes), Outcome::Fits(_)))
+}
+
+/// Sizes, `least` or more, for the hash of these variables: `ngx_http_variables_init_vars` puts all into one table.
+pub fn variable_sizes(names: &[Element], least: Sizes) -> Option<Sizes> {
+    let mut sizes = least;
+    while sizes.bucket <= BUCKET_LIMIT && sizes.max <= MAX_LIMIT {
+        match simulate(names, sizes) {
+            Outcome::Fits(_) => return Some(sizes),
+            _ if sizes.max < 2 * names.len() => sizes.max = (2 * names.len()).next_power_of_two().max(sizes.max),
+            _ => sizes.bucket = (2 * sizes.bucket).max(1).next_multiple_of(CACHE_LINE),
         }
-        bucket *= 2;
     }
     None
 }
@@ -121,10 +172,39 @@ mod tests {
         for count in [1, 819, 20_000] {
             let keys: Vec<Element> =
                 (0..count).map(|n| Element::new(format!("/some/page-{n}.html").as_bytes())).collect();
-            let sizes = sizes(std::slice::from_ref(&keys)).unwrap();
+            let sizes = sizes(std::slice::from_ref(&keys), MAP_DEFAULTS).unwrap();
             assert!(matches!(simulate(&keys, sizes), Outcome::Fits(_)));
             assert!(sizes.max >= count);
         }
-        assert_eq!(sizes(&[]), Some(Sizes { max: 16_384, bucket: 512 }));
+        assert_eq!(sizes(&[], MAP_DEFAULTS), Some(Sizes { max: 16_384, bucket: 512 }));
+    }
+
+    /// No size panics, however large: nginx could not take the memory for some of them.
+    #[test]
+    fn any_size() {
+        let keys = elements(&["/a", "/b"]);
+        for max in [0, 1, 2, usize::MAX / 2, usize::MAX] {
+            for bucket in [0, 1, 64, BUCKET_LIMIT, BUCKET_LIMIT + 1, usize::MAX] {
+                simulate(&keys, Sizes { max, bucket });
+                simulate(&[], Sizes { max, bucket });
+                sizes(std::slice::from_ref(&keys), Sizes { max, bucket });
+                variable_sizes(&keys, Sizes { max, bucket });
+            }
+        }
+        assert_eq!(simulate(&keys, Sizes { max: 0, bucket: 64 }), Outcome::Refused);
+        assert_eq!(simulate(&keys, Sizes { max: usize::MAX, bucket: 64 }), Outcome::Slow);
+    }
+
+    /// Names that are too many or too long for the table of variables get a larger one.
+    #[test]
+    fn names_of_variables() {
+        let many: Vec<String> = (0..1100).map(|number| format!("nxo_123456_{number}_key")).collect();
+        let names: Vec<Element> = many.iter().map(|name| Element::new(name.as_bytes())).collect();
+        assert_eq!(simulate(&names, VARIABLES_DEFAULTS), Outcome::Warns);
+        assert!(variable_sizes(&names, VARIABLES_DEFAULTS).is_some_and(|sizes| sizes.bucket <= 256));
+        let long = elements(&["a_name_of_more_than_the_forty_six_bytes_of_one_bucket"]);
+        assert_eq!(simulate(&long, VARIABLES_DEFAULTS), Outcome::Refused);
+        assert_eq!(variable_sizes(&long, VARIABLES_DEFAULTS), Some(Sizes { max: 1024, bucket: 128 }));
+        assert_eq!(variable_sizes(&elements(&["a"]), VARIABLES_DEFAULTS), Some(VARIABLES_DEFAULTS));
     }
 }

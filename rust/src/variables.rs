@@ -48,6 +48,30 @@ const CHANGEABLE: [&str; 3] = ["args", "limit_rate", "memcached_key"];
 const FIXED: [&str; 6] =
     ["http_cookie", "http_host", "http_referer", "http_user_agent", "http_via", "http_x_forwarded_for"];
 
+/// Those of [`OWN`] that are not in the table of variables: of the stream module, of modules that are loaded or bought, and
+/// those that are only found as the configuration is read (`NGX_HTTP_VAR_NOHASH`).
+const UNHASHED: &str = "bytes_received fastcgi_path_info fastcgi_script_name invalid_referer memcached_key protocol \
+    proxy_add_x_forwarded_for proxy_internal_chunked proxy_internal_body_length session_log_binary_id \
+    session_log_id session_time spdy spdy_request_priority upstream_cache_age upstream_cache_etag \
+    upstream_cache_key upstream_cache_last_modified upstream_first_byte_time upstream_last_server_name \
+    upstream_queue_time upstream_session_time";
+const UNHASHED_STARTS: [&str; 3] = ["geoip_", "otel_", "ssl_preread_"];
+
+/// The headers of a response that have a variable of their own (`ngx_http_core_variables`).
+const SENT: &str = "sent_http_cache_control sent_http_connection sent_http_content_length sent_http_content_type \
+    sent_http_keep_alive sent_http_last_modified sent_http_link sent_http_location sent_http_transfer_encoding";
+
+/// The names that nginx puts into its table of variables by itself (`ngx_http_variables_init_vars`): those of a usual
+/// build, of any version.
+pub fn hashed() -> impl Iterator<Item = &'static str> {
+    let is_hashed = |name: &&str| {
+        !UNHASHED.split_ascii_whitespace().any(|other| other == *name)
+            && !UNHASHED_STARTS.iter().any(|start| name.starts_with(start))
+    };
+    let own = OWN.split_ascii_whitespace().filter(is_hashed);
+    own.chain(FIXED).chain(SENT.split_ascii_whitespace())
+}
+
 /// Whether nginx gives `name`, in small letters, a value by itself.
 pub fn is_own(name: &str) -> bool {
     is_listed(name) || COMPUTED.iter().any(|start| name.starts_with(start))

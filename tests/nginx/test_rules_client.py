@@ -147,3 +147,45 @@ def test_nodelay_is_the_default(binary: nginx.Binary) -> None:
     found = [answers(binary, text) for text in (server, mended("tcp-nodelay-off", server))]
     before, after = ({name: content(answer) for name, answer in each.items()} for each in found)
     assert before == after
+
+
+def test_what_is_no_longer_compressed_has_another_header(each_binary: nginx.Binary) -> None:
+    """The body stays what it is once decoded, but a range is heeded and the header is another: the fix is unsafe."""
+    before = "gzip on;\ngzip_vary on;\ngzip_types image/png text/css;\n"
+    assert fixed("gzip-precompressed", before, context="server", unsafe=False).decode() == before
+    ranged = "Range: bytes=0-9\r\n"
+    heads = []
+    for server in (before, mended("gzip-precompressed", before)):
+        plain, part = (answers(each_binary, server, headers)["a.png"] for headers in ("", ranged))
+        assert content(plain) == NOISE
+        heads.append((part.split()[1], b"\r\nVary:" in plain, b"\r\nETag: W/" in plain, b"Accept-Ranges" in plain))
+    assert heads == [(b"200", True, True, False), (b"206", False, False, True)]
+
+
+def test_a_level_of_compression_changes_no_decoded_response(each_binary: nginx.Binary) -> None:
+    """With the level that the safe fix sets each response has the same header, and the same body once decoded."""
+    before = "gzip on;\ngzip_vary on;\ngzip_comp_level 9;\ngzip_types text/css text/javascript;\n"
+    after = fixed("gzip-level", before, context="server", unsafe=False).decode()
+    assert after != before
+    first, second = (answers(each_binary, server) for server in (before, after))
+    assert {name: headed(answer) for name, answer in first.items()} == {
+        name: headed(answer) for name, answer in second.items()
+    }
+
+
+def headed(answer: bytes) -> tuple[list[bytes], bytes]:
+    """The header without its date, and the body as the client reads it."""
+    lines = answer.partition(b"\r\n\r\n")[0].split(b"\r\n")
+    return [line for line in lines if not line.startswith((b"Date:", b"Last-Modified:", b"ETag:"))], content(answer)
+
+
+def test_the_last_response_of_a_connection_says_so(each_binary: nginx.Binary) -> None:
+    """More requests on a connection change the header of the last one: the fix is unsafe."""
+    before = "keepalive_requests 2;\nlocation / { return 204; }\n"
+    assert fixed("client-keepalive", before, context="server", unsafe=False).decode() == before
+    closes = []
+    for server in (before, mended("client-keepalive", before)):
+        with nginx.Instance(each_binary, servers=[server.encode()]) as instance, instance.client() as client:
+            found = [client.ask([request("/")])[0] for _ in range(2)]
+        closes.append([b"\r\nConnection: close" in answer for answer in found])
+    assert closes == [[False, True], [False, False]]

@@ -66,7 +66,7 @@ def test_nginx_warns_of_the_limit(binary: nginx.Binary, few_files: list[str], ma
         assert open_files(before) == 64
     with running(binary, fixed("worker-rlimit-nofile", text).decode(), wrapper=few_files) as after:
         assert EXCEED not in after.error_log()
-        assert open_files(after) == 2400
+        assert open_files(after) == 4096
 
 
 def test_without_descriptors_clients_wait(binary: nginx.Binary, few_files: list[str]) -> None:
@@ -151,3 +151,71 @@ def held_requests(server: Running, origin: socket.socket, count: int) -> int:
                 if refused:
                     break
     return arrived
+
+
+def test_a_stated_limit_lowers_a_greater_one(each_binary: nginx.Binary) -> None:
+    """The fix lowers the limit that nginx was started with where that is greater: so it needs a premise."""
+    text = "error_log error.log warn;\nevents {\n    worker_connections 1200;\n}\n" + HTTP
+    assert fixed("worker-rlimit-nofile", text, unsafe=False).decode() == text
+    greater = ["prlimit", "--nofile=20000:20000"]
+    with running(each_binary, text, wrapper=greater) as before:
+        assert open_files(before) == 20_000
+    with running(each_binary, fixed("worker-rlimit-nofile", text).decode(), wrapper=greater) as after:
+        assert open_files(after) == 4096
+
+
+def test_what_caches_keep_open_has_room(each_binary: nginx.Binary) -> None:
+    """With the limit that the fix sets a worker opens every file that its cache may keep, beside its connections."""
+    files = {f"html/{number}": b"x" for number in range(400)}
+    text = (
+        "worker_processes 1;\nworker_rlimit_nofile 64;\nerror_log error.log crit;\nevents {\n"
+        "    worker_connections 100;\n}\n"
+        "http { access_log off; open_file_cache max=400; server { listen unix:socket; root html; } }\n"
+    )
+    after = fixed("worker-rlimit-nofile", text).decode()
+    assert "worker_rlimit_nofile 1024;" in after
+    for config, statuses in ((text, {b"200", b"500"}), (after, {b"200"})):
+        with running(each_binary, config, files) as server, connect(server) as client:
+            got = set()
+            for number in range(400):
+                client.sendall(f"GET /{number} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+                answer = client.recv(4096)
+                got.add(answer.split()[1])
+                if b"Connection: close" in answer:
+                    break
+        assert got == statuses
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "stated"),
+    [
+        ("worker-processes", "events {\n}\n", "worker_processes 1;"),
+        ("worker-rlimit-nofile", "events {\n    worker_connections 2000;\n}\n", "worker_rlimit_nofile 3000;"),
+        ("pcre-jit", "events {}\n", "pcre_jit on;"),
+    ],
+)
+def test_what_the_command_line_states_must_not_stand_in_the_file(
+    each_binary: nginx.Binary, rule: str, text: str, stated: str
+) -> None:
+    """nginx refuses what a fix adds if `-g` states it as well: such a fix is not made without a premise."""
+    if rule == "pcre-jit":
+        rules = "".join(f"rewrite ^/{number}(a)$ /x last; " for number in range(30))
+        text += f"http {{ server {{ listen unix:socket; {rules} }} }}\n"
+    after = fixed(rule, text).decode()
+    assert fixed(rule, text, unsafe=False).decode() == text
+    for config, ok in ((text, True), (after, False)):
+        plain = f"pid nginx.pid; error_log error.log;\n{config}".encode()
+        with nginx.private_prefix({"nginx.conf": plain}) as prefix:
+            run = each_binary.run(prefix, "-t", "-g", stated)
+        assert (run.returncode == 0) is ok
+        assert ok or b"directive is duplicate" in run.stderr
+
+
+def test_further_workers_are_bound_to_the_last_processor(each_binary: nginx.Binary) -> None:
+    """With fewer masks than workers nginx gives all others the last mask: there is no fix."""
+    text = "worker_cpu_affinity 01;\nerror_log error.log warn;\nevents {\n}\n" + HTTP
+    assert fixed("worker-processes", text).decode() == text
+    with running(each_binary, f"worker_processes 3;\n{text}") as server:
+        assert server.until_workers(3) == 3
+        masks = {os.sched_getaffinity(worker) == {0} for worker in server.workers}
+    assert masks == {True}

@@ -22,7 +22,7 @@ from nginxopt.lint import Selected, lint
 from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.settings import Settings
 from nginxopt.version import Version
-from tests.lintcheck import read
+from tests.lintcheck import fixed, read
 
 REQUESTS = 20
 PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
@@ -359,3 +359,16 @@ def test_a_zone_is_large_enough(binary: nginx.Binary, servers: int) -> None:
     http = setup.http.replace("least_conn;", zone + "least_conn;")
     verdict = binary.test(nginx.configuration((b"",), http=http.encode()))
     assert verdict.ok, verdict
+
+
+def test_buffering_is_not_turned_on_for_a_stream_within(binary: nginx.Binary) -> None:
+    """A pass within the location that inherits `proxy_buffering off` would be buffered: there is no fix."""
+    stream = "location /a/events { proxy_cache off; proxy_pass http://127.0.0.1:1; }"
+    text = (
+        "proxy_cache_path cache keys_zone=pages:1m;\nserver {{ listen unix:a.sock; location /a/ {{ "
+        "proxy_pass http://127.0.0.1:1; proxy_cache pages; {} {} }} }}\n"
+    )
+    for stated, within in (("proxy_buffering off;", stream), ("proxy_buffering off;", "")):
+        before = text.format(stated, within)
+        after = fixed("cache-without-buffering", before, context="http", target=target(binary)).decode()
+        assert (after == before) is bool(within)

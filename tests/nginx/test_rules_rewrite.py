@@ -356,3 +356,17 @@ def test_a_regex_location_answers_alike() -> None:
     one, other = answers([before, after], [get(uri) for uri in ("/s", "/s?a", "/s/", "/S", "/ss", "//s", "/%73")])
     assert one == other
     assert one[0].endswith(b"hit")
+
+
+def test_the_first_map_settles_the_sizes(each_binary: nginx.Binary) -> None:
+    """Sizes that are stated behind a map are refused, and so is a key that the table has no room for."""
+    ifs, long = (
+        "".join(f'if ($arg_k = "{key * times}") {{ set $x v; }} ' for key in ("a", "b", "c")) for times in (1, 50)
+    )
+    for server, sizes in ((ifs, b"map_hash_max_size 4096;"), (long, b"map_hash_bucket_size 64;")):
+        text = b"events {} http { server { listen unix:a.sock; %s } %s }" % (server.encode(), sizes)
+        assert mend("if-chain-to-map", text) == text
+        for order in (b"map $arg_k $x { %s v; } %s", b"%s"):
+            key = b"a" if server == ifs else b"a" * 50
+            inside = order % ((key, sizes) if b"map" in order else (sizes,))
+            assert each_binary.test(nginx.configuration(http=inside)).ok is (b"map $" not in order)

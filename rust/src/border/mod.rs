@@ -17,7 +17,9 @@ mod _native {
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]
-    use super::rewrite::{PatternError, Program, RefusedError, Run, compile_rewrites, map_sizes, reasons};
+    use super::rewrite::{
+        PatternError, Program, RefusedError, Run, compile_rewrites, map_sizes, reasons, variable_sizes,
+    };
     #[pymodule_export]
     use super::script::{Patterns, Script, map_verdict, never, odd_rewrites, path_of};
 }

@@ -1,5 +1,6 @@
 //! [`crate::rewrite`] for Python.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use pyo3::exceptions::PyValueError;
@@ -7,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::border::lexer::error_to_py;
-use crate::hash;
+use crate::hash::{self, Element, Sizes};
 use crate::lexer;
 use crate::rewrite::emit::{self, Args, Map};
 use crate::rewrite::kept;
@@ -18,6 +19,7 @@ use crate::rewrite::program::{self, Unreadable};
 use crate::rewrite::quote;
 use crate::rewrite::reason::Reason;
 use crate::syntax::{self, Readings};
+use crate::variables;
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -376,18 +378,47 @@ impl PyBlock {
     }
 }
 
-/// `map_hash_max_size` and `map_hash_bucket_size` under which nginx builds the maps of all these runs without a
-/// warning, or `None` where there are none.
+/// `map_hash_max_size` and `map_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds the maps of all these
+/// runs, and of others with these keys where that is possible, without a warning; `None` where there are none. With
+/// `as_is` the given ones, if they do.
 #[pyfunction]
-pub fn map_sizes(py: Python<'_>, runs: Vec<Py<Run>>) -> Option<(usize, usize)> {
-    let mut tables = Vec::new();
+#[pyo3(signature = (runs, others, max, bucket, *, as_is))]
+pub fn map_sizes(
+    py: Python<'_>,
+    runs: Vec<Py<Run>>,
+    others: Vec<Vec<Vec<u8>>>,
+    max: usize,
+    bucket: usize,
+    as_is: bool,
+) -> Option<(usize, usize)> {
+    let mut ours = Vec::new();
     for run in &runs {
         for tier in &mut run.borrow_mut(py).tiers {
             let maps = [tier.key.as_mut(), tier.class.as_mut(), tier.to.as_mut(), tier.args.as_mut()];
-            tables.extend(maps.into_iter().flatten().map(|map| std::mem::take(&mut map.elements)));
+            ours.extend(maps.into_iter().flatten().map(|map| std::mem::take(&mut map.elements)));
         }
     }
-    py.detach(|| hash::sizes(&tables)).map(|sizes| (sizes.max, sizes.bucket))
+    let least = Sizes { max, bucket };
+    let found = py.detach(|| {
+        let all: Vec<Vec<Element>> = others.iter().map(|keys| elements(keys)).chain(ours.iter().cloned()).collect();
+        let given = Some(least).filter(|sizes| as_is && hash::fit(&all, *sizes));
+        given.or_else(|| hash::sizes(&all, least)).or_else(|| hash::sizes(&ours, least))
+    });
+    found.map(|sizes| (sizes.max, sizes.bucket))
+}
+
+/// `variables_hash_max_size` and `variables_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds its
+/// table of variables with these names beside its own.
+#[pyfunction]
+pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize) -> Option<(usize, usize)> {
+    let mut all: HashSet<Vec<u8>> = names.into_iter().collect();
+    all.extend(variables::hashed().map(|name| name.as_bytes().to_vec()));
+    let names: Vec<Vec<u8>> = all.into_iter().collect();
+    hash::variable_sizes(&elements(&names), Sizes { max, bucket }).map(|sizes| (sizes.max, sizes.bucket))
+}
+
+fn elements(keys: &[Vec<u8>]) -> Vec<Element> {
+    keys.iter().map(|key| Element::new(key)).collect()
 }
 
 /// The codes of the reasons why a rule stays, each with its sentence.

@@ -110,6 +110,7 @@ pub fn map_verdict(py: Python<'_>, keys: Vec<Vec<u8>>, max: usize, bucket: usize
             Outcome::Fits(_) => "fits",
             Outcome::Warns => "warns",
             Outcome::Refused => "refused",
+            Outcome::Slow => "slow",
         }
     })
 }

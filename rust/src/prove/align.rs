@@ -53,11 +53,14 @@ impl<'t> Sides<'t, '_> {
         let transparent = &self.known.facts.transparent;
         let is_transparent = |node: &&Node| transparent.contains(node.word(0));
         let (before_others, before_script): (Vec<_>, Vec<_>) = before.iter().partition(is_transparent);
-        let (after_others, after_script): (Vec<_>, Vec<_>) = after.iter().partition(is_transparent);
+        let (after_others, after_script): (Vec<_>, Vec<_>) =
+            after.iter().filter(|node| !self.is_added(node, block)).partition(is_transparent);
         let level = self.level(in_location, block);
         let (mut checked, emitted) = self.script(&before_script, &after_script, level, block)?;
         let is_rule = |node: &Node| level.is_some() && node.is_rule();
-        let is_emitted = |node: &Node| emitted.contains(&std::ptr::from_ref(node)) || self.is_include(node, block);
+        let is_emitted = |node: &Node| {
+            emitted.contains(&std::ptr::from_ref(node)) || self.is_include(node, block) || self.is_added(node, block)
+        };
         let stays = |node: &&Node| is_transparent(node) || !is_rule(node);
         let before_order = before.iter().filter(stays).map(|node| is_transparent(&node));
         let after_order =
@@ -82,7 +85,7 @@ impl<'t> Sides<'t, '_> {
 
     /// A statement that is no rule and no part of the script: the same words, and a block that is again compared.
     fn other(&mut self, before: &'t Node<'t>, after: &'t Node<'t>, in_location: bool) -> Proof<Checked> {
-        if before.words != after.words && !raised(before, after) {
+        if before.words != after.words && !tables::is_raised(before, after) {
             return Err(changed(Some(before)));
         }
         match (&before.block, &after.block) {
@@ -137,6 +140,11 @@ impl<'t> Sides<'t, '_> {
         Ok((checked, emitted))
     }
 
+    /// Whether this is a size of the hash tables that is new in the http block.
+    fn is_added(&self, node: &Node, block: Option<&[u8]>) -> bool {
+        block == Some(b"http") && self.include.is_added(node)
+    }
+
     /// Whether this is the statement that is new in the http block.
     fn is_include(&self, node: &Node, block: Option<&[u8]>) -> bool {
         block == Some(b"http") && self.include.is(node)
@@ -146,16 +154,6 @@ impl<'t> Sides<'t, '_> {
 fn changed(node: Option<&Node>) -> Refutation {
     let name = node.map_or_else(String::new, |node| format!(" ({})", node.word(0).escape_ascii()));
     Refutation::new(format!("a statement that is no compiled rule is not as it was{name}"))
-}
-
-/// A size of the map tables may grow: it changes no look-up's result.
-fn raised(before: &Node, after: &Node) -> bool {
-    let number = |node: &Node| std::str::from_utf8(node.word(1)).ok()?.parse::<usize>().ok();
-    tables::is_size(before)
-        && before.word(0) == after.word(0)
-        && before.words.len() == 2
-        && after.words.len() == 2
-        && matches!((number(before), number(after)), (Some(one), Some(other)) if one <= other)
 }
 
 fn count<T>(items: &[T], test: impl Fn(&T) -> bool) -> usize {

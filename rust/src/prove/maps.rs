@@ -8,13 +8,14 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::hash::{self, Element, Sizes};
 use crate::lexer::{Event, Lexer, Word};
+use crate::prove::tables::Set;
 use crate::prove::{Proof, Refutation};
 
 /// The maps by the name of their variable.
 pub struct Maps<'t> {
     by_name: HashMap<Cow<'t, [u8]>, Map<'t>>,
-    max: Option<usize>,
-    bucket: Option<usize>,
+    /// The sizes that are set before them.
+    pub sizes: Set,
 }
 
 /// A key and what it stands for, with the hash of the key in small letters: a table that grows asks for it again.
@@ -41,7 +42,7 @@ pub struct Map<'t> {
 /// Reads the http part.
 pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
     let mut by_name: HashMap<Cow<[u8]>, Map> = HashMap::new();
-    let (mut max, mut bucket) = (None, None);
+    let mut sizes = Set::default();
     let mut open: Option<(Cow<[u8]>, Map)> = None;
     for event in Lexer::new(text) {
         match event.map_err(|error| Refutation::new(format!("the maps do not parse: {error}")))? {
@@ -51,9 +52,8 @@ pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
             Event::Statement { words, .. } => match &mut open {
                 Some((name, map)) => map.add(name, words)?,
                 None if !by_name.is_empty() => return Err(Refutation::new("a statement stands behind a map")),
-                None => match setting(&words) {
-                    Some((b"map_hash_max_size", size)) if max.is_none() => max = Some(size),
-                    Some((b"map_hash_bucket_size", size)) if bucket.is_none() => bucket = Some(size),
+                None => match words.as_slice() {
+                    [name, value] => sizes.add(&name.value, &value.value)?,
                     _ => return Err(Refutation::new("the http part holds more than maps and their sizes")),
                 },
             },
@@ -69,7 +69,7 @@ pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
             }
         }
     }
-    Ok(Maps { by_name, max, bucket })
+    Ok(Maps { by_name, sizes })
 }
 
 /// `map $source $name {`: the name, and the map without its rows.
@@ -85,15 +85,13 @@ fn header<'t>(words: Vec<Word<'t>>) -> Proof<(Cow<'t, [u8]>, Map<'t>)> {
     }
 }
 
+/// "subpattern name is too long" beyond that, before PCRE2 10.44 (`MAX_NAME_SIZE`).
+const LONGEST_GROUP: usize = 32;
+
 /// The group of `"~(?s)^(?<group>.*)\n\z" $group`.
 fn stripping_group<'k>(key: &'k [u8], value: &[u8]) -> Option<&'k [u8]> {
     let group = key.strip_prefix(b"~(?s)^(?<")?.strip_suffix(b">.*)\n\\z")?;
-    (value.strip_prefix(b"$") == Some(group)).then_some(group)
-}
-
-fn setting<'w>(words: &'w [Word]) -> Option<(&'w [u8], usize)> {
-    let [name, value] = words else { return None };
-    Some((&name.value, std::str::from_utf8(&value.value).ok()?.parse().ok()?))
+    (value.strip_prefix(b"$") == Some(group) && group.len() <= LONGEST_GROUP).then_some(group)
 }
 
 impl<'t> Map<'t> {
@@ -214,31 +212,15 @@ impl<'t> Maps<'t> {
         self.by_name.keys().map(|name| &**name).chain(groups)
     }
 
-    /// Whether a size of the tables is set before them.
-    pub fn set_sizes(&self) -> bool {
-        self.max.is_some() || self.bucket.is_some()
-    }
-
-    /// Whether nginx builds each table without a warning. `outside` are the sizes that the configuration sets elsewhere;
-    /// set twice, they are an error.
-    pub fn fit(&self, outside: (Option<usize>, Option<usize>)) -> Proof<()> {
-        if (self.max.is_some() && outside.0.is_some()) || (self.bucket.is_some() && outside.1.is_some()) {
-            return Err(Refutation::new("a size of the hash tables is set twice"));
-        }
-        match (self.max.or(outside.0), self.bucket.or(outside.1)) {
-            (Some(max), Some(bucket)) => self.check_sizes(Sizes { max, bucket }),
-            _ if self.by_name.is_empty() => Ok(()),
-            _ => Err(Refutation::new("the sizes of the hash tables are not set")),
-        }
-    }
-
-    fn check_sizes(&self, sizes: Sizes) -> Proof<()> {
+    /// Checks that nginx builds each table without a warning.
+    pub fn fit(&self, sizes: Sizes) -> Proof<()> {
         for (name, map) in &self.by_name {
             let elements: Vec<Element> = map.rows().map(|(key, _)| Element::new(key)).collect();
             let problem = match hash::simulate(&elements, sizes) {
                 hash::Outcome::Fits(_) => continue,
                 hash::Outcome::Warns => "nginx would warn that it could not build an optimal hash",
                 hash::Outcome::Refused => "nginx would not start: a key is longer than a bucket",
+                hash::Outcome::Slow => "nginx would search for a size of the table for too long",
             };
             return Err(Refutation::new(format!("${}: {problem}", name.escape_ascii())));
         }

@@ -17,7 +17,7 @@
 //! - maps are judged anew for each URI (`volatile`), and nginx builds them without a warning ([`maps`]);
 //! - all else in the files is as it was, in the same order ([`align`]);
 //! - the maps are included once, where nginx takes the sizes of their tables ([`tables`]);
-//! - no variable of ours is nginx's or the configuration's ([`names`]).
+//! - no variable of ours is nginx's or the configuration's, and all of them fit their table ([`names`]).
 //!
 //! Rules that match every spelling of a string stand for more strings than can be listed: they are run on one URI
 //! that stands for all spellings not in S ([`effect::Uri::any_case`]).
@@ -44,7 +44,7 @@ use crate::parallel;
 use crate::prove::align::Known;
 use crate::prove::names::Used;
 use crate::prove::node::Node;
-use crate::prove::tables::Include;
+use crate::prove::tables::{Include, Set};
 use crate::syntax::Readings;
 
 /// What is known of all files.
@@ -139,8 +139,17 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Pr
     let (maps, files) = parallel::both(|| maps::read(maps), read_files);
     let (maps, (unchanged, before, after)) = (maps?, files?);
     let used = Used::of(unchanged.iter().chain(&before).map(Vec::as_slice));
-    let sizes = tables::set(unchanged.iter().chain(&after).map(Vec::as_slice))?;
-    maps.fit(sizes)?;
+    let sizes_before = Set::of(unchanged.iter().chain(&before).map(Vec::as_slice))?;
+    let sizes_after = Set::of(unchanged.iter().chain(&after).map(Vec::as_slice))?;
+    if facts.include.is_some() && !maps.sizes.is_empty() {
+        return Err(Refutation::new(
+            "the sizes of the hash tables stand where another file of maps would set them, too",
+        ));
+    }
+    let sizes = sizes_after.and(&maps.sizes)?;
+    maps.fit(sizes.of_maps())?;
+    let used_after = Used::of(after.iter().map(Vec::as_slice));
+    names::fit([&used, &used_after], maps.names(), sizes.of_variables())?;
     for name in maps.names() {
         names::is_free(name)?;
         used.leave(name)?;
@@ -150,7 +159,8 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Pr
     let originals: Vec<_> = originals.map(|(nodes, holds_rows)| captures::File { nodes, holds_rows }).collect();
     let captures_matter = !facts.is_complete || captures::may_be_read(&originals, &facts.harmless);
     let known = Known { maps: &maps, facts, used: &used, captures_matter };
-    let mut include = Include::new(facts.include.as_deref().filter(|_| !pairs.is_empty()), sizes, maps.set_sizes());
+    let words = facts.include.as_deref().filter(|_| !pairs.is_empty());
+    let mut include = Include::new(words, sizes_before, sizes_after);
     let mut checked = Checked::default();
     for ((pair, before), after) in pairs.iter().zip(&before).zip(&after) {
         checked += align::file(before, after, pair, &known, &mut include)?;

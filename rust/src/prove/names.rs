@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use crate::hash::{self, Element, Outcome, Sizes};
 use crate::prove::node::Node;
 use crate::prove::{Proof, Refutation};
 use crate::variables;
@@ -46,6 +47,20 @@ impl Used {
     }
 }
 
+/// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own, those of
+/// the configuration and those of the maps. Groups of patterns may have no longer name than PCRE allows.
+pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Proof<()> {
+    let mut names: HashSet<&[u8]> = variables::hashed().map(str::as_bytes).collect();
+    names.extend(used.into_iter().flat_map(|used| &used.0).map(Vec::as_slice));
+    names.extend(maps);
+    names.retain(|name| !name.iter().all(u8::is_ascii_digit));
+    let elements: Vec<Element> = names.into_iter().map(Element::new).collect();
+    if matches!(hash::simulate(&elements, sizes), Outcome::Fits(_)) {
+        return Ok(());
+    }
+    Err(Refutation::new("nginx would not build its table of variables, or warn"))
+}
+
 /// The names after each `$` of a statement and its block.
 fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>) {
     for word in &node.words {
@@ -63,6 +78,7 @@ fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::VARIABLES_DEFAULTS;
 
     /// What nginx defines, computes or cannot tell from another spelling is not free.
     #[test]
@@ -73,5 +89,17 @@ mod tests {
         for name in ["args", "is_args", "arg_key", "http_cookie", "Key", "a-b", ""] {
             assert!(is_free(name.as_bytes()).is_err(), "{name}");
         }
+    }
+
+    /// nginx's own variables fit their table by default; so do those of a compilation, and not any number of them.
+    #[test]
+    fn table_of_variables() {
+        let fits = |names: &[String]| {
+            fit([&Used::default(), &Used::default()], names.iter().map(String::as_bytes), VARIABLES_DEFAULTS).is_ok()
+        };
+        assert!(fits(&[]));
+        assert!(fits(&["nxo_123456_key".to_owned()]));
+        assert!(!fits(&["n".repeat(47)]));
+        assert!(!fits(&(0..1100).map(|number| format!("nxo_123456_{number}_key")).collect::<Vec<_>>()));
     }
 }

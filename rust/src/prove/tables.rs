@@ -1,86 +1,164 @@
-//! Where the maps are included, and the sizes of their tables.
+//! Where the maps are included, and the sizes of nginx's hash tables.
 //!
 //! nginx fixes `map_hash_max_size` and `map_hash_bucket_size` at the first map it reads; set twice, or behind a map, they
-//! are an error (`ngx_http_map_block`, `ngx_conf_set_num_slot`).
+//! are an error (`ngx_http_map_block`, `ngx_conf_set_num_slot`). Those of `variables_hash` are read when the http block
+//! ends. Directives of these names in `stream` are that module's.
 
+use crate::hash::{MAP_DEFAULTS, Sizes, VARIABLES_DEFAULTS};
 use crate::prove::node::Node;
 use crate::prove::{Proof, Refutation};
 
-/// `map_hash_max_size` and `map_hash_bucket_size`, where they are set.
-pub type Set = (Option<usize>, Option<usize>);
+const NAMES: [&[u8]; 4] =
+    [b"map_hash_max_size", b"map_hash_bucket_size", b"variables_hash_max_size", b"variables_hash_bucket_size"];
+/// How many of them are those of maps.
+const OF_MAPS: usize = 2;
 
-pub fn is_size(node: &Node) -> bool {
-    matches!(node.word(0), b"map_hash_max_size" | b"map_hash_bucket_size")
+/// The sizes that are set, in the order of `NAMES`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Set([Option<usize>; 4]);
+
+impl Set {
+    /// The sizes that `files` set.
+    pub fn of<'n>(files: impl Iterator<Item = &'n [Node<'n>]>) -> Proof<Set> {
+        let mut set = Set::default();
+        for file in files {
+            set.gather(file)?;
+        }
+        Ok(set)
+    }
+
+    fn gather(&mut self, nodes: &[Node]) -> Proof<()> {
+        for node in nodes {
+            if is_size(node) {
+                self.add(node.word(0), node.word(1))?;
+            }
+            if let Some(block) = node.block.as_ref().filter(|_| !matches!(node.word(0), b"stream" | b"mail")) {
+                self.gather(block)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a directive, if it is one of the sizes.
+    pub fn add(&mut self, name: &[u8], value: &[u8]) -> Proof<()> {
+        let refute = || Refutation::new("a size of the hash tables is set twice, or not in a plain number");
+        let at = index(name).ok_or_else(|| Refutation::new("the http part holds more than maps and their sizes"))?;
+        let number = number(value).ok_or_else(refute)?;
+        if self.0[at].replace(number).is_some() { Err(refute()) } else { Ok(()) }
+    }
+
+    /// These and others, which are set elsewhere.
+    pub fn and(&self, others: &Set) -> Proof<Set> {
+        if self.0.iter().zip(&others.0).any(|(one, other)| one.is_some() && other.is_some()) {
+            return Err(Refutation::new("a size of the hash tables is set twice"));
+        }
+        Ok(Set(std::array::from_fn(|at| self.0[at].or(others.0[at]))))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    /// Those of the maps; where none is set, nginx's own.
+    pub fn of_maps(&self) -> Sizes {
+        Sizes { max: self.0[0].unwrap_or(MAP_DEFAULTS.max), bucket: self.0[1].unwrap_or(MAP_DEFAULTS.bucket) }
+    }
+
+    /// Those of the variables; where none is set, nginx's own.
+    pub fn of_variables(&self) -> Sizes {
+        let own = VARIABLES_DEFAULTS;
+        Sizes { max: self.0[2].unwrap_or(own.max), bucket: self.0[3].unwrap_or(own.bucket) }
+    }
+}
+
+/// A number as `ngx_atoi` reads it.
+fn number(text: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(text).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
+    text.parse().ok().filter(|number| *number <= isize::MAX as usize)
+}
+
+fn index(name: &[u8]) -> Option<usize> {
+    NAMES.iter().position(|size| *size == name)
+}
+
+fn is_size(node: &Node) -> bool {
+    index(node.word(0)).is_some()
+}
+
+fn is_map_size(node: &Node) -> bool {
+    NAMES[..OF_MAPS].contains(&node.word(0))
 }
 
 fn may_hold_map(node: &Node) -> bool {
     matches!(node.word(0), b"map" | b"include")
 }
 
-/// The sizes that `files` set.
-pub fn set<'n>(files: impl Iterator<Item = &'n [Node<'n>]>) -> Proof<Set> {
-    let mut sizes = (None, None);
-    for file in files {
-        gather(file, &mut sizes)?;
-    }
-    Ok(sizes)
+/// A size may grow: it changes no look-up's result.
+pub fn is_raised(before: &Node, after: &Node) -> bool {
+    is_size(before)
+        && before.word(0) == after.word(0)
+        && before.words.len() == 2
+        && after.words.len() == 2
+        && matches!((number(before.word(1)), number(after.word(1))), (Some(one), Some(other)) if one <= other)
 }
 
-fn gather(nodes: &[Node], sizes: &mut Set) -> Proof<()> {
-    for node in nodes {
-        if is_size(node) {
-            let size = if node.word(0) == b"map_hash_max_size" { &mut sizes.0 } else { &mut sizes.1 };
-            let number = std::str::from_utf8(node.word(1)).ok().and_then(|number| number.parse().ok());
-            if number.is_none() || std::mem::replace(size, number).is_some() {
-                return Err(Refutation::new("a size of the map tables is set twice, or not in a plain number"));
-            }
-        }
-        if let Some(block) = &node.block {
-            gather(block, sizes)?;
-        }
-    }
-    Ok(())
-}
-
-/// The statement that includes the maps: it has to be found once.
+/// What is new in the http block: the statement that includes the maps, which has to be found once, and sizes.
 pub struct Include {
     words: Option<Vec<Vec<u8>>>,
     found: bool,
-    /// How many sizes the files set, all of which have to stand before the maps.
+    /// How many sizes of maps the files set, all of which have to stand before the maps.
     sizes: usize,
-    /// Whether the maps' own file sets a size, before which no map may stand.
-    sets_sizes: bool,
+    /// The sizes that the original does not set.
+    added: [bool; 4],
 }
 
 impl Include {
-    pub fn new(words: Option<&[Vec<u8>]>, sizes: Set, sets_sizes: bool) -> Include {
-        let sizes = usize::from(sizes.0.is_some()) + usize::from(sizes.1.is_some());
-        Include { words: words.map(<[_]>::to_vec), found: false, sizes, sets_sizes }
+    pub fn new(words: Option<&[Vec<u8>]>, before: Set, after: Set) -> Include {
+        let sizes = after.0[..OF_MAPS].iter().flatten().count();
+        let added = std::array::from_fn(|at| words.is_some() && before.0[at].is_none() && after.0[at].is_some());
+        Include { words: words.map(<[_]>::to_vec), found: false, sizes, added }
     }
 
     pub fn is(&self, node: &Node) -> bool {
         node.block.is_none() && self.words.as_ref().is_some_and(|words| node.words().iter().eq(words.iter()))
     }
 
-    /// Looks for it in a http block, and checks its place there.
+    /// Whether this sets a size that the original does not set; in a http block it may.
+    pub fn is_added(&self, node: &Node) -> bool {
+        node.block.is_none() && node.words.len() == 2 && index(node.word(0)).is_some_and(|at| self.added[at])
+    }
+
+    /// Looks for it in a http block, and checks its place and that of new sizes there.
     pub fn find(&mut self, block: &[Node]) -> Proof<()> {
+        self.check_added(block)?;
         let mut places = (0..block.len()).filter(|at| self.is(&block[*at]));
         let Some(at) = places.next() else { return Ok(()) };
         if places.next().is_some() || self.found {
             return Err(Refutation::new("the maps are included twice"));
         }
         self.found = true;
-        let (before, behind) = (&block[..at], &block[at + 1..]);
+        let behind = &block[at + 1..];
         // Sizes of other files stand before every map of a configuration that nginx takes, so before the next one here.
-        let here = block.iter().filter(|node| is_size(node)).count();
-        let next = behind.iter().find(|node| may_hold_map(node) || is_size(node));
+        let here = block.iter().filter(|node| is_map_size(node)).count();
+        let next = behind.iter().find(|node| may_hold_map(node) || is_map_size(node));
         let others_before = here == self.sizes || next.is_some_and(|node| node.word(0) == b"map");
-        if behind.iter().any(is_size) || !others_before {
+        if behind.iter().any(is_map_size) || !others_before {
             return Err(Refutation::new("a size of the map tables may be set behind the maps"));
         }
-        let last_size = before.iter().rposition(is_size).map_or(0, |at| at + 1);
-        if self.sets_sizes && before[last_size..].iter().any(may_hold_map) {
-            return Err(Refutation::new("a map may stand before the sizes of the map tables"));
+        Ok(())
+    }
+
+    /// A new size of maps stands first, or behind one that nginx takes there.
+    fn check_added(&self, block: &[Node]) -> Proof<()> {
+        let mut may_follow_map = false;
+        for node in block {
+            match is_map_size(node) {
+                true if self.is_added(node) && may_follow_map => {
+                    return Err(Refutation::new("a map may stand before the sizes of the map tables"));
+                }
+                true => may_follow_map = false,
+                false => may_follow_map |= may_hold_map(node),
+            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::first_match::{First, FirstMatch};
 use crate::rewrite::candidate::{Candidate, Movable};
+use crate::rewrite::collisions;
 use crate::rewrite::plan::{BadPattern, Entry, Fate, MAX_TIERS, NONE, Plan};
 use crate::rewrite::program::{Rule, Run};
 use crate::rewrite::reason::Reason;
@@ -49,6 +50,10 @@ impl Claims {
                 Ok(movable) => claims.add(rule, movable, &before),
                 Err(_) => kept_before += 1,
             }
+        }
+        if claims.demoted.is_empty() {
+            let crowded = collisions::crowded(&claims.entries, |entry| claims.bytes(entry));
+            claims.demoted.extend(crowded.into_iter().map(|rule| (rule, Reason::HashCollision)));
         }
         Ok(claims)
     }

@@ -4,6 +4,7 @@
 
 pub mod candidate;
 pub mod claims;
+pub mod collisions;
 pub mod emit;
 pub mod example;
 pub mod kept;

@@ -24,11 +24,12 @@ pub enum Reason {
     MatchLimit,
     Backtracking,
     EmptyUri,
+    HashCollision,
 }
 
 impl Reason {
     /// Every reason, in the order of the documentation.
-    pub const ALL: [Reason; 21] = [
+    pub const ALL: [Reason; 22] = [
         Reason::NoFlag,
         Reason::BreakRedirect,
         Reason::Unanchored,
@@ -50,6 +51,7 @@ impl Reason {
         Reason::MatchLimit,
         Reason::Backtracking,
         Reason::EmptyUri,
+        Reason::HashCollision,
     ];
 
     /// The code in reports.
@@ -76,6 +78,7 @@ impl Reason {
             Reason::MatchLimit => "match-limit",
             Reason::Backtracking => "backtracking",
             Reason::EmptyUri => "empty-uri",
+            Reason::HashCollision => "hash-collision",
         }
     }
 
@@ -104,6 +107,9 @@ impl Reason {
             Reason::DollarInKey => "a `$` in the value of a map starts a variable, and the guard's value is the URI",
             Reason::Backtracking => "it may exceed the match limit of PCRE on a URI that it does not match",
             Reason::EmptyUri => "it matches an empty URI, too, which is no key of a map",
+            Reason::HashCollision => {
+                "too many strings have its hash in nginx, which would start slowly or with a warning"
+            }
             Reason::MatchLimit => "an earlier rule exceeds the match limit of PCRE on its URI",
         }
     }

@@ -1,0 +1,52 @@
+"""What is about to be written, tried as it will be read: the whole configuration, and by nginx itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from nginxopt import includes, trial
+from nginxopt.config import Config, reread
+from nginxopt.errors import DefectError, InputError
+from nginxopt.nginx import Binary
+from nginxopt.rewrite.emission import Emission
+
+
+def read(emission: Emission) -> Config:
+    """Return the whole configuration as it will be; `DefectError` unless it reads the maps once, in its http block."""
+    texts = {change.file.path: change.after for change in emission.changes}
+    path = emission.maps_path or ""
+    try:
+        config = reread(emission.plan.config, {path: emission.maps, **texts})
+        places = config.contexts(path)
+    except (InputError, KeyError) as error:
+        raise DefectError(f"the result cannot be read: {error}; nothing was written") from None
+    if [place.context for place in places] != [("http",)]:
+        raise DefectError(f"{path} would not be read once, in the http block; nothing was written")
+    return config
+
+
+def unchecked(emission: Emission, installed: str | None) -> Iterator[str]:
+    """Yield what of the configuration is not known here; `installed` is where it will lie, if that is elsewhere."""
+    config = emission.plan.config
+    for include in config.missing:
+        place = f"{include.source.path}:{include.line}"
+        yield f"not checked: {place} includes {include.args[0]}, which is not here"
+    if installed is not None:
+        yield f"not tried with nginx -t: includes name {installed}, and this is not it"
+    folder = str(Path(config.prefix or ".").absolute())
+    if includes.is_pattern(folder):
+        yield f"nginx takes *, ? and [ in {folder} for wildcards: it finds no include there, that of the maps neither"
+
+
+def tried(emission: Emission, config: Config, binary: Binary) -> Iterator[str]:
+    """Yield what `nginx -t` says that it did not say before; `DefectError` if it refuses what it accepted."""
+    before = trial.test(emission.plan.config, binary)
+    if not before.ok:
+        yield f"nginx -t could not try the result: it refuses the configuration as it is ({'; '.join(before.reasons)})"
+        return
+    changed = {change.file.path for change in emission.changes} | {emission.maps_path or ""}
+    after = trial.test_changed(config, changed, binary)
+    if after.is_worse_than(before):
+        raise DefectError(f"nginx -t refuses the result; nothing was written\n{after}")
+    yield from (f"nginx -t warns: {warning}" for warning in after.new_warnings(before))

@@ -1,0 +1,156 @@
+"""The sizes of nginx's hash tables: what a configuration sets, what the maps need, and the directives to set it.
+
+Each of the four is set once in the http block, and those of maps before the first map, which fixes them
+(`ngx_http_map_block`); set once more they are "duplicate". So a size that is set is raised where it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from nginxopt import _native
+from nginxopt.config import Config, Directive, File
+from nginxopt.edit import Edit
+from nginxopt.errors import DefectError
+from nginxopt.source import encode
+from nginxopt.values import number
+
+MAPS = ("map_hash_max_size", "map_hash_bucket_size")
+VARIABLES = ("variables_hash_max_size", "variables_hash_bucket_size")
+
+DEFAULTS = dict(zip((*MAPS, *VARIABLES), (2048, 64, 1024, 64), strict=True))
+"""Of ngx_http_map_module, where the cache line has 64 bytes, and of ngx_http_core_module."""
+
+_LARGEST = {"max": 1 << 28, "bucket": 65_536 - 64}
+"""nginx takes two bytes for each bucket of the largest table, and refuses larger buckets (`ngx_hash_init`)."""
+
+_VARIABLE = re.compile(rb"\$\{?([A-Za-z0-9_]+)")
+
+Sizes = Mapping[str, int]
+"""A size by the name of its directive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A size that a configuration sets."""
+
+    file: File
+    directive: Directive
+    size: int
+
+
+def standing(config: Config) -> dict[str, Standing]:
+    """Return the sizes that the http block of a configuration sets; those of `stream` are that module's.
+
+    `InputError` for one that nginx refuses, and for one under which it could not build any map.
+    """
+    found: dict[str, Standing] = {}
+    for directive, parents in config.outline():
+        if directive.name in DEFAULTS and _in_http(config, parents):
+            if directive.name in found:
+                nginx = directive.told(f'"{directive.name}" directive is duplicate')
+                raise directive.error(f'"{directive.name}" is set twice', nginx=nginx)
+            file = next(file for file in config.files if file.source is directive.source)
+            found[str(directive.name)] = Standing(file, directive, _size(directive))
+    return found
+
+
+def needed(runs: list[_native.Run], config: Config, names: Iterable[bytes], now: Mapping[str, Standing]) -> Sizes:
+    """Return the sizes under which nginx builds the maps of `runs`, and the table of all variables, without a warning.
+
+    `names` are the variables of the maps. A size that is set is in it only if it has to grow, and one that is not set
+    only if nginx's own does not do. What a fragment is included in is not known: there nginx's own sizes of maps
+    do wherever they can; a whole configuration has them set, as they depend on the processor.
+    """
+    least = [now[name].size if name in now else DEFAULTS[name] for name in MAPS]
+    is_known = any(not parents and directive.name == "http" for directive, parents in config.outline())
+    others = _keys(config)
+    found = _native.map_sizes(runs, others, *least, as_is=not is_known)
+    if found is None:
+        raise DefectError("no size of nginx's hash tables holds the keys")
+    wanted = dict(zip(MAPS, found, strict=True))
+    wanted |= _of_variables(config, names, now)
+    return {
+        name: size
+        for name, size in wanted.items()
+        if (now[name].size < size if name in now else size != DEFAULTS[name] or (is_known and name in MAPS))
+    }
+
+
+def raised(wanted: Sizes, now: Mapping[str, Standing]) -> Iterator[tuple[File, Edit]]:
+    """Yield the edits that make the sizes grow which are set."""
+    for name, size in wanted.items():
+        if name in now:
+            yield now[name].file, Edit(now[name].directive.args[0].span, encode(str(size)))
+
+
+def statements(wanted: Sizes, now: Mapping[str, Standing]) -> list[str]:
+    """Return the directives for the sizes that are not set."""
+    return [f"{name} {size};" for name, size in wanted.items() if name not in now]
+
+
+_HEAD = """\
+# The sizes of nginx's hash tables that the maps need. Include this once in the http block, before any map, however many
+# files of maps there are. nginx accepts each size once: where one is set already, keep the larger number there.
+"""
+
+
+def text(wanted: Sizes) -> bytes:
+    """Return a file that sets these sizes; empty if there are none."""
+    return encode(_HEAD + "".join(f"{name} {size};\n" for name, size in wanted.items()) + "\n") if wanted else b""
+
+
+def merged(wanted: Sizes, found: File) -> Sizes:
+    """Return the larger of `wanted` sizes and those that a file of sizes has."""
+    both = dict(wanted)
+    for directive in found.block.directives():
+        if directive.name in DEFAULTS:
+            name, size = str(directive.name), _size(directive)
+            both[name] = max(size, both.get(name, size))
+    return {name: both[name] for name in DEFAULTS if name in both}
+
+
+def _in_http(config: Config, parents: tuple[Directive, ...]) -> bool:
+    """Return whether a directive stands in the http block itself, or at the top of a fragment that may be in one."""
+    if parents:
+        return len(parents) == 1 and parents[0].name == "http"
+    return ("http",) in config.candidates
+
+
+def _size(directive: Directive) -> int:
+    size = number(directive.args[0]) if len(directive.args) == 1 else None
+    if size is None:
+        nginx = directive.told("invalid number" if len(directive.args) == 1 else "invalid number of arguments")
+        raise directive.error(f'"{directive.name}" takes one number', nginx=nginx)
+    largest = _LARGEST["max" if directive.name.endswith("max_size") else "bucket"]
+    if size > largest:
+        raise directive.error(f"nginx builds no table of this size: set {largest} or less", at=directive.args[0])
+    return size
+
+
+def _keys(config: Config) -> list[list[bytes]]:
+    """Return the plain keys of the maps that the configuration has already; a larger table has to suit them, too."""
+    return [
+        list(_rows(config, directive))
+        for directive, parents in config.outline()
+        if directive.name == "map" and directive.block and _in_http(config, parents)
+    ]
+
+
+def _rows(config: Config, table: Directive) -> Iterator[bytes]:
+    for row in table.block.directives() if table.block else ():
+        if len(row.args) == 1 and row.name not in ("default", "include") and not row.name.startswith("~"):
+            yield encode(row.name.removeprefix("\\"))
+        elif row.name == "include":
+            for file in config.included(row):
+                yield from (encode(inner.name.removeprefix("\\")) for inner in file.block.directives() if inner.args)
+
+
+def _of_variables(config: Config, names: Iterable[bytes], now: Mapping[str, Standing]) -> dict[str, int]:
+    """Return sizes for the table of nginx's variables, those that the configuration mentions, and `names`."""
+    mentioned = {name.lower() for file in config.files for name in _VARIABLE.findall(file.source.data)}
+    least = [now[name].size if name in now else DEFAULTS[name] for name in VARIABLES]
+    found = _native.variable_sizes(sorted(mentioned | set(names)), *least)
+    return dict(zip(VARIABLES, found or least, strict=True))

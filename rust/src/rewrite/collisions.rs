@@ -1,0 +1,60 @@
+//! Keys that nginx has trouble with because their hashes are equal, or equal modulo the size of a table of its own.
+//!
+//! While nginx reads a map it keeps the keys in 10,007 lists and compares each new one with all of its list
+//! (`ngx_hash_add_key`, `NGX_HASH_LARGE_HSIZE`): 30,000 keys of one list take half a minute. Keys of one hash are in one
+//! bucket whatever the size of the table (`ngx_hash_init`): beyond 64 kB nginx warns, and a look-up walks all of them.
+//! Neither happens by chance.
+
+use std::collections::HashMap;
+
+use crate::hash::Element;
+use crate::rewrite::plan::Entry;
+
+/// `NGX_HASH_LARGE_HSIZE`
+const LISTS: usize = 10_007;
+/// How many keys of one hash are taken, and how many bytes of a bucket they may fill.
+const MOST_EQUAL: usize = 64;
+const MOST_BYTES: usize = 32_768;
+/// So many keys may one list have, and so many times the average.
+const MOST_IN_LIST: usize = 256;
+const MOST_UNEVEN: usize = 8;
+
+/// The rules with keys that are too many for a list or a bucket, in order; the first keys of each stay.
+pub fn crowded<'k>(entries: &[Entry], key: impl Fn(u32) -> &'k [u8]) -> Vec<usize> {
+    let mut tiers: HashMap<u8, Vec<(Element, u32)>> = HashMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let at = at as u32;
+        tiers.entry(entry.tier).or_default().push((Element::new(key(at)), at));
+    }
+    let mut crowded: Vec<usize> =
+        tiers.into_values().flat_map(of_one_map).map(|at| entries[at as usize].rule as usize).collect();
+    crowded.sort_unstable();
+    crowded.dedup();
+    crowded
+}
+
+fn of_one_map(mut keys: Vec<(Element, u32)>) -> Vec<u32> {
+    let mut crowded = of_one_list(&keys);
+    keys.sort_unstable_by_key(|(element, at)| (element.hash, *at));
+    for equal in keys.chunk_by(|(one, _), (other, _)| one.hash == other.hash) {
+        let mut bytes = 0;
+        for (number, (element, at)) in equal.iter().enumerate() {
+            bytes += element.size as usize;
+            if number >= MOST_EQUAL || (number > 0 && bytes > MOST_BYTES) {
+                crowded.push(*at);
+            }
+        }
+    }
+    crowded
+}
+
+fn of_one_list(keys: &[(Element, u32)]) -> Vec<u32> {
+    let most = MOST_IN_LIST + MOST_UNEVEN * keys.len() / LISTS;
+    let mut lists = vec![0; LISTS];
+    let crowds = |(element, _): &&(Element, u32)| {
+        let list: &mut usize = &mut lists[(element.hash % LISTS as u64) as usize];
+        *list += 1;
+        *list > most
+    };
+    keys.iter().filter(crowds).map(|(_, at)| *at).collect()
+}

@@ -1,0 +1,442 @@
+"""`rewrite-to-map` on the layouts that nginx has on a disk: real nginx takes what is written, as part of the whole.
+
+Each test builds a tree as a package or an image has it, runs the command on it, and asks every nginx that is there: the
+configuration is accepted without a word, and the maps are read once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from nginxopt import cli, nginx
+
+LONG = "x" * 60
+"""Longer than a key of nginx's own buckets may be."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """A function that runs `nginxopt rewrite-to-map` in the temporary folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*args: str) -> Ran:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["rewrite-to-map", *args])
+        captured = capfd.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ran(ended.value.code, captured.out, captured.err)
+
+    return call
+
+
+def tree(root: Path, files: dict[str, str]) -> Path:
+    """Write files, and links for the names that end in `@`."""
+    for name, text in files.items():
+        path = root / name.removesuffix("@")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith("@"):
+            path.symlink_to(text)
+        else:
+            path.write_bytes(text.encode())
+    return root
+
+
+def says(binary: nginx.Binary, main: Path, *options: str) -> str:
+    """What nginx says of a configuration, in which it reads from its main file on."""
+    command = [binary.path, "-t", "-c", str(main.absolute()), "-g", f"pid {main.absolute()}.pid;", *options]
+    if binary.version >= (1, 19, 5):
+        command += ["-e", str(main.absolute()) + ".log"]
+    ended = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    text = (ended.stderr + ended.stdout).decode(errors="replace")
+    assert ended.returncode == 0, text
+    assert "warn" not in text, text
+    return text
+
+
+def read_files(binary: nginx.Binary, main: Path) -> list[str]:
+    """The files that nginx reads, each as often as it is named."""
+    dump = says(binary, main, "-T")
+    return re.findall(r"^# configuration file (.*):$", dump, re.MULTILINE)
+
+
+def maps_of(text: str) -> list[str]:
+    """The variables of ours in what `nginx -T` prints, each as often as it has a map."""
+    return re.findall(r"^map \S+ (\$\w+) \{", text, re.MULTILINE)
+
+
+def accepted(binary: nginx.Binary, main: Path) -> None:
+    """The maps are there, each once, and nginx says nothing."""
+    maps = maps_of(says(binary, main, "-T"))
+    assert maps
+    assert len(maps) == len(set(maps))
+
+
+def server(name: str, *rules: str, inside: str = "") -> str:
+    """A server with rules."""
+    rewrites = "".join(f"    rewrite ^/{rule}$ /to/{rule} permanent;\n" for rule in rules)
+    return f"server {{\n    listen unix:{name}.sock;\n{rewrites}{inside}}}\n"
+
+
+DEBIAN = {
+    "nginx.conf": "worker_processes 1;\ninclude modules-enabled/*.conf;\nevents { worker_connections 64; }\n\n"
+    "http {\n\taccess_log off;\n\tinclude mime.types;\n\n\tinclude conf.d/*.conf;\n\tinclude sites-enabled/*;\n}\n",
+    "mime.types": "types { text/html html; }\n",
+    "modules-enabled/.keep": "",
+    "conf.d/log.conf": "server_tokens off;\n",
+    "snippets/old.conf": f"rewrite ^/snippet$ /s permanent;\nrewrite ^/{LONG}$ /s permanent;",
+    "sites-available/shop": server("shop", "a", "b", inside="    include snippets/old.conf;\n"),
+    "sites-available/blog": server("blog", "a", "c"),
+    "sites-enabled/shop@": "../sites-available/shop",
+    "sites-enabled/blog@": "../sites-available/blog",
+}
+DOCKER = {
+    "nginx.conf": "events {}\nhttp {\n    include       mime.types;\n    include conf.d/*.conf;\n}\n",
+    "mime.types": "types { text/html html; }\n",
+    "conf.d/default.conf": server("default", "a", "b", LONG, inside="    location / { rewrite ^/l$ /m last; }\n"),
+    "conf.d/other.conf": server("other", "a"),
+}
+RHEL = {
+    "nginx.conf": "events {}\nhttp {\n    include conf.d/*.conf;\n    server {\n        listen unix:rhel.sock;\n"
+    "        include default.d/*.conf;\n        location / { include default.d/*.conf; }\n    }\n}\n",
+    "conf.d/empty.conf": "# nothing\n",
+    "default.d/rules.conf": f"rewrite ^/r1$ /to permanent;\nrewrite ^/{LONG}$ /to permanent;\nrewrite ^/r2$ /to last;",
+    "default.d/more.conf": "rewrite ^/m1$ /to permanent;\r\nrewrite ^/m2$ /to permanent;\r\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("layout", "files"),
+    [
+        (DEBIAN, ["sites-enabled/shop"]),
+        (DEBIAN, ["sites-available/shop"]),
+        (DEBIAN, ["sites-enabled/shop", "sites-enabled/blog"]),
+        (DEBIAN, ["snippets/old.conf", "sites-available/blog", "sites-enabled/shop"]),
+        (DEBIAN, ["nginx.conf", "sites-enabled/blog"]),
+        (DOCKER, ["conf.d/default.conf"]),
+        (DOCKER, ["conf.d/default.conf", "conf.d/other.conf"]),
+        (RHEL, ["default.d/rules.conf"]),
+        (RHEL, ["default.d/more.conf", "default.d/rules.conf"]),
+    ],
+)
+def test_a_file_of_a_layout(
+    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, layout: dict[str, str], files: Sequence[str]
+) -> None:
+    """One or several files, all at once or one after the other, twice: nginx takes the whole of it each time."""
+    main = tree(tmp_path / "etc", layout) / "nginx.conf"
+    says(each_binary, main)
+    names = [f"etc/{file}" for file in files]
+    assert run(*names, "--diff", "-q").status == 1
+    ran = run(*names, "--write", f"--nginx={each_binary.path}")
+    assert ran.status == 0, ran.err
+    assert "not checked" not in ran.err
+    accepted(each_binary, main)
+    again = run(*names, "--write", "-q")
+    assert (again.status, again.err) == (0, "")
+    accepted(each_binary, main)
+    changed = tmp_path / "etc" / files[-1]
+    changed.write_bytes(changed.read_bytes() + b"\n")
+    assert run(*reversed(names), "--check", "-q").status == 0
+
+
+def test_one_run_after_the_other(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
+    """Files that are compiled in separate runs share the sizes, which grow where they must."""
+    main = tree(tmp_path, DEBIAN) / "nginx.conf"
+    for name in ("sites-enabled/blog", "sites-enabled/shop"):
+        assert run(name, "--write", "-q").status == 0
+        accepted(each_binary, main)
+    more = tmp_path / "sites-available" / "third"
+    more.write_text(server("third", *(f"{number}/{'y' * 700}" for number in range(40))))
+    (tmp_path / "sites-enabled" / "third").symlink_to("../sites-available/third")
+    assert run("sites-enabled/third", "--write", "-q").status == 0
+    accepted(each_binary, main)
+    assert main.read_text().count("map_hash_bucket_size") == 1
+    assert "map_hash_bucket_size 768;" in main.read_text()
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        "map_hash_max_size 64;",
+        "map_hash_bucket_size 32;",
+        "map_hash_bucket_size 256; map_hash_max_size 100000;",
+        "variables_hash_max_size 100;",
+        "variables_hash_bucket_size 32; variables_hash_max_size 64;",
+    ],
+)
+@pytest.mark.parametrize("where", ["http", "conf.d"])
+def test_sizes_that_are_set(
+    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, sizes: str, where: str
+) -> None:
+    """Sizes that the configuration has grow where they stand, and what is not set joins them."""
+    layout = dict(DEBIAN)
+    if where == "http":
+        layout["nginx.conf"] = layout["nginx.conf"].replace("access_log off;", f"access_log off; {sizes} # ours\n")
+    else:
+        layout["conf.d/sizes.conf"] = sizes
+    main = tree(tmp_path, layout) / "nginx.conf"
+    for name in ("sites-enabled/shop", "sites-enabled/blog"):
+        assert run(name, "--write").status == 0
+        accepted(each_binary, main)
+
+
+def test_sizes_of_stream(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
+    """Directives of the same name in `stream` belong to that module, in the main file and in one that it includes."""
+    stream = "map_hash_max_size 32; map_hash_bucket_size 64;\nmap $remote_addr $nxo_x { default 1; }\n"
+    for text in (f"stream {{ {stream} }}\n", "stream { include stream.d/*.conf; }\n"):
+        root = tree(tmp_path / str(len(text)), {**DOCKER, "stream.d/a.conf": stream})
+        main = root / "nginx.conf"
+        main.write_text(text + DOCKER["nginx.conf"])
+        assert run(str(root / "conf.d" / "default.conf"), "--write", "-q").status == 0
+        changed = main.read_text()
+        assert changed.startswith(text)
+        assert "map_hash_max_size 16384;" in changed.removeprefix(text)
+        if has_stream(each_binary):
+            accepted(each_binary, main)
+        else:
+            main.write_text(changed.removeprefix(text))
+            accepted(each_binary, main)
+
+
+def has_stream(binary: nginx.Binary) -> bool:
+    """Whether this nginx knows the block."""
+    return binary.test(b"events {}\nstream {}\n").ok
+
+
+@pytest.mark.parametrize("installed", ["/etc/nginx", "/usr/local/openresty/nginx/conf"])
+def test_a_copy_of_what_is_installed(
+    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, installed: str
+) -> None:
+    """In a repository or for an image, includes name the folder where the files will lie; there nginx takes them."""
+    layout = {**DOCKER, "nginx.conf": DOCKER["nginx.conf"].replace("include conf.d", f"include {installed}/conf.d")}
+    root = tree(tmp_path / "app" / "nginx", layout)
+    ran = run("app/nginx/conf.d/default.conf", "--write")
+    assert ran.status == 0
+    assert "not tried with nginx -t" in ran.err
+    text = (root / "nginx.conf").read_text()
+    (root / "nginx.conf").write_text(text.replace(installed, str(root)))
+    accepted(each_binary, root / "nginx.conf")
+
+
+def test_wildcards_that_are_not_normal(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
+    """The maps go where no include finds them, whatever way it goes: `..`, slashes, links, wildcards in folders."""
+    includes = (
+        "../etc/n[wxyz]o_*.conf", ".//./nxo_??????.maps", "link/nxo_*.http", f"{tmp_path}/e*/nxo_*2.conf",
+        f"{tmp_path}/*/../etc/nxo_*.conf",
+    )  # fmt: skip
+    text = DOCKER["nginx.conf"].replace("http {\n", "http {\n" + "".join(f"    include {one};\n" for one in includes))
+    main = tree(tmp_path / "etc", {**DOCKER, "nginx.conf": text, "link@": "."}) / "nginx.conf"
+    assert run("etc/conf.d/default.conf", "--write", "-q").status == 0
+    accepted(each_binary, main)
+
+
+ONE_LINE = "events {} http { include conf.d/*.conf; }"
+HTTP_ELSEWHERE = {
+    **{name: text for name, text in DOCKER.items() if name != "nginx.conf"},
+    "nginx.conf": "events {}\ninclude http.conf;",
+    "http.conf": "http { # all\r\n  include mime.types;\r\n  include conf.d/*.conf;\r\n}",
+}
+SHARED = {
+    "nginx.conf": "events {}\nhttp {\n"
+    + server("one", inside="    include shared.conf;\n")
+    + server("two", inside="    location / { include shared.conf; }\n    include shared.conf;\n")
+    + "}\n",
+    "shared.conf": "rewrite ^/a$ /b permanent;\nrewrite ^/c$ /d last;\n",
+}
+NESTED = {
+    "nginx.conf": "events {}\nhttp { include vhosts/*/site.conf; }\n",
+    "vhosts/a b/site.conf": server("ab", "a", "b", inside='    include "vhosts/a b/rules/*.conf";\n'),
+    "vhosts/a b/rules/ü [1].conf": "rewrite ^/u$ /v permanent;\nrewrite ^/ü$ /v permanent;\n",
+    "vhosts/c/site.conf": server("c", "a"),
+}
+
+
+@pytest.mark.parametrize(
+    ("layout", "file"),
+    [
+        ({**DOCKER, "nginx.conf": ONE_LINE}, "conf.d/default.conf"),
+        ({**DOCKER, "nginx.conf": ONE_LINE.replace("http {", "http{")}, "conf.d/default.conf"),
+        (HTTP_ELSEWHERE, "conf.d/default.conf"),
+        (HTTP_ELSEWHERE, "http.conf"),
+        (SHARED, "shared.conf"),
+        (NESTED, "vhosts/a b/site.conf"),
+        (NESTED, "vhosts/a b/rules/ü [1].conf"),
+        ({**DOCKER, "conf.d@": "real", "real/x.conf": server("x", "a", "b")}, "real/x.conf"),
+        ({**DOCKER, "conf.d@": "real", "real/x.conf": server("x", "a", "b")}, "conf.d/x.conf"),
+        ({"nginx.conf": "events {}\nhttp { include ../sites/*; }", "../sites/s": server("s", "a")}, "../sites/s"),
+        ({**DEBIAN, "nginx.conf": DEBIAN["nginx.conf"].replace("\n", "\r\n")}, "sites-enabled/blog"),
+    ],
+)
+def test_odd_layouts(
+    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, layout: dict[str, str], file: str
+) -> None:
+    """One line, other line ends, links, blanks, files that stand in several places, an http block in another file."""
+    layout = {name: text for name, text in layout.items() if f"{name.split('/')[0]}@" not in layout}
+    main = tree(tmp_path / "prefix" / "conf", layout) / "nginx.conf"
+    says(each_binary, main)
+    named = [] if (main.parent / file).resolve().is_relative_to(main.parent) else ["-c", str(main)]
+    ran = run(str(main.parent / file), *named, "--write", f"--nginx={each_binary.path}")
+    assert ran.status == 0, ran.err
+    accepted(each_binary, main)
+    assert run(str(main.parent / file), *named, "--check", "-q").status == 0
+
+
+def test_main_file_in_another_folder(each_binary: nginx.Binary, tmp_path: Path) -> None:
+    """-c names the main file, with any name, and -p the prefix that has it in `conf`; both may be relative."""
+    for options in (["-c", "elsewhere/main.conf"], ["-p", "prefix"]):
+        base = tmp_path / options[0]
+        layout = {"site.conf": server("site", "a", "b", LONG)}
+        text = f"events {{}}\nhttp {{ include {base}/site.conf; }}\n"
+        tree(base, {**layout, "elsewhere/main.conf": text, "prefix/conf/nginx.conf": text})
+        assert run_in(base, "site.conf", *options, "--write", "-q") == 0
+        main = base / options[1] if options[0] == "-c" else base / "prefix" / "conf" / "nginx.conf"
+        accepted(each_binary, main)
+
+
+def run_in(folder: Path, *args: str) -> int:
+    """The exit status of the command in a folder."""
+    os.chdir(folder)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["rewrite-to-map", *args])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_c_names_another_configuration(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """-c names a configuration that includes the file, or the call is wrong; so is a context that it contradicts."""
+    tree(tmp_path, {**DOCKER, "stray.conf": server("stray", "a")})
+    before = (tmp_path / "nginx.conf").read_bytes()
+    ran = run("stray.conf", "-c", "nginx.conf", "--write")
+    assert (ran.status, "does not include stray.conf" in ran.err) == (2, True)
+    ran = run("conf.d/default.conf", "--context", "server", "--write")
+    assert (ran.status, "in http, not in server" in ran.err) == (2, True)
+    assert (tmp_path / "nginx.conf").read_bytes() == before
+
+
+def test_what_cannot_be_checked_is_said(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """No nginx.conf, one that does not include the file, or one of which a part is missing."""
+    tree(tmp_path, {"alone/site.conf": server("site", "a"), "etc/nginx.conf": DOCKER["nginx.conf"]})
+    ran = run("alone/site.conf", "--write")
+    assert ran.status == 0
+    assert "not checked: names, sizes of hash tables and includes" in ran.err
+    tree(tmp_path, {"etc/stray.conf": server("stray", "a")})
+    ran = run("etc/stray.conf", "--write")
+    assert "nginx.conf does not include it" in ran.err
+    tree(tmp_path, {"etc/conf.d/a.conf": server("a", "a")})
+    ran = run("etc/conf.d/a.conf", "--write")
+    assert ran.status == 0
+    assert "includes mime.types, which is not here" in ran.err
+
+
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize("form", ["-o", "--write", "--write at once", "print"])
+def test_fragments_of_an_unknown_configuration(
+    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, form: str, long: bool
+) -> None:
+    """Two fragments, each included as the command says: sizes once, where there are any, then the maps."""
+    names = ["one.conf", "two.conf"]
+    for name in names:
+        stem = name.removesuffix(".conf")
+        rules = [f"rewrite ^/{stem}/{number}$ /to permanent;\n" for number in range(5)]
+        rules += [f"rewrite ^/{stem}/{LONG}$ /to permanent;\n"] if long else []
+        (tmp_path / name).write_text("".join(rules))
+    says_so: list[str] = []
+    if form == "--write at once":
+        says_so.append(run(*names, "--write").err)
+    for name in names if form == "--write" else []:
+        says_so.append(run(name, "--write").err)
+    if form.startswith("--write"):
+        http = re.findall(r"now add to the http block.*: (include \S+;)", "".join(says_so))
+        servers = names
+    for name in names if form == "-o" else []:
+        assert run(name, "-o", f"{name}.d").status == 0
+    if form == "print":
+        for name in names:
+            parts = re.split(r"^# ======== (\S+): .* ========\n", run(name).out, flags=re.MULTILINE)
+            tree(tmp_path / f"{name}.d", dict(zip(parts[1::2], parts[2::2], strict=True)))
+    if not form.startswith("--write"):
+        folders = [tmp_path / f"{name}.d" for name in names]
+        http = [f"include {folder / 'hash.conf'};" for folder in folders[:1] if (folder / "hash.conf").exists()]
+        http += [f"include {folder / 'http.conf'};" for folder in folders]
+        servers = [f"{name}.d/server.conf" for name in names]
+        assert bool(long) == (folders[0] / "hash.conf").exists()
+    blocks = "".join(f"server {{ listen unix:{n}.sock; include {s}; }}\n" for n, s in enumerate(servers))
+    lines = "\n".join(dict.fromkeys(http))
+    main = tree(tmp_path, {"main.conf": f"events {{}}\nhttp {{\n{lines}\n{blocks}}}\n"}) / "main.conf"
+    accepted(each_binary, main)
+
+
+def test_a_fragment_where_nginx_includes_all(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """Beside a file of `sites-enabled` the maps get a name that no `*` finds."""
+    tree(tmp_path, {"sites-enabled/a": f"rewrite ^/a$ /b permanent;\nrewrite ^/{LONG}$ /b permanent;\n"})
+    assert run("sites-enabled/a", "--write", "-q").status == 0
+    assert [path.name for path in (tmp_path / "sites-enabled").iterdir() if not path.name.startswith(".")] == ["a"]
+
+
+@pytest.mark.parametrize("name", ["n" * 40, "n" * 33])
+@pytest.mark.parametrize("whole", [False, True])
+def test_long_names(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, name: str, whole: bool) -> None:
+    """A name as long as --name takes, with the form of many rules, which has a group: nginx and its PCRE take it."""
+    rules = "".join(f"rewrite ^/page-{number}$ /to permanent;\n" for number in range(600))
+    rules += "".join(f"rewrite ^/Page-{number}$ /upper last;\n" for number in range(600))
+    if whole:
+        text = "events {}\nhttp {\nserver { listen unix:a.sock; include rules.conf; add_header X $1; }\n}\n"
+        main = tree(tmp_path, {"nginx.conf": text, "rules.conf": rules}) / "nginx.conf"
+        assert run("rules.conf", "--write", "-q", "--name", name).status == 0
+    else:
+        tree(tmp_path, {"rules.conf": rules})
+        assert run("rules.conf", "-o", "out", "-q", "--name", name, "--context", "server").status == 0
+        text = "events {}\nhttp {\ninclude out/h*.conf;\n"
+        main = (
+            tree(tmp_path, {"m.conf": text + "server { listen unix:a.sock; include out/server.conf; }\n}\n"}) / "m.conf"
+        )
+    accepted(each_binary, main)
+
+
+@pytest.mark.parametrize("servers", [15, 80])
+def test_many_runs(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, servers: int) -> None:
+    """Many servers with a run each need more variables than nginx's table takes by default."""
+    blocks = "".join(
+        f"server {{ listen unix:{n}.sock; server_name s{n}.test;\n"
+        f"rewrite ^/a{n}$ /b permanent; rewrite ^/c{n}$ /d last; rewrite ^/A{n}$ /x last; }}\n"
+        for n in range(servers)
+    )
+    main = tree(tmp_path, {"nginx.conf": f"events {{}}\nhttp {{\n{blocks}}}\n"}) / "nginx.conf"
+    says(each_binary, main)
+    assert run("nginx.conf", "--write", "-q").status == 0
+    accepted(each_binary, main)
+
+
+def test_names_that_are_taken(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
+    """Names are taken in any case of their letters, and by groups of patterns as well."""
+    inside = '    location ~ "^/(?<M2_key>x)" { return 204; }\n    set $M_Key 1;\n'
+    main = tree(tmp_path, {**DOCKER, "conf.d/other.conf": server("other", "a", inside=inside)}) / "nginx.conf"
+    assert run("conf.d/default.conf", "--write", "-q", "--name", "m").status == 0
+    assert (tmp_path / "m3.conf").exists() or (tmp_path / "m.conf").exists()
+    assert "map $uri $m3_1_key {" in says(each_binary, main, "-T")
+
+
+def test_a_folder_that_cannot_be_written(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """Where the maps cannot be written, nothing is."""
+    tree(tmp_path, DOCKER)
+    (tmp_path / "nginx.conf").rename(tmp_path / "real.conf")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.conf")}
+    ran = run("conf.d/default.conf", "-c", "/dev/null/nginx.conf", "--write")
+    assert ran.status == 3
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.conf")} == before

@@ -1,0 +1,320 @@
+"""What the pool would break, on the real nginx: without its premises nothing changes, and with them only what they say.
+
+Each server here is right as it is and wrong for a pool. A fix that is made without the premise, or that shares
+connections of different kinds, changes what these tests compare.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from nginxopt import nginx
+from nginxopt.catalogue import catalogue
+from nginxopt.check import Judge
+from nginxopt.config import Config
+from nginxopt.fix import fix
+from nginxopt.http import Request
+from nginxopt.lint import Selected
+from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
+from nginxopt.settings import Settings
+from nginxopt.version import Version
+from tests import origins
+from tests.lintcheck import read
+
+BOTH = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
+NONE: frozenset[Premise] = frozenset()
+OLD = Version(1, 22, 1)
+"""Before the defaults changed."""
+
+
+def mended(text: str, assumed: frozenset[Premise], target: Version = OLD) -> str:
+    """What one run of all rules about proxies makes of a whole configuration."""
+    rules = tuple(Selected(rule, rule.severity) for rule in catalogue().values() if rule.category == "proxy")
+
+    def again(texts: Mapping[str, bytes]) -> Config:
+        return read(texts.get("nginx.conf", text.encode()))
+
+    drafts = fix(again, Judge(rules, target, Settings(), assumed=assumed)).drafts
+    return drafts["nginx.conf"].text.decode() if drafts else text
+
+
+def version(binary: nginx.Binary) -> Version:
+    """The version of a binary."""
+    return Version.parse(".".join(map(str, binary.version)))
+
+
+def whole(http: str) -> str:
+    """A whole configuration with these lines in http."""
+    return f"events {{}}\nhttp {{\n{http}\n}}\n"
+
+
+def inside(text: str) -> tuple[bytes, bytes]:
+    """The http level of a configuration but for its one server, and the inside of that."""
+    http, _, server = text.partition("http {\n")[2].partition("\nserver {\n")
+    return http.encode(), server.removesuffix("}\n}\n").encode()
+
+
+def answers(
+    binary: nginx.Binary, text: str, requests: Sequence[bytes], files: Mapping[str, bytes] | None = None
+) -> list[bytes]:
+    """The answers of nginx to requests, one after the other."""
+    http, server = inside(text)
+    with (
+        nginx.Instance(binary, servers=(server,), http=http, files=files or {}) as running,
+        running.client(timeout=3.0) as client,
+    ):
+        return [_plain(answer) for one in requests for answer in client.ask([Request(one)])]
+
+
+def _plain(answer: bytes) -> bytes:
+    """An answer without the lines that change by themselves."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    lines = [line for line in head.split(b"\r\n") if not line.startswith((b"Date:", b"Server:"))]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def get(path: str = "/", headers: str = "") -> bytes:
+    """A request."""
+    return f"GET {path} HTTP/1.1\r\nHost: a.test\r\n{headers}\r\n".encode()
+
+
+def pool(port: int, server: str, http: str = "") -> str:
+    """A configuration of an upstream and one server."""
+    return whole(f"{http}\nupstream app {{\n    server 127.0.0.1:{port};\n}}\nserver {{\n{server}\n}}")
+
+
+PLAIN = "location / {\n    proxy_pass http://app;\n}"
+GZIP = "Accept-Encoding: gzip\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nab"
+
+KINDS = {
+    "16: sub_filter and a server that compresses for HTTP/1.1": (
+        origins.compressing,
+        "location / {\n    proxy_pass http://app;\n    sub_filter words WORDS;\n    sub_filter_once off;\n"
+        "    sub_filter_types *;\n}",
+        [get(headers=GZIP)],
+    ),
+    "16: a cache for those that cannot read gzip": (
+        origins.compressing,
+        "location / {\n    proxy_pass http://app;\n    proxy_cache pages;\n    proxy_cache_valid 1h;\n}",
+        [get(headers=GZIP), get()],
+    ),
+    "19: a server that authenticates connections": (
+        origins.authenticating,
+        PLAIN,
+        [get(headers="Authorization: NTLM Alice\r\n"), get()],
+    ),
+    "22: a server that closes and does not say so": (origins.closing, PLAIN, [POST] * 4),
+    "23: a server that upgrades": (origins.upgrading, PLAIN, [get()]),
+    "23: a server that sends early hints": (origins.hinting, PLAIN, [get(), get()]),
+    "23: a server of HTTP/1.0": (origins.old, PLAIN, [get()]),
+}
+
+
+@pytest.mark.parametrize(("reply", "server", "requests"), KINDS.values(), ids=KINDS)
+def test_a_pool_waits_for_its_premises(
+    binary: nginx.Binary, reply: origins.Reply, server: str, requests: list[bytes]
+) -> None:
+    """Safe fixes change neither an answer nor a request to the server; with the premises, which it breaks, they do."""
+    cache = "proxy_cache_path cache keys_zone=pages:1m;" if "pages" in server else ""
+    seen = []
+    with contextlib.ExitStack() as stack:
+        for assumed in (None, NONE, BOTH):
+            origin = stack.enter_context(origins.serving(reply))
+            text = pool(origin.port, server, cache)
+            text = text if assumed is None else mended(text, assumed)
+            told = answers(binary, text, requests)
+            seen.append((told, [(one.head, one.body, one.number) for one in origin.asked]))
+    before, safe, pooled = seen
+    assert safe == before
+    assert pooled != before
+    assert pooled[0] != before[0] or reply is origins.plain
+
+
+def test_20_a_serial_server_is_not_held(binary: nginx.Binary) -> None:
+    """Two upstreams with one serial server: the pool of one keeps the other from it, and safe fixes make none."""
+    server = (
+        "location /a {\n    proxy_pass http://app;\n}\n"
+        "location /b {\n    proxy_pass http://other;\n    proxy_read_timeout 1s;\n}"
+    )
+    statuses = []
+    for assumed in (NONE, BOTH):
+        with origins.serving(origins.plain, serial=True) as origin:
+            other = f"upstream other {{\n    server 127.0.0.1:{origin.port};\n}}"
+            text = mended(pool(origin.port, server, other), assumed)
+            statuses.append([answer[9:12] for answer in answers(binary, text, [get("/a"), get("/b")])])
+    assert statuses == [[b"200", b"200"], [b"200", b"504"]]
+
+
+def sizes(text: str) -> list[int]:
+    """The pools of a configuration."""
+    return [int(size) for size in re.findall(r"keepalive (\d+);", text)]
+
+
+def many(count: int, server: str) -> str:
+    """A configuration of as many upstreams, each with a location."""
+    upstreams = "".join(f"upstream u{n} {{\n    server {server};\n}}\n" for n in range(count))
+    locations = "".join(f"location /{n}/ {{\n    proxy_pass http://u{n};\n}}\n" for n in range(count))
+    return whole(f"{upstreams}\nserver {{\n{locations}}}")
+
+
+def test_21_pools_leave_room_for_clients(binary: nginx.Binary) -> None:
+    """40 upstreams and 512 connections: of 2,400 requests of 30 clients none fails; pools of 32 would fail some."""
+    with origins.serving(origins.plain) as origin:
+        text = mended(many(40, f"127.0.0.1:{origin.port}"), BOTH)
+        assert sizes(text) == [3] * 40
+        assert mended(text, BOTH) == text
+        assert failures(binary, text) == 0
+        assert failures(binary, text.replace("keepalive 3;", "keepalive 32;")) > 0
+
+
+def failures(binary: nginx.Binary, text: str) -> int:
+    """How many of 2,400 requests fail: 30 clients, each twice for each of 40 locations."""
+    http, server = inside(text)
+    failed: list[bytes] = []
+    with nginx.Instance(binary, servers=(server,), http=http) as running:
+
+        def ask() -> None:
+            with running.client() as client:
+                told = [client.ask([Request(get(f"/{n}/"))])[0] for n in [*range(40)] * 2]
+            failed.extend(answer for answer in told if not answer.startswith(b"HTTP/1.1 200"))
+
+        clients = [threading.Thread(target=ask) for _ in range(30)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+    return len(failed)
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 9, 128, 129])
+def test_21_pools_are_as_large_as_there_is_room(count: int) -> None:
+    """However many upstreams there are, their pools hold a quarter of the connections at most, or there are none."""
+    made = sizes(mended(many(count, "10.0.0.1"), BOTH))
+    assert sum(made) <= 128
+    assert len(made) == (count if count <= 128 else 0)
+
+
+NESTED = {
+    "24: a location within passes to a server of HTTP/1.0": (
+        origins.old,
+        "location / {\n    proxy_pass http://app;\n"
+        "    location /x/ {\n        proxy_pass http://127.0.0.1:%d;\n    }\n}",
+        [get(), get("/x/")],
+    ),
+    "24: an if passes to a server of HTTP/1.0": (
+        origins.old,
+        "location / {\n    proxy_pass http://app;\n"
+        "    if ($arg_x) {\n        proxy_pass http://127.0.0.1:%d;\n    }\n}",
+        [get(), get("/?x=1")],
+    ),
+    "24: a limit_except passes to a server of HTTP/1.0": (
+        origins.old,
+        "location / {\n    proxy_pass http://app;\n"
+        "    limit_except GET {\n        proxy_pass http://127.0.0.1:%d;\n    }\n}",
+        [get(), POST],
+    ),
+    "24: a location within streams bodies": (
+        origins.bodiless,
+        "location / {\n    proxy_pass http://app;\n    location /x/ {\n        proxy_pass http://127.0.0.1:%d;\n"
+        "        proxy_request_buffering off;\n    }\n}",
+        [get(), b"POST /x/ HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"],
+    ),
+    "24: a location beside passes to a server of HTTP/1.0": (
+        origins.old,
+        "proxy_set_header X-A 1;\nlocation / {\n    proxy_pass http://app;\n}\n"
+        "location /x/ {\n    proxy_pass http://127.0.0.1:%d;\n}",
+        [get(), get("/x/")],
+    ),
+    "24: 1.0 is stated around, for others": (
+        origins.old,
+        "proxy_http_version 1.0;\nlocation / {\n    proxy_http_version 1.1;\n    proxy_pass http://app;\n}\n"
+        "location /x/ {\n    proxy_pass http://127.0.0.1:%d;\n}",
+        [get(), get("/x/")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("reply", "server", "requests"), NESTED.values(), ids=NESTED)
+def test_24_nothing_else_inherits_the_lines(
+    each_binary: nginx.Binary, reply: origins.Reply, server: str, requests: list[bytes]
+) -> None:
+    """Whatever is assumed of the upstream, another server is asked what it was asked before, byte for byte."""
+    with origins.serving(origins.plain) as app, origins.serving(reply) as legacy:
+        text = pool(app.port, server % legacy.port)
+        before = answers(each_binary, text, requests)
+        asked = [(one.head, one.body) for one in legacy.asked]
+        legacy.asked.clear()
+        assert answers(each_binary, mended(text, BOTH, version(each_binary)), requests) == before
+        assert [(one.head, one.body) for one in legacy.asked] == asked
+        assert asked
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate with its key in one folder."""
+    folder = tmp_path_factory.mktemp("tls")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run([*command, "-days", "2", "-subj", "/CN=app"], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+WITH = "proxy_ssl_certificate {0}/cert.pem;\n    proxy_ssl_certificate_key {0}/key.pem;"
+MIXED = {
+    "a client certificate in one location": (
+        "location /a {{\n    proxy_pass https://app;\n    "
+        + WITH
+        + "\n}}\nlocation /b {{\n    proxy_pass https://app;\n}}"
+    ),
+    "by a variable": (
+        "set $name app;\nlocation /a {{\n    proxy_pass https://$name;\n    " + WITH + "\n}}\n"
+        "location /b {{\n    proxy_pass https://app;\n}}"
+    ),
+    "by a variable that is the whole target": (
+        "set $name https://app;\nlocation /a {{\n    proxy_pass $name;\n    " + WITH + "\n}}\n"
+        "location /b {{\n    proxy_pass https://app;\n}}"
+    ),
+    "a certificate by a variable": (
+        'set $file "";\nif ($uri = /a) {{\n    set $file {0}/cert.pem;\n}}\nlocation / {{\n    proxy_pass https://app;\n'
+        "    proxy_ssl_certificate $file;\n    proxy_ssl_certificate_key {0}/key.pem;\n}}"
+    ),
+}
+
+
+@pytest.mark.parametrize("has_pool", [False, True])
+@pytest.mark.parametrize("server", MIXED.values(), ids=MIXED)
+def test_18_identities_are_not_mixed(each_binary: nginx.Binary, certificate: Path, server: str, has_pool: bool) -> None:
+    """The server knows the client by its certificate: with all premises assumed, /b comes with none if it did before.
+
+    A pool before the method has no effect before nginx 1.29.7; from then on nginx itself may mix what is written there.
+    """
+    backend = (
+        "upstream app {\n    "
+        + ("keepalive 4;\n    least_conn;\n    " if has_pool else "")
+        + "server unix:temp/tls.sock;\n}\n"
+        f"server {{\n    listen unix:temp/tls.sock ssl;\n    ssl_certificate {certificate}/cert.pem;\n"
+        f"    ssl_certificate_key {certificate}/key.pem;\n    ssl_verify_client optional_no_ca;\n"
+        '    location / {\n        return 200 "$ssl_client_s_dn";\n    }\n}'
+    )
+    http11 = 'proxy_http_version 1.1;\nproxy_set_header Connection "";\n' if has_pool else ""
+    text = whole(f"{backend}\nserver {{\nproxy_ssl_session_reuse off;\n{http11}{server.format(certificate)}\n}}")
+    before, after = (subjects(each_binary, one) for one in (text, mended(text, BOTH, version(each_binary))))
+    assert after == before
+    if each_binary.version < (1, 29, 7):
+        assert after == [b"CN=app", b""] * 2
+
+
+def subjects(binary: nginx.Binary, text: str) -> list[bytes]:
+    """Whom the server takes nginx for, in /a and /b, twice."""
+    http, _, inner = text.partition("http {\n")[2].rpartition("\nserver {\n")
+    servers = (inner.removesuffix("}\n}\n").encode(),)
+    with nginx.Instance(binary, servers=servers, http=http.encode()) as running, running.client() as client:
+        told = [client.ask([Request(get(path))])[0] for path in ("/a", "/b", "/a", "/b")]
+    return [answer.partition(b"\r\n\r\n")[2] for answer in told]

@@ -1,0 +1,160 @@
+"""TLS sessions and who may come back with one, on the real nginx: revoked clients, and what tells."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import ssl
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from nginxopt import nginx
+from tests.lintcheck import mend
+from tests.nginx.running import Running, running
+from tests.nginx.test_rules_tls import client, connected
+
+TICKETS = {"ssl-session-cache": "ssl_session_tickets off;", "ssl-session-tickets": ""}
+TARGETS = {"ssl-session-cache": "1.22.1", "ssl-session-tickets": "1.28.0"}
+
+AUTHORITY = """
+[ca]
+default_ca = own
+[own]
+database = index.txt
+serial = serial
+crlnumber = crlnumber
+private_key = ca.key
+certificate = ca.pem
+default_md = sha256
+default_crl_days = 2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """A folder with an authority, a server's and a client's certificate, and lists without and with the client."""
+
+    folder: Path
+    files: Mapping[str, bytes]
+    revoked: bytes
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """An authority that has revoked its one client."""
+    if shutil.which("openssl") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no openssl command: install it to run these tests")
+    folder = tmp_path_factory.mktemp("authority")
+    for name, text in {"ca.cnf": AUTHORITY, "index.txt": "", "serial": "01\n", "crlnumber": "01\n"}.items():
+        (folder / name).write_text(text)
+    for command in (
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem",
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=a.example -keyout cert.key -out cert.pem",
+        "req -newkey rsa:2048 -nodes -subj /CN=client -keyout client.key -out client.csr",
+        "x509 -req -in client.csr -CA ca.pem -CAkey ca.key -set_serial 2 -days 2 -out client.pem",
+        "ca -config ca.cnf -gencrl -out list.crl",
+        "ca -config ca.cnf -revoke client.pem",
+        "ca -config ca.cnf -gencrl -out revoked.crl",
+    ):
+        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True, timeout=60)
+    names = ("ca.pem", "cert.pem", "cert.key", "list.crl")
+    files = {name: (folder / name).read_bytes() for name in names}
+    return Authority(folder, files, (folder / "revoked.crl").read_bytes())
+
+
+def configuration(server: str, tickets: str = "") -> bytes:
+    """A whole configuration that verifies clients at the address of the rules."""
+    return (
+        "error_log error.log;\nevents {}\nhttp {\n    access_log off;\n    ssl_protocols TLSv1.2 TLSv1.3;\n"
+        f"    {tickets}\n    ssl_certificate cert.pem;\n    ssl_certificate_key cert.key;\n"
+        f"    server {{\n        listen 203.0.113.1:443 ssl;\n        server_name a.example;\n        {server}\n"
+        "        location / { return 200 $ssl_client_verify; }\n    }\n}\n"
+    ).encode()
+
+
+VERIFIED = "ssl_client_certificate ca.pem; ssl_crl list.crl; ssl_verify_client on;"
+
+
+def status_after_revocation(binary: nginx.Binary, data: bytes, authority: Authority, version: ssl.TLSVersion) -> bytes:
+    """What a client is answered on its second connection, between which it is revoked and nginx is reloaded."""
+    text = data.decode().replace("listen 203.0.113.1:443", "listen unix:tls.sock")
+    context = client(version)
+    context.load_cert_chain(authority.folder / "client.pem", authority.folder / "client.key")
+    with running(binary, text, authority.files) as server:
+        path = server.prefix / "tls.sock"
+        with connected(path, context) as first:
+            assert asked(first) == b"200"
+            session = first.session
+        (server.prefix / "list.crl").write_bytes(authority.revoked)
+        reload(server)
+        with connected(path, context, session) as second:
+            return asked(second)
+
+
+def reload(server: Running) -> None:
+    """Have nginx read its files again, and wait until none of its former workers is left."""
+    before = set(server.workers)
+    os.kill(server.pid, signal.SIGHUP)
+    deadline = time.monotonic() + 20
+    while not (now := set(server.workers)) or now & before:
+        assert time.monotonic() < deadline, "nginx was not reloaded in time"
+        time.sleep(0.01)
+
+
+def asked(connection: ssl.SSLSocket) -> bytes:
+    """The status on a new connection, which is read to its end."""
+    connection.sendall(b"GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n")
+    parts = []
+    while data := connection.recv(65_536):
+        parts.append(data)
+    return b"".join(parts).split()[1]
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize(("rule", "tickets"), TICKETS.items())
+def test_a_revoked_client_comes_back(
+    each_binary: nginx.Binary, authority: Authority, rule: str, tickets: str, version: ssl.TLSVersion
+) -> None:
+    """A client that is revoked, with a reload, is refused; with the cache it resumes its session: a premise."""
+    before = configuration(VERIFIED, tickets)
+    assert mend(rule, before, target=TARGETS[rule], unsafe=False) == before
+    after = mend(rule, before, target=TARGETS[rule])
+    assert after != before
+    assert status_after_revocation(each_binary, before, authority, version) == b"400"
+    kept = rule == "ssl-session-cache" or each_binary.version >= (1, 23, 2)  # before, tickets have no key in a cache
+    assert status_after_revocation(each_binary, after, authority, version) in (b"200",) if kept else (b"200", b"400")
+
+
+def test_no_cache_is_offered_for_sessions_that_servers_share() -> None:
+    """Where another server of the address asks for certificates there is no fix, whatever is assumed."""
+    other = "} server { listen 203.0.113.1:443 ssl; server_name b.example;"
+    for rule, tickets in TICKETS.items():
+        for server in (f"{VERIFIED} {other}", f"{other} {VERIFIED}"):
+            before = configuration(server, tickets)
+            assert mend(rule, before, target="1.28.0") == before
+
+
+def test_a_response_may_tell_that_a_session_was_resumed(each_binary: nginx.Binary, authority: Authority) -> None:
+    """What tells a full handshake from another changes with a cache: then the fix is made on request only."""
+    server = "add_header X-Reused $ssl_session_reused always;"
+    before = configuration(server, "ssl_session_tickets off;")
+    assert mend("ssl-session-cache", before, unsafe=False) == before
+    heads = []
+    for data in (before, mend("ssl-session-cache", before)):
+        text = data.decode().replace("listen 203.0.113.1:443", "listen unix:tls.sock")
+        with running(each_binary, text, authority.files) as nginx_:
+            path, context = nginx_.prefix / "tls.sock", client(ssl.TLSVersion.TLSv1_2)
+            with connected(path, context) as first:
+                asked(first)
+                session = first.session
+            with connected(path, context, session) as second:
+                second.sendall(b"GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n")
+                answer = second.recv(65_536)
+        heads.append(b"\r\nX-Reused: r\r\n" in answer)
+    assert heads == [False, True]
