@@ -26,7 +26,9 @@ _EACH = 2
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.fix_fuzz", description="configurations before and after fixes")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fix_fuzz", description="configurations before and after fixes"
+    )
     parser.add_argument("--configs", type=int, default=100, metavar="N", help="how many to make")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
@@ -45,7 +47,10 @@ async def run(asked: argparse.Namespace) -> int:
     """Run all, and return 1 if something differs."""
     binary = nginx.find(asked.nginx)
     kinds = tuple(filter(None, asked.kinds.split(",")))
-    base = [*(["--assume", asked.assume] if asked.assume else []), *(["--ignore", asked.ignore] if asked.ignore else [])]
+    base = [
+        *(["--assume", asked.assume] if asked.assume else []),
+        *(["--ignore", asked.ignore] if asked.ignore else []),
+    ]
     looks: Counter[tuple[object, ...]] = Counter()
     ends = time.monotonic() + asked.seconds
     async with staged(binary) as stage:
@@ -80,7 +85,9 @@ async def _tell(
     looks[look] += 1
     print(f"{fault.case.name}: {look[0]} changes {', '.join(look[1])}", flush=True)
     if looks[look] == 1:
-        print("\n".join(f"    {one.kind} {one.which}: {trial.shown(one.told.encode())}" for one in fault.differences[:3]))
+        print(
+            "\n".join(f"    {one.kind} {one.which}: {trial.shown(one.told.encode())}" for one in fault.differences[:3])
+        )
     if looks[look] > _EACH or not asked.small:
         return
     if culprits:

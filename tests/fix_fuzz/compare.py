@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.fix_fuzz.play import Observation
@@ -13,12 +14,14 @@ from tests.fix_fuzz.play import Observation
 class Difference:
     """Something that is one way in every run before, and another in every run after.
 
-    `kind` is the part of an `Observation`, `which` says what of it, and `told` is what was seen.
+    `kind` is the part of an `Observation`, `which` says what of it, and `told` is what was seen. It is `steady` if all
+    runs before are the same, and all after: else what looks like it may be chance.
     """
 
     kind: str
     which: str
     told: str
+    steady: bool = True
 
 
 Mask = Callable[[bytes], bytes]
@@ -39,25 +42,45 @@ def differences(
     before: Sequence[Observation], after: Sequence[Observation], mask: Mask = as_it_is
 ) -> tuple[Difference, ...]:
     """Return what sets the runs after apart from those before; with more runs it gets less."""
-    found: list[Difference] = []
     if any(run.refusal for run in before):
         return ()
     if all(run.refusal for run in after):
         return (Difference("refusal", "", after[0].refusal),)
-    values = () if _relieved(before, after) else _VALUES
-    for kind, which, value in values:
-        keys = sorted({key for run in (*before, *after) for key in which(run, mask)})
-        for key in keys:
-            olds, news = [value(run, key, mask) for run in before], [value(run, key, mask) for run in after]
-            if not set(olds) & set(news):
-                found.append(Difference(kind, key, f"before: {_shown(olds[0])}\nafter:  {_shown(news[0])}"))
+    found: list[Difference] = []
+    if not _relieved(before, after):
+        olds, news = ([_values(run, mask) for run in runs] for runs in (before, after))
+        found += _of_values(olds, news)
     for kind in ("warnings", "errors"):
         old = frozenset().union(*(getattr(run, kind) for run in before))
         always = frozenset.intersection(*(getattr(run, kind) for run in after)) - old
-        found += [Difference(kind, one, one) for one in sorted(always)]
+        found += [Difference(kind, one, one, steady=kind == "warnings") for one in sorted(always)]
     if 0 < max(run.nofile for run in after) < min(run.nofile for run in before):
         found.append(Difference("nofile", "", f"{before[0].nofile} open files before, {after[0].nofile} after"))
     return tuple(found)
+
+
+_Values = dict[tuple[str, str], Hashable]
+"""What was seen, by its kind and what of it."""
+
+
+def _values(run: Observation, mask: Mask) -> _Values:
+    found: _Values = {("answers", which): answer for which, answer in run.answers.items()}
+    asked: Counter[str] = Counter()
+    for (kind, data), count in run.asked.items():
+        asked[f"{kind} {mask(data)!r}"] += count
+    found |= {("asked", which): count for which, count in asked.items()}
+    for name, content in run.files.items():
+        lines = content if isinstance(content, frozenset) else {("", 1)}
+        found |= {("files", f"{name} {line}"): count for line, count in lines}
+    return found
+
+
+def _of_values(olds: Sequence[_Values], news: Sequence[_Values]) -> Iterator[Difference]:
+    for key in sorted({key for values in (*olds, *news) for key in values}):
+        before, after = ({values.get(key) for values in runs} for runs in (olds, news))
+        if before.isdisjoint(after):
+            told = f"before: {_shown(olds[0].get(key))}\nafter:  {_shown(news[0].get(key))}"
+            yield Difference(*key, told, steady=len(before) == len(after) == 1)
 
 
 def _relieved(before: Sequence[Observation], after: Sequence[Observation]) -> bool:
@@ -69,26 +92,6 @@ def _lacks(run: Observation) -> bool:
     return any("worker_connections are not enough" in line for line in run.errors)
 
 
-def _asked(run: Observation, key: str, mask: Mask) -> Hashable:
-    counts: dict[bytes, int] = {}
-    for (kind, asked), count in run.asked.items():
-        if kind == key:
-            masked = mask(asked)
-            counts[masked] = counts.get(masked, 0) + count
-    return frozenset(counts.items())
-
-
-_VALUES: tuple[
-    tuple[str, Callable[[Observation, Mask], set[str]], Callable[[Observation, str, Mask], Hashable]], ...
-] = (
-    ("answers", lambda run, _: set(run.answers), lambda run, key, _: run.answers.get(key)),
-    ("asked", lambda run, _: {kind for kind, _ in run.asked}, _asked),
-    ("files", lambda run, _: set(run.files), lambda run, key, _: run.files.get(key, "absent")),
-)
-
-
 def _shown(value: object) -> str:
-    if isinstance(value, frozenset):
-        value = sorted(value, key=repr)
     text = repr(value)
     return text if len(text) <= 900 else f"{text[:600]} ... {text[-280:]}"

@@ -30,8 +30,26 @@ _AROUND = {
     "upstream": ("events {}\nhttp {\nupstream app {\n", "\n}\nserver { listen 80; location / { proxy_pass http://app; } }\n}\n"),
 }  # fmt: skip
 _GONE = frozenset(
-    "user pid daemon master_process lock_file load_module ssl_dhparam ssl_stapling ssl_stapling_verify ssl_password_file "
-    "auth_basic auth_basic_user_file resolver worker_rlimit_core working_directory ssl_ecdh_curve proxy_bind env".split()
+    [
+        "user",
+        "pid",
+        "daemon",
+        "master_process",
+        "lock_file",
+        "load_module",
+        "ssl_dhparam",
+        "ssl_stapling",
+        "ssl_stapling_verify",
+        "ssl_password_file",
+        "auth_basic",
+        "auth_basic_user_file",
+        "resolver",
+        "worker_rlimit_core",
+        "working_directory",
+        "ssl_ecdh_curve",
+        "proxy_bind",
+        "env",
+    ]
 )
 _LOGS = ("access_log", "error_log")
 _PARAMS = ("fastcgi_params", "uwsgi_params", "scgi_params", "proxy_params", "mime.types", "fastcgi.conf")
@@ -55,7 +73,11 @@ def _texts(folder: Path) -> Iterator[tuple[str, bytes]]:
     with (folder / "index.tsv").open(newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
             head, tail = _AROUND.get(row["context"].split(" ")[0], ("", ""))
-            if row["set"] == "B" and "template" not in row["note"] and row["context"].split(" ")[0] in (*_AROUND, "main"):
+            if (
+                row["set"] == "B"
+                and "template" not in row["note"]
+                and row["context"].split(" ")[0] in (*_AROUND, "main")
+            ):
                 yield row["file"], head.encode() + (folder / row["file"]).read_bytes() + tail.encode()
 
 
@@ -69,7 +91,10 @@ def runnable(text: bytes, stage: Stage, rng: random.Random, name: str) -> Case |
     for _ in range(_TRIES):
         stage.lay(files)
         run = subprocess.run(
-            [*stage.binary.command(stage.prefix), "-t", "-g", "pid nginx.pid;"], cwd=stage.prefix, capture_output=True, check=False
+            [*stage.binary.command(stage.prefix), "-t", "-g", "pid nginx.pid;"],
+            cwd=stage.prefix,
+            capture_output=True,
+            check=False,
         )
         if run.returncode == 0:
             world = World(rng, stage.binary.version, lua=False)

@@ -118,7 +118,9 @@ class _Maker:
 
     def _http(self, world: World) -> list[Node]:
         rng = self.rng
-        world.early.append(d("log_format", "told", "$request $status $upstream_status $upstream_cache_status $http_host"))
+        world.early.append(
+            d("log_format", "told", "$request $status $upstream_status $upstream_cache_status $http_host")
+        )
         nodes = [
             d("access_log", "logs/access.log", "told") if rng.random() < 0.6 else d("access_log", "off"),
             d("root", "html"),
@@ -218,7 +220,9 @@ _GZIP: Sequence[tuple[float, Sequence[tuple[object, ...]]]] = (
 )  # fmt: skip
 
 
-def cases(seed: int, first: int, count: int, binary: nginx.Binary, kinds: Sequence[str] | None = None) -> Iterator[Case]:
+def cases(
+    seed: int, first: int, count: int, binary: nginx.Binary, kinds: Sequence[str] | None = None
+) -> Iterator[Case]:
     """Yield the cases of these numbers."""
     for number in range(first, first + count):
         yield case(seed, number, binary, kinds)

@@ -160,7 +160,9 @@ def _if(world: World) -> Node:
 
 def _static(world: World, made: Server, path: str) -> list[Node]:
     rng = world.rng
-    made.targets.append(Target(path + rng.choice(["index.html", "big.bin", "a.html", "c.png", "sub/d.txt"]), ("static",)))
+    made.targets.append(
+        Target(path + rng.choice(["index.html", "big.bin", "a.html", "c.png", "sub/d.txt"]), ("static",))
+    )
     nodes = [d("alias", "html/")] if path.startswith("/") and world.chance(0.6) and path != "/" else [d("root", "html")]
     maybe: Sequence[tuple[float, Sequence[tuple[object, ...]]]] = (
         (0.2, [("expires", "1h"), ("expires", "-1")]),
@@ -181,7 +183,13 @@ def _static(world: World, made: Server, path: str) -> list[Node]:
 def _returning(world: World, _made: Server, _path: str) -> list[Node]:
     if world.chance(0.3):
         return [d("return", "200", f"value {world.big_map()}")]
-    return [d(*world.rng.choice([("return", "204"), ("return", "301", "/elsewhere$is_args$args"), ("return", "200", "$uri")]))]
+    return [
+        d(
+            *world.rng.choice(
+                [("return", "204"), ("return", "301", "/elsewhere$is_args$args"), ("return", "200", "$uri")]
+            )
+        )
+    ]
 
 
 def _nothing(world: World, _made: Server, _path: str) -> list[Node]:
@@ -209,7 +217,9 @@ def _asking(world: World, made: Server, path: str) -> list[Node]:
     for name in ("/_mirror", "/_auth"):
         if chosen[0].words[1] == name and not any(one.words[-1] == name for one in made.node.inner or ()):
             assert made.node.inner is not None
-            made.node.inner.append(b("location", "=", name, inner=[d("internal"), *passing(world, made, name, simple=True)]))
+            made.node.inner.append(
+                b("location", "=", name, inner=[d("internal"), *passing(world, made, name, simple=True)])
+            )
     return [*(node for node in nodes if node.name != chosen[0].name), *chosen]
 
 

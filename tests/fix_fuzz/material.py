@@ -72,7 +72,9 @@ def _run(folder: Path, *arguments: str) -> None:
     subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
 
-_LINES = "".join(f"line {number} <!--# echo var='uri' --> http://app.test/ the quick brown fox\n" for number in range(60))
+_LINES = "".join(
+    f"line {number} <!--# echo var='uri' --> http://app.test/ the quick brown fox\n" for number in range(60)
+)
 
 STATIC: dict[str, bytes] = {
     "html/index.html": b"<html><head></head><body>index http://app.test/</body></html>\n",

@@ -132,7 +132,9 @@ def answer(method: str, target: str, headers: dict[str, str], body: bytes, who: 
     path, _, query = target.partition("?")
     said = dict(parse_qsl(query, keep_blank_values=True))
     kind = _TYPES.get(path.rpartition(".")[2], "text/html")
-    told = f"{method} {target} {hashlib.md5(body).hexdigest()[:8]} {len(body)} from {who} http://app.test/ <head></head>\n"
+    told = (
+        f"{method} {target} {hashlib.md5(body).hexdigest()[:8]} {len(body)} from {who} http://app.test/ <head></head>\n"
+    )
     text = told.encode("latin-1", "replace")
     text += b"0123456789abcdef http://app.test/\n" * (_number(said.get("len", "0")) // 34)
     found = [("Content-Type", kind), ("X-Origin", "yes")]
@@ -255,7 +257,9 @@ class Origins:
             writer.write(self._response(kind, asked, who))
             await writer.drain()
             served += 1
-            if "upgrade" in asked.headers.get("connection", "").lower() and "websocket" in asked.headers.get("upgrade", ""):
+            if "upgrade" in asked.headers.get("connection", "").lower() and "websocket" in asked.headers.get(
+                "upgrade", ""
+            ):
                 return
             if not asked.keeps or kind == "old":
                 return
@@ -292,7 +296,9 @@ class Origins:
             for start in range(0, len(text), 60_000):
                 part = text[start : start + 60_000]
                 writer.write(struct.pack("!BBHHBB", 1, 6, number, len(part), 0, 0) + part)
-            writer.write(struct.pack("!BBHHBB", 1, 6, number, 0, 0, 0) + struct.pack("!BBHHBBIB3x", 1, 3, number, 8, 0, 0, 0, 0))
+            writer.write(
+                struct.pack("!BBHHBB", 1, 6, number, 0, 0, 0) + struct.pack("!BBHHBBIB3x", 1, 3, number, 8, 0, 0, 0, 0)
+            )
             await writer.drain()
 
     async def _uwsgi(self, kind: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -60,8 +60,14 @@ def _target(world: World, one: Upstream, *, simple: bool) -> list[Node]:
     if roll < 0.08:
         return [d("set", "$to", quoted), d("proxy_pass", f"{one.scheme}://$to")]
     if roll < 0.12:
-        same = [up.name for up in world.upstreams if up.scheme == one.scheme and up.kind not in ("fastcgi", "uwsgi", "scgi")]
-        return [d("proxy_pass", f"{one.scheme}://{world.upstream_map(same)}")] if one.scheme == "http" else [d("proxy_pass", base)]
+        same = [
+            up.name for up in world.upstreams if up.scheme == one.scheme and up.kind not in ("fastcgi", "uwsgi", "scgi")
+        ]
+        return (
+            [d("proxy_pass", f"{one.scheme}://{world.upstream_map(same)}")]
+            if one.scheme == "http"
+            else [d("proxy_pass", base)]
+        )
     if roll < 0.16:
         return [d("proxy_pass", f"{one.scheme}://@{one.kind}0@")]
     if roll < 0.2:

@@ -30,6 +30,9 @@ TIMEOUT = 3.0
 PORTS = 6
 """How many ports there are for nginx."""
 
+_LATER = 2_000_000_000
+"""When a file that was replaced was changed: nginx reads a list of revoked certificates again if its time differs."""
+
 _SLOW_SECONDS = 0.05
 _QUIT_SECONDS = 4.0
 _START_SECONDS = 20.0
@@ -77,6 +80,7 @@ class Stage:
         self.places = {**origins.address, **{f"port{number}": str(port) for number, port in enumerate(ports)}}
         self.places |= {f"{name}_port": address.rpartition(":")[2] for name, address in origins.address.items()}
         self._contexts: dict[str, ssl.SSLContext] = {}
+        self._sessions: dict[str, ssl.SSLSession | None] = {}
 
     def lay(self, files: Mapping[str, bytes]) -> None:
         """Empty the prefix, and put files into it beside those that are always there."""
@@ -147,16 +151,17 @@ class Stage:
         if step.replaced:
             for name, other in step.replaced:
                 shutil.copyfile(self.prefix / other, self.prefix / name)
+                os.utime(self.prefix / name, (_LATER, _LATER))
             await _reload(running)
-        sessions: dict[str, ssl.SSLSession | None] = self._sessions if number else {}
-        self._sessions = sessions
-        results = await asyncio.gather(*(asyncio.to_thread(self._talk, talk, sessions) for talk in step.talks))
+        if not number:
+            self._sessions = {}
+        results = await asyncio.gather(*(asyncio.to_thread(self._talk, talk) for talk in step.talks))
         for which, answers in enumerate(results):
             for index, answer in enumerate(answers):
                 seen.answers[f"{number}.{which}.{index}"] = answer
 
-    def _talk(self, talk: Talk, sessions: dict[str, ssl.SSLSession | None]) -> list[Hashable]:
-        client = _Client(self, talk, sessions)
+    def _talk(self, talk: Talk) -> list[Hashable]:
+        client = _Client(self, talk, self._sessions)
         try:
             return [client.ask(placed(request, self.places)) for request in talk.requests]
         finally:
@@ -277,7 +282,7 @@ _LENGTH = re.compile(rb"(?im)^Content-Length: *(\d+)\r$")
 def received(file: BinaryIO, method: bytes) -> tuple[Hashable, bool]:
     """Read an answer; return it without its dates and what it says of the client's connection, and whether that stays
     open. The body is as it is without chunks."""
-    heads = []
+    heads: list[bytes] = []
     while True:
         head = _head(file)
         if not head:
@@ -290,7 +295,9 @@ def received(file: BinaryIO, method: bytes) -> tuple[Hashable, bool]:
     if re.search(rb"(?im)^Content-Encoding: gzip\r$", head):
         body = _unzipped(body)
     said = re.search(rb"(?im)^Connection: (.*)\r$", head)
-    keeps = whole and (said is None or said[1].lower() != b"close") and head.startswith(b"HTTP/1.1") and status != b"101"
+    keeps = (
+        whole and (said is None or said[1].lower() != b"close") and head.startswith(b"HTTP/1.1") and status != b"101"
+    )
     return (*heads, body, "" if whole else "cut off"), keeps
 
 

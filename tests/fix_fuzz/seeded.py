@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nginxopt import nginx
 from tests.fix_fuzz.case import MAIN, Case, Start, Step, Talk
 
 POOL = "http11-backends,idle-connections"
@@ -17,7 +18,8 @@ class Seeded:
     """A fault: the configuration, what is asked, the kinds of differences to be seen.
 
     `assume` are premises that do not hold here, so that declaring them lets `--fix` make this difference. `needs` is
-    a word of `nginx -V` without which the configuration does not start.
+    a word of `nginx -V` without which the configuration does not start; `pooled` says that nginx does the same without
+    a fix from 1.29.7 on.
     """
 
     text: str
@@ -25,11 +27,16 @@ class Seeded:
     kinds: frozenset[str]
     assume: str = ""
     needs: str = ""
+    pooled: bool = False
     start: Start = Start()
 
     def case(self, name: str) -> Case:
         """Return the case, as it is before the fix."""
         return Case({MAIN: self.text.encode()}, self.steps, self.start, name)
+
+    def starts_with(self, binary: nginx.Binary, built: str) -> bool:
+        """Return whether a binary can show the fault; `built` is what it says of how it was built."""
+        return self.needs in built and not (self.pooled and binary.version >= (1, 29, 7))
 
     @property
     def after(self) -> bytes:
@@ -143,13 +150,13 @@ SEEDED = {
     "16 sub_filter meets an answer that is compressed": Seeded(
         _pool("gzip11", inner="sub_filter app.test b.test;"),
         _in_turn(request("/", "GET", "Accept-Encoding: gzip")),
-        _ANSWERS, POOL, needs="sub_module",
+        _ANSWERS, POOL, pooled=True, needs="sub_module",
     ),
     "16 a cache gives what is compressed to a client that cannot read it": Seeded(
         _pool("gzip11", "proxy_cache_path cache/c keys_zone=c:1m use_temp_path=off;",
               "proxy_cache c;\nproxy_cache_valid 1h;"),
         _in_turn(request("/", "GET", "Accept-Encoding: gzip"), request("/")),
-        _ANSWERS, POOL,
+        _ANSWERS, POOL, pooled=True,
     ),
     "17 who was revoked resumes a session": Seeded(
         _http(_TLS), _COMES_BACK, _ANSWERS, "no-client-revocation"
@@ -172,33 +179,33 @@ location /b/ { set $to app; proxy_pass https://$to; }
         _ANSWERS,
     ),
     "19 a stranger is alice": Seeded(
-        _pool("who"), _in_turn(request("/", "GET", "Authorization: NTLM alice"), request("/")), _ANSWERS, POOL
+        _pool("who"), _in_turn(request("/", "GET", "Authorization: NTLM alice"), request("/")), _ANSWERS, POOL, pooled=True
     ),
     "20 a server that takes one connection waits for it to end": Seeded(
         _pool("serial").replace("server @serial0@;", "server @serial0@ max_fails=0;"),
         (_at_once(request("/1"), request("/2"), request("/3"), request("/4")),
          _at_once(request("/1"), request("/2"), request("/3"), request("/4"))),
-        frozenset({"errors"}), POOL,
+        frozenset({"errors"}), POOL, pooled=True,
     ),
     "21 idle connections take all there are": Seeded(
-        _CROWD, _in_turn(*(request(f"/{n}/") for n in range(_MANY))), _ANSWERS, POOL
+        _CROWD, _in_turn(*(request(f"/{n}/") for n in range(_MANY))), _ANSWERS, POOL, pooled=True
     ),
     "22 a server ends connections without saying so": Seeded(
-        _pool("closer"), _in_turn(*(request("/", "POST", body=b"b") for _ in range(4))), _ANSWERS, POOL
+        _pool("closer"), _in_turn(*(request("/", "POST", body=b"b") for _ in range(4))), _ANSWERS, POOL, pooled=True
     ),
-    "23 Upgrade: h2c is passed on": Seeded(_pool("h2c"), _in_turn(request()), _ANSWERS, POOL),
-    "23 103 comes unasked": Seeded(_pool("early"), _in_turn(request()), _ANSWERS, POOL),
-    "23 a server of HTTP/1.0 answers 505": Seeded(_pool("old"), _in_turn(request()), _ANSWERS, POOL),
+    "23 Upgrade: h2c is passed on": Seeded(_pool("h2c"), _in_turn(request()), _ANSWERS, POOL, pooled=True),
+    "23 103 comes unasked": Seeded(_pool("early"), _in_turn(request()), _ANSWERS, POOL, pooled=True),
+    "23 a server of HTTP/1.0 answers 505": Seeded(_pool("old"), _in_turn(request()), _ANSWERS, POOL, pooled=True),
     "24 a nested location inherits the version": Seeded(
-        _pool("plain", inner="location /old/ { proxy_pass http://@old0@; }"), _in_turn(request("/old/")), _ANSWERS
+        _pool("plain", inner="location /old/ { proxy_pass http://@old0@; }"), _in_turn(request("/old/")), _ANSWERS, pooled=True
     ),
     "24 an if inherits the version": Seeded(
-        _pool("plain", inner="if ($arg_old) { proxy_pass http://@old0@; }"), _in_turn(request("/?old=1")), _ANSWERS
+        _pool("plain", inner="if ($arg_old) { proxy_pass http://@old0@; }"), _in_turn(request("/?old=1")), _ANSWERS, pooled=True
     ),
     "24 a nested location passes chunks on": Seeded(
         _pool("plain", inner="location /up/ { proxy_request_buffering off; proxy_pass http://@nochunk0@; }"),
         _in_turn(request("/up/", "POST", "Transfer-Encoding: chunked", "X-Slow: 1") + b"1\r\na\r\n0\r\n\r\n"),
-        _ANSWERS,
+        _ANSWERS, pooled=True,
     ),
     "25 stream has a zone of that name": Seeded(
         _http(_ZONE) + "stream { upstream s { zone app 64k; server @plain0@; } }\n",

@@ -77,7 +77,7 @@ class Layout:
             return word
         needs = not word or re.search(r"[\s;{}#\"'\\]", word.replace("${", "")) is not None or word.startswith("{")
         if needs or (self.odd and self.rng.random() < 0.15 and node.name not in _BARE):
-            quote = "'" if '"' in word or self.rng.random() < 0.5 and "'" not in word else '"'
+            quote = "'" if '"' in word or (self.rng.random() < 0.5 and "'" not in word) else '"'
             return f"{quote}{word}{quote}"
         return word
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import subprocess
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -16,6 +17,7 @@ from tests.fix_fuzz.compare import as_it_is, without_connection
 from tests.fix_fuzz.seeded import SEEDED, Seeded
 from tests.fix_fuzz.show import reproduction
 from tests.fix_fuzz.trial import Fault, Trial, staged
+from tests.support import NGINXES
 
 COUNT = 20
 """How many cases are made with each nginx; `python -m tests.fix_fuzz` makes as many as one likes."""
@@ -35,46 +37,56 @@ def on_stage(
     return asyncio.run(whole())
 
 
-def start_of(binary: nginx.Binary, seeded: Seeded) -> None:
-    """Skip the test on an nginx that has no such module."""
-    said = subprocess.run([binary.path, "-V"], capture_output=True, check=True).stderr.decode() + " "
-    if seeded.needs and seeded.needs not in said:
-        pytest.skip(f"this nginx is built without {seeded.needs}")
+def _with(chosen: Callable[[Seeded], bool]) -> pytest.MarkDecorator:
+    """Parametrize a test by the faults that are chosen, each with every nginx that has what it needs."""
+    pairs = [
+        pytest.param(binary, name, id=f"{'.'.join(map(str, binary.version))} {name}")
+        for binary in NGINXES
+        for name, seeded in SEEDED.items()
+        if chosen(seeded) and seeded.starts_with(binary, _built(binary))
+    ]
+    return pytest.mark.parametrize(("nginx_", "name"), pairs)
 
 
-@pytest.mark.parametrize("name", SEEDED)
-def test_faults_are_seen(each_binary: nginx.Binary, name: str) -> None:
+@functools.cache
+def _built(binary: nginx.Binary) -> str:
+    """How a binary was built, with the version."""
+    return subprocess.run([binary.path, "-V"], capture_output=True, check=True).stderr.decode() + " "
+
+
+@_with(lambda _: True)
+def test_faults_are_seen(nginx_: nginx.Binary, name: str) -> None:
     """Each fault that a fix had makes a difference, of the kind that it had."""
     seeded = SEEDED[name]
-    start_of(each_binary, seeded)
 
     async def act(trial: Trial) -> frozenset[str]:
         case = seeded.case(name)
         found = await trial.compare(case, case.files, {MAIN: seeded.after})
         return frozenset(one.kind for one in found)
 
-    assert on_stage(each_binary, act) >= seeded.kinds
+    assert on_stage(nginx_, act) >= seeded.kinds
 
 
-@pytest.mark.parametrize("name", SEEDED)
-def test_they_are_not_made(each_binary: nginx.Binary, name: str) -> None:
+@_with(lambda _: True)
+def test_they_are_not_made(nginx_: nginx.Binary, name: str) -> None:
     """No such fault is left: what `--fix` makes of the configuration changes nothing."""
-    seeded = SEEDED[name]
-    start_of(each_binary, seeded)
-    found = on_stage(each_binary, lambda trial: trial.check(seeded.case(name)))
-    assert found is None, shown(each_binary, found)
+
+    async def act(trial: Trial) -> str:
+        return _shown(trial, await trial.check(SEEDED[name].case(name)))
+
+    assert on_stage(nginx_, act) == ""
 
 
-@pytest.mark.parametrize("name", [name for name, seeded in SEEDED.items() if seeded.assume])
-def test_premises_are_needed(each_binary: nginx.Binary, name: str) -> None:
+@_with(lambda seeded: bool(seeded.assume))
+def test_premises_are_needed(nginx_: nginx.Binary, name: str) -> None:
     """Declared where it does not hold, a premise lets a fix change what it is about."""
     seeded = SEEDED[name]
-    start_of(each_binary, seeded)
-    if "idle" in seeded.assume and each_binary.version >= (1, 29, 7):
-        pytest.skip("this nginx keeps connections without being asked")
-    found = on_stage(
-        each_binary, lambda trial: trial.check(seeded.case(name)), "--assume", seeded.assume, assumed=True
-    )
+    options = ("--assume", seeded.assume, "--ignore", "worker-connections")
+
+    async def act(trial: Trial) -> Fault | None:
+        return await trial.check(seeded.case(name))
+
+    found = on_stage(nginx_, act, *options, assumed=True)
     assert found
     assert found.kinds & seeded.kinds
 
@@ -82,25 +94,20 @@ def test_premises_are_needed(each_binary: nginx.Binary, name: str) -> None:
 def test_fixes_of_random_configurations_change_nothing(each_binary: nginx.Binary) -> None:
     """Safe fixes change no response, nothing that an origin is asked, no limit, file or warning."""
 
-    async def act(trial: Trial) -> Fault | None:
+    async def act(trial: Trial) -> str:
         for case in generate.cases(7, 0, COUNT, each_binary):
             fault = await trial.check(case)
             if fault:
-                return fault
+                return _shown(trial, fault)
         assert trial.figures.cases["changed"] > COUNT / 2
-        return None
+        return ""
 
-    found = on_stage(each_binary, act)
-    assert found is None, shown(each_binary, found)
+    assert on_stage(each_binary, act) == ""
 
 
-def shown(binary: nginx.Binary, fault: Fault | None) -> str:
-    """A fault as one reads it."""
-
-    async def act(trial: Trial) -> str:
-        return reproduction(trial, fault, "--fix") if fault else ""
-
-    return on_stage(binary, act)
+def _shown(trial: Trial, fault: Fault | None) -> str:
+    """A fault as one reads it; nothing without one."""
+    return reproduction(trial, fault, "--fix") if fault else ""
 
 
 def test_a_case_can_be_made_again(each_binary: nginx.Binary) -> None:
