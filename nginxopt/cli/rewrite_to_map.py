@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from nginxopt.cli import stdout
-from nginxopt.errors import DefectError, UsageError
+from nginxopt.errors import DefectError, NginxoptError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nginxopt.config import Config, File
     from nginxopt.rewrite import Emission, Options, Plan, Proof
     from nginxopt.rewrite.nginx import Differential
@@ -136,7 +138,21 @@ def command(
         _Call(file, what, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
     ]
-    return max([_run(call, compile_options) for call in calls])
+    return _run_all(calls, compile_options)
+
+
+def _run_all(calls: Sequence[_Call], options: Options) -> int:
+    """Run the calls one after the other, each on what the one before has written; say so if a later one fails."""
+    statuses = []
+    try:
+        for call in calls:
+            statuses.append(_run(call, options))
+    except NginxoptError:
+        done = ", ".join(call.file for call in calls[: len(statuses)])
+        if done and calls[0].mode == "write":
+            click.echo(f"{done}: done before what follows", err=True)
+        raise
+    return max(statuses)
 
 
 def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report: str | None, *, bench: bool) -> Mode:

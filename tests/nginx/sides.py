@@ -1,0 +1,118 @@
+"""A whole configuration on the real nginx, as it was and as `rewrite-to-map` makes it: what either says to requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nginxopt import nginx
+from nginxopt.config import load
+from nginxopt.http import Request
+from nginxopt.nginx import Instance
+from nginxopt.rewrite import emit, plan, prove
+
+HOST = "a.test"
+_LAST = "/-last-of-all"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A configuration: `main` and `http` stand before the servers, in the main file; each server is a file of its own.
+
+    `files` are others that are included, or served.
+    """
+
+    servers: Sequence[str]
+    http: str = ""
+    main: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def includes(self) -> list[bytes]:
+        """What stands in each server."""
+        return [f"include server-{number}.conf;".encode() for number in range(len(self.servers))]
+
+    def texts(self) -> dict[str, bytes]:
+        """The files, `nginx.conf` first."""
+        servers = "\n".join(f"server {{ {include.decode()} }}" for include in self.includes)
+        whole = f"{self.main}\nevents {{}}\nhttp {{\n{self.http}\n{servers}\n}}\n"
+        files = {f"server-{number}.conf": text for number, text in enumerate(self.servers)} | dict(self.files)
+        return {"nginx.conf": whole.encode(), **{name: text.encode() for name, text in files.items()}}
+
+
+def compiled(site: Site, folder: Path) -> dict[str, bytes]:
+    """The files of a site as they become; what is emitted is proved, and something moves."""
+    for name, data in site.texts().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    config = load(folder / "nginx.conf")
+    emission = emit(plan(config))
+    proof = prove(emission.plan, emission)
+    assert proof.holds, (proof.refutation, proof.counterexample)
+    assert emission.plan.moved, dict(emission.plan.reasons())
+    after = {str(Path(file.path).relative_to(folder)): emission.after(file) for file in config.files}
+    return {**site.texts(), **after, Path(emission.maps_path or "").name: emission.maps}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a side says: its answers, and the lines of its logs without what differs between any two runs."""
+
+    answers: tuple[bytes, ...]
+    access: tuple[str, ...]
+    errors: tuple[str, ...]
+
+
+def said(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], requests: Sequence[Request]) -> Said:
+    """What nginx says with these files to requests, which every server gets one after the other."""
+    parts = re.fullmatch(rb"(.*)\nevents \{\}\nhttp \{(.*?)server \{ include .*", files["nginx.conf"], re.DOTALL)
+    assert parts
+    with Instance(
+        binary,
+        servers=site.includes,
+        http=parts[2],
+        main=parts[1],
+        files={name: data for name, data in files.items() if name != "nginx.conf"},
+        log_level="error",
+    ) as side:
+        answers = []
+        for server in range(len(site.servers)):
+            with side.client(server) as client:
+                answers += [client.ask([request])[0] for request in requests]
+                client.ask([get(_LAST)])  # nginx logs a request before it reads the next one
+        access, errors = (_lines(side, name) for name in ("access.log", "error.log"))
+        answers = [_clean(side, answer) for answer in answers]
+    return Said(tuple(answers), access, tuple(re.sub(r"^.*?: \*\d+ ", "", line) for line in errors if "*" in line))
+
+
+def _lines(side: Instance, name: str) -> tuple[str, ...]:
+    log = side.prefix / name
+    lines = _clean(side, log.read_bytes() if log.exists() else b"").decode("latin-1").splitlines()
+    return tuple(line for line in lines if _LAST not in line)
+
+
+def _clean(side: Instance, text: bytes) -> bytes:
+    """A text without times, ports and the folder."""
+    text = re.sub(rb"\r\n(Date|Expires|Last-Modified): [^\r]*", b"", text)
+    for port in side.ports:
+        text = text.replace(b"%d" % port, b"<port>")
+    return text.replace(bytes(side.prefix), b"<prefix>")
+
+
+def get(target: str, *, method: str = "GET", host: str = HOST, headers: str = "") -> Request:
+    """A request on the connection that is there."""
+    data = f"{method} {target} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n".encode("latin-1")
+    return Request(data, head=method == "HEAD")
+
+
+def check(binary: nginx.Binary, site: Site, folder: Path, requests: Sequence[Request]) -> Said:
+    """Compile a site, and ask nginx on both sides; returns what it says, after it was found to be the same."""
+    was = said(binary, site, site.texts(), requests)
+    is_now = said(binary, site, compiled(site, folder), requests)
+    for request, one, other in zip([*requests] * len(site.servers), was.answers, is_now.answers, strict=True):
+        assert one == other, (request.data, one, other)
+    for what, one_log, other_log in (("access", was.access, is_now.access), ("error", was.errors, is_now.errors)):
+        assert one_log == other_log, (what, sorted({*one_log} ^ {*other_log})[:6])
+    return was
