@@ -1,4 +1,4 @@
-"""Fixes on the real nginx: a configuration before and after `nginxopt lint --fix`, asked the same, by origins that tell.
+"""Fixes on the real nginx: the same is asked of a configuration before and after `nginxopt lint --fix`.
 
     python -m tests.fix_fuzz --configs 1000 --seed 1 --nginx /usr/sbin/nginx
     python -m tests.fix_fuzz --configs 1000 --seed 1 --nginx /usr/sbin/nginx --assume http11-backends,idle-connections

@@ -27,30 +27,16 @@ _AROUND = {
     "http": ("events {}\nhttp {\n", "\n}\n"),
     "server": ("events {}\nhttp {\nserver {\nlisten 80;\n", "\n}\n}\n"),
     "location": ("events {}\nhttp {\nserver {\nlisten 80;\nlocation / {\n", "\n}\n}\n}\n"),
-    "upstream": ("events {}\nhttp {\nupstream app {\n", "\n}\nserver { listen 80; location / { proxy_pass http://app; } }\n}\n"),
+    "upstream": (
+        "events {}\nhttp {\nupstream app {\n",
+        "\n}\nserver { listen 80; location / { proxy_pass http://app; } }\n}\n",
+    ),
 }  # fmt: skip
-_GONE = frozenset(
-    [
-        "user",
-        "pid",
-        "daemon",
-        "master_process",
-        "lock_file",
-        "load_module",
-        "ssl_dhparam",
-        "ssl_stapling",
-        "ssl_stapling_verify",
-        "ssl_password_file",
-        "auth_basic",
-        "auth_basic_user_file",
-        "resolver",
-        "worker_rlimit_core",
-        "working_directory",
-        "ssl_ecdh_curve",
-        "proxy_bind",
-        "env",
-    ]
-)
+_GONE = (
+    "user", "pid", "daemon", "master_process", "lock_file", "load_module", "ssl_dhparam", "ssl_stapling",
+    "ssl_stapling_verify", "ssl_password_file", "auth_basic", "auth_basic_user_file", "resolver", "worker_rlimit_core",
+    "working_directory", "ssl_ecdh_curve", "proxy_bind", "env",
+)  # fmt: skip
 _LOGS = ("access_log", "error_log")
 _PARAMS = ("fastcgi_params", "uwsgi_params", "scgi_params", "proxy_params", "mime.types", "fastcgi.conf")
 _REFUSED = re.compile(r" in \S*?/?([^/\s]+):(\d+)$", re.MULTILINE)

@@ -66,8 +66,7 @@ def _listen(world: World, made: Server) -> list[Node]:
         words.append("ssl")
     if world.chance(0.1):
         words += rng.choice([["default_server"], ["backlog=64"], ["deferred"], ["reuseport"]])
-    nodes = [d("listen", *words), d("server_name", made.name, *(["*.example.test"] if world.chance(0.1) else []))]
-    return nodes
+    return [d("listen", *words), d("server_name", made.name, *(["*.example.test"] if world.chance(0.1) else []))]
 
 
 def _tls(world: World, made: Server) -> list[Node]:
@@ -174,7 +173,7 @@ def _static(world: World, made: Server, path: str) -> list[Node]:
         (0.1, [("autoindex", "on")]),
         (0.1, [("limit_rate", "1m")]),
         (0.1, [("sendfile_max_chunk", "16k")]),
-        (0.1, [("add_before_body", "/index.html"), ("sub_filter", "index", "xedni")] if world.is_old else [("etag", "off")]),
+        (0.1, [("sub_filter", "index", "xedni")] if world.is_old else [("etag", "off")]),
         (0.1, [("open_file_cache", "max=100")]),
     )  # fmt: skip
     return nodes + [d(*words) for chance, choices in maybe if world.chance(chance) for words in [rng.choice(choices)]]
@@ -225,7 +224,6 @@ def _asking(world: World, made: Server, path: str) -> list[Node]:
 
 def _with_names(world: World, made: Server, path: str) -> list[Node]:
     """Return `try_files` or `error_page` that leads to a named location."""
-    rng = world.rng
     name = f"@n{len(made.targets)}"
     assert made.node.inner is not None
     made.node.inner.append(b("location", name, inner=passing(world, made, name, simple=True)))
@@ -250,6 +248,6 @@ def _redirects(world: World, made: Server) -> list[Node]:
 
 
 _PATTERNS = (
-    "^/(a){3000}$", "/?x[0-9]{0,2}$", "^/a+$", "^/(a|b)*x$", "^/.*\\.php$", ".*/x[0-9]+.*", "^/q$", "(?i)^/Q$", "^/(?:[^x]|y)*z$",
-    "^/x(\\d+)$", "^.*/aaa.*$",
+    "^/(a){3000}$", "/?x[0-9]{0,2}$", "^/a+$", "^/(a|b)*x$", "^/.*\\.php$", ".*/x[0-9]+.*", "^/q$", "(?i)^/Q$",
+    "^/(?:[^x]|y)*z$", "^/x(\\d+)$", "^.*/aaa.*$",
 )  # fmt: skip

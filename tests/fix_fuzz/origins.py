@@ -36,8 +36,10 @@ KINDS = (*HTTP_KINDS, *OTHER_KINDS)
 REPLICAS = 3
 """How many servers there are of each kind: an upstream has servers of one kind only, as in life."""
 
-_TYPES = {"html": "text/html", "js": "application/javascript", "css": "text/css", "png": "image/png", "txt": "text/plain",
-          "json": "application/json"}  # fmt: skip
+_TYPES = {
+    "html": "text/html", "js": "application/javascript", "css": "text/css", "png": "image/png", "txt": "text/plain",
+    "json": "application/json",
+}  # fmt: skip
 _IDLE = 30.0
 _BODY = 0.4
 
@@ -59,6 +61,12 @@ class Asked:
     def is_11(self) -> bool:
         """Whether it is of HTTP/1.1."""
         return self.line[2] == "HTTP/1.1"
+
+    @property
+    def upgrades(self) -> bool:
+        """Whether it asks for a WebSocket."""
+        upgrade, connection = (self.headers.get(name, "").lower() for name in ("upgrade", "connection"))
+        return "websocket" in upgrade and "upgrade" in connection
 
     @property
     def keeps(self) -> bool:
@@ -270,7 +278,7 @@ class Origins:
             return b"HTTP/1.0 505 Version\r\nContent-Length: 8\r\n\r\nversion\n"
         if kind == "nochunk" and "transfer-encoding" in asked.headers:
             return b"HTTP/1.1 411 Length\r\nContent-Length: 7\r\nConnection: close\r\n\r\nlength\n"
-        if "websocket" in asked.headers.get("upgrade", "") and "upgrade" in asked.headers.get("connection", "").lower():
+        if asked.upgrades:
             return b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\nhello"
         return _written(asked, answer(method, target, asked.headers, asked.body, who), kind)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tests.fix_fuzz.origins import OTHER_KINDS
 from tests.fix_fuzz.text import Node, b, d
 from tests.fix_fuzz.world import Upstream, World
 
@@ -17,7 +18,7 @@ Choices = Sequence[tuple[float, Sequence[tuple[object, ...]]]]
 def passing(world: World, _made: Server, path: str, *, simple: bool = False) -> list[Node]:
     """Return what stands in a location that passes requests on; `simple` without a URI of its own."""
     one = world.rng.choice(world.upstreams)
-    if one.kind in ("fastcgi", "uwsgi", "scgi"):
+    if one.kind in OTHER_KINDS:
         return _cgi(world, one)
     nodes = _target(world, one, simple=simple or path.startswith("@"))
     nodes += _connection(world)
@@ -34,7 +35,7 @@ def passing(world: World, _made: Server, path: str, *, simple: bool = False) -> 
         nodes += [d(f"limit_{kind}", *words) for kind in [world.rng.choice(["req", "conn"])]
                   for words in [_limited(world, kind)]]  # fmt: skip
     if world.chance(0.05):
-        legacy = world.rng.choice([up for up in world.upstreams if up.kind not in ("fastcgi", "uwsgi", "scgi")])
+        legacy = world.rng.choice([up for up in world.upstreams if up.kind not in OTHER_KINDS])
         nodes.append(b("limit_except", "GET", inner=[d("proxy_pass", f"{legacy.scheme}://{legacy.name}")]))
     seen: set[str] = set()
     kept = []
@@ -60,9 +61,7 @@ def _target(world: World, one: Upstream, *, simple: bool) -> list[Node]:
     if roll < 0.08:
         return [d("set", "$to", quoted), d("proxy_pass", f"{one.scheme}://$to")]
     if roll < 0.12:
-        same = [
-            up.name for up in world.upstreams if up.scheme == one.scheme and up.kind not in ("fastcgi", "uwsgi", "scgi")
-        ]
+        same = [up.name for up in world.upstreams if up.scheme == one.scheme and up.kind not in OTHER_KINDS]
         return (
             [d("proxy_pass", f"{one.scheme}://{world.upstream_map(same)}")]
             if one.scheme == "http"
@@ -125,8 +124,8 @@ def _limited(world: World, kind: str) -> list[str]:
 def _cgi(world: World, one: Upstream) -> list[Node]:
     kind = one.kind
     nodes = [d(f"{kind}_pass", one.name), d(f"{kind}_read_timeout", "1s")]
-    pairs = [("REQUEST_METHOD", "$request_method"), ("REQUEST_URI", "$request_uri"), ("CONTENT_LENGTH", "$content_length"),
-             ("QUERY_STRING", "$query_string")]  # fmt: skip
+    pairs = [("REQUEST_METHOD", "$request_method"), ("REQUEST_URI", "$request_uri")]
+    pairs += [("CONTENT_LENGTH", "$content_length"), ("QUERY_STRING", "$query_string")]
     if kind == "fastcgi":
         if world.chance(0.3):
             nodes.append(d("fastcgi_keep_conn", world.rng.choice(["on", "off"])))

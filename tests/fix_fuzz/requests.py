@@ -9,12 +9,17 @@ from tests.fix_fuzz.case import Step, Talk
 from tests.fix_fuzz.locations import Server, Target
 from tests.fix_fuzz.world import World
 
-_WORDS = ("len=200", "len=9000", "len=300000", "status=404", "status=503", "status=301&to=/x", "cc=max-age=60", "vary=Accept",
-          "etag=%22e1%22", "range", "cookie=a=1;path=/", "accel=/index.html", "xexp=10", "xbuf=no", "up=1", "up=xa", "k=2", "x=1", "x=abc",
-          "nocache=1", "status=204", "status=401", "lm=Sun,+01+Jan+2023+00:00:00+GMT")  # fmt: skip
-_HEADERS = ("Accept-Encoding: gzip", "Accept-Encoding: gzip, br", "Range: bytes=0-9", "Range: bytes=5-", 'If-None-Match: "e1"',
-            "If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT", "Authorization: NTLM alice", "Authorization: NTLM bob", "X-If: 1",
-            "Cookie: s=1", "Via: 1.1 proxy", "Upgrade: h2c", "Expect: 100-continue", "Referer: http://r.test/", "Accept: */*")  # fmt: skip
+_WORDS = (
+    "len=200", "len=9000", "len=300000", "status=404", "status=503", "status=301&to=/x", "cc=max-age=60", "vary=Accept",
+    "etag=%22e1%22", "range", "cookie=a=1;path=/", "accel=/index.html", "xexp=10", "xbuf=no", "up=1", "up=xa", "k=2",
+    "x=1", "x=abc", "nocache=1", "status=204", "status=401", "lm=Sun,+01+Jan+2023+00:00:00+GMT",
+)  # fmt: skip
+_HEADERS = (
+    "Accept-Encoding: gzip", "Accept-Encoding: gzip, br", "Range: bytes=0-9", "Range: bytes=5-", 'If-None-Match: "e1"',
+    "If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT", "Authorization: NTLM alice", "Authorization: NTLM bob",
+    "X-If: 1", "Cookie: s=1", "Via: 1.1 proxy", "Upgrade: h2c", "Expect: 100-continue", "Referer: http://r.test/",
+    "Accept: */*",
+)  # fmt: skip
 
 
 def steps(world: World, servers: Sequence[Server]) -> tuple[Step, ...]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from nginxopt import nginx
 from tests.fix_fuzz.case import MAIN, Case, Start, Step, Talk
 
+PLAIN = Start()
+
 POOL = "http11-backends,idle-connections"
 
 
@@ -28,7 +30,7 @@ class Seeded:
     assume: str = ""
     needs: str = ""
     pooled: bool = False
-    start: Start = Start()
+    start: Start = PLAIN
 
     def case(self, name: str) -> Case:
         """Return the case, as it is before the fix."""
@@ -179,7 +181,8 @@ location /b/ { set $to app; proxy_pass https://$to; }
         _ANSWERS,
     ),
     "19 a stranger is alice": Seeded(
-        _pool("who"), _in_turn(request("/", "GET", "Authorization: NTLM alice"), request("/")), _ANSWERS, POOL, pooled=True
+        _pool("who"), _in_turn(request("/", "GET", "Authorization: NTLM alice"), request("/")),
+        _ANSWERS, POOL, pooled=True,
     ),
     "20 a server that takes one connection waits for it to end": Seeded(
         _pool("serial").replace("server @serial0@;", "server @serial0@ max_fails=0;"),
@@ -197,10 +200,12 @@ location /b/ { set $to app; proxy_pass https://$to; }
     "23 103 comes unasked": Seeded(_pool("early"), _in_turn(request()), _ANSWERS, POOL, pooled=True),
     "23 a server of HTTP/1.0 answers 505": Seeded(_pool("old"), _in_turn(request()), _ANSWERS, POOL, pooled=True),
     "24 a nested location inherits the version": Seeded(
-        _pool("plain", inner="location /old/ { proxy_pass http://@old0@; }"), _in_turn(request("/old/")), _ANSWERS, pooled=True
+        _pool("plain", inner="location /old/ { proxy_pass http://@old0@; }"), _in_turn(request("/old/")),
+        _ANSWERS, pooled=True,
     ),
     "24 an if inherits the version": Seeded(
-        _pool("plain", inner="if ($arg_old) { proxy_pass http://@old0@; }"), _in_turn(request("/?old=1")), _ANSWERS, pooled=True
+        _pool("plain", inner="if ($arg_old) { proxy_pass http://@old0@; }"), _in_turn(request("/?old=1")),
+        _ANSWERS, pooled=True,
     ),
     "24 a nested location passes chunks on": Seeded(
         _pool("plain", inner="location /up/ { proxy_request_buffering off; proxy_pass http://@nochunk0@; }"),

@@ -1,4 +1,4 @@
-"""A fault as a text that stands for itself: files before and after, how nginx is started, what is asked, what differs."""
+"""A fault as a text that stands for itself: the files, how nginx is started, what is asked, what differs."""
 
 from __future__ import annotations
 
