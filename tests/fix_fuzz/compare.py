@@ -64,7 +64,7 @@ _Values = dict[tuple[str, str], Hashable]
 
 
 def _values(run: Observation, mask: Mask) -> _Values:
-    found: _Values = {("answers", which): answer for which, answer in run.answers.items()}
+    found: _Values = {("answers", which): frozenset(given.items()) for which, given in run.answers.items()}
     asked: Counter[str] = Counter()
     for (kind, data), count in run.asked.items():
         asked[f"{kind} {mask(data)!r}"] += count
@@ -93,5 +93,5 @@ def _lacks(run: Observation) -> bool:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = repr(sorted(value, key=repr) if isinstance(value, frozenset) else value)
     return text if len(text) <= 900 else f"{text[:600]} ... {text[-280:]}"

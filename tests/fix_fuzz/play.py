@@ -51,7 +51,7 @@ class Observation:
     Attributes:
         refusal: Why nginx does not start; empty if it does.
         warnings: What it says when it starts.
-        answers: What the clients got, by the numbers of step, talk and request.
+        answers: What the clients got, by step and request: who of several was the first to ask does not matter.
         asked: What the origins were asked.
         opened: How many connections each kind of origin saw.
         errors: The log from level error on, without what differs from run to run.
@@ -61,7 +61,7 @@ class Observation:
 
     refusal: str = ""
     warnings: frozenset[str] = frozenset()
-    answers: dict[str, Hashable] = field(default_factory=dict)
+    answers: dict[str, Counter[Hashable]] = field(default_factory=dict)
     asked: Counter[tuple[str, bytes]] = field(default_factory=Counter)
     opened: Counter[str] = field(default_factory=Counter)
     errors: frozenset[str] = frozenset()
@@ -156,9 +156,10 @@ class Stage:
         if not number:
             self._sessions = {}
         results = await asyncio.gather(*(asyncio.to_thread(self._talk, talk) for talk in step.talks))
-        for which, answers in enumerate(results):
-            for index, answer in enumerate(answers):
-                seen.answers[f"{number}.{which}.{index}"] = answer
+        for talk, answers in zip(step.talks, results, strict=True):
+            for request, answer in zip(talk.requests, answers, strict=True):
+                who = "" if talk.tls is None else f" as {talk.tls or 'nobody'}"
+                seen.answers.setdefault(f"{number}: {request[:300]!r}{who}", Counter())[answer] += 1
 
     def _talk(self, talk: Talk) -> list[Hashable]:
         client = _Client(self, talk, self._sessions)

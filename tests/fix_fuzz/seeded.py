@@ -191,7 +191,7 @@ location /b/ { set $to app; proxy_pass https://$to; }
         frozenset({"errors"}), POOL, pooled=True,
     ),
     "21 idle connections take all there are": Seeded(
-        _CROWD, _in_turn(*(request(f"/{n}/") for n in range(_MANY))), _ANSWERS, POOL, pooled=True
+        _CROWD, _in_turn(*(request(f"/{n}/") for n in range(_MANY))), _ANSWERS, pooled=True
     ),
     "22 a server ends connections without saying so": Seeded(
         _pool("closer"), _in_turn(*(request("/", "POST", body=b"b") for _ in range(4))), _ANSWERS, POOL, pooled=True

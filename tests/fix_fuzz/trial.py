@@ -20,10 +20,10 @@ from tests.fix_fuzz.compare import Difference, Mask, as_it_is, differences
 from tests.fix_fuzz.origins import Origins
 from tests.fix_fuzz.play import Stage, choose_ports
 
-RUNS = 3
+RUNS = 5
 """How often a case is played before and after, if it looks different, to know that it is."""
 
-MOST_RUNS = 8
+MOST_RUNS = 10
 """How often, if it is not the same in every run."""
 
 _STATUSES = (0, 1, 3)
@@ -96,7 +96,7 @@ class Trial:
             self.figures.cases["refused before"] += 1
             return ()
         self.figures.cases["changed"] += 1
-        self.figures.requests += len(olds[0].answers)
+        self.figures.requests += sum(given.total() for given in olds[0].answers.values())
         news = [await self.stage.play(case, after)]
         found = differences(olds, news, self._mask)
         while found and len(olds) < (RUNS if all(one.steady for one in found) else MOST_RUNS):

@@ -14,6 +14,7 @@ from nginxopt import nginx
 from tests.fix_fuzz import generate
 from tests.fix_fuzz.case import MAIN
 from tests.fix_fuzz.compare import as_it_is, without_connection
+from tests.fix_fuzz.origins import HTTP_KINDS, OTHER_KINDS
 from tests.fix_fuzz.seeded import SEEDED, Seeded
 from tests.fix_fuzz.show import reproduction
 from tests.fix_fuzz.trial import Fault, Trial, staged
@@ -21,6 +22,9 @@ from tests.support import NGINXES
 
 COUNT = 20
 """How many cases are made with each nginx; `python -m tests.fix_fuzz` makes as many as one likes."""
+
+PROMPT = tuple(kind for kind in (*HTTP_KINDS, *OTHER_KINDS) if kind not in ("closer", "serial"))
+"""The kinds of origins whose answers do not depend on when they are asked: a busy machine makes no difference."""
 
 Result = TypeVar("Result")
 
@@ -95,11 +99,11 @@ def test_fixes_of_random_configurations_change_nothing(each_binary: nginx.Binary
     """Safe fixes change no response, nothing that an origin is asked, no limit, file or warning."""
 
     async def act(trial: Trial) -> str:
-        for case in generate.cases(7, 0, COUNT, each_binary):
+        for case in generate.cases(7, 0, COUNT, each_binary, PROMPT):
             fault = await trial.check(case)
             if fault:
                 return _shown(trial, fault)
-        assert trial.figures.cases["changed"] > COUNT / 2
+        assert trial.figures.cases["changed"] > COUNT / 4
         return ""
 
     assert on_stage(each_binary, act) == ""
