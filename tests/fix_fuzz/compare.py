@@ -34,6 +34,7 @@ def as_it_is(head: bytes) -> bytes:
 
 def without_connection(asked: bytes) -> bytes:
     """Return what an origin was asked, but for the version and the connection, which premises speak of."""
+    asked = re.sub(rb"^keep=[01] ", b"", asked)
     asked = re.sub(rb" HTTP/1\.[01]\r\n", b" HTTP/1\r\n", asked, count=1)
     return re.sub(rb"(?i)\r\nConnection: (close|keep-alive)(?=\r\n)", b"", asked, count=1)
 
