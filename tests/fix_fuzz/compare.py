@@ -33,10 +33,15 @@ def as_it_is(head: bytes) -> bytes:
 
 
 def without_connection(asked: bytes) -> bytes:
-    """Return what an origin was asked, but for the version and the connection, which premises speak of."""
+    """Return what an origin was asked, but for the version and the connection, which premises speak of.
+
+    A `Connection` that goes with an `Upgrade` is no matter of the connection.
+    """
     asked = re.sub(rb"^keep=[01] ", b"", asked)
     asked = re.sub(rb" HTTP/1\.[01]\r\n", b" HTTP/1\r\n", asked, count=1)
-    return re.sub(rb"(?i)\r\nConnection: (close|keep-alive)(?=\r\n)", b"", asked, count=1)
+    if re.search(rb"(?i)\r\nUpgrade:", asked):
+        return asked
+    return re.sub(rb"(?i)\r\nConnection: [^\r]*(?=\r\n)", b"", asked, count=1)
 
 
 def differences(
