@@ -26,7 +26,9 @@ categories.
 
 _PREMISES = """# Premises of fixes
 
-A fix is safe if no response changes, nor what an upstream is asked, and nothing can fail that did not. Some fixes are
+A fix is safe if no response changes, nor what an upstream is asked, and nothing can fail that did not. The response is
+what a client has once it is decoded: status, header and body; which bytes zlib or TLS make of it, in how many packets
+they come, and what is logged, may differ. The page of each rule says what its fix may change. Some fixes are
 safe only under a condition that no configuration shows, such as what a server behind nginx can do. Such a condition is
 a premise: it has a name, a sentence, and a way to find out. A finding names those that its fix needs; `--fix` makes the
 fix once all of them are declared, with `--assume NAME,NAME` or in the [settings](settings.md):

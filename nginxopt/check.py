@@ -60,7 +60,8 @@ class Judge:
         further = partial(self._further, config, linted)
         left = suppress(files, linted.diagnostics, active, catalogue(), further).diagnostics
         found = told(left, catalogue(), self.settings)
-        offered = (_given(one, self.assumed) for one in found)
+        undeclined = _undeclined(linted.diagnostics, found)
+        offered = (_given(one, self.assumed) for one in undeclined)
         return replace(linted, diagnostics=tuple(_unshared(one, config, self.shared) for one in offered))
 
     def _judges(self, rule: Rule) -> bool:
@@ -173,6 +174,22 @@ def _unshared(one: Diagnostic, config: Config, shared: Collection[str]) -> Diagn
         return one
     why = f"{', '.join(sorted(paths))} is read by several of the configurations given: change it by hand"
     return replace(one, finding=replace(one.finding, fix=None, help=f"{one.fix.title}; {why}"))
+
+
+def _undeclined(before: Iterable[Diagnostic], told: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return what is told; without a fix where a finding that is hidden has the same: part of it was declined."""
+    left = tuple(told)
+    kept = set(map(id, left))
+    declined = {one.fix.changes: one for one in before if one.fix and id(one) not in kept}
+    return tuple(_without(one, declined.get(one.fix.changes)) if one.fix else one for one in left)
+
+
+def _without(one: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
+    if declined is None or one.fix is None:
+        return one
+    place = f"{declined.path}:{declined.start.line}"
+    why = f"{one.fix.title} by hand: {declined.rule}, a part of the same fix, is hidden at {place}"
+    return replace(one, finding=replace(one.finding, fix=None, help=why))
 
 
 def _given(one: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:

@@ -52,14 +52,13 @@ def keep(file: Path, scratches: Scratches, *, named: Path | None = None) -> tupl
     there, in a folder of its own among the temporary files.
     """
     try:
-        scratch = scratches(file.parent)
+        return _kept_beside(file, scratches(file.parent), named or file)
     except OSError as error:
         if error.errno not in NOT_ALLOWED:
             raise
-        copy = Path(tempfile.mkdtemp(prefix=f"{BACKUP}-")) / file.name
-        duplicate(file, copy)
-        return copy, True
-    return _kept_beside(file, scratch, named or file)
+    copy = Path(tempfile.mkdtemp(prefix=f"{BACKUP}-")) / file.name
+    duplicate(file, copy)
+    return copy, True
 
 
 def _kept_beside(file: Path, scratch: Scratch, named: Path) -> tuple[Path, bool]:
@@ -90,7 +89,9 @@ def give(staged: Path, name: Path) -> None:
 
 def _names(file: Path) -> Iterator[Path]:
     """Yield the names for a copy of a file, shortened to what the file system takes."""
-    longest = os.pathconf(file.parent, "PC_NAME_MAX")
+    longest = 255
+    with contextlib.suppress(OSError):
+        longest = os.pathconf(file.parent, "PC_NAME_MAX")
     number = 1
     while True:
         end = f".{BACKUP}{number if number > 1 else ''}"

@@ -35,6 +35,8 @@ _GRADES = {severity: grade for grade, severity in enumerate(Severity)}
 class Safety:
     """What must hold for a fix to change nothing: neither a response, nor what an upstream is asked, nor what can fail.
 
+    A response is what a client has once it is decoded: status, header and body.
+
     Attributes:
         premises: The conditions that the configuration does not show, none for a safe fix; None if no condition makes
             it safe: clients, upstreams or logs may see something else, in a way that the fix names.

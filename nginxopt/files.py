@@ -12,11 +12,11 @@ its way back; `copies`, `attributes`, `scratch` and `interrupts` are what they a
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nginxopt import targets
-from nginxopt.copies import BACKUP
+from nginxopt.copies import BACKUP, NOT_ALLOWED
 from nginxopt.errors import InputError
 from nginxopt.interrupts import uninterrupted
 from nginxopt.scratch import Scratch, sweep
@@ -35,13 +35,14 @@ def write_all(
     read: Mapping[str, bytes] = _NO_TEXTS,
     like: Mapping[str, str] = _NO_FILES,
     keep_old: bool = False,
+    so_far: str = "nothing was written",
 ) -> tuple[Written, ...]:
     """Write each text to its path, in the order given, or none of them; return what became of each file.
 
     `read` has texts that must still stand in their files, whether these are written or not. `like` names for a new
     file one whose owner and mode it gets. With `keep_old` a copy of each old text is kept. Links are followed. What is
     not a regular file (a device, a pipe, /dev/stdout) is written to as it is. `InputError` for a path that cannot be
-    written and for a file that was changed since it was read; it says that nothing was written, or what was.
+    written and for a file that was changed since it was read; it ends with `so_far`, or with what cannot be undone.
     """
     lost: list[str] = []
     try:
@@ -50,7 +51,7 @@ def write_all(
             stream.write()
         return _written(files, read, lost, keep_old=keep_old)
     except InputError as error:
-        outcome = f"not all could be undone: {'; '.join(lost)}" if lost else "nothing was written"
+        outcome = f"not all could be undone: {'; '.join(lost)}" if lost else so_far
         raise InputError(f"{error.message}; {outcome}", path=error.path, hint=error.hint) from None
 
 
@@ -59,8 +60,8 @@ def _written(
 ) -> tuple[Written, ...]:
     """Write regular files; what cannot be restored after a failure is added to `lost`."""
     steps: list[Step] = []
-    with uninterrupted(), contextlib.ExitStack() as cleanup:
-        scratches = _Scratches(cleanup)
+    # The hidden names are gone before signals take effect; the wait for another run may be interrupted.
+    with _Scratches(files) as scratches, uninterrupted(), contextlib.closing(scratches):
         try:
             for target in files:
                 with _told(target):
@@ -75,17 +76,37 @@ def _written(
     return tuple(step.written for step in steps)
 
 
-class _Scratches:
-    """The hidden names in the folders that are written to, each opened when it is first asked for."""
+class _Scratches(contextlib.ExitStack):
+    """The hidden names in the folders that are written to."""
 
-    def __init__(self, cleanup: contextlib.ExitStack) -> None:
-        self._cleanup = cleanup
-        self._opened: dict[Path, Scratch] = {}
+    def __init__(self, files: Iterable[Target]) -> None:
+        """Open the folders of files, always in the same order, so that no two runs wait for each other."""
+        super().__init__()
+        self._opened: dict[Path, Scratch | OSError] = {}
+        try:
+            for target in sorted(files, key=lambda target: target.file.parent):
+                with _told(target):
+                    self._open(target.file.parent)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, folder: Path) -> None:
+        if folder in self._opened:
+            return
+        try:
+            self._opened[folder] = self.enter_context(Scratch(folder))
+        except OSError as error:
+            if error.errno not in NOT_ALLOWED:
+                raise
+            self._opened[folder] = error
 
     def __call__(self, folder: Path) -> Scratch:
-        if folder not in self._opened:
-            self._opened[folder] = self._cleanup.enter_context(Scratch(folder))
-        return self._opened[folder]
+        """Return the names in a folder; `OSError` if it may not be read."""
+        found = self._opened[folder]
+        if isinstance(found, OSError):
+            raise found
+        return found
 
 
 @contextlib.contextmanager

@@ -104,9 +104,9 @@ def pattern(location: Level) -> bytes:
     return (b"(?i)" if modifier(location) == "~*" else b"") + encode(path(location))
 
 
-def matches(text: bytes, uri: bytes) -> bool:
-    """Return whether PCRE2 says for certain that a pattern matches `uri`."""
+def matches(text: bytes, uri: bytes) -> bool | None:
+    """Return whether a pattern matches `uri`; None if not every PCRE gives the same answer."""
     try:
         return Patterns([text]).first(uri) is not None
     except ValueError:
-        return False
+        return None

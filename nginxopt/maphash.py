@@ -8,13 +8,17 @@ from nginxopt import _native
 
 MOST_BUCKET = 65_536 - 64
 """`ngx_hash_init` refuses larger buckets."""
+_MOST_NUMBER = 2**63 - 1
+"""`ngx_atoi` reads no larger one."""
 
 
 def verdict(keys: Sequence[bytes], max_size: int, bucket_size: int) -> str:
     """Return `fits`, `warns` ("could not build optimal map_hash") or `refused`, for a map of these literal keys.
 
-    The search of `ngx_hash_init` is simulated: time is that of nginx's start.
+    The search of `ngx_hash_init` is simulated, up to about a second of nginx's start: beyond, it is `slow`.
     """
+    if max(max_size, bucket_size) > _MOST_NUMBER:
+        return "refused"
     return _native.map_verdict(keys, max_size, bucket_size)
 
 

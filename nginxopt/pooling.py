@@ -107,7 +107,7 @@ class _Planner:
                 return _Plan(why_not)
             changes |= dict.fromkeys(needed)
             added |= dict.fromkeys(missing(self.model, one))
-        if not keeps:
+        if not keeps and upstream in self._lacking:
             return _Plan("nothing that is passed to it can be said to keep its connection")
         if not _agree(changes):
             return _Plan("a file that is included in several places would need other lines in each of them")

@@ -50,10 +50,10 @@ IDLE_CONNECTIONS = Premise(
 
 NO_CLIENT_REVOCATION = Premise(
     "no-client-revocation",
-    "no client certificate is revoked, distrusted or expires while a TLS session of it can be resumed",
+    "no client certificate expires, or is revoked or distrusted, while a TLS session of it can be resumed",
     """\
-It holds if clients that are no longer accepted may come back until their session ends (`ssl_session_timeout`, 5 minutes
-by default): nginx reads `ssl_crl`, asks OCSP and looks at dates only in a full handshake.""",
+nginx reads `ssl_crl`, asks OCSP and looks at dates only in a full handshake. A client that is no longer accepted comes
+back until its session ends (`ssl_session_timeout`, 5 minutes by default): where that must not be, it does not hold.""",
 )
 
 FAST_DISK = Premise(
@@ -84,7 +84,7 @@ NFS are not. `rsync` and package managers rename; `cp` and `rsync --inplace` wri
 
 PLAIN_COMMAND_LINE = Premise(
     "plain-command-line",
-    "nginx is started without `-g` directives that state what the fix adds",
+    "no directive on nginx's command line (`-g`) states what the fix adds",
     """\
 `ps -o args= -C nginx`, the `ExecStart` of `systemctl cat nginx` and the command of a container show them. nginx refuses
 a directive that stands there and in the file: `"worker_processes" directive is duplicate`.""",
@@ -101,8 +101,8 @@ request that is buffered on disk one more, and caches of open files as many as t
 
 RAISES_THE_LIMIT = Premise(
     "raises-the-limit",
-    "nginx starts with a smaller limit of open files than the fix sets, and may raise it: root starts it, or its hard "
-    "limit is as large",
+    "the limit of open files that nginx starts with is smaller than what the fix sets, and nginx may raise it: root "
+    "starts it, or its hard limit is as large",
     """\
 `grep 'open files' /proc/$(pgrep -o nginx)/limits` shows the soft and the hard limit of the nginx that runs:
 `worker_rlimit_nofile` sets both for the workers, also if it lowers them. A master that is not root's cannot exceed

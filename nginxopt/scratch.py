@@ -1,33 +1,45 @@
 """Hidden names in a folder for files that are on their way, and the removal of those that a killed run has left.
 
-A name is `.nginxopt-TOKEN-N`: no `include` with a glob picks it up, and it fits beside a name of any length. While a
-run uses such names it holds a lock (flock(2)) on `.nginxopt-TOKEN.lock` in the same folder, which the kernel releases
-however the run ends. The next run that writes in the folder removes the names whose lock nobody holds.
+A name is `.nginxopt-TOKEN-N`: no `include` with a glob picks it up, and it fits beside a name of any length. A run that
+uses such names holds a lock on their folder (flock(2)), which the kernel releases however the run ends. So two runs do
+not write in a folder at the same time, and what has such a name while nobody holds the lock is left over.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
 import secrets
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
-_NAME = re.compile(r"\.nginxopt-([0-9a-f]{16})(?:-\d+|\.lock)")
-_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+_NAME = re.compile(r"\.nginxopt-[0-9a-f]{16}-\d+")
+_PATIENCE_SECONDS = 30.0
+_AGAIN_SECONDS = 0.02
 
 
 class Scratch:
-    """Hidden names in one folder. Leaving it removes what still has one; `OSError` if nothing can be put there."""
+    """Hidden names in one folder; leaving it removes what still has one.
+
+    It waits until no other run is writing there. `OSError` if the folder cannot be read, or the other run does not end.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        sweep([folder])
-        self._token, self._lock = _locked(folder)
+        self._token = secrets.token_hex(8)
         self._names: list[Path] = []
+        self._handle = _opened(folder)
+        try:
+            if _lock(self._handle, _PATIENCE_SECONDS):
+                _remove_left(folder)
+        except BaseException:
+            os.close(self._handle)
+            raise
 
     def name(self) -> Path:
         """Return a new name, for a file that is yet to be made."""
@@ -42,68 +54,49 @@ class Scratch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for path in (*self._names, _lock_path(self.folder, self._token)):
+        for name in self._names:
             with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
-        os.close(self._lock)
-        _sync(self.folder)
+                name.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            os.fsync(self._handle)  # the new names are on the disk, too
+        os.close(self._handle)
 
 
 def sweep(folders: Iterable[str | Path]) -> None:
     """Remove what runs that were killed have left in these folders. What cannot be removed stays."""
     for folder in {Path(folder) for folder in folders}:
-        left: dict[str, list[Path]] = {}
         with contextlib.suppress(OSError):
-            for name in os.listdir(folder):  # noqa: PTH208 - names are enough
-                match = _NAME.fullmatch(name)
-                if match:
-                    left.setdefault(match[1], []).append(folder / name)
-        for token, paths in left.items():
-            with contextlib.suppress(OSError):  # in use, another user's, or on a file system without locks
-                _remove(_lock_path(folder, token), paths)
+            handle = _opened(folder)
+            try:
+                if _lock(handle, 0.0):
+                    _remove_left(folder)
+            finally:
+                os.close(handle)
 
 
-def _remove(lock: Path, paths: Iterable[Path]) -> None:
-    """Remove the files of a run, its lock last; `OSError` if the run still holds it."""
-    with contextlib.ExitStack() as held:
-        with contextlib.suppress(FileNotFoundError):  # a run makes its lock first and removes it last
-            handle = os.open(lock, _OPEN | os.O_NONBLOCK)
-            held.callback(os.close, handle)
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        for path in sorted(paths, key=lambda path: path == lock):
-            path.unlink(missing_ok=True)
+def _opened(folder: Path) -> int:
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
-def _locked(folder: Path) -> tuple[str, int]:
-    """Return a new token and the open lock on it."""
+def _lock(handle: int, seconds: float) -> bool:
+    """Lock a folder; return whether that is possible on its file system. `OSError` if it is in use for so long."""
+    until = time.monotonic() + seconds
     while True:
-        token = secrets.token_hex(8)
-        path = _lock_path(folder, token)
-        lock = os.open(path, _OPEN | os.O_CREAT | os.O_EXCL, 0o600)
-        if _lock(lock) and path.exists():
-            return token, lock
-        os.close(lock)  # a sweep took it for an old one before it was locked
-
-
-def _lock(handle: int) -> bool:
-    """Lock a new file; return whether no sweep holds it."""
-    with contextlib.suppress(OSError):  # no locks on this file system, and so no sweeps
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if time.monotonic() >= until:
+                raise OSError(errno.EBUSY, "another nginxopt is writing in this folder") from None
+            time.sleep(_AGAIN_SECONDS)
+        except OSError:
             return False
-    return True
+        else:
+            return True
 
 
-def _sync(folder: Path) -> None:
-    """Have the names in a folder on the disk, as far as it can be asked for that."""
+def _remove_left(folder: Path) -> None:
     with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _lock_path(folder: Path, token: str) -> Path:
-    return folder / f".nginxopt-{token}.lock"
+        for name in os.listdir(folder):  # noqa: PTH208 - names are enough
+            if _NAME.fullmatch(name):
+                with contextlib.suppress(OSError):  # another user's, in a folder where only owners remove
+                    (folder / name).unlink()

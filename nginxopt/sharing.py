@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nginxopt.framing import may_lack_a_body
 from nginxopt.inherit import Level
 from nginxopt.model import Model
 from nginxopt.upstreams import Pass, Upstream
@@ -25,6 +26,10 @@ _MIXED = (
     "each kind an upstream of its own"
 )
 _VARIABLE = "its connections depend on the request, by a variable in what opens them, and a pool would mix them"
+_LENGTH = (
+    "requests to it may state a length and have no body (proxy_pass_request_body off, auth_request, mirror), and the "
+    'next request would be taken for it: add `proxy_set_header Content-Length "";` there'
+)
 _NAMED = "`{}` may name it, over connections of another kind, and a pool would mix them"
 
 
@@ -42,7 +47,8 @@ def obstacles(model: Model) -> Obstacles:
             passes.setdefault(one.upstream, []).append(one)
         elif _may_name_any(one):
             strangers.setdefault(identity(one), one)
-    return Obstacles(model.is_whole, passes, strangers)
+    lengths = {one.upstream: _LENGTH for one in model.passes if one.upstream and may_lack_a_body(model, one)}
+    return Obstacles(model.is_whole, passes, strangers, lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +59,20 @@ class Obstacles:
         is_whole: Whether that is all.
         passes: The passes that name an upstream.
         strangers: Those whose variables may name any, one for each identity.
+        lengths: The upstreams whose requests may lack the body that they state, with the reason in words.
     """
 
     is_whole: bool
     passes: dict[Upstream, list[Pass]]
     strangers: dict[Identity, Pass]
+    lengths: dict[Upstream, str]
 
     def of(self, upstream: Upstream) -> str:
         """Return why a pool of the upstream would mix connections, empty if it would not."""
         if not self.is_whole:
             return _UNREAD
         named = set(map(identity, self.passes.get(upstream, ())))
-        why = _why_not(named)
+        why = _why_not(named) or self.lengths.get(upstream, "")
         if why:
             return why
         stranger = next((one for own, one in self.strangers.items() if named and own not in named), None)

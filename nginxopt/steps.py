@@ -69,8 +69,6 @@ def prepared(target: Target, scratches: Scratches, *, keep_old: bool) -> Step:
     """Return the step that writes a file, after all that can be done beforehand; `OSError` if that fails."""
     if target.status is None:
         return _Creation(target, scratches)
-    with contextlib.suppress(OSError):  # names of a run that was killed are other names of the file
-        scratches(target.file.parent)
     if target.file.stat().st_nlink > 1:
         return _InPlace(target, scratches, "it has several names (hard links)")
     try:

@@ -66,6 +66,7 @@ from nginxopt.maphash import suitable, verdict
 from nginxopt.model import Model
 from nginxopt.rule import rule
 from nginxopt.source import encode
+from nginxopt.values import number
 
 DEFAULTS = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
 """Of ngx_http_map_module; the bucket is `ngx_cacheline_size`."""
@@ -108,6 +109,11 @@ def _message(one: _Map, found: str, max_size: int, bucket: int) -> str:
     if found == "refused":
         longest = max(map(len, one.keys))
         return f"{name} has a key of {longest} bytes, too long for map_hash_bucket_size {bucket}: nginx does not start"
+    if found == "slow":
+        return (
+            f"nginx searches for long at every start for a table of the {len(one.keys):,} keys of {name} that fits"
+            f" map_hash_max_size {max_size} with map_hash_bucket_size {bucket}"
+        )
     return (
         f"the {len(one.keys):,} keys of {name} do not fit map_hash_max_size {max_size} with map_hash_bucket_size"
         f" {bucket}: nginx warns, and look-ups walk long chains"
@@ -123,7 +129,8 @@ def _size(setting: Setting) -> int | None:
     if not setting.known:
         return None
     value = setting.value if setting.is_set else str(DEFAULTS[setting.name])
-    return int(value) if value is not None and value.isdigit() and int(value) > 0 else None
+    size = number(value) if value is not None else None
+    return size or None
 
 
 def _keys(level: Level) -> list[bytes]:

@@ -135,7 +135,7 @@ def check(model: Model) -> Iterator[Finding]:
     for one in model.passes:
         if one.upstream is not None and _is_meant(one, pooled) and not is_check(one):
             said = connection(model, one)
-            offer = offered[one.upstream] if may_keep(model, one) else _on_request(model, one)
+            offer = _offer(model, one, offered[one.upstream])
             if said is Connection.DEFAULT and model.target < PIVOT:
                 yield _missing(one, offer)
             elif said in (Connection.CLOSE, Connection.CLIENT):
@@ -168,6 +168,10 @@ def _written(model: Model, one: Pass, said: Connection, offer: Offer) -> Finding
         offer.fix,
         offer.why_not,
     )
+
+
+def _offer(model: Model, one: Pass, offer: Offer) -> Offer:
+    return offer if offer.why_not or may_keep(model, one) else _on_request(model, one)
 
 
 def _on_request(model: Model, one: Pass) -> Offer:

@@ -126,7 +126,7 @@ def check(model: Model) -> Iterator[Finding]:
         if one.protocol != "proxy" or one.upstream not in pooled or one.setting("http_version").value != "1.0":
             continue
         if connection(model, one) not in _OTHERWISE and not is_check(one):
-            yield _finding(one, offered[one.upstream] if may_keep(model, one) else _on_request(model, one))
+            yield _finding(one, _offer(model, one, offered[one.upstream]))
 
 
 def _finding(one: Pass, offer: Offer) -> Finding:
@@ -139,6 +139,10 @@ def _finding(one: Pass, offer: Offer) -> Finding:
         offer.fix,
         offer.why_not,
     )
+
+
+def _offer(model: Model, one: Pass, offer: Offer) -> Offer:
+    return offer if offer.why_not or may_keep(model, one) else _on_request(model, one)
 
 
 def _on_request(model: Model, one: Pass) -> Offer:

@@ -131,7 +131,7 @@ def _why(text: bytes, shown: str, level: Level) -> _Why | None:
     if _QUERY.search(shown):
         return _QUERIES
     glob = _GLOB.search(shown)
-    if glob is not None and not matches(text, _file(shown)):
+    if glob is not None and matches(text, _file(shown)) is False:
         advice = "write `[^/]*` or `.*`, and `\\.` for a dot"
         return _Why("`*` repeats the slash before it, it stands for no text", advice, "no such file")
     return _never(text, shown, level)

@@ -488,6 +488,14 @@ def test_unknown_context(run: Any, rules: Path) -> None:
     assert "server-context" not in stated.err + stated.out.decode() + Path("stated.json").read_text()
 
 
+def test_patterns_of_other_releases(run: Any, rules: Path) -> None:
+    """A pattern that the built-in PCRE2 does not take, and another release does, is no reason to fail."""
+    rules.write_bytes(b'rewrite ^/\\x$ /x last;\nrewrite "^/\\b{ 1}$" /y last;\nrewrite ^/\\i$ /z last;\n')
+    ran = run("rewrite-to-map", rules.name)
+    assert ran.status == 0
+    assert "pcre-dependent: not every release of PCRE reads its pattern alike" in ran.err
+
+
 @needs_nginx
 @pytest.mark.parametrize(
     "rule", [b"rewrite ^/a$;", b"rewrite ^/a$ /b Last;", b"rewrite ^/a$ /b$;", b"rewrite ^/a$ /${b last;"]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from nginxopt import cli
+from nginxopt.cli import bench
 from tests.support import the_nginx
 from tests.test_files_system import hidden, mounted, needs_root
 
@@ -209,3 +210,50 @@ def test_what_a_killed_run_left_is_removed(run: Any, tmp_path: Path) -> None:
     left.write_text("")
     assert run("rewrite-to-map", "nginx.conf", "--write").status == 0
     assert not left.exists()
+
+
+@pytest.mark.parametrize("option", ["--output", "--write-baseline"])
+def test_a_report_does_not_replace_the_configuration(run: Any, tmp_path: Path, option: str) -> None:
+    """A report over a file that is checked is wrong usage."""
+    (tmp_path / "link").symlink_to("nginx.conf")
+    for name in ("nginx.conf", "sites/a.conf", "link"):
+        ran = run(*LINT, "nginx.conf", option, name)
+        assert (ran.status, levels(tmp_path)) == (2, ["9"] * 3)
+        assert f"{option} names {name}, which is one of the files that are checked" in ran.err
+    assert (tmp_path / "nginx.conf").read_text() == MAIN
+
+
+def test_a_report_that_cannot_be_written_after_the_fixes(run: Any, tmp_path: Path) -> None:
+    """If the report cannot be written, the message says that the files are fixed."""
+    ran = run(*LINT, "nginx.conf", "--fix", "--output", "/dev/full")
+    assert (ran.status, levels(tmp_path)) == (3, ["6"] * 3)
+    assert "/dev/full: cannot be written: No space left on device; the files are fixed" in ran.err
+
+
+def test_a_folder_that_holds_the_source(run: Any, tmp_path: Path) -> None:
+    """-o does not overwrite what was read: no copy of it would be kept."""
+    (tmp_path / "nginx.conf").write_text(NGINX.format(rules=RULES))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    ran = run("rewrite-to-map", "nginx.conf", "-o", "sites/..")
+    assert ran.status == 2
+    assert "-o would overwrite sites/../nginx.conf, which was read" in ran.err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_what_was_written_before_a_failure_is_told(run: Any, tmp_path: Path) -> None:
+    """Of several FILE each is compiled on what was written for the one before; a failure says which are done."""
+    for name in ("a.rules", "b.rules"):
+        (tmp_path / name).write_text(RULES)
+    (tmp_path / "b.rules").chmod(0o444)
+    ran = run("rewrite-to-map", "a.rules", "b.rules", "--write", "-q")
+    assert ran.status == 3
+    assert "a.rules: done before what follows\nb.rules: is read-only (mode 0444); nothing was written" in ran.err
+
+
+def test_a_benchmark_makes_no_folder_beside_a_device(tmp_path: Path) -> None:
+    """What a run keeps lies beside its output, unless that is a device or a pipe."""
+    with bench._folder("/dev/null") as kept:
+        assert kept.parent != Path("/dev")
+    assert not Path("/dev/null.run").exists()
+    with bench._folder(str(tmp_path / "out.json")) as kept:
+        assert kept == tmp_path / "out.run"

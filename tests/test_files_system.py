@@ -269,21 +269,53 @@ def test_a_process_that_ends_at_any_moment(tmp_path: Path, number: int, links: b
     assert names[1].stat().st_nlink == 1 + links
 
 
-def test_what_is_in_use_is_not_removed(tmp_path: Path) -> None:
-    """The names of a run that is not over stay, whatever else runs in the folder; those of one that is over go."""
+def test_what_is_in_use_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a run writes in a folder, no other does, and what it has there stays; what is left of it goes."""
+    monkeypatch.setattr("nginxopt.scratch._PATIENCE_SECONDS", 0.1)
     with Scratch(tmp_path) as scratch:
         scratch.name().write_bytes(b"on its way")
-        write_all({str(tmp_path / "other"): b""})
         sweep([tmp_path])
-        assert len(hidden(tmp_path)) == 2
+        with pytest.raises(
+            InputError, match=r"^cannot be written: another nginxopt is writing in this folder; nothing"
+        ):
+            write_all({str(tmp_path / "other"): b""})
+        assert len(hidden(tmp_path)) == 1
+    write_all({str(tmp_path / "other"): b""})
     assert hidden(tmp_path) == []
 
 
+COUNT = """
+from pathlib import Path
+from nginxopt.errors import InputError
+from nginxopt.files import write_all
+made = 0
+while made < 60:
+    text = Path("sub/count").read_bytes()
+    number = str(int(text) + 1).encode()
+    try:
+        write_all({"count": number, "sub/count": number}, read={"sub/count": text})
+    except InputError:
+        continue
+    made += 1
+"""
+
+
+def test_runs_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    """Of two runs that change the same files one waits, and gives way to what the other has written."""
+    (tmp_path / "sub").mkdir()
+    for folder in (tmp_path, tmp_path / "sub"):
+        (folder / "count").write_bytes(b"0")
+    runs = [subprocess.Popen([sys.executable, "-c", COUNT], cwd=tmp_path) for _ in range(3)]
+    assert [run.wait() for run in runs] == [0, 0, 0]
+    assert [(folder / "count").read_bytes() for folder in (tmp_path, tmp_path / "sub")] == [b"180"] * 2
+    assert hidden(tmp_path) == hidden(tmp_path / "sub") == []
+
+
 def test_only_what_is_left_is_removed(tmp_path: Path) -> None:
-    """Hidden files of other names stay; those of a lock that nobody holds, or that is gone, go."""
+    """Hidden files of other names stay."""
     token = "0123456789abcdef"
     stay = [".nginxopt-0", f".nginxopt-{token}-x", f"nginxopt-{token}-0", ".a.nginxopt-orig", f".nginxopt-{token}-0~"]
-    go = [f".nginxopt-{token}.lock", f".nginxopt-{token}-0", f".nginxopt-{token[::-1]}-12"]
+    go = [f".nginxopt-{token}-0", f".nginxopt-{token[::-1]}-12"]
     for name in (*stay, *go):
         (tmp_path / name).write_bytes(b"")
     sweep([tmp_path, tmp_path / "missing"])

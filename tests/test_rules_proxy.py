@@ -16,7 +16,7 @@ from nginxopt.lint import Linted, Selected
 from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.settings import Settings
 from nginxopt.version import Version
-from tests.lintcheck import found, judge, mend, read
+from tests.lintcheck import fixed, found, judge, mend, read
 
 OLD, PIVOT = "1.22.1", "1.29.7"
 PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
@@ -504,3 +504,87 @@ def test_upstreams_before_one_server_are_made_at_once() -> None:
     made = fix(lambda texts: reread(config, texts), judged, unsafe=True)
     assert made.made["implicit-upstream"] == 39
     assert len(rounds) == 2
+
+
+REFUSED = {
+    "an include that was not read": f"{APP} server {{ location / {{ proxy_pass http://app; }} }} include no.conf;",
+    "a balancer of Lua": "upstream app { server 0.0.0.1; balancer_by_lua_block { pick() } } "
+    "server { location / { proxy_pass http://app; } }",
+    "max_conns": "upstream app { server a max_conns=9; } server { location / { proxy_pass http://app; } }",
+    "another protocol": f"{APP} server {{ location / {{ proxy_pass http://app; }} location /u {{ uwsgi_pass app; }} }}",
+    "a variable that may name it over TLS": f"{APP} server {{ location / {{ proxy_pass http://app; }} "
+    "location /v { proxy_pass https://$arg_a; } }",
+    "a CRL in one place": f"{APP} server {{ location / {{ proxy_pass https://app; }} "
+    "location /c { proxy_pass https://app; proxy_ssl_crl c.pem; } }",
+    "a verify_depth in one place": f"{APP} server {{ location / {{ proxy_pass https://app; }} "
+    "location /c { proxy_pass https://app; proxy_ssl_verify_depth 3; } }",
+    "two commands of OpenSSL": f"{APP} server {{ proxy_ssl_conf_command A b; location / {{ proxy_pass https://app; }} "
+    "location /c { proxy_pass https://app; proxy_ssl_conf_command C d; proxy_ssl_conf_command A b; } }",
+    "a directive that is not known yet": f"{APP} server {{ location / {{ proxy_pass https://app; }} "
+    "location /c { proxy_pass https://app; proxy_ssl_to_come on; } }",
+    "the address of the client": f"{APP} server {{ location / {{ proxy_pass http://app; proxy_bind $remote_addr; }} }}",
+    "a name by a variable": f"{APP} server {{ location / {{ proxy_pass https://app; proxy_ssl_name $host; }} }}",
+    "a scheme by a variable": f"{APP} server {{ location / {{ proxy_pass $scheme://app; }} }}",
+    "a socket option in one server": f"{APP} server {{ location / {{ proxy_pass http://app; }} }} "
+    "server { proxy_socket_keepalive on; location / { proxy_pass http://app; } }",
+}
+
+
+@pytest.mark.parametrize("http", REFUSED.values(), ids=REFUSED)
+def test_a_pool_that_may_mix_connections_is_never_made(http: str) -> None:
+    """Whatever is assumed or asked for, there is no fix, and the finding says why."""
+    text = f"events {{}}\nhttp {{ {http}\n}}\n"
+    assert mended(text, POOL_RULES, OLD, unsafe=True)[0] == text
+    findings = found("upstream-keepalive-missing", text, target=OLD)
+    assert findings
+    assert all(finding.finding.help and finding.fix is None for finding in findings)
+
+
+def test_what_is_the_same_may_share() -> None:
+    """TLS that is stated once for all, or in each place alike, is one identity."""
+    tls = "proxy_ssl_verify on; proxy_ssl_trusted_certificate ca.pem;"
+    places = f"location /a {{ proxy_pass https://app; {tls} }} location /b {{ proxy_pass https://app; {tls} }}"
+    other = f"server {{ location / {{ proxy_pass https://app; {tls} }} }}"
+    text = f"events {{}}\nhttp {{ {APP} server {{ {places} }} {other} }}\n"
+    assert mended(text, POOL_RULES, OLD)[0].count(V11) == 3
+
+
+def test_a_part_that_is_declined_declines_the_whole() -> None:
+    """Who hides one of the findings of a pool gets none of its lines; the others say so."""
+    text = (
+        f"events {{}}\nhttp {{ {APP}\nserver {{\n# nginxopt: ignore[proxy-http-version] it is old\n"
+        "location / { proxy_pass http://app; }\n} }\n"
+    )
+    assert mended(text, POOL_RULES, OLD, unsafe=True)[0] == text
+    selected = tuple(Selected(catalogue()[rule], Severity.WARNING) for rule in POOL_RULES)
+    diagnostics = Judge(selected, Version.parse(OLD), Settings())(read(text)).diagnostics
+    assert {one.rule for one in diagnostics} == {"upstream-keepalive-missing", "proxy-connection-not-cleared"}
+    assert all("is hidden at nginx.conf:5" in one.finding.help for one in diagnostics)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_file_that_several_servers_include_is_changed_once(tmp_path: Path, same: bool) -> None:
+    """What all its readers need is put into the file once; if they inherit other headers, nothing is."""
+    (tmp_path / "app.conf").write_text("location / {\n    proxy_pass http://app;\n}\n")
+    other = "" if same else "proxy_set_header X-A 1; location /x { proxy_pass http://10.0.0.9; }"
+    servers = f"server {{ include app.conf; }} server {{ {other} include app.conf; }}"
+    (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {APP}\n{servers} }}\n")
+    config = load(tmp_path / "nginx.conf")
+    selected = tuple(Selected(catalogue()[rule], Severity.WARNING) for rule in POOL_RULES)
+    judge = Judge(selected, Version.parse(OLD), Settings(), assumed=PREMISES_OF_POOLS)
+    drafts = fix(lambda texts: reread(config, texts), judge).drafts
+    texts = [draft.text.decode() for draft in drafts.values()]
+    assert len(texts) == (2 if same else 0)
+    assert sum(text.count(V11) for text in texts) == (1 if same else 0)
+
+
+@pytest.mark.parametrize("value", ["$http_connection", "close"])
+def test_what_a_server_says_holds_on_where_nothing_is_kept(value: str) -> None:
+    """A header that locations without a pool inherit stays; the location that passes to the pool has one of its own."""
+    header = f"proxy_set_header Connection {value};"
+    text = f"{POOL}\nserver {{\n{V11}\n{header}\nlocation /a {{ proxy_pass http://app; }}\n"
+    other = "location /b { proxy_pass http://10.0.0.9; }\n}\n"
+    after = fixed("proxy-connection-not-cleared", text + other, context="http", target=OLD).decode()
+    assert header in after
+    assert after.endswith(other)
+    assert f"location /a {{ proxy_pass http://app; {CLEAR} }}" in after

@@ -391,3 +391,15 @@ def test_a_chain_becomes_a_map_that_nginx_takes(http: str, is_offered: bool) -> 
     """The first map settles the sizes of all tables: there is no fix if they come later, or do not hold its keys."""
     (diagnostic,) = found("if-chain-to-map", http, context="http")
     assert (diagnostic.fix is not None) is is_offered
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"^/[0-9]{,3}/*.html$", r"^/\Q/*.html\E$", r"^/a(?>//)b$", r"^old{1, 3}$", r"^/\p{Greek}//x$", r"^(?>/a%20b)$"],
+)
+def test_what_not_every_pcre_reads_alike_is_not_judged(pattern: str) -> None:
+    """No finding says that such a pattern never fires, or that a rule behind it does not."""
+    rules = (pattern, pattern.replace("$", ""), "^/id/42$")
+    text = "".join(f'rewrite "{rule}" /to permanent;\n' for rule in rules)
+    for name in ("rewrite-never-matches", "rewrite-shadowed", "redirect-chain", "redirect-loop"):
+        assert found(name, text, context="server") == ()

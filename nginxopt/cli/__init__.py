@@ -19,7 +19,7 @@ import click
 from nginxopt import __version__
 from nginxopt.cli import stdout
 from nginxopt.cli.stdout import ClosedPipeError
-from nginxopt.errors import DefectError, NginxoptError
+from nginxopt.errors import DefectError, NginxoptError, OutputError
 
 _COMMANDS = {
     "lint": "nginxopt.cli.lint",
@@ -68,7 +68,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit with its status."""
     gc.set_threshold(_COLLECT_AFTER)
     signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(_run(args))
+    with stdout.guarded():
+        status = _run(args)
+    sys.exit(status)
 
 
 def _terminate(number: int, _: FrameType | None) -> NoReturn:
@@ -79,7 +81,7 @@ def _terminate(number: int, _: FrameType | None) -> NoReturn:
 def _run(args: Sequence[str] | None) -> int:
     try:
         result: Any = nginxopt.main(args, prog_name="nginxopt", standalone_mode=False)
-        stdout.flush()
+        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except BaseException as error:
         status = _ended_by(error)
@@ -89,20 +91,16 @@ def _run(args: Sequence[str] | None) -> int:
 
 def _ended_by(error: BaseException) -> int:
     """Say what a command ended with, and return the exit status."""
-    if isinstance(error, OSError):
-        error = stdout.failed(error) or error
     if isinstance(error, ClosedPipeError):
         return 128 + signal.SIGPIPE
     if isinstance(error, click.ClickException):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*_UNTOLD):
             error.show()
         return error.exit_code
     if isinstance(error, click.Abort | KeyboardInterrupt):
         _say("interrupted")
         return _INTERRUPTED
     if isinstance(error, SystemExit):
-        if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # click has met a closed pipe
-            return 128 + signal.SIGPIPE
         raise error
     if isinstance(error, NginxoptError):
         _say(error.render())
@@ -116,6 +114,9 @@ def _ended_by(error: BaseException) -> int:
     return DefectError.exit_code
 
 
+_UNTOLD = (ClosedPipeError, OutputError)
+"""What ends a message on its way to standard error; there is nobody to tell it."""
+
 _ASK = (
     "This is a defect of nginxopt; nothing was written. Please report it with the command, the input if it may be"
     " shown, and the lines above."
@@ -124,5 +125,5 @@ _ASK = (
 
 def _say(text: str) -> None:
     """Print a message on standard error, if it takes any; what no encoding has is shown escaped."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(*_UNTOLD):
         click.echo(text.encode(errors="backslashreplace").decode(), err=True)

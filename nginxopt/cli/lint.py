@@ -139,6 +139,7 @@ def command(
     _refuse_contradictions(call, paths)
     target = _target(target_version, settings, call.nginx)
     inputs = _read(paths, settings, prefix, context, stdin_filename)
+    _refuse_overwriting(call, inputs)
     host = _host(inputs.configs) if with_host else None
     judge = _judge(settings, select, ignore, target, host)
     judge = replace(judge, assumed=_assumed(assume, settings), is_complete=not inputs.errors)
@@ -158,6 +159,16 @@ def _refuse_contradictions(call: _Call, paths: Sequence[str]) -> None:
         raise UsageError("standard input goes with no other path")
     if (call.diff or (call.fix and call.piped)) and call.format != "text" and not call.output:
         raise UsageError(f"the report as {call.format} needs --output: the change goes to standard output")
+
+
+def _refuse_overwriting(call: _Call, inputs: Inputs) -> None:
+    """`UsageError` if a report is to be written over a file that is checked."""
+    from nginxopt.filesystem import DISK
+
+    checked = {DISK.identity(file.path) for config in inputs.configs for file in config.files}
+    for option, path in (("--output", call.output), ("--write-baseline", call.write_baseline)):
+        if path is not None and DISK.identity(path) in checked:
+            raise UsageError(f"{option} names {path}, which is one of the files that are checked")
 
 
 def _target(stated: str | None, settings: Settings, binary: str | None) -> Target:
@@ -355,7 +366,8 @@ def _tell(call: _Call, report: Report) -> None:
     if call.output:
         from nginxopt.files import write_all
 
-        write_all({call.output: b"".join(pieces)})
+        so_far = "the files are fixed" if call.fix and report.fixed else "nothing was written"
+        write_all({call.output: b"".join(pieces)}, so_far=so_far)
     elif aside:
         sys.stderr.buffer.write(b"".join(pieces))
     else:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from nginxopt.cli import stdout
-from nginxopt.errors import DefectError, UsageError
+from nginxopt.errors import DefectError, NginxoptError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nginxopt.config import Config, File
     from nginxopt.rewrite import Emission, Options, Plan, Proof
     from nginxopt.rewrite.nginx import Differential
@@ -123,7 +125,7 @@ def command(
     or - for standard input. Rules that a map cannot answer stay as they are, each with a reason. --write, --diff,
     --check and --plan-only take several files, each compiled for itself.
 
-    --write, --diff and --check look for the nginx.conf whose includes reach FILE (or -c names it): then the maps are
+    --write, --diff, --check and --plan-only look for the nginx.conf that includes FILE (or -c names it): the maps are
     included there, once, and the result is checked as nginx reads it, as part of the whole configuration.
     """
     if not files and nginx:
@@ -136,7 +138,21 @@ def command(
         _Call(file, what, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
     ]
-    return max([_run(call, compile_options) for call in calls])
+    return _run_all(calls, compile_options)
+
+
+def _run_all(calls: Sequence[_Call], options: Options) -> int:
+    """Run the calls one after the other, each on what the one before has written; say so if a later one fails."""
+    statuses = []
+    try:
+        for call in calls:
+            statuses.append(_run(call, options))
+    except NginxoptError:
+        done = ", ".join(call.file for call in calls[: len(statuses)])
+        if done and calls[0].mode == "write":
+            click.echo(f"{done}: done before what follows", err=True)
+        raise
+    return max(statuses)
 
 
 def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report: str | None, *, bench: bool) -> Mode:
@@ -200,7 +216,7 @@ def _run(call: _Call, options: Options) -> int:
     return measured or int(would_change)
 
 
-_IN_PLACE = ("write", "diff", "check")
+_IN_PLACE = ("write", "diff", "check", "plan")
 """The modes that speak of the files where they are."""
 
 

@@ -1,71 +1,91 @@
-"""Results as bytes on standard output, and whether it is a terminal that wants colours."""
+"""Standard output and error: results as bytes, terminals that want colours, and streams that take nothing."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Iterable
-from typing import TextIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TextIO, cast
 
 from nginxopt.errors import OutputError
 
 
 class ClosedPipeError(Exception):
-    """Whoever read standard output has gone away."""
+    """Whoever read the output has gone away."""
 
 
 def write(pieces: Iterable[bytes]) -> None:
-    """Write `pieces` and see them off; `ClosedPipeError` if nobody takes them, `OutputError` if they cannot go."""
-    if sys.stdout is None:  # the descriptor is closed
-        raise OutputError("standard output is closed")
+    """Write `pieces` to standard output and see them off; the errors of `guarded`."""
     for piece in pieces:
-        _send(piece)
-    flush()
-
-
-def _send(piece: bytes) -> None:
-    try:
         sys.stdout.buffer.write(piece)
-    except OSError as error:
-        raise _failure(error) from None
+    sys.stdout.flush()
 
 
-def flush() -> None:
-    """See off what was printed; the errors of `write`."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        raise _failure(error) from None
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Have standard output and error raise `ClosedPipeError` if nobody reads them, `OutputError` if they take nothing.
 
-
-def failed(error: OSError) -> Exception | None:
-    """Return what `error` means if it came from printing: standard output, or error, takes nothing now."""
-    streams = {"standard output": sys.stdout, "standard error": sys.stderr}
-    names = (name for name, stream in streams.items() if _is_stuck(stream))
-    return next((_failure(error, name) for name in names), None)
+    A message that cannot be told is no reason to end, so that a closed standard error takes all and keeps nothing.
+    """
+    streams = sys.stdout, sys.stderr
+    with open(os.devnull, "w") as nothing:  # noqa: PTH123 - os.devnull is a name
+        output = _Guarded(sys.stdout, "standard output")
+        sys.stdout = cast(TextIO, output)
+        sys.stderr = cast(TextIO, _Guarded(sys.stderr or nothing, "standard error"))
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = streams
 
 
 def discard() -> None:
     """Give up what could not be printed, which the interpreter would try again at its end."""
     for stream in (sys.stdout, sys.stderr):
-        if _is_stuck(stream):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def _is_stuck(stream: TextIO | None) -> bool:
-    try:
-        if stream is not None:
+        try:
             stream.flush()
-    except OSError:
-        return True
-    return False
+        except (ClosedPipeError, OutputError):
+            with contextlib.suppress(AttributeError):  # it is closed
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _failure(error: OSError, name: str = "standard output") -> Exception:
-    if isinstance(error, BrokenPipeError):
-        return ClosedPipeError()
-    return OutputError(f"{name} cannot be written: {error.strerror or error}")
+class _Guarded:
+    """A stream whose errors are ours; None is one that is closed."""
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self._stream = stream
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @property
+    def buffer(self) -> _Guarded:
+        """The stream below, which takes bytes."""
+        return _Guarded(None if self._stream is None else self._stream.buffer, self._name)
+
+    def write(self, data: Any) -> Any:
+        """Write text, or bytes."""
+        return self._try(lambda: self._stream.write(data))
+
+    def flush(self) -> None:
+        """See off what was written."""
+        if self._stream is not None:
+            self._try(self._stream.flush)
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        return self._stream is not None and bool(self._stream.isatty())
+
+    def _try(self, do: Callable[[], Any]) -> Any:
+        if self._stream is None:
+            raise OutputError(f"{self._name} is closed")
+        try:
+            return do()
+        except BrokenPipeError:
+            raise ClosedPipeError from None
+        except OSError as error:
+            raise OutputError(f"{self._name} cannot be written: {error.strerror or error}") from None
 
 
 def colored(*, err: bool = False) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nginxopt import diff
 from nginxopt.config import Config, File, load
 from nginxopt.errors import UsageError
 from nginxopt.files import folder, write_all
-from nginxopt.filesystem import STDIN
+from nginxopt.filesystem import DISK, STDIN
 from nginxopt.inplace import change
 from nginxopt.paths import FOLDERS, SITES
 from nginxopt.rewrite import program, sizes
@@ -69,6 +69,7 @@ def into_folder(emission: Emission, path: str) -> list[str]:
         if texts.keys() & rest.keys():
             raise UsageError(f"{config.main.path} includes a file called {FRAGMENT_NAME}, as that of the maps is")
         texts |= rest
+    _refuse_sources(config, [str(Path(path, name)) for name in texts])
     root = folder(path, list(texts))
     source = emission.plan.subject.path
     models = {str(root / name): like.get(name, source) for name in texts} if source != STDIN else {}
@@ -77,6 +78,14 @@ def into_folder(emission: Emission, path: str) -> list[str]:
     if not program.is_whole(config) and SIZES_NAME in texts:
         notes.append(f"  {SIZES_NAME} goes into the http block once, before any map; where a size is set, raise it")
     return notes
+
+
+def _refuse_sources(config: Config, paths: Iterable[str]) -> None:
+    """`UsageError` if a file of the folder is one that was read: no copy of it would be kept."""
+    sources = {DISK.identity(file.path) for file in config.files}
+    for path in paths:
+        if DISK.identity(path) in sources:
+            raise UsageError(f"-o would overwrite {path}, which was read", hint="--write changes files where they are")
 
 
 def in_place(emission: Emission) -> list[str]:
@@ -115,6 +124,7 @@ def _to_include(emission: Emission) -> list[str]:
     if shared:
         path = Path(_sizes_path(emission)).absolute()
         notes.append(f"  now add to the http block, once and before any map: include {path};")
+        notes.append("  where the http block sets sizes of hash tables already, raise them there instead")
     notes.append(f"  now add to the http block: include {maps};")
     notes.append("  keep it where no other include finds it, such as one of *: nginx would read the maps twice")
     return notes

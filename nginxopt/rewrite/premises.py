@@ -34,6 +34,24 @@ TABLE_SIZES = Premise(
     "the sizes of nginx's hash tables are its own (with a cache line of 64 bytes) or larger,"
     " and hash.conf's if there is one",
 )
+PCRE_INTERPRETER = Premise(
+    "pcre-interpreter",
+    "nginx runs without pcre_jit, or the JIT compiler of its PCRE has no bug in these patterns",
+)
+PCRE_JIT = Premise(
+    "pcre-jit",
+    "pcre_jit is on, and the JIT compiler of the PCRE that nginx has answers as its interpreter does: releases differ",
+)
+
+
+def _has_jit(plan: Plan) -> bool:
+    """Whether the configuration turns JIT on (`ngx_core_module`)."""
+    outline = plan.config.outline()
+    return any(not parents and one.name == "pcre_jit" and one.args == ("on",) for one, parents in outline)
+
+
+def _may_have_jit(plan: Plan) -> bool:
+    return not _has_jit(plan) and not program.is_known(plan.config)
 
 
 def _is_compiled_for_a_server(plan: Plan) -> bool:
@@ -44,6 +62,8 @@ _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
     SERVER_CONTEXT: lambda plan: plan.assumes_server and _is_compiled_for_a_server(plan),
     OWN_NAMES: lambda plan: not program.is_known(plan.config),
     TABLE_SIZES: lambda plan: not program.is_known(plan.config),
+    PCRE_INTERPRETER: _may_have_jit,
+    PCRE_JIT: _has_jit,
 }
 """Each premise, and whether it is one of a plan that moves rules; in the order in which they are told."""
 

@@ -3,7 +3,11 @@
 //! nginx compiles a pattern with `pcre2_compile()` and no options, in a default context, and matches with
 //! `pcre2_match()` at the default limits (`ngx_regex_compile`, `ngx_regex_exec`). The same calls are made here, on bytes:
 //! the crate `pcre2` takes patterns that are UTF-8 only and keeps a match block of some 20 kB for every pattern, so its
-//! bindings, `pcre2-sys`, are called. JIT is off, as `pcre_jit` is in nginx; under JIT the match limit counts otherwise.
+//! bindings, `pcre2-sys`, are called. JIT is off, as `pcre_jit` is in nginx unless told otherwise.
+//!
+//! The library is one of many that nginx may be linked with: [`crate::syntax`] says which patterns it may be asked about.
+//! And it is never given all of nginx's 10,000,000 calls of `match()`, which take a second: what takes more than
+//! [`Regex::is_match`] is allowed is not known.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -18,7 +22,7 @@ pub enum Outcome {
     Yes,
     /// It does not.
     No,
-    /// PCRE2 gave up with this code, which is negative: -47 is the match limit. nginx answers such a request with 500.
+    /// PCRE2 gave up with this code, which is negative: -47 is the match limit.
     Error(i32),
 }
 
@@ -71,10 +75,11 @@ impl Regex {
         NonNull::new(compiled).map(|code| Regex { code }).ok_or(CompileError { code, offset })
     }
 
-    /// Whether the pattern matches somewhere in the subject.
-    pub fn is_match(&self, subject: &[u8]) -> Outcome {
+    /// Whether the pattern matches somewhere in the subject, found within so many calls of `match()` from any one place of
+    /// it: 10,000 of them take some ms.
+    pub fn is_match(&self, subject: &[u8], calls: u32) -> Outcome {
         // Code 0 is a match with more groups than the block has room for.
-        MATCH_BLOCK.with_borrow_mut(|block| self.execute(subject, block)).map_or_else(
+        MATCH_BLOCK.with_borrow_mut(|block| self.execute(subject, block, calls)).map_or_else(
             |code| {
                 if code == sys::PCRE2_ERROR_NOMATCH { Outcome::No } else { Outcome::Error(code) }
             },
@@ -85,11 +90,11 @@ impl Regex {
     /// The groups of the first match; `None` if the pattern does not match.
     ///
     /// Groups behind the last that took part are left out. The error is PCRE2's negative code.
-    pub fn captures(&self, subject: &[u8]) -> Result<Option<Captures>, i32> {
+    pub fn captures(&self, subject: &[u8], calls: u32) -> Result<Option<Captures>, i32> {
         // SAFETY: the code is valid; a null context means the default allocator.
         let block = unsafe { sys::pcre2_match_data_create_from_pattern_8(self.code.as_ptr(), ptr::null_mut()) };
         let mut block = MatchBlock::own(block);
-        match self.execute(subject, &mut block) {
+        match self.execute(subject, &mut block, calls) {
             Ok(groups) => Ok(Some(block.captures(groups))),
             Err(sys::PCRE2_ERROR_NOMATCH) => Ok(None),
             Err(code) => Err(code),
@@ -97,19 +102,16 @@ impl Regex {
     }
 
     /// The number of groups matched, plus one; 0 if the block has no room for all. The error is PCRE2's code.
-    fn execute(&self, subject: &[u8], block: &mut MatchBlock) -> Result<usize, i32> {
-        // SAFETY: code and block are valid, the subject is valid for its length; a null context means the defaults.
-        let code = unsafe {
-            sys::pcre2_match_8(
-                self.code.as_ptr(),
-                subject.as_ptr(),
-                subject.len(),
-                0,
-                0,
-                block.0.as_ptr(),
-                ptr::null_mut(),
-            )
-        };
+    fn execute(&self, subject: &[u8], block: &mut MatchBlock, calls: u32) -> Result<usize, i32> {
+        let (pattern, block) = (self.code.as_ptr(), block.0.as_ptr());
+        let code = CONTEXT.with(|Context(context)| {
+            let context = context.as_ptr();
+            // SAFETY: pattern, block and context are valid, and the subject is valid for its length.
+            unsafe {
+                sys::pcre2_set_match_limit_8(context, calls);
+                sys::pcre2_match_8(pattern, subject.as_ptr(), subject.len(), 0, 0, block, context)
+            }
+        });
         usize::try_from(code).map_err(|_| code)
     }
 }
@@ -127,7 +129,23 @@ pub type Captures = Vec<Option<std::ops::Range<usize>>>;
 /// PCRE2's scratch memory, with its place for the groups.
 struct MatchBlock(NonNull<sys::pcre2_match_data_8>);
 
+/// The limits of a match.
+struct Context(NonNull<sys::pcre2_match_context_8>);
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context came from PCRE2 and is freed once.
+        unsafe { sys::pcre2_match_context_free_8(self.0.as_ptr()) }
+    }
+}
+
 thread_local! {
+    /// One for each thread, its limit set before each match.
+    static CONTEXT: Context = Context(
+        // SAFETY: a null context means the default allocator.
+        NonNull::new(unsafe { sys::pcre2_match_context_create_8(ptr::null_mut()) }).expect("memory for a PCRE2 context"),
+    );
+
     /// One block for all the yes-or-no questions of a thread; it has room for the whole match only.
     static MATCH_BLOCK: RefCell<MatchBlock> = RefCell::new(MatchBlock::own(
         // SAFETY: a null context means the default allocator.
@@ -168,10 +186,10 @@ mod tests {
     /// A search on bytes: UTF-8 has no part in it, and `$` matches before a final newline.
     #[test]
     fn bytes() {
-        assert_eq!(regex(b"^/\xe9.$").is_match(b"/\xe9\xff\n"), Outcome::Yes);
-        assert_eq!(regex(b"^/a$").is_match(b"/A"), Outcome::No);
-        assert_eq!(regex(b"").is_match(b""), Outcome::Yes);
-        assert_eq!(regex(b"(a)(b)(c)").is_match(b"/abc"), Outcome::Yes);
+        assert_eq!(regex(b"^/\xe9.$").is_match(b"/\xe9\xff\n", 10_000), Outcome::Yes);
+        assert_eq!(regex(b"^/a$").is_match(b"/A", 10_000), Outcome::No);
+        assert_eq!(regex(b"").is_match(b"", 10_000), Outcome::Yes);
+        assert_eq!(regex(b"(a)(b)(c)").is_match(b"/abc", 10_000), Outcome::Yes);
     }
 
     /// The match limit is an outcome, and the next question on the thread is answered as ever.
@@ -179,9 +197,9 @@ mod tests {
     fn match_limit() {
         let regex = regex(b"^/(a+)+$");
         let subject = [b"/".as_slice(), &[b'a'; 40], b"!"].concat();
-        assert_eq!(regex.is_match(&subject), Outcome::Error(-47));
-        assert_eq!(regex.captures(&subject), Err(-47));
-        assert_eq!(regex.is_match(b"/aaa"), Outcome::Yes);
+        assert_eq!(regex.is_match(&subject, 10_000), Outcome::Error(-47));
+        assert_eq!(regex.captures(&subject, 10_000), Err(-47));
+        assert_eq!(regex.is_match(b"/aaa", 10_000), Outcome::Yes);
         assert_eq!(super::message(-47), "match limit exceeded");
     }
 
@@ -189,9 +207,9 @@ mod tests {
     #[test]
     fn captures() {
         let regex = regex(b"/(a)|/(b)(c)?(d)?");
-        assert_eq!(regex.captures(b"x/b"), Ok(Some(vec![Some(1..3), None, Some(2..3)])));
-        assert_eq!(regex.captures(b"/a"), Ok(Some(vec![Some(0..2), Some(1..2)])));
-        assert_eq!(regex.captures(b"/c"), Ok(None));
+        assert_eq!(regex.captures(b"x/b", 10_000), Ok(Some(vec![Some(1..3), None, Some(2..3)])));
+        assert_eq!(regex.captures(b"/a", 10_000), Ok(Some(vec![Some(0..2), Some(1..2)])));
+        assert_eq!(regex.captures(b"/c", 10_000), Ok(None));
     }
 
     /// A pattern that PCRE2 does not take says where and why.

@@ -432,6 +432,19 @@ def test_names_that_are_taken(each_binary: nginx.Binary, run: Callable[..., Ran]
     assert "map $uri $m3_1_key {" in says(each_binary, main, "-T")
 
 
+def test_maps_are_as_private_as_their_rules(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """The new file has the mode and owner of the file its rules are from, in a configuration and beside a fragment."""
+    tree(tmp_path, {**DOCKER, "alone/site.conf": server("site", "a")})
+    for file, maps in (("conf.d/default.conf", "nxo_*.conf"), ("alone/site.conf", "alone/site.conf.http")):
+        (tmp_path / file).chmod(0o640)
+        os.chown(tmp_path / file, 33 if os.geteuid() == 0 else -1, -1)
+        assert run(file, "--write", "-q").status == 0
+        (written,) = tmp_path.glob(maps)
+        old, new = (tmp_path / file).stat(), written.stat()
+        assert (new.st_mode, new.st_uid, new.st_gid) == (old.st_mode, old.st_uid, old.st_gid)
+        assert new.st_mode & 0o777 == 0o640
+
+
 def test_a_folder_that_cannot_be_written(run: Callable[..., Ran], tmp_path: Path) -> None:
     """Where the maps cannot be written, nothing is."""
     tree(tmp_path, DOCKER)

@@ -318,3 +318,37 @@ def subjects(binary: nginx.Binary, text: str) -> list[bytes]:
     with nginx.Instance(binary, servers=servers, http=http.encode()) as running, running.client() as client:
         told = [client.ask([Request(get(path))])[0] for path in ("/a", "/b", "/a", "/b")]
     return [answer.partition(b"\r\n\r\n")[2] for answer in told]
+
+
+BODILESS = {
+    "a body that is not passed on": "location / {\n    proxy_pass http://app;\n    proxy_pass_request_body off;\n}",
+    "the subrequest of auth_request": (
+        "location / {\n    auth_request /auth;\n    proxy_pass http://unix:temp/b.sock:/;\n}\n"
+        "location = /auth {\n    internal;\n    proxy_pass http://app;\n}"
+    ),
+    "the subrequest of mirror": (
+        "location / {\n    mirror /mirror;\n    mirror_request_body off;\n    root html;\n}\n"
+        "location /mir {\n    internal;\n    proxy_pass http://app;\n}"
+    ),
+}
+
+
+@pytest.mark.parametrize("server", BODILESS.values(), ids=BODILESS)
+def test_no_request_is_taken_for_a_body(binary: nginx.Binary, server: str) -> None:
+    """A server takes the beginning of the next request for a body that was stated and not sent: `T /`, a method T."""
+    judge = b"if ($request_method !~ ^(GET|POST)$) { return 403; } return 200;"
+    backend = b"listen unix:temp/b.sock; location / { %s }" % judge
+    text = whole(f"upstream app {{\n    server unix:temp/b.sock;\n}}\nserver {{\n{server}\n}}")
+    done = mended(text, BOTH)
+    assert done == text
+    cleared = mended(text.replace("http://app;", 'http://app;\n    proxy_set_header Content-Length "";'), BOTH)
+    assert "keepalive 32;" in cleared
+    told = []
+    for one in (text, cleared, cleared.replace('proxy_set_header Content-Length "";', "")):
+        http, inner = inside(one)
+        servers = (inner, backend)
+        with nginx.Instance(binary, servers=servers, http=http) as running, running.client(timeout=1) as client:
+            told.append([client.ask([Request(request)])[0][:12] for request in (POST, get(), POST, get())])
+    assert told[0] == told[1]
+    if "mirror" not in server:  # of which clients see nothing
+        assert told[2] != told[0], "the experiment shows what a pool would break"

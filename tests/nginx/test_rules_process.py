@@ -219,3 +219,19 @@ def test_further_workers_are_bound_to_the_last_processor(each_binary: nginx.Bina
         assert server.until_workers(3) == 3
         masks = {os.sched_getaffinity(worker) == {0} for worker in server.workers}
     assert masks == {True}
+
+
+def test_above_the_hard_limit_nothing_is_set(each_binary: nginx.Binary) -> None:
+    """A master that may not raise the limit sets what the hard limit allows, and what the fix states not at all."""
+    wrapper = ["prlimit", "--nofile=64:2000", "unshare", "-r"]  # root within, with no right to raise limits outside
+    if subprocess.run([*wrapper, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no user namespace may be made here")
+    text = "worker_rlimit_nofile 1000;\nerror_log error.log;\nevents {\n    worker_connections 1200;\n}\n"
+    names = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    text += HTTP.replace("http {", "http { " + "".join(f"{name}_temp_path {name}; " for name in names))
+    assert fixed("worker-rlimit-nofile", text, unsafe=False).decode() == text
+    limits = []
+    for config in (text, fixed("worker-rlimit-nofile", text).decode()):
+        with running(each_binary, config, wrapper=wrapper) as server:
+            limits.append(open_files(server))
+    assert limits == [1000, 64]

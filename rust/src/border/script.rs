@@ -97,7 +97,7 @@ impl Patterns {
         match self.0.first(subject, self.1) {
             First::None => Ok(None),
             First::Match(index) => Ok(Some(index)),
-            First::Error(_, code) => Err(PyValueError::new_err(crate::pcre::message(code))),
+            First::Unknown(..) => Err(PyValueError::new_err("not every PCRE gives the same answer")),
         }
     }
 }

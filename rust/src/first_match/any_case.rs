@@ -1,9 +1,9 @@
 //! The case variants of a language.
 
 use regex_automata::meta::{Config, Regex};
-use regex_syntax::hir::Look;
 
 use super::effort;
+use super::judge::is_anchored;
 use crate::syntax::{self, Translation};
 
 /// Tells whether a pattern matches some spelling (ASCII) of a string.
@@ -26,9 +26,9 @@ impl Spellings {
         if !exact {
             return None; // what PCRE2 tries in a look-around or a recursion is not in the tree
         }
-        let anchored = folded.properties().look_set_prefix().contains(Look::Start);
         let regex = Regex::builder().configure(config).build_from_hir(&folded).ok()?;
-        Some(Spellings { regex, longest: effort::whole(&pattern.ast, anchored) })
+        let longest = effort::whole(&pattern.ast, is_anchored(&folded)).min(pattern.longest());
+        Some(Spellings { regex, longest })
     }
 
     /// `false` only if PCRE2 answers No to all spellings of the subject.

@@ -1,4 +1,4 @@
-//! The first of many patterns that matches a string, as nginx finds it: in order, by PCRE2.
+//! The first of many patterns that matches a string, as nginx finds it: in order, by PCRE2, where that speaks for any PCRE.
 //!
 //! Asking PCRE2 for each pattern costs some 50 ns a pattern and string. Most patterns have literal bytes that each match
 //! contains, at its start or anywhere; an index over these leaves few candidates, and only they are put to PCRE2.
@@ -6,15 +6,18 @@
 mod any_case;
 pub(crate) mod effort;
 mod index;
+mod judge;
 mod requirement;
 mod trie;
 
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::pcre::{Outcome, Regex};
+pub use judge::{Answer, Doubt};
+
 use any_case::Spellings;
 use index::Index;
+use judge::Judge;
 
 /// Which pattern is the first that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +26,8 @@ pub enum First {
     None,
     /// The pattern of this index.
     Match(usize),
-    /// No earlier pattern matches, and PCRE2 has no answer for the pattern of this index. The code is negative if it gave
-    /// up matching (nginx answers 500), positive if it does not take the pattern (nginx does not start, unless its PCRE2
-    /// is of another release).
-    Error(usize, i32),
+    /// No earlier pattern matches, and whether the pattern of this index does is not known.
+    Unknown(usize, Doubt),
 }
 
 /// The literals of the patterns do not fit an index.
@@ -43,14 +44,14 @@ impl std::error::Error for TooManyLiterals {}
 
 /// The patterns in the order of their rules, and an index that leaves few of them to ask.
 ///
-/// Patterns are compiled when they are first asked, since most never are; so a pattern that PCRE2 does not take shows at
-/// its first use, as [`First::Error`]. A pattern that [`crate::syntax::parse`] refuses, or reads inexactly, is always tried.
+/// Patterns are compiled when they are first asked, since most never are. One that [`crate::syntax::parse`] refuses is
+/// unknown where its prefix is, one that it reads inexactly is always tried.
 ///
-/// A pattern is skipped only where that is known to be PCRE2's answer too: not a match, and not a match limit either
+/// A pattern is skipped only where that is known to be PCRE's answer too: not a match, and not a match limit either
 /// (see `effort`).
 pub struct FirstMatch {
     patterns: Texts,
-    compiled: Vec<OnceLock<Result<Regex, i32>>>,
+    judges: Vec<OnceLock<Judge>>,
     spellings: Vec<OnceLock<Option<Box<Spellings>>>>,
     index: Index,
 }
@@ -62,7 +63,7 @@ impl FirstMatch {
     pub fn new(patterns: &[&[u8]]) -> Result<FirstMatch, TooManyLiterals> {
         Ok(FirstMatch {
             patterns: Texts::new(patterns),
-            compiled: patterns.iter().map(|_| OnceLock::new()).collect(),
+            judges: patterns.iter().map(|_| OnceLock::new()).collect(),
             spellings: patterns.iter().map(|_| OnceLock::new()).collect(),
             index: Index::new(patterns)?,
         })
@@ -74,15 +75,15 @@ impl FirstMatch {
     pub fn first(&self, subject: &[u8], limit: usize) -> First {
         for index in self.index.candidates(&subject.to_ascii_lowercase(), limit) {
             match self.ask(index, subject) {
-                Outcome::Yes => return First::Match(index),
-                Outcome::No => {}
-                Outcome::Error(code) => return First::Error(index, code),
+                Answer::Yes => return First::Match(index),
+                Answer::No => {}
+                Answer::Unknown(doubt) => return First::Unknown(index, doubt),
             }
         }
         First::None
     }
 
-    /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE2 does not give up on
+    /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE does not give up on
     /// one either.
     pub fn may_match_some_case(&self, subject: &[u8], limit: usize) -> bool {
         let subject = subject.to_ascii_lowercase();
@@ -92,12 +93,8 @@ impl FirstMatch {
         })
     }
 
-    fn ask(&self, index: usize, subject: &[u8]) -> Outcome {
-        let compile = || Regex::new(self.patterns.get(index)).map_err(|error| error.code);
-        match self.compiled[index].get_or_init(compile) {
-            Ok(regex) => regex.is_match(subject),
-            Err(code) => Outcome::Error(*code),
-        }
+    fn ask(&self, index: usize, subject: &[u8]) -> Answer {
+        self.judges[index].get_or_init(|| Judge::new(self.patterns.get(index))).answer(subject)
     }
 }
 
@@ -125,7 +122,7 @@ impl Texts {
 
 #[cfg(test)]
 mod tests {
-    use super::{First, FirstMatch};
+    use super::{Doubt, First, FirstMatch};
 
     fn index(patterns: &[&str]) -> FirstMatch {
         let patterns: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
@@ -162,7 +159,7 @@ mod tests {
     fn match_limit_is_not_skipped() {
         let index = index(&["^/b", "^/(a+)+[^x]foo", "^/"]);
         let subject = [b"/".as_slice(), &[b'a'; 60], b"oof"].concat();
-        assert_eq!(index.first(&subject, 3), First::Error(1, -47));
+        assert_eq!(index.first(&subject, 3), First::Unknown(1, Doubt::Effort));
         assert_eq!(index.first(b"/b", 3), First::Match(0));
         assert_eq!(index.first(b"/c", 3), First::Match(2));
     }
@@ -172,17 +169,16 @@ mod tests {
     fn match_limit_of_long_subjects() {
         let index = index(&["^/(.*)(.*)(.*)x1"]);
         let subject = |length| [b"/".as_slice(), &vec![b'a'; length], b"1"].concat();
-        assert_eq!(index.first(&subject(1_000), 1), First::Error(0, -47));
+        assert_eq!(index.first(&subject(1_000), 1), First::Unknown(0, Doubt::Effort));
         assert_eq!(index.first(&subject(20), 1), First::None);
     }
 
-    /// A pattern that is refused is tried, and one that PCRE2 does not take is an error once it is reached.
+    /// A pattern that not every PCRE reads alike, or that none takes, is unknown once it is reached.
     #[test]
     fn refused() {
-        let index = index(&["(?m)^b$", "(?<=a+)c", "["]);
-        assert_eq!(index.first(b"/a\nb\nc", 3), First::Match(0));
-        let First::Error(1, code) = index.first(b"/ac", 3) else { panic!("an error of pattern 1") };
-        assert!(code > 0);
-        assert!(matches!(index.first(b"/ac", 1), First::None));
+        let index = index(&["^/ab", "(?<=a+)c", "["]);
+        assert_eq!(index.first(b"/abc", 3), First::Match(0));
+        assert_eq!(index.first(b"/ac", 3), First::Unknown(1, Doubt::Unportable));
+        assert_eq!(index.first(b"/ac", 1), First::None);
     }
 }

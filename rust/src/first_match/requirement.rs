@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 
 use regex_syntax::hir::literal::{ExtractKind, Extractor};
-use regex_syntax::hir::{Hir, HirKind, Look};
+use regex_syntax::hir::{Hir, HirKind};
 
 use super::effort;
-use crate::syntax::{self, Ast};
+use super::judge::is_anchored;
+use crate::syntax::{self, Pattern};
 
 /// The most literals that stand for one pattern; with more, the pattern is indexed by others or always tried.
 const MOST_LITERALS: usize = 32;
@@ -51,13 +52,14 @@ pub(super) struct Requirement {
 /// Inexact patterns require nothing: their look-arounds may look anywhere before the literals come.
 pub(super) fn of(pattern: &[u8]) -> Vec<Requirement> {
     let Ok(pattern) = syntax::parse(pattern) else {
-        return Vec::new();
+        let need = Need::Prefix(vec![syntax::prefix(pattern)]);
+        return Some(Requirement { need, longest: usize::MAX }).filter(Requirement::is_useful).into_iter().collect();
     };
     let translation = pattern.translate();
     if !translation.exact {
         return Vec::new();
     }
-    let mut requirements = by_selectivity(&translation.hir, &pattern.ast);
+    let mut requirements = by_selectivity(&translation.hir, &pattern);
     requirements.retain(Requirement::is_useful);
     requirements
 }
@@ -72,15 +74,16 @@ impl Requirement {
     }
 }
 
-fn by_selectivity(hir: &Hir, ast: &Ast) -> Vec<Requirement> {
-    let anchored = hir.properties().look_set_prefix().contains(Look::Start);
+fn by_selectivity(hir: &Hir, pattern: &Pattern) -> Vec<Requirement> {
+    let ast = &pattern.ast;
+    let anchored = is_anchored(hir);
     let prefix = literals(hir, ExtractKind::Prefix);
     let prefix_length = shortest(&prefix);
     let prefix = Requirement {
         need: if anchored { Need::Prefix(prefix) } else { Need::Literal(prefix) },
         longest: effort::up_to_prefix(ast, anchored),
     };
-    let longest = effort::whole(ast, anchored);
+    let longest = effort::whole(ast, anchored).min(pattern.longest());
     let later = later_literals(hir);
     let later_length = later.first().map_or(0, |literals| shortest(literals));
     let mut requirements: Vec<_> =
@@ -149,10 +152,17 @@ mod tests {
         assert_eq!(need("^/(.*)$"), Some(Need::Prefix(bytes(&["/"]))));
     }
 
-    /// Nothing is required of refused and inexact patterns, and of those that match anything.
+    /// A pattern that not every PCRE reads alike requires what it begins with.
+    #[test]
+    fn unportable() {
+        assert_eq!(need("^/Blog/[0-9]{,3}$"), Some(Need::Prefix(bytes(&["/blog"]))));
+        assert_eq!(need("^/blog/(?>a|b)"), None);
+    }
+
+    /// Nothing is required of inexact patterns, and of those that match anything.
     #[test]
     fn nothing_required() {
-        for pattern in ["(?m)^/abcd", "^/abcd(?=x)", ".*", "[a-z]+", "", "^", "/"] {
+        for pattern in ["(?m)x/abcd", "^/abcd(?!x)", ".*", "[a-z]+", "", "^", "/"] {
             assert_eq!(need(pattern), None, "{pattern}");
         }
     }
@@ -163,7 +173,7 @@ mod tests {
         let longest = |pattern: &str| of(pattern.as_bytes()).into_iter().next().map(|requirement| requirement.longest);
         assert_eq!(longest("^/blog/(.*)/(.*)/(.*)$"), Some(usize::MAX));
         assert!(longest("^/(.*)foo-bar$") > longest("^/(.*)/(.*)foo-bar$"));
-        assert_eq!(need("^/((a+)+)+[^x]foo$"), Some(Need::Prefix(bytes(&["/a"]))));
+        assert_eq!(need("^/(a+)+[^x]foo$"), Some(Need::Prefix(bytes(&["/a"]))));
         assert_eq!(longest("((a+)+)+[^x]foo$"), None);
     }
 }

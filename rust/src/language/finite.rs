@@ -3,6 +3,7 @@
 //! `regex_syntax::hir::literal::Extractor` leaves anchors out of account, so the strings are derived here: a recursion
 //! over fragments, each some bytes with a mark at either end that is tied to the end of the subject.
 
+use std::cell::Cell;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -25,6 +26,9 @@ pub enum Finite {
     Infinite,
     /// More strings than the bound, or a string of more than [`LONGEST_STRING`] bytes.
     TooMany,
+    /// It has an anchor that cannot hold in some way through the pattern, as in `a^b`: the ways that lead there may be
+    /// any number, and those who walk through the pattern in another order would meet them all.
+    Contradictory,
 }
 
 /// All strings of the language of `hir`, if at most `bound` (a string for all its case variants counts once).
@@ -39,15 +43,22 @@ pub fn finite(hir: &Hir, bound: usize) -> Finite {
     if !is_case_closed(hir) {
         return finite_spelled(hir, bound);
     }
-    let listed = Lister { bound, lower: true }.strings(hir);
     let has_letter = |strings: &[Vec<u8>]| strings.iter().flatten().any(u8::is_ascii_alphabetic);
-    listed.map_or_else(Finite::from, |strings| Finite::Strings { any_case: has_letter(&strings), strings })
+    list(hir, bound, true, has_letter)
 }
 
 /// As [`finite`], with every case variant spelled out: `any_case` is false.
 pub fn finite_spelled(hir: &Hir, bound: usize) -> Finite {
-    let listed = Lister { bound, lower: false }.strings(hir);
-    listed.map_or_else(Finite::from, |strings| Finite::Strings { strings, any_case: false })
+    list(hir, bound, false, |_| false)
+}
+
+fn list(hir: &Hir, bound: usize, lower: bool, any_case: impl Fn(&[Vec<u8>]) -> bool) -> Finite {
+    let lister = Lister { bound, lower, contradicts: Cell::new(false) };
+    match lister.strings(hir) {
+        Ok(_) if lister.contradicts.get() => Finite::Contradictory,
+        Ok(strings) => Finite::Strings { any_case: any_case(&strings), strings },
+        Err(stop) => stop.into(),
+    }
 }
 
 /// Whether the language is closed under ASCII case because all its parts are: no literal has a letter, and each class
@@ -186,6 +197,8 @@ struct Lister {
     bound: usize,
     /// Whether the lower-case letters of a class stand for both cases.
     lower: bool,
+    /// Whether an anchor could not hold.
+    contradicts: Cell<bool>,
 }
 
 impl Lister {
@@ -251,7 +264,9 @@ impl Lister {
         }
         let mut product = Fragments::default();
         for first in &left.list {
-            product.extend(right.list.iter().filter_map(|second| first.then(second)), self.bound)?;
+            let both = right.list.iter().map(|second| first.then(second));
+            let holds = both.inspect(|both| self.contradicts.set(self.contradicts.get() || both.is_none()));
+            product.extend(holds.flatten(), self.bound)?;
         }
         Ok(product)
     }
@@ -336,8 +351,8 @@ mod tests {
         assert_eq!(strings(r"^/a(b|c)/?\z"), ["/ab/", "/ab", "/ac/", "/ac"]);
         assert_eq!(strings("^/a/?$"), ["/a/", "/a/\n", "/a", "/a\n"]);
         assert_eq!(strings(r"^/(foo|b(ar|az))\z"), ["/foo", "/bar", "/baz"]);
-        assert_eq!(strings(r"^/[.x]\Qa.b\E\z"), ["/.a.b", "/xa.b"]);
-        assert_eq!(strings(r"^/a{1,2}?b??\z"), ["/a", "/ab", "/aa", "/aab"]);
+        assert_eq!(strings(r"^/[.x]a\.b\z"), ["/.a.b", "/xa.b"]);
+        assert_eq!(strings(r"^/a{1,2}b??\z"), ["/aa", "/aab", "/a", "/ab"]);
         assert_eq!(strings(r"^/a\n?$"), ["/a\n", "/a\n\n", "/a"]);
         assert_eq!(strings(r"^(/a\z|/b$)"), ["/a", "/b", "/b\n"]);
     }
@@ -353,16 +368,17 @@ mod tests {
     #[test]
     fn each_once() {
         assert_eq!(strings(r"^/(a|b?a|a)(|())*\z"), ["/a", "/ba"]);
-        assert_eq!(strings(r"^/(|^b){0,60000}a\z"), ["/a"]);
+        assert_eq!(strings(r"^/(|()){0,60000}a\z"), ["/a"]);
         assert_eq!(strings(&format!("^/{}\\z", "(ab|ab)".repeat(40))).len(), 1);
     }
 
-    /// Anchors that cannot hold leave nothing, and the empty language is finite.
+    /// Anchors that cannot hold are told of: what stands before them may be more than is left.
     #[test]
     fn contradictions() {
-        assert!(strings("^/a^b$").is_empty());
-        assert_eq!(strings(r"^/a(\zb|c)\z"), ["/ac"]);
-        assert!(strings(r"^[^\x00-\xff]$").is_empty());
+        for pattern in ["^/a^b$", r"^/a(\zb|c)\z", "^/[ab](?:[0-9][0-9]^|x)$", "^/a(/|$)$"] {
+            assert_eq!(list(pattern, 256), Finite::Contradictory, "{pattern}");
+        }
+        assert_eq!(strings("^/a(/$|$)").len(), 4);
     }
 
     /// A pattern that is free at one end, or repeats without end, has infinitely many.

@@ -9,6 +9,9 @@ use crate::prove::maps::Maps;
 use crate::syntax;
 use crate::variables;
 
+/// How many calls PCRE2 may need; the planner allows fewer.
+const CALLS: u32 = 100_000;
+
 /// How a rule ends the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -168,15 +171,20 @@ impl<'t> Rewrite<'t> {
         if uri.any_case {
             return if own(&self.pattern) { Matches::Yes } else { matches_some_case(&self.pattern, uri.text) };
         }
-        match self.regex().map(|regex| regex.is_match(uri.text)) {
+        match self.regex().map(|regex| regex.is_match(uri.text, CALLS)) {
             Some(Outcome::Yes) => Matches::Yes,
             Some(Outcome::No) => Matches::No,
             Some(Outcome::Error(_)) | None => Matches::Unknown,
         }
     }
 
+    /// PCRE2's own, for a pattern that every PCRE reads alike.
     fn regex(&self) -> Option<&Regex> {
-        self.regex.get_or_init(|| Regex::new(&self.pattern).ok()).as_ref()
+        let compile = || {
+            syntax::literal(&self.pattern).map(|_| ()).or_else(|| syntax::parse(&self.pattern).ok().map(|_| ()))?;
+            Regex::new(&self.pattern).ok()
+        };
+        self.regex.get_or_init(compile).as_ref()
     }
 
     /// What the rule does with a URI that it matches. Without `keep_captures` nobody reads the captures afterwards.
@@ -206,7 +214,7 @@ impl<'t> Rewrite<'t> {
     }
 
     fn groups_of(&self, uri: &[u8]) -> Option<Vec<Vec<u8>>> {
-        let ranges = self.regex()?.captures(uri).ok()??;
+        let ranges = self.regex()?.captures(uri, CALLS).ok()??;
         let text = |range: Option<std::ops::Range<usize>>| range.map_or_else(Vec::new, |range| uri[range].to_vec());
         let mut texts: Vec<Vec<u8>> = ranges.into_iter().skip(1).map(text).collect();
         while texts.last().is_some_and(Vec::is_empty) {

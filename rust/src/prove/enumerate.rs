@@ -57,25 +57,6 @@ pub fn subjects(ast: &Ast, letters: Letters, limit: usize) -> Subjects {
     Subjects::All(all)
 }
 
-/// Whether the pattern tells no letter's case from the other, and has a letter at all.
-pub fn ignores_case(ast: &Ast) -> bool {
-    fn walk(ast: &Ast, letter: &mut bool) -> bool {
-        match ast {
-            Ast::Byte(byte) => !byte.is_ascii_alphabetic(),
-            Ast::Class(set) => (b'a'..=b'z').all(|small| {
-                *letter |= set.contains(small);
-                set.contains(small) == set.contains(small.to_ascii_uppercase())
-            }),
-            Ast::Concat(parts) | Ast::Alternation(parts) => parts.iter().all(|part| walk(part, letter)),
-            Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } => walk(sub, letter),
-            Ast::Superset { .. } => false,
-            Ast::Empty | Ast::Start | Ast::Dollar | Ast::End | Ast::WordBoundary | Ast::NotWordBoundary => true,
-        }
-    }
-    let mut letter = false;
-    walk(ast, &mut letter) && letter
-}
-
 impl State {
     fn subject(mut self) -> Vec<u8> {
         if self.tail == Tail::Newline {
@@ -234,14 +215,5 @@ mod tests {
         assert_eq!(all("/a$"), Subjects::TooMany);
         assert_eq!(all("^/a*$"), Subjects::TooMany);
         assert_eq!(all("^/.$"), Subjects::TooMany);
-    }
-
-    /// Only a pattern in which every letter stands in both cases ignores case.
-    #[test]
-    fn case() {
-        let ignores = |pattern: &str| ignores_case(&syntax::parse(pattern.as_bytes()).unwrap().ast);
-        assert!(ignores("(?i)^/about$"));
-        assert!(!ignores("^/a(?i)bout$"));
-        assert!(!ignores("^/[0-9]$"));
     }
 }

@@ -1,14 +1,16 @@
-//! Which of the rules that stay matches a string first: PCRE2 decides; plain bytes that every match must hold keep most
-//! of them from being asked.
+//! Which of the rules that stay matches a string first: PCRE2 decides, where it speaks for every PCRE; plain bytes that
+//! every match must hold keep most of them from being asked.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use aho_corasick::AhoCorasick;
 use hashbrown::HashMap;
 use regex_automata::meta;
 
 use crate::pcre::{Outcome, Regex};
-use crate::syntax::{self, Ast};
+use crate::prove::work;
+use crate::syntax::{self, Ast, Pattern};
 
 /// The rules that stay, by their place among all rules.
 #[derive(Default)]
@@ -30,7 +32,7 @@ pub struct Residual<'t> {
 struct Kept<'t> {
     place: usize,
     pattern: &'t [u8],
-    regex: OnceLock<Option<Regex>>,
+    judge: OnceLock<Judge>,
     spellings: OnceLock<Option<meta::Regex>>,
 }
 
@@ -74,68 +76,140 @@ impl<'t> Residual<'t> {
         self.rules.is_empty()
     }
 
-    /// Whether a rule that stands before place `limit` matches, or is one on which PCRE2 gives up: it is asked first.
+    /// Whether a rule that stands before place `limit` matches in some PCRE, or is one on which PCRE may give up.
     pub fn takes(&self, subject: &[u8], limit: usize) -> bool {
-        self.any_candidate(&subject.to_ascii_lowercase(), limit, |rule| rule.takes(subject))
+        // In order, as a rule that comes first may save a long question to the next.
+        let places = self.candidates(subject, limit);
+        places.into_iter().any(|at| self.rules[at as usize].takes(subject))
     }
 
     /// Whether a rule before `limit` may match some spelling of `subject`, which is in small letters: never a false
     /// `false`.
     pub fn may_take_some_case(&self, subject: &[u8], limit: usize) -> bool {
-        self.any_candidate(subject, limit, |rule| rule.may_take_some_case(subject))
+        let places = self.candidates(subject, limit);
+        places.into_iter().any(|at| self.rules[at as usize].may_take_some_case(subject))
     }
 
-    /// The places of the rules that may match a subject, or on which PCRE2 may give up; ascending.
-    pub fn candidates(&self, subject: &[u8]) -> Vec<usize> {
-        let mut places = Vec::new();
-        self.any_candidate(&subject.to_ascii_lowercase(), usize::MAX, |rule| {
-            places.push(rule.place);
-            false
-        });
-        places.sort_unstable();
-        places.dedup();
-        places
+    /// The places of the rules that may match a subject, or on which PCRE may give up; ascending.
+    pub fn that_may_match(&self, subject: &[u8]) -> Vec<usize> {
+        self.candidates(subject, usize::MAX).into_iter().map(|at| self.rules[at as usize].place).collect()
     }
 
-    /// Asks the rules before `limit` that may match some spelling of `lowered`.
-    fn any_candidate(&self, lowered: &[u8], limit: usize, mut asked: impl FnMut(&Kept) -> bool) -> bool {
-        let mut asked = |at: &u32| {
-            let rule = &self.rules[*at as usize];
-            rule.place < limit && asked(rule)
+    /// The rules before place `limit` that may match some spelling of `subject`, in order.
+    fn candidates(&self, subject: &[u8], limit: usize) -> Vec<u32> {
+        let lowered = &*subject.to_ascii_lowercase();
+        let mut found = Vec::new();
+        let mut add = |at: &u32| {
+            if self.rules[*at as usize].place < limit {
+                found.push(*at);
+            }
         };
         let before_newline = lowered.strip_suffix(b"\n");
-        let mut ends = [Some(lowered), before_newline].into_iter().flatten();
-        self.starting.of(lowered, |length| &lowered[..length]).any(&mut asked)
-            || ends.any(|subject| self.ending.of(subject, |length| &subject[subject.len() - length..]).any(&mut asked))
-            || self
-                .holding
-                .iter()
-                .flat_map(|parts| parts.find_overlapping_iter(lowered))
-                .any(|hit| asked(&self.held_by[hit.pattern().as_usize()]))
-            || self.others.iter().any(&mut asked)
-            || self.may_give_up.iter().take_while(|(longest, _)| *longest < lowered.len()).any(|(_, at)| asked(at))
+        let ends = [Some(lowered), before_newline].into_iter().flatten();
+        self.starting.of(lowered, |length| &lowered[..length]).for_each(&mut add);
+        ends.for_each(|text| self.ending.of(text, |length| &text[text.len() - length..]).for_each(&mut add));
+        let hits = self.holding.iter().flat_map(|parts| parts.find_overlapping_iter(lowered));
+        hits.for_each(|hit| add(&self.held_by[hit.pattern().as_usize()]));
+        self.others.iter().for_each(&mut add);
+        let not_skipped = self.may_give_up.iter().take_while(|(longest, _)| *longest < lowered.len());
+        not_skipped.for_each(|(_, at)| add(at));
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
 
 impl<'t> Kept<'t> {
     fn new(place: usize, pattern: &'t [u8]) -> Kept<'t> {
-        Kept { place, pattern, regex: OnceLock::new(), spellings: OnceLock::new() }
+        Kept { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new() }
     }
 
     fn takes(&self, subject: &[u8]) -> bool {
-        let regex = self.regex.get_or_init(|| Regex::new(self.pattern).ok());
-        regex.as_ref().is_none_or(|regex| regex.is_match(subject) != Outcome::No)
+        match self.judge() {
+            Judge::Unportable(prefix) => syntax::begins(subject, prefix),
+            Judge::Portable(pattern, _) if !pattern.settles(subject) => true,
+            Judge::Portable(pattern, asked) => asked.matches(pattern, subject) != Some(false),
+        }
     }
 
     fn may_take_some_case(&self, subject: &[u8]) -> bool {
-        let spellings = self.spellings.get_or_init(|| spellings(self.pattern));
-        spellings.as_ref().is_none_or(|regex| regex.is_match(subject))
+        let Judge::Portable(pattern, _) = self.judge() else { return self.takes(subject) };
+        let spellings = || self.spellings.get_or_init(|| spellings(pattern)).as_ref();
+        !pattern.settles(subject)
+            || !work::ends_in_time(&pattern.ast, subject.len() as u32)
+            || spellings().is_none_or(|regex| regex.is_match(subject))
+    }
+
+    fn judge(&self) -> &Judge {
+        self.judge.get_or_init(|| Judge::of(self.pattern))
+    }
+}
+
+/// What may be said of a pattern.
+enum Judge {
+    Portable(Box<Pattern>, Asked),
+    /// It matches nothing but subjects that begin like this.
+    Unportable(Vec<u8>),
+}
+
+impl Judge {
+    fn of(text: &[u8]) -> Judge {
+        match (syntax::parse(text), Regex::new(text)) {
+            (Ok(pattern), Ok(regex)) => {
+                Judge::Portable(Box::new(pattern), Asked { regex, automaton: OnceLock::new(), slow: AtomicU32::new(0) })
+            }
+            _ => Judge::Unportable(syntax::prefix(text)),
+        }
+    }
+}
+
+/// A portable pattern, run by PCRE2, and where that takes long by an automaton.
+struct Asked {
+    regex: Regex,
+    automaton: OnceLock<Option<meta::Regex>>,
+    slow: AtomicU32,
+}
+
+/// How many calls a question may take from one place of the subject; the planner allows no more.
+const CALLS: u32 = 8_000;
+
+/// After so many long questions the automaton is asked first.
+const PATIENCE: u32 = 64;
+
+impl Asked {
+    /// Whether every PCRE finds a match; `None` if one may give up before.
+    fn matches(&self, pattern: &Pattern, subject: &[u8]) -> Option<bool> {
+        if self.slow.load(Ordering::Relaxed) > PATIENCE
+            && let Some(answer) = self.in_the_end(pattern, subject)
+        {
+            return Some(answer);
+        }
+        match self.regex.is_match(subject, CALLS) {
+            Outcome::Yes => Some(true),
+            Outcome::No => Some(false),
+            Outcome::Error(_) => {
+                self.slow.fetch_add(1, Ordering::Relaxed);
+                self.in_the_end(pattern, subject)
+            }
+        }
+    }
+
+    /// What PCRE says, however long it takes, if it comes to an end within nginx's limit.
+    fn in_the_end(&self, pattern: &Pattern, subject: &[u8]) -> Option<bool> {
+        let build = || {
+            let translation = pattern.translate();
+            let config = meta::Config::new().utf8_empty(false).auto_prefilter(false);
+            let regex = meta::Regex::builder().configure(config).build_from_hir(&translation.hir);
+            regex.ok().filter(|_| translation.exact)
+        };
+        let automaton = self.automaton.get_or_init(build).as_ref()?;
+        work::ends_in_time(&pattern.ast, subject.len() as u32).then(|| automaton.is_match(subject))
     }
 }
 
 /// An automaton of the case variants of a pattern's language, or of a larger one.
-fn spellings(pattern: &[u8]) -> Option<meta::Regex> {
-    let folded = syntax::parse(pattern).ok()?.translate_folded().hir;
+fn spellings(pattern: &Pattern) -> Option<meta::Regex> {
+    let folded = pattern.translate_folded().hir;
     // One that is small and soon built: it is asked about few strings.
     let config = meta::Config::new().utf8_empty(false).hybrid(false).auto_prefilter(false);
     meta::Regex::builder().configure(config).build_from_hir(&folded).ok()
@@ -185,10 +259,15 @@ struct Needs {
 
 impl Needs {
     fn of(pattern: &[u8]) -> Needs {
-        let Ok(syntax::Pattern { ast: Ast::Concat(parts), .. }) = syntax::parse(pattern) else {
+        let Ok(parsed) = syntax::parse(pattern) else {
+            let all = Some(syntax::prefix(pattern)).filter(|prefix| !prefix.is_empty()).map(Need::Start);
+            return Needs { all: all.into_iter().collect(), longest: usize::MAX };
+        };
+        let most = parsed.longest();
+        let Ast::Concat(parts) = parsed.ast else {
             return Needs::default();
         };
-        let longest = longest(&parts);
+        let longest = longest(&parts).min(most);
         let mut all = Vec::new();
         let mut runs: Vec<&[Ast]> = parts.split(|part| !matches!(part, Ast::Byte(_))).collect();
         if let [Ast::Start, ..] = parts.as_slice() {

@@ -66,7 +66,12 @@ impl<'t> Form<'t> {
 }
 
 /// More strings than this are not listed for one rule.
-const LIMIT: usize = 4096;
+///
+/// The planner lists at most 1,024, and only where no anchor contradicts another: so each text met on the way through a
+/// pattern begins one of these strings, with at most three ends and two starts.
+const LIMIT: usize = 3 * 2 * 1_024;
+/// How many calls PCRE2 may need for a string of a pattern; the planner allows fewer.
+const CALLS: u32 = 100_000;
 /// So many letters have few enough spellings to ask for each.
 const FEW_LETTERS: u32 = 8;
 
@@ -295,14 +300,17 @@ fn any_case_owner(strings: &Strings, string: &[u8]) -> u32 {
 
 /// Lists the strings of any pattern, or tells why it cannot.
 fn list_general(text: &[u8], place: usize, strings: &mut Strings) -> Result<(), &'static str> {
-    let pattern = syntax::parse(text).map_err(|_| "it cannot be read")?;
+    let pattern = syntax::parse(text).map_err(|_| "not every PCRE reads its pattern alike")?;
     if pattern.named {
         return Err("it sets a variable by name");
     }
-    if !work::ends_in_time(&pattern.ast, 1) {
-        return Err("PCRE2 may give up on a URI that it does not match");
+    if pattern.spaces {
+        return Err("not every PCRE takes the same bytes for spaces");
     }
-    let ignores_case = enumerate::ignores_case(&pattern.ast);
+    if !work::ends_in_time(&pattern.ast, 1) || pattern.longest() < usize::MAX {
+        return Err("PCRE may give up on a URI that it does not match");
+    }
+    let ignores_case = pattern.ignores_case();
     let letters = if ignores_case { Letters::SmallOnly } else { Letters::Exact };
     let Subjects::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
         return Err("it matches more strings than can be listed");
@@ -311,7 +319,7 @@ fn list_general(text: &[u8], place: usize, strings: &mut Strings) -> Result<(), 
     let judge =
         if is_exact(&pattern.ast) { None } else { Some(Regex::new(text).map_err(|_| "PCRE2 does not compile it")?) };
     for subject in subjects.iter().filter(|subject| !subject.contains(&0)) {
-        match judge.as_ref().map(|regex| regex.is_match(subject)) {
+        match judge.as_ref().map(|regex| regex.is_match(subject, CALLS)) {
             None | Some(Outcome::Yes) => {}
             Some(Outcome::No) => continue,
             Some(Outcome::Error(_)) => return Err("PCRE2 gives up on it"),

@@ -190,7 +190,8 @@ const FEW: usize = 8;
 
 impl<'t> Rewrites<'t> {
     fn that_may_match(&self, uri: &[u8]) -> impl Iterator<Item = &Rewrite<'t>> {
-        let places = self.index.as_ref().map_or_else(|| (0..self.all.len()).collect(), |index| index.candidates(uri));
+        let places =
+            self.index.as_ref().map_or_else(|| (0..self.all.len()).collect(), |index| index.that_may_match(uri));
         places.into_iter().map(|place| &self.all[place])
     }
 }

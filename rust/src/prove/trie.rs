@@ -131,9 +131,13 @@ mod tests {
             let listed = read(pattern.as_bytes()).unwrap();
             let regex = Regex::new(pattern.as_bytes()).unwrap();
             for string in &listed.strings {
-                assert_eq!(regex.is_match(string), Outcome::Yes, "{pattern}");
+                assert_eq!(regex.is_match(string, 10_000), Outcome::Yes, "{pattern}");
                 let longer = [string, &b"x"[..]].concat();
-                assert_eq!(regex.is_match(&longer) == Outcome::Yes, listed.strings.contains(&longer), "{pattern}");
+                assert_eq!(
+                    regex.is_match(&longer, 10_000) == Outcome::Yes,
+                    listed.strings.contains(&longer),
+                    "{pattern}"
+                );
             }
         }
     }

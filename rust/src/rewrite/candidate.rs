@@ -13,7 +13,7 @@ use crate::rewrite::quote::quoted_length;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::target::{self, Action, Part, Target};
 use crate::rewrite::trie;
-use crate::syntax::{self, Literal, Readings};
+use crate::syntax::{self, Literal, Readings, Refusal};
 use crate::variables;
 
 /// `ngx_conf_read_token` reads quoted tokens of up to `NGX_CONF_BUFFER - 3` bytes before a blank; the rest is room for
@@ -22,7 +22,10 @@ const MAX_TOKEN: usize = 3_900;
 
 /// How many strings of one rule may differ by case alone: each needs a tier of maps, which costs every request as much
 /// as the rule itself does.
-const MOST_SPELLINGS: usize = 4;
+pub const MOST_SPELLINGS: usize = 4;
+
+/// How many calls PCRE2 may need for a string of a rule whose strings are listed; `effort::always_ends` allows half.
+const CALLS: u32 = 40_000;
 
 /// The path and arguments a rule's target has for one string, where they depend on what the rule captures.
 pub type Folded = BTreeMap<Vec<u8>, (Vec<u8>, Option<Vec<u8>>)>;
@@ -77,14 +80,15 @@ impl Strings<'_> {
     }
 }
 
-/// Judges one rule. The outer error is PCRE2's, of a pattern it does not compile.
+/// Judges one rule. The outer error is PCRE2's, of a pattern that no PCRE takes.
 pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>, Reason>, String> {
     let target = match readable_target(rule) {
         Ok(target) => target,
         Err(reason) => return Ok(Err(reason)),
     };
-    let Ok(read_as) = syntax::read_as(&rule.pattern, &options.readings) else {
-        return Ok(Err(Reason::Pattern));
+    let read_as = match syntax::read_as(&rule.pattern, &options.readings) {
+        Ok(read_as) => read_as,
+        Err(refusal) => return unportable(&rule.pattern, &refusal),
     };
     let text: &[u8] = read_as.as_deref().unwrap_or(&rule.pattern);
     let Subjects { strings, any_case, captures } = match subjects(text, &rule.pattern, options.bound)? {
@@ -111,7 +115,8 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
         if any_case && captures {
             return Ok(Err(Reason::CaptureCase));
         }
-        match fold(rule.action, &compile(text)?, &target, &strings) {
+        let Ok(regex) = Regex::new(text) else { return Ok(Err(Reason::Unportable)) };
+        match fold(rule.action, &regex, &target, &strings) {
             Some(folded) => extra.folded = Some(folded),
             None => return Ok(Err(Reason::CaptureEscaping)),
         }
@@ -168,21 +173,26 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<S
         let listed = Subjects { strings: Strings::Literal(literal), any_case: false, captures: false };
         return Ok(if count > bound { Err(Reason::TooMany) } else { Ok(listed) });
     }
-    let Ok(pattern) = syntax::parse(text) else {
-        compile(text)?; // what is not understood may not be a pattern at all
-        return Ok(Err(Reason::Pattern));
+    let pattern = match syntax::parse(text) {
+        Ok(pattern) => pattern,
+        Err(refusal) => return unportable(text, &refusal),
     };
     if pattern.named {
         return Ok(Err(Reason::NamedCapture));
     }
     let translation = pattern.translate();
     let exact = translation.exact && !has_word_boundary(&translation.hir);
-    let (mut strings, any_case) = match language::finite(&translation.hir, bound) {
+    let list = if pattern.ignores_case() { language::finite } else { language::finite_spelled };
+    let (mut strings, any_case) = match list(&translation.hir, bound) {
         Finite::Strings { strings, any_case } => (strings, any_case),
+        Finite::Contradictory => return Ok(Err(Reason::Pattern)),
         Finite::Infinite => return Ok(Err(why_infinite(&translation.hir))),
         Finite::TooMany => return Ok(Err(why_too_many(&translation.hir, written))),
     };
-    if !effort::always_ends(&pattern.ast) {
+    if pattern.spaces {
+        return Ok(Err(Reason::Unportable)); // some string of it has a vertical tab
+    }
+    if !effort::always_ends(&pattern.ast) || pattern.longest() < usize::MAX {
         return Ok(Err(Reason::Backtracking));
     }
     if any_case && !exact {
@@ -191,8 +201,13 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<S
     strings.retain(|string| !string.contains(&0)); // no URI holds a zero byte
     strings.sort_by_key(Vec::len); // `/team` reads better before `/team/`
     if !exact {
-        let regex = compile(text)?;
-        strings.retain(|string| regex.is_match(string) == Outcome::Yes);
+        let Ok(regex) = Regex::new(text) else { return Ok(Err(Reason::Unportable)) };
+        let answers: Vec<Outcome> = strings.iter().map(|string| regex.is_match(string, CALLS)).collect();
+        if answers.iter().any(|answer| matches!(answer, Outcome::Error(_))) {
+            return Ok(Err(Reason::Backtracking));
+        }
+        let mut answers = answers.into_iter();
+        strings.retain(|_| answers.next() == Some(Outcome::Yes));
     }
     Ok(Ok(Subjects { strings: Strings::Listed(strings), any_case, captures: pattern.captures > 0 }))
 }
@@ -201,8 +216,12 @@ fn repeats_capture(target: &Target) -> bool {
     target.parts().any(|part| matches!(part, Part::Capture(_)))
 }
 
-fn compile(pattern: &[u8]) -> Result<Regex, String> {
-    Regex::new(pattern).map_err(|error| error.to_string())
+/// Why a pattern that was refused stays; the error is PCRE2's, of one that no PCRE takes.
+fn unportable<T>(pattern: &[u8], refusal: &Refusal) -> Result<Result<T, Reason>, String> {
+    match Regex::new(pattern) {
+        Err(error) if refusal.is_error => Err(error.to_string()),
+        _ => Ok(Err(Reason::Unportable)),
+    }
 }
 
 /// The target of a rule, where a map can take it over.
@@ -248,7 +267,7 @@ fn why_too_many(hir: &Hir, pattern: &[u8]) -> Reason {
 fn fold(action: Action, regex: &Regex, target: &Target, strings: &Strings) -> Option<Folded> {
     let mut folded = Folded::new();
     for string in strings.written() {
-        let captures = regex.captures(&string).ok()??;
+        let captures = regex.captures(&string, CALLS).ok()??;
         let group = |digit: u8| captures.get(usize::from(digit)).cloned().flatten().map_or(&[][..], |at| &string[at]);
         let write = |parts: &[Part], escapes: bool| -> Option<Vec<u8>> {
             let written = parts.iter().map(|part| match part {

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::first_match::{First, FirstMatch};
-use crate::rewrite::candidate::{Candidate, Movable};
+use crate::first_match::{Doubt, First, FirstMatch};
+use crate::rewrite::candidate::{Candidate, MOST_SPELLINGS, Movable};
 use crate::rewrite::collisions;
 use crate::rewrite::plan::{BadPattern, Entry, Fate, MAX_TIERS, NONE, Plan};
 use crate::rewrite::program::{Rule, Run};
@@ -24,11 +24,20 @@ pub struct Claims {
     /// The first string that a rule did not get, and who has it.
     taken: HashMap<usize, (usize, Vec<u8>)>,
     /// The rules that cannot be moved after all.
-    pub demoted: Vec<(usize, Reason)>,
+    staying: HashMap<usize, Reason>,
+    /// Their strings in small letters, and who matches which spellings of them.
+    stayed: HashMap<Vec<u8>, Vec<Stayed>>,
+}
+
+/// A rule that stays though its strings are known.
+struct Stayed {
+    rule: usize,
+    /// The spelling that it matches; `None` for all.
+    spelling: Option<Vec<u8>>,
 }
 
 impl Claims {
-    /// Asks all rules, kept ones included.
+    /// Asks all rules, kept ones included. Linear, but for PCRE2 on strings that kept rules may match.
     pub fn make(run: &Run, candidates: &[Candidate]) -> Result<Claims, BadPattern> {
         let kept: Vec<usize> = (0..candidates.len()).filter(|rule| candidates[*rule].is_err()).collect();
         let patterns: Vec<&[u8]> = kept.iter().map(|rule| &*run.rules[*rule].pattern).collect();
@@ -41,7 +50,8 @@ impl Claims {
             hasher: DefaultHashBuilder::default(),
             owns: vec![false; candidates.len()],
             taken: HashMap::new(),
-            demoted: Vec::new(),
+            staying: HashMap::new(),
+            stayed: HashMap::new(),
         };
         let mut kept_before = 0;
         for (rule, candidate) in candidates.iter().enumerate() {
@@ -51,47 +61,81 @@ impl Claims {
                 Err(_) => kept_before += 1,
             }
         }
-        if claims.demoted.is_empty() {
-            let crowded = collisions::crowded(&claims.entries, |entry| claims.bytes(entry));
-            claims.demoted.extend(crowded.into_iter().map(|rule| (rule, Reason::HashCollision)));
-        }
         Ok(claims)
     }
 
-    /// Gives a rule the strings that no earlier rule takes.
+    /// Gives a rule the strings that no earlier rule takes; or lets it stay, where that is not known of one of them.
     fn add(&mut self, rule: usize, movable: &Movable, before: &Kept) {
+        let mut owners = Vec::new();
+        let mut why = None;
         movable.strings.all(|string| {
-            let owner = match before.taker(string, movable.any_case) {
-                Ok(None) => self.claim(rule, string, movable.any_case),
-                taken => taken,
-            };
-            match owner {
-                Ok(None) => self.owns[rule] = true,
-                Ok(Some(owner)) => {
+            match self.owner(string, movable.any_case, before) {
+                Ok(owner) => owners.push(owner),
+                Err(reason) => why = Some(reason),
+            }
+            why.is_none()
+        });
+        if let Some(reason) = why {
+            self.stay(rule, movable, reason);
+            return;
+        }
+        let mut owners = owners.into_iter();
+        movable.strings.all(|string| {
+            match owners.next().flatten() {
+                None => self.claim(rule, string, movable.any_case),
+                Some(owner) => {
                     self.taken.entry(rule).or_insert_with(|| (owner, string.to_vec()));
                 }
-                Err(reason) => self.demoted.push((rule, reason)),
             }
-            owner.is_ok()
+            true
         });
     }
 
-    /// Makes `rule` the owner of `string`, or says who is.
-    fn claim(&mut self, rule: usize, string: &[u8], any_case: bool) -> Result<Option<usize>, Reason> {
+    /// The earlier rule that takes `string`, if one does.
+    fn owner(&self, string: &[u8], any_case: bool, before: &Kept) -> Result<Option<usize>, Reason> {
+        if let Some(taker) = before.taker(string, any_case, self.stayed(string, any_case))? {
+            return Ok(Some(taker));
+        }
+        let mut tiers = 0;
+        for entry in self.spellings(string) {
+            let known = &self.entries[entry as usize];
+            if known.any_case || (!any_case && self.bytes(entry) == string) {
+                return Ok(Some(known.rule as usize));
+            }
+            tiers += 1;
+        }
+        if tiers + MOST_SPELLINGS > MAX_TIERS { Err(Reason::CaseTiers) } else { Ok(None) }
+    }
+
+    /// The first rule that stays though its strings are known and that takes some spelling of `string`, or this one.
+    fn stayed(&self, string: &[u8], any_case: bool) -> Option<usize> {
+        if self.stayed.is_empty() {
+            return None;
+        }
+        let takes = |stayed: &&Stayed| any_case || stayed.spelling.as_deref().is_none_or(|spelling| spelling == string);
+        self.stayed.get(&string.to_ascii_lowercase())?.iter().find(takes).map(|stayed| stayed.rule)
+    }
+
+    fn stay(&mut self, rule: usize, movable: &Movable, reason: Reason) {
+        self.staying.insert(rule, reason);
+        movable.strings.all(|string| {
+            let spelling = (!movable.any_case).then(|| string.to_vec());
+            self.stayed.entry(string.to_ascii_lowercase()).or_default().push(Stayed { rule, spelling });
+            true
+        });
+    }
+
+    /// The entries whose keys differ from `string` by case at most.
+    fn spellings(&self, string: &[u8]) -> impl Iterator<Item = u32> + '_ {
         let hash = self.hasher.hash_one(Lowered(string));
         let head = self.table.find(hash, |entry| self.bytes(*entry).eq_ignore_ascii_case(string)).copied();
-        let (mut tier, mut at) = (0, head.unwrap_or(NONE));
-        let mut last = NONE;
-        while at != NONE {
-            let entry = self.entries[at as usize];
-            if entry.any_case || (!any_case && self.bytes(at) == string) {
-                return Ok(Some(entry.rule as usize));
-            }
-            (last, at, tier) = (at, entry.next, tier + 1);
-        }
-        if tier >= MAX_TIERS {
-            return Err(Reason::CaseTiers);
-        }
+        let next = |entry: &u32| Some(self.entries[*entry as usize].next).filter(|next| *next != NONE);
+        std::iter::successors(head, next)
+    }
+
+    /// Makes `rule` the owner of `string`.
+    fn claim(&mut self, rule: usize, string: &[u8], any_case: bool) {
+        let (tier, last) = self.spellings(string).fold((0, NONE), |(tier, _), entry| (tier + 1, entry));
         let index = self.entries.len() as u32;
         let start = self.keys.len() as u32;
         self.keys.extend_from_slice(string);
@@ -103,13 +147,19 @@ impl Claims {
             rule: rule as u32,
             next: NONE,
         });
+        self.owns[rule] = true;
         if last == NONE {
             let (entries, keys, hasher) = (&self.entries, &self.keys, &self.hasher);
+            let hash = hasher.hash_one(Lowered(string));
             self.table.insert_unique(hash, index, |entry| hasher.hash_one(Lowered(bytes(entries, keys, *entry))));
         } else {
             self.entries[last as usize].next = index;
         }
-        Ok(None)
+    }
+
+    /// The rules with keys that nginx would have trouble with.
+    pub fn crowded(&self) -> Vec<usize> {
+        collisions::crowded(&self.entries, |entry| self.bytes(entry))
     }
 
     fn bytes(&self, entry: u32) -> &[u8] {
@@ -118,16 +168,21 @@ impl Claims {
 
     /// The plan that these claims make.
     pub fn into_plan(self, run: &Run, candidates: Vec<Candidate>) -> Plan {
-        let fates = candidates.iter().enumerate().map(|(rule, candidate)| match (candidate, self.taken.get(&rule)) {
-            (Err(reason), _) => Fate::Kept(*reason),
-            _ if self.owns[rule] => Fate::Moved,
-            (Ok(_), Some((of, _))) if says_the_same(&run.rules[rule], &run.rules[*of]) => Fate::Duplicate { of: *of },
-            (Ok(_), Some((by, witness))) => Fate::Dead { by: Some(*by), witness: Some(witness.clone()) },
-            (Ok(_), None) => Fate::Dead { by: None, witness: None },
+        let fates = candidates.iter().enumerate().map(|(rule, candidate)| {
+            match (candidate, self.staying.get(&rule), self.taken.get(&rule)) {
+                (Err(reason), ..) | (_, Some(reason), _) => Fate::Kept(*reason),
+                _ if self.owns[rule] => Fate::Moved,
+                (_, _, Some((of, _))) if says_the_same(&run.rules[rule], &run.rules[*of]) => {
+                    Fate::Duplicate { of: *of }
+                }
+                (_, _, Some((by, witness))) => Fate::Dead { by: Some(*by), witness: Some(witness.clone()) },
+                (_, _, None) => Fate::Dead { by: None, witness: None },
+            }
         });
         let fates = fates.collect();
         let extra = |(rule, candidate): (usize, Candidate)| Some((rule, *candidate.ok()?.extra?));
-        let extras = candidates.into_iter().enumerate().filter_map(extra).collect();
+        let moves = |(rule, _): &(usize, Candidate)| !self.staying.contains_key(rule);
+        let extras = candidates.into_iter().enumerate().filter(moves).filter_map(extra).collect();
         Plan { fates, entries: self.entries, keys: self.keys, extras }
     }
 }
@@ -139,16 +194,19 @@ struct Kept<'k> {
 }
 
 impl Kept<'_> {
-    /// The first of them that matches `string`; of its other spellings it is only told that none is matched.
-    fn taker(&self, string: &[u8], any_case: bool) -> Result<Option<usize>, Reason> {
+    /// The first rule that stays and matches `string`, be it one of these or `stayed`; of its other spellings it is only
+    /// told that none is matched.
+    fn taker(&self, string: &[u8], any_case: bool, stayed: Option<usize>) -> Result<Option<usize>, Reason> {
         if any_case {
-            let overlaps = self.first.may_match_some_case(string, self.rules.len());
+            let overlaps = stayed.is_some() || self.first.may_match_some_case(string, self.rules.len());
             return if overlaps { Err(Reason::CaseOverlap) } else { Ok(None) };
         }
-        match self.first.first(string, self.rules.len()) {
-            First::None => Ok(None),
+        let before = stayed.map_or(self.rules.len(), |stayed| self.rules.partition_point(|rule| *rule < stayed));
+        match self.first.first(string, before) {
+            First::None => Ok(stayed),
             First::Match(index) => Ok(Some(self.rules[index])),
-            First::Error(..) => Err(Reason::MatchLimit),
+            First::Unknown(_, Doubt::Unportable) => Err(Reason::BehindUnportable),
+            First::Unknown(_, Doubt::Effort) => Err(Reason::MatchLimit),
         }
     }
 }

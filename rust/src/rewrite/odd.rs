@@ -8,6 +8,9 @@ use crate::rewrite::example::example;
 use crate::rewrite::program::{self, Unreadable};
 use crate::syntax::{self, Hir};
 
+/// How many calls PCRE2 may need for an example.
+const CALLS: u32 = 10_000;
+
 /// Why no ordinary request fires a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Never {
@@ -51,7 +54,7 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
 /// Whether `uri` is one of an ordinary request and the pattern matches it.
 fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
     never_literal(uri, merge_slashes).is_none()
-        && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri) == Outcome::Yes)
+        && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri, CALLS) == Outcome::Yes)
 }
 
 /// The same of the one string that a literal matches, its optional last byte aside.

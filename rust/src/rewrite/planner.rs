@@ -10,6 +10,7 @@ use crate::rewrite::claims::Claims;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{BadPattern, Plan};
 use crate::rewrite::program::Run;
+use crate::rewrite::reason::Reason;
 
 /// Divides a run. Linear in the rules but for PCRE2 on strings that kept rules may match.
 pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
@@ -21,14 +22,15 @@ pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
     for part in parts {
         candidates.extend(part?);
     }
-    // A rule that an earlier kept rule gets in the way of is kept itself, and everything is asked again.
+    // Keys that are too many for nginx stay with their rules; what is left then has other maps, which are looked at again.
     loop {
         let claims = Claims::make(run, &candidates)?;
-        if claims.demoted.is_empty() {
+        let crowded = claims.crowded();
+        if crowded.is_empty() {
             return Ok(claims.into_plan(run, candidates));
         }
-        for (rule, reason) in claims.demoted {
-            candidates[rule] = Err(reason);
+        for rule in crowded {
+            candidates[rule] = Err(Reason::HashCollision);
         }
     }
 }

@@ -11,6 +11,8 @@ pub enum Reason {
     Dot,
     TooMany,
     Pattern,
+    Unportable,
+    BehindUnportable,
     NamedCapture,
     CapturesInLocation,
     EmptyTarget,
@@ -29,7 +31,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of the documentation.
-    pub const ALL: [Reason; 22] = [
+    pub const ALL: [Reason; 24] = [
         Reason::NoFlag,
         Reason::BreakRedirect,
         Reason::Unanchored,
@@ -38,6 +40,8 @@ impl Reason {
         Reason::Dot,
         Reason::TooMany,
         Reason::Pattern,
+        Reason::Unportable,
+        Reason::BehindUnportable,
         Reason::NamedCapture,
         Reason::CapturesInLocation,
         Reason::EmptyTarget,
@@ -65,6 +69,8 @@ impl Reason {
             Reason::Dot => "unescaped-dot",
             Reason::TooMany => "too-many-strings",
             Reason::Pattern => "pattern-not-understood",
+            Reason::Unportable => "pcre-dependent",
+            Reason::BehindUnportable => "behind-pcre-dependent",
             Reason::NamedCapture => "named-capture",
             Reason::CapturesInLocation => "captures-in-location",
             Reason::EmptyTarget => "empty-target",
@@ -93,6 +99,12 @@ impl Reason {
             Reason::Dot => "an unescaped `.` matches any character; --literal-dots reads it as a dot",
             Reason::TooMany => "the pattern matches more URIs than are worth listing",
             Reason::Pattern => "the pattern uses a construct whose exact meaning is not modelled",
+            Reason::Unportable => {
+                "not every release of PCRE reads its pattern alike, and which one nginx has is not known"
+            }
+            Reason::BehindUnportable => {
+                "an earlier rule stays whose pattern not every release of PCRE reads alike, and may match its URI"
+            }
             Reason::NamedCapture => "a named group sets a variable that others may read",
             Reason::CapturesInLocation => {
                 "what it captures may be read after it, and only the rule itself captures it in a location"
@@ -110,7 +122,7 @@ impl Reason {
             Reason::HashCollision => {
                 "too many strings have its hash in nginx, which would start slowly or with a warning"
             }
-            Reason::MatchLimit => "an earlier rule exceeds the match limit of PCRE on its URI",
+            Reason::MatchLimit => "an earlier rule may exceed a limit of PCRE on its URI",
         }
     }
 }

@@ -7,13 +7,16 @@ use std::ops::Range;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::first_match::{First, FirstMatch, TooManyLiterals};
+use crate::first_match::{Doubt, First, FirstMatch, TooManyLiterals};
 use crate::parallel;
 use crate::pcre::Regex;
 use crate::rewrite::example::example;
 use crate::rewrite::program::{self, Rule, Unreadable};
 use crate::rewrite::target::{self, Action, Part};
 use crate::syntax;
+
+/// How many calls PCRE2 may need for what a rule captures of an example.
+const CALLS: u32 = 10_000;
 
 /// A rule by its number in the script.
 pub type Number = usize;
@@ -97,14 +100,14 @@ impl Script {
         Ok(Script { rules, literals, others, first, is_whole })
     }
 
-    /// The first rule that matches `uri`; `Err` if PCRE2 gives up before.
-    pub fn first(&self, uri: &[u8]) -> Result<Option<Number>, i32> {
+    /// The first rule that matches `uri`; `Err` if that is not known.
+    pub fn first(&self, uri: &[u8]) -> Result<Option<Number>, Doubt> {
         let literal = self.literals.get(uri).copied();
         let before = literal.map_or(self.others.len(), |rule| self.others.partition_point(|other| *other < rule));
         match self.first.first(uri, before) {
             First::None => Ok(literal),
             First::Match(index) => Ok(Some(self.others[index])),
-            First::Error(_, code) => Err(code),
+            First::Unknown(_, doubt) => Err(doubt),
         }
     }
 
@@ -189,7 +192,7 @@ impl Owned {
     fn target(&self, uri: &[u8], sites: &[Vec<u8>]) -> Option<Vec<u8>> {
         let target = target::parse(&self.replacement)?;
         let captures = if target.path.iter().any(|part| matches!(part, Part::Capture(_))) {
-            Regex::new(&self.pattern).ok()?.captures(uri).ok()??
+            Regex::new(&self.pattern).ok()?.captures(uri, CALLS).ok()??
         } else {
             Vec::new()
         };

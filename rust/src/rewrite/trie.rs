@@ -139,9 +139,9 @@ mod tests {
             assert!(patterns.len() > 1 && patterns.iter().all(|pattern| token_length(pattern) <= LONGEST));
             let regexes: Vec<Regex> = patterns.iter().map(|pattern| Regex::new(pattern).unwrap()).collect();
             for literal in &all {
-                assert_eq!(regexes.iter().filter(|regex| regex.is_match(literal) == Outcome::Yes).count(), 1);
+                assert_eq!(regexes.iter().filter(|regex| regex.is_match(literal, 10_000) == Outcome::Yes).count(), 1);
                 let longer = [literal, &b"x"[..]].concat();
-                assert!(regexes.iter().all(|regex| regex.is_match(&longer) == Outcome::No));
+                assert!(regexes.iter().all(|regex| regex.is_match(&longer, 10_000) == Outcome::No));
             }
         }
     }
@@ -153,9 +153,9 @@ mod tests {
         let all: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
         for literal in &all {
             let regex = Regex::new(&patterns(&[literal], Form { dollar: false, ..EXACT })[0]).unwrap();
-            assert_eq!(all.iter().filter(|other| regex.is_match(other) == Outcome::Yes).count(), 1);
+            assert_eq!(all.iter().filter(|other| regex.is_match(other, 10_000) == Outcome::Yes).count(), 1);
         }
         let together = Regex::new(&patterns(&all, EXACT)[0]).unwrap();
-        assert!(all.iter().all(|literal| together.is_match(literal) == Outcome::Yes));
+        assert!(all.iter().all(|literal| together.is_match(literal, 10_000) == Outcome::Yes));
     }
 }

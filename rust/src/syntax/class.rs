@@ -1,6 +1,6 @@
 //! What stands in brackets.
 
-use super::escape::Escaped;
+use super::escape::{Escaped, VERTICAL_TAB};
 use super::parse::{Flags, Parser};
 use super::{Ast, ByteSet, Refusal};
 
@@ -18,7 +18,7 @@ pub(super) mod named {
         ByteSet::of(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     }
 
-    /// `\s`; the vertical tab is one, since PCRE 8.34.
+    /// `\s` and `[:space:]`; the vertical tab is one for `\s` since PCRE 8.34.
     pub fn space() -> ByteSet {
         ByteSet::of(|byte| matches!(byte, b'\t'..=b'\r' | b' '))
     }
@@ -26,11 +26,6 @@ pub(super) mod named {
     /// `\h`; 0xA0 is the no-break space of Latin-1.
     pub fn horizontal_space() -> ByteSet {
         ByteSet::of(|byte| matches!(byte, b'\t' | b' ' | 0xa0))
-    }
-
-    /// `\v`; 0x85 is NEL.
-    pub fn vertical_space() -> ByteSet {
-        ByteSet::of(|byte| matches!(byte, b'\n'..=b'\r' | 0x85))
     }
 
     /// `[:name:]`
@@ -66,12 +61,23 @@ impl Parser<'_> {
             return self.refuse("a class that opens like a POSIX name");
         }
         let negated = self.eat(b"^");
+        let before = std::mem::take(&mut self.has_spaces);
         let set = self.class_items(flags)?;
         let set = if flags.caseless { set.fold() } else { set };
-        Ok(Ast::Class(if negated { set.complement() } else { set }))
+        let mut set = if negated { set.complement() } else { set };
+        if set.is_empty() {
+            return self.refuse("a class of no byte");
+        }
+        let has_spaces = self.has_spaces;
+        self.has_spaces |= before;
+        if has_spaces {
+            set.insert(VERTICAL_TAB);
+            return Ok(Ast::spaces(set));
+        }
+        Ok(Ast::Class(set))
     }
 
-    /// Whether PCRE2 may take the class for a POSIX name outside a class, which is an error: `[:alpha:]`, `[.a.]`.
+    /// Whether PCRE may take the class for a POSIX name outside a class, which is an error: `[:alpha:]`, `[.a.]`.
     /// `[.]` and `[.-]` are plain classes (`check_posix_syntax()`); one with a bracket or backslash is not looked into.
     fn opens_like_a_posix_name(&self) -> bool {
         let Some(mark @ (b':' | b'.' | b'=')) = self.peek() else {
@@ -97,9 +103,9 @@ impl Parser<'_> {
                     let high = self.range_end(low)?;
                     (low..=high).for_each(|byte| set.insert(byte));
                 }
-                (Escaped::Set(_), true) => return self.refuse("a hyphen after a set"),
+                (Escaped::Set(_) | Escaped::Spaces(_), true) => return self.refuse("a hyphen after a set"),
                 (Escaped::Byte(byte), false) => set.insert(byte),
-                (Escaped::Set(other), false) => set = set.union(&other),
+                (Escaped::Set(other) | Escaped::Spaces(other), false) => set = set.union(&other),
             }
         }
         self.at += 1;
@@ -119,7 +125,8 @@ impl Parser<'_> {
             return self.posix_name(flags);
         }
         match self.peek() {
-            None => self.refuse("a class that does not end"),
+            None => self.error("a class that does not end"),
+            Some(0) => self.refuse("a zero byte"),
             Some(b'\\') => self.class_escape(),
             Some(byte) => {
                 self.at += 1;
@@ -139,12 +146,12 @@ impl Parser<'_> {
                 self.at += 1;
                 Escaped::Byte(byte)
             }
-            None => return self.refuse("a class that does not end"),
+            None => return self.error("a class that does not end"),
         };
         match end {
             Escaped::Byte(high) if low <= high => Ok(high),
-            Escaped::Byte(_) => self.refuse("a range out of order"),
-            Escaped::Set(_) => self.refuse("a range that ends in a set"),
+            Escaped::Byte(_) => self.error("a range out of order"),
+            Escaped::Set(_) | Escaped::Spaces(_) => self.refuse("a range that ends in a set"),
         }
     }
 
@@ -170,24 +177,12 @@ impl Parser<'_> {
     /// An escape inside a class. The next byte is the backslash.
     fn class_escape(&mut self) -> Result<Escaped, Refusal> {
         self.at += 1;
-        match self.peek() {
-            None => self.refuse("a backslash at the end of the pattern"),
-            Some(b'b') => {
-                self.at += 1;
-                Ok(Escaped::Byte(8))
-            }
-            Some(b'1'..=b'7') => {
-                let (value, digits) = self.digits(self.at, 3, 8);
-                let Ok(byte) = u8::try_from(value) else {
-                    return self.refuse("an octal number that is no byte");
-                };
-                self.at += digits;
-                Ok(Escaped::Byte(byte))
-            }
-            Some(letter) => match self.common_escape(letter)? {
-                Some(escaped) => Ok(escaped),
-                None => self.refuse("an escape that is not on the list for classes"),
-            },
+        let Some(letter) = self.peek() else {
+            return self.error("a backslash at the end of the pattern");
+        };
+        match self.common_escape(letter)? {
+            Some(escaped) => Ok(escaped),
+            None => self.refuse("an escape that is not on the list for classes"),
         }
     }
 }

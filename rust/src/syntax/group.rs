@@ -3,12 +3,13 @@
 use super::parse::{Flags, Item, Parser};
 use super::{Ast, Refusal};
 
-/// The longest name of a group (`MAX_NAME_SIZE` of PCRE2 up to 10.43).
+/// The longest name of a group (`MAX_NAME_SIZE` of PCRE1, and of PCRE2 up to 10.43).
 const LONGEST_NAME: usize = 32;
 
 impl Parser<'_> {
-    /// A group; `None` for a comment or flags, which match nothing themselves. The next byte is `(`.
+    /// A group; `None` for flags, which match nothing themselves. The next byte is `(`.
     pub(super) fn group(&mut self, flags: &mut Flags) -> Result<Option<Item>, Refusal> {
+        let start = self.at;
         if self.rest().starts_with(b"(*") {
             return self.refuse("a verb or an assertion of the form (*...)");
         }
@@ -16,58 +17,32 @@ impl Parser<'_> {
             self.at += 1;
             return self.capture(None, *flags).map(Some);
         }
+        for (opening, caseless) in [(&b":"[..], flags.caseless), (b"i:", true), (b"-i:", false)] {
+            if self.eat(opening) {
+                return self.body(Flags { caseless, ..*flags }).map(Item::atom).map(Some);
+            }
+        }
         let item = match self.peek() {
-            Some(b':') => {
+            Some(b'!') => {
                 self.at += 1;
-                Item::atom(self.body(*flags)?)
+                self.look_around("a lookahead", *flags)?.0
             }
-            Some(b'>') => {
-                self.at += 1;
-                Item::atom(Ast::superset("an atomic group", self.body(*flags)?))
-            }
-            Some(b'=' | b'!') => {
-                self.at += 1;
-                self.look_around("a lookahead", *flags)?
-            }
+            Some(b'=') => return self.refuse("a positive lookahead"), // PCRE1 takes its first byte for one of the match
             Some(b'<') if matches!(self.peek_second(), Some(b'=' | b'!')) => {
                 self.at += 2;
-                self.look_around("a lookbehind", *flags)?
+                self.look_behind(*flags)?
             }
-            Some(b'<' | b'\'' | b'P') => self.named(*flags)?,
-            Some(b'R' | b'0'..=b'9' | b'+' | b'&') => self.call("a recursion")?,
-            Some(b'-') if self.peek_second().is_some_and(|byte| byte.is_ascii_digit()) => self.call("a recursion")?,
-            Some(b'#') => return self.comment().map(|()| None),
-            Some(b'|') => return self.refuse("a branch reset"),
-            Some(b'(') => return self.refuse("a conditional group"),
-            Some(b'C') => return self.refuse("a callout"),
-            _ => return self.inline_flags(flags),
+            Some(b'<' | b'P') => self.named(*flags)?,
+            Some(b'i' | b's') => return self.start_flags(start, flags).map(|()| None),
+            _ => return self.refuse("a group that is not on the list"),
         };
         Ok(Some(item))
     }
 
-    /// The inside of a group and its `)`. Flags set inside end there.
+    /// The inside of a group and its `)`.
     fn body(&mut self, mut flags: Flags) -> Result<Ast, Refusal> {
         let ast = self.alternation(&mut flags)?;
-        if self.eat(b")") { Ok(ast) } else { self.refuse("a missing closing parenthesis") }
-    }
-
-    /// Steps over all up to `end` and over `end` itself.
-    pub(super) fn skip_past(&mut self, end: u8, missing: &'static str) -> Result<(), Refusal> {
-        match self.rest().iter().position(|&byte| byte == end) {
-            Some(length) => {
-                self.at += length + 1;
-                Ok(())
-            }
-            None => self.refuse(missing),
-        }
-    }
-
-    fn comment(&mut self) -> Result<(), Refusal> {
-        self.skip_past(b')', "a comment that does not end")?;
-        if self.at_quantifier() {
-            return self.refuse("a quantifier after a comment");
-        }
-        Ok(())
+        if self.eat(b")") { Ok(ast) } else { self.error("a missing closing parenthesis") }
     }
 
     fn capture(&mut self, name: Option<String>, flags: Flags) -> Result<Item, Refusal> {
@@ -77,36 +52,36 @@ impl Parser<'_> {
         Ok(Item::atom(Ast::Capture { index, name, sub }))
     }
 
-    /// Nothing is known of the inside but its groups: the assertion may hold anywhere.
-    fn look_around(&mut self, reason: &'static str, flags: Flags) -> Result<Item, Refusal> {
+    /// What the inside says is kept apart: the assertion may hold anywhere. Also returns the inside.
+    fn look_around(&mut self, reason: &'static str, flags: Flags) -> Result<(Item, usize), Refusal> {
         let dollars = self.dollars.len();
-        self.body(flags)?;
+        let inside = self.body(flags)?;
         self.dollars.truncate(dollars);
-        Ok(Item::assertion(Ast::superset(reason, Ast::Empty)))
+        self.looks.push(inside);
+        Ok((Item::assertion(Ast::superset(reason, Ast::Empty)), self.looks.len() - 1))
     }
 
-    /// A call of a group or of the pattern, or a backreference by name; it may match anything.
-    fn call(&mut self, reason: &'static str) -> Result<Item, Refusal> {
-        self.skip_past(b')', "a recursion that does not end")?;
-        Ok(Item::atom(Ast::superset(reason, Ast::anything())))
-    }
-
-    /// `(?<name>`, `(?'name'`, `(?P<name>`; also `(?P=name)` and `(?P>name)`.
-    fn named(&mut self, flags: Flags) -> Result<Item, Refusal> {
-        if self.eat(b"P") {
-            match self.peek() {
-                Some(b'<') => {}
-                Some(b'=' | b'>') => return self.call("a backreference or a call by name"),
-                _ => return self.refuse("an unknown construct (?P"),
-            }
+    /// Each branch has to be of fixed length, and without a group.
+    fn look_behind(&mut self, flags: Flags) -> Result<Item, Refusal> {
+        let start = self.at;
+        let (item, inside) = self.look_around("a lookbehind", flags)?;
+        let has_group = self.text[start..self.at].contains(&b'(');
+        if has_group || !is_fixed(&self.looks[inside]) {
+            return self.refuse("a lookbehind that not every PCRE takes");
         }
-        let close = if self.peek() == Some(b'\'') { b'\'' } else { b'>' };
-        self.at += 1;
+        Ok(item)
+    }
+
+    /// `(?<name>` and `(?P<name>`.
+    fn named(&mut self, flags: Flags) -> Result<Item, Refusal> {
+        if !self.eat(b"<") && !self.eat(b"P<") {
+            return self.refuse("an unknown construct (?P");
+        }
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let name: String = self.rest().iter().copied().take_while(is_word).map(char::from).collect();
         let starts_well = name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
-        if !starts_well || name.len() > LONGEST_NAME || self.rest().get(name.len()) != Some(&close) {
-            return self.refuse("a group name that PCRE2 does not take");
+        if !starts_well || name.len() > LONGEST_NAME || self.rest().get(name.len()) != Some(&b'>') {
+            return self.refuse("a group name that not every PCRE takes");
         }
         if self.names.contains(&name) {
             return self.refuse("two groups of one name");
@@ -116,30 +91,30 @@ impl Parser<'_> {
         self.capture(Some(name), flags)
     }
 
-    /// `(?i)`, `(?s-i)` for what follows, `(?i:...)` for a group. Only `i` and `s` are on the list.
-    fn inline_flags(&mut self, flags: &mut Flags) -> Result<Option<Item>, Refusal> {
-        let mut changed = *flags;
-        let mut on = true;
-        loop {
-            match self.peek() {
-                Some(b'i') => changed.caseless = on,
-                Some(b's') => changed.dot_all = on,
-                Some(b'-') if on => on = false,
-                Some(b':') => {
-                    self.at += 1;
-                    return Ok(Some(Item::atom(self.body(changed)?)));
-                }
-                Some(b')') => {
-                    self.at += 1;
-                    *flags = changed;
-                    if self.at_quantifier() {
-                        return self.refuse("a quantifier after inline flags");
-                    }
-                    return Ok(None);
-                }
-                _ => return self.refuse("an inline flag other than i and s"),
-            }
+    /// `(?i)`, `(?s)`, `(?is)`, at the very start of the pattern: further on, their scope differs.
+    fn start_flags(&mut self, start: usize, flags: &mut Flags) -> Result<(), Refusal> {
+        while let Some(letter @ (b'i' | b's')) = self.peek() {
+            flags.caseless |= letter == b'i';
+            flags.dot_all |= letter == b's';
             self.at += 1;
         }
+        if start != self.flags_end || !self.eat(b")") || self.at_quantifier() {
+            return self.refuse("inline flags that not every PCRE reads alike");
+        }
+        self.flags_end = self.at;
+        Ok(())
+    }
+}
+
+/// Whether each branch is a sequence of single bytes and anchors.
+fn is_fixed(ast: &Ast) -> bool {
+    let is_plain = |ast: &Ast| ast.is_single() || matches!(ast, Ast::Empty | Ast::Start | Ast::Dollar | Ast::End);
+    let is_branch = |ast: &Ast| match ast {
+        Ast::Concat(items) => items.iter().all(is_plain),
+        one => is_plain(one),
+    };
+    match ast {
+        Ast::Alternation(branches) => branches.iter().all(is_branch),
+        one => is_branch(one),
     }
 }

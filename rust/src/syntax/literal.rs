@@ -72,7 +72,7 @@ fn pop(bytes: &mut Cow<'_, [u8]>) -> Option<u8> {
 }
 
 /// The bytes that stand for themselves wherever they stand outside a class.
-const PLAIN: [bool; 256] = {
+pub(super) const PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let special = b"\0\n\\^$.[|()?*+{";
     let mut at = 0;

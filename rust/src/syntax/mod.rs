@@ -1,12 +1,15 @@
-//! PCRE2 pattern text, read as nginx compiles it, by an allow-list.
+//! The text of a pattern, read as every PCRE reads it, by an allow-list.
 //!
-//! nginx hands the pattern of a `rewrite` to `pcre2_compile()` with no options (`ngx_regex_compile`): bytes, no UTF,
-//! case-sensitive, newline is LF. [`parse`] reads that text into an [`Ast`]. A construct is read exactly, or kept as a
-//! [`Ast::Superset`] of what it matches (a look-around, a backreference, an atomic group), or the whole pattern is
-//! refused with a reason. What is not on the list is refused, so a construct nobody thought of cannot be misread.
-//! [`Pattern::translate`] then gives the language as an [`Hir`], over bytes, and says whether it is exact.
+//! nginx hands the pattern of a `rewrite` to the system's PCRE with no options (`ngx_regex_compile`): bytes, no UTF,
+//! case-sensitive, newline is LF. That library is PCRE1 from 8.32 on, or PCRE2 from 10.30 on, and they differ: `{,3}` is
+//! text before 10.43 and a quantifier since. [`parse`] takes a pattern only if every construct in it means the same in all
+//! of them, run by their interpreters: such a pattern is *portable*, and what the PCRE2 at hand says of it any of them says.
+//! What is not on the list is refused, so a construct nobody thought of cannot be misread.
 //!
-//! Constructs whose meaning differs between the releases of PCRE2 (`{,n}`, spaces in a quantifier: 10.43) are refused.
+//! A construct is read exactly, or kept as a [`Ast::Superset`] of what it matches (a look-around, a possessive
+//! quantifier). [`Pattern::translate`] gives the language as an [`Hir`], over bytes, and says whether it is exact.
+//! Of a pattern that is refused, [`prefix`] still bounds what any library matches. Subjects have limits as well:
+//! [`Pattern::settles`].
 
 mod byte_set;
 mod class;
@@ -14,13 +17,16 @@ mod escape;
 mod group;
 mod literal;
 mod parse;
+mod prefix;
 mod readings;
+mod subject;
 mod translate;
 
 use std::fmt;
 
 pub use byte_set::ByteSet;
 pub use literal::{Literal, literal};
+pub use prefix::{begins, prefix};
 pub use readings::{Readings, read_as};
 pub use regex_syntax::hir::Hir;
 pub use translate::Translation;
@@ -32,6 +38,8 @@ pub struct Refusal {
     pub offset: usize,
     /// What is there, in a few words.
     pub reason: &'static str,
+    /// Whether no PCRE takes the pattern: nginx does not start with it.
+    pub is_error: bool,
 }
 
 impl fmt::Display for Refusal {
@@ -59,7 +67,7 @@ pub enum Ast {
     Repeat { min: u32, max: Option<u32>, greedy: bool, sub: Box<Ast> },
     /// A capturing group; `index` is its number, from 1.
     Capture { index: u32, name: Option<String>, sub: Box<Ast> },
-    /// `^`, `\A`, `\G`: the start of the subject.
+    /// `^`, `\A`: the start of the subject.
     Start,
     /// `$`, `\Z`: the end of the subject, or before a newline that ends it.
     Dollar,
@@ -74,9 +82,18 @@ pub enum Ast {
 }
 
 impl Ast {
-    /// Any string: `(?s:.)*`.
-    fn anything() -> Ast {
-        Ast::Repeat { min: 0, max: None, greedy: true, sub: Box::new(Ast::Class(ByteSet::ALL)) }
+    /// A set of bytes with `\s` or `\S` in it.
+    fn spaces(set: ByteSet) -> Ast {
+        Ast::superset("\\s, which has the vertical tab in most releases", Ast::Class(set))
+    }
+
+    /// Whether it matches one byte.
+    fn is_single(&self) -> bool {
+        match self {
+            Ast::Byte(_) | Ast::Class(_) => true,
+            Ast::Superset { sub, .. } => sub.is_single(),
+            _ => false,
+        }
     }
 
     fn superset(reason: &'static str, sub: Ast) -> Ast {
@@ -93,9 +110,34 @@ pub struct Pattern {
     pub captures: u32,
     /// Whether a group has a name; nginx then sets a variable of that name at each match.
     pub named: bool,
+    /// Whether it has `\s` or `\S`: PCRE takes the vertical tab for a space since 8.34 only.
+    pub spaces: bool,
+    /// What stands in its look-arounds.
+    pub looks: Vec<Ast>,
 }
 
-/// Reads a pattern as nginx compiles it.
+impl Pattern {
+    /// Whether it tells no letter's case from the other, and has a letter at all.
+    pub fn ignores_case(&self) -> bool {
+        fn walk(ast: &Ast, letter: &mut bool) -> bool {
+            match ast {
+                Ast::Byte(byte) => !byte.is_ascii_alphabetic(),
+                Ast::Class(set) => (b'a'..=b'z').all(|small| {
+                    *letter |= set.contains(small);
+                    set.contains(small) == set.contains(small.to_ascii_uppercase())
+                }),
+                Ast::Concat(parts) | Ast::Alternation(parts) => parts.iter().all(|part| walk(part, letter)),
+                Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } => walk(sub, letter),
+                Ast::Superset { .. } => false,
+                Ast::Empty | Ast::Start | Ast::Dollar | Ast::End | Ast::WordBoundary | Ast::NotWordBoundary => true,
+            }
+        }
+        let mut letter = false;
+        walk(&self.ast, &mut letter) && letter
+    }
+}
+
+/// Reads a portable pattern; the refusal of any other says whether it is one for some PCRE.
 ///
 /// O(length). Nesting is bounded, so no pattern exhausts the stack.
 pub fn parse(pattern: &[u8]) -> Result<Pattern, Refusal> {
@@ -119,20 +161,46 @@ mod tests {
     fn literal() {
         let bytes = [b'/', b'a', b'.'].map(Ast::Byte);
         let expected = [vec![Ast::Start], bytes.to_vec(), vec![Ast::Dollar]].concat();
-        assert_eq!(ast(r"^/a\.$"), Ast::Concat(expected.clone()));
-        assert_eq!(ast(r"^\Q/a.\E$"), Ast::Concat(expected));
+        assert_eq!(ast(r"^/a\.$"), Ast::Concat(expected));
     }
 
-    /// Escapes of one byte, in a class and outside, as PCRE2 reads them.
+    /// Escapes of one byte, in a class and outside.
     #[test]
     fn escapes() {
-        for pattern in [r"\x41", r"\x{41}", r"\o{101}", r"[\101]", "[A]", r"\QA"] {
+        for pattern in [r"\x41", r"[\x41]", "[A]", "A"] {
             let expected = if pattern.starts_with('[') { class("A") } else { Ast::Byte(b'A') };
             assert_eq!(ast(pattern), expected, "{pattern}");
         }
-        assert_eq!(ast(r"\cA"), Ast::Byte(1));
-        assert_eq!(ast(r"\012"), Ast::Byte(b'\n'));
-        assert_eq!(ast(r"[\b]"), class("\x08"));
+        for (pattern, byte) in [(r"\n", b'\n'), (r"\.", b'.'), (r"\ ", b' '), (r"\_", b'_'), (r"\e", 27)] {
+            assert_eq!(ast(pattern), Ast::Byte(byte), "{pattern}");
+        }
+    }
+
+    /// `\s` may have the vertical tab and may lack it, and so may all that is made of it.
+    #[test]
+    fn spaces() {
+        for pattern in [r"\s", r"\S", r"[\s]", r"[^\s]", r"[\S]", r"[^\S]", r"[a\s]"] {
+            let read = parse(pattern.as_bytes()).unwrap();
+            let Ast::Superset { sub, .. } = &read.ast else { panic!("{pattern}") };
+            assert!(matches!(**sub, Ast::Class(set) if set.contains(0x0b)) && read.spaces, "{pattern}");
+            assert!(read.settles(b"/ ") && !read.settles(b"/\x0b"), "{pattern}");
+        }
+        assert!(!parse(b"[[:space:]][^a]").unwrap().spaces);
+    }
+
+    /// Where a group is repeated, the stack of some library bounds the subject.
+    #[test]
+    fn subjects() {
+        let longest = |pattern: &str| parse(pattern.as_bytes()).unwrap().longest();
+        for pattern in ["^/a/(.*)$", "^/(a|b|c)+", "^/[^/]*/(.*)/(.*)/?$"] {
+            let bounded = pattern.contains(")+");
+            assert_eq!(longest(pattern) < usize::MAX, bounded, "{pattern}");
+        }
+        assert_eq!(longest("^/(a){3000}$"), 256);
+        assert_eq!(longest("^/(a|){3000}$"), 0);
+        assert!((128..=512).contains(&longest("^/(?:[^x]|y)*z$")));
+        assert!(longest("^/(?!(?:[^x]|y)*z)") < usize::MAX);
+        assert_eq!(longest("^/(a(b(c)?)?)?$"), usize::MAX);
     }
 
     /// Classes: brackets and hyphens at the edges, ranges, negation, POSIX names.
@@ -150,19 +218,27 @@ mod tests {
         assert_eq!(ast("(?i)[^a]"), Ast::Class(ByteSet::of(|byte| byte | 32 != b'a')));
     }
 
-    /// A flag holds to the end of its group, in the branches that follow too.
+    /// A flag holds to the end of its group, and one at the start in all branches.
     #[test]
     fn flags() {
         let branches = Ast::Alternation(vec![class("Aa"), class("Bb")]);
-        let group = Ast::Capture { index: 1, name: None, sub: Box::new(branches) };
-        assert_eq!(ast("((?i)a|b)c"), Ast::Concat(vec![group, Ast::Byte(b'c')]));
-        assert_eq!(ast("(?i:a)(?-i)b"), Ast::Concat(vec![class("Aa"), Ast::Byte(b'b')]));
+        assert_eq!(ast("(?i:a|b)c"), Ast::Concat(vec![branches.clone(), Ast::Byte(b'c')]));
+        assert_eq!(ast("(?i)(?s)a|b"), branches);
+        assert_eq!(ast("(?is)a(?-i:b)"), Ast::Concat(vec![class("Aa"), Ast::Byte(b'b')]));
+    }
+
+    /// Only a pattern in which every letter stands in both cases ignores case.
+    #[test]
+    fn case() {
+        let ignores = |pattern: &str| parse(pattern.as_bytes()).unwrap().ignores_case();
+        assert!(ignores("(?i)^/about$") && ignores("^/[aA]$"));
+        assert!(!ignores("^/a(?i:bout)$") && !ignores("^/[0-9]$") && !ignores("^/(a|A)$"));
     }
 
     /// Groups are counted by their opening parentheses, those in look-arounds included.
     #[test]
     fn captures() {
-        let pattern = parse(br"(a(?<n>b))(?=(c))(?:d)(?#(e)\(").unwrap();
+        let pattern = parse(br"(a(?<n>b))(?!(c))(?:d)\(").unwrap();
         assert_eq!((pattern.captures, pattern.named), (3, true));
         assert!(!parse(b"(a)").unwrap().named);
     }
@@ -183,36 +259,84 @@ mod tests {
             ("a(*FAIL)", 1),
             ("(?|a)", 2),
             ("a(?m)b", 3),
+            ("a(?i)b", 4),
+            ("((?i)a)", 4),
+            ("(?i-s)a", 3),
+            ("(?s:a)", 3),
             ("(?x)a", 2),
             ("(?U)a*", 2),
             ("(?J)a", 2),
             ("(?(1)a)", 2),
             ("(?C)", 2),
+            ("(?#a)", 2),
+            ("(?>a)", 2),
+            ("(?R)", 2),
+            ("(?'n'a)", 2),
             ("a{,3}", 1),
             ("a{ 1}", 1),
-            ("a{3,2}", 1),
-            ("a{70000}", 1),
-            ("*a", 1),
+            ("[Aa]{2}", 7),
+            ("(?i)a{2}", 8),
+            ("a{1,2}?", 7),
+            ("a{2}?", 5),
+            ("(a)*+", 5),
+            ("a{2}+", 5),
+            ("a**", 3),
             ("^*", 2),
-            ("(a", 2),
-            ("a)", 1),
-            ("[a", 2),
-            ("[b-a]", 4),
+            ("(?!a)*", 6),
+            ("(?=a)b", 2),
+            ("(?i)*", 4),
             ("[[:foo:]]", 1),
             ("[..]", 1),
             ("[:alpha:]", 1),
             ("[[.a.]]", 1),
-            (r"a\", 2),
-            (r"\10", 2),
+            (r"[\w-.]", 3),
+            (r"[a-\d]", 5),
+            (r"[\b]", 2),
+            (r"[\h]", 2),
+            (r"[^\x00-\xff]", 12),
+            (r"\1", 0),
+            (r"\012", 0),
+            (r"\cA", 0),
+            (r"\K", 0),
+            (r"\R", 0),
+            (r"\p{L}", 0),
+            (r"\i", 0),
             (r"a\E", 1),
-            (r"\u0041", 0),
+            (r"\Qa\E", 0),
+            (r"\x", 1),
+            (r"\x4", 1),
+            (r"\x{41}", 1),
+            (r"\b{1}", 2),
             ("(?<1>a)", 3),
             ("(?<n>a)(?<n>b)", 10),
-            (r"\x{100}", 1),
-            ("(?i)*", 4),
+            ("(?<=a?)b", 7),
+            ("(?<=(a|bc))d", 11),
+            ("(?<!a|b(?:c))d", 13),
+            ("a\0", 1),
         ] {
             let refusal = parse(pattern.as_bytes()).expect_err(pattern);
-            assert_eq!(refusal.offset, offset, "{pattern}: {refusal}");
+            assert_eq!((refusal.offset, refusal.is_error), (offset, false), "{pattern}: {refusal}");
+        }
+        let name = "n".repeat(33);
+        assert!(parse(format!("(?<{name}>a)").as_bytes()).is_err());
+    }
+
+    /// What no PCRE takes is told from what only some do.
+    #[test]
+    fn errors() {
+        for (pattern, offset) in [
+            ("*a", 0),
+            ("a|*", 2),
+            ("(a", 2),
+            ("a)", 1),
+            ("[a", 2),
+            ("[b-a]", 4),
+            (r"a\", 2),
+            ("a{3,2}", 1),
+            ("a{70000}", 1),
+        ] {
+            let refusal = parse(pattern.as_bytes()).expect_err(pattern);
+            assert_eq!((refusal.offset, refusal.is_error), (offset, true), "{pattern}: {refusal}");
         }
     }
 

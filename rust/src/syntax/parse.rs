@@ -26,8 +26,6 @@ pub(super) struct Parsed {
     pub dots: Vec<usize>,
     /// The byte ranges of `$` and `\Z`, in the order of the [`Ast::Dollar`] nodes.
     pub dollars: Vec<std::ops::Range<usize>>,
-    /// Whether the pattern ends inside `\Q`.
-    pub quote_open: bool,
 }
 
 /// One item of a concatenation, and whether a quantifier may stand behind it.
@@ -41,7 +39,7 @@ impl Item {
         Item { ast, quantifiable: true }
     }
 
-    /// PCRE2 takes quantifiers behind some assertions; here they are refused.
+    /// Some PCREs take quantifiers behind some assertions; here they are refused.
     pub fn assertion(ast: Ast) -> Item {
         Item { ast, quantifiable: false }
     }
@@ -55,8 +53,13 @@ pub(super) struct Parser<'p> {
     pub(super) captures: u32,
     pub(super) names: Vec<String>,
     pub(super) dollars: Vec<std::ops::Range<usize>>,
+    /// The insides of look-arounds.
+    pub(super) looks: Vec<Ast>,
+    /// Whether `\s` or `\S` was read.
+    pub(super) has_spaces: bool,
+    /// Where the flags at the start end.
+    pub(super) flags_end: usize,
     dots: Vec<usize>,
-    quote_open: bool,
     depth: u32,
     flags: Flags,
 }
@@ -69,8 +72,10 @@ impl<'p> Parser<'p> {
             captures: 0,
             names: Vec::new(),
             dollars: Vec::new(),
+            looks: Vec::new(),
+            has_spaces: false,
+            flags_end: 0,
             dots: Vec::new(),
-            quote_open: false,
             depth: 0,
             flags,
         }
@@ -81,18 +86,20 @@ impl<'p> Parser<'p> {
         let mut flags = self.flags;
         let ast = self.alternation(&mut flags)?;
         if self.at != self.text.len() {
-            return self.refuse("unmatched closing parenthesis");
+            return self.error("unmatched closing parenthesis");
         }
-        Ok(Parsed {
-            pattern: Pattern { ast, captures: self.captures, named: !self.names.is_empty() },
-            dots: self.dots,
-            dollars: self.dollars,
-            quote_open: self.quote_open,
-        })
+        let named = !self.names.is_empty();
+        let pattern = Pattern { ast, captures: self.captures, named, spaces: self.has_spaces, looks: self.looks };
+        Ok(Parsed { pattern, dots: self.dots, dollars: self.dollars })
     }
 
     pub(super) fn refuse<T>(&self, reason: &'static str) -> Result<T, Refusal> {
-        Err(Refusal { offset: self.at, reason })
+        Err(Refusal { offset: self.at, reason, is_error: false })
+    }
+
+    /// Refuses what no PCRE takes.
+    pub(super) fn error<T>(&self, reason: &'static str) -> Result<T, Refusal> {
+        Err(Refusal { offset: self.at, reason, is_error: true })
     }
 
     pub(super) fn peek(&self) -> Option<u8> {
@@ -145,15 +152,16 @@ impl<'p> Parser<'p> {
     fn concatenation(&mut self, flags: &mut Flags) -> Result<Ast, Refusal> {
         // Most patterns are one concatenation of single bytes.
         let expected = if self.depth == 1 { self.rest().len().min(64) } else { 0 };
-        let mut items = Vec::with_capacity(expected);
+        let mut items: Vec<Ast> = Vec::with_capacity(expected);
         // Whether the last item may take a quantifier.
         let mut quantifiable = false;
         while let Some(byte) = self.peek() {
             match byte {
                 b'|' | b')' => break,
+                b'*' | b'+' | b'?' if items.is_empty() => return self.error("a quantifier after nothing"),
                 b'*' | b'+' | b'?' | b'{' => {
                     if let Some((min, max)) = self.quantifier()? {
-                        self.quantify(&mut items, quantifiable, min, max)?;
+                        self.quantify(&mut items, quantifiable, byte == b'{', (min, max))?;
                         quantifiable = false;
                     } else {
                         self.at += 1;
@@ -168,12 +176,6 @@ impl<'p> Parser<'p> {
                     }
                     None => quantifiable = false,
                 },
-                b'\\' if self.rest().starts_with(b"\\Q") => {
-                    quantifiable |= self.quoted(&mut items, *flags);
-                    if !quantifiable && self.at_quantifier() {
-                        return self.refuse("a quantifier after an empty \\Q\\E");
-                    }
-                }
                 _ => {
                     let item = self.item(byte, *flags)?;
                     quantifiable = item.quantifiable;
@@ -190,8 +192,10 @@ impl<'p> Parser<'p> {
 
     /// The item that starts with `byte`, which is next; not a group, a quantifier or a quotation.
     fn item(&mut self, byte: u8, flags: Flags) -> Result<Item, Refusal> {
-        if byte == b'\\' {
-            return self.escape(flags);
+        match byte {
+            b'\\' => return self.escape(flags),
+            0 => return self.refuse("a zero byte"),
+            _ => {}
         }
         self.at += 1;
         Ok(match byte {
@@ -208,29 +212,13 @@ impl<'p> Parser<'p> {
 
     /// The dot just read.
     fn dot(&mut self, flags: Flags) -> Ast {
-        // An empty quotation may stand between the dot and its quantifier.
-        if !self.at_quantifier() && !self.rest().starts_with(b"\\Q\\E") {
+        if !self.at_quantifier() {
             self.dots.push(self.at - 1);
             if flags.literal_dots {
                 return Ast::Byte(b'.');
             }
         }
         if flags.dot_all { Ast::Class(ByteSet::ALL) } else { Ast::Class(ByteSet::of(|byte| byte != b'\n')) }
-    }
-
-    /// `\Q...\E`, or `\Q` up to the end. Returns whether it held a byte.
-    fn quoted(&mut self, items: &mut Vec<Ast>, flags: Flags) -> bool {
-        self.at += 2;
-        let before = items.len();
-        while let Some(byte) = self.peek() {
-            if self.eat(b"\\E") {
-                return items.len() > before;
-            }
-            items.push(literal(byte, flags));
-            self.at += 1;
-        }
-        self.quote_open = true;
-        items.len() > before
     }
 
     /// Steps over a quantifier (without its `?` or `+`) and returns its counts; `None` if the next `{` is just a byte.
@@ -245,7 +233,7 @@ impl<'p> Parser<'p> {
         Ok(Some(counts))
     }
 
-    /// `{n}`, `{n,}` or `{n,m}`. Other braces hold a quantifier in some releases of PCRE2 only, or none at all.
+    /// `{n}`, `{n,}` or `{n,m}`. Other braces hold a quantifier since PCRE2 10.43 only (`{,n}`, blanks), or none at all.
     fn counted(&mut self) -> Result<Option<(u32, Option<u32>)>, Refusal> {
         let text = &self.rest()[1..];
         let Some(length) = text.iter().position(|&byte| byte == b'}') else {
@@ -264,10 +252,10 @@ impl<'p> Parser<'p> {
             Some(digits) => count(digits).map(Some),
         };
         let (Some(min), Some(max)) = (min, max) else {
-            return self.refuse("a quantifier that not every PCRE2 takes for one");
+            return self.refuse("a quantifier that not every PCRE takes for one");
         };
         if min > MOST_REPEATS || max.is_some_and(|max| max > MOST_REPEATS || max < min) {
-            return self.refuse("a quantifier out of range");
+            return self.error("a quantifier out of range");
         }
         self.at += length + 2;
         Ok(Some((min, max)))
@@ -278,19 +266,33 @@ impl<'p> Parser<'p> {
         &mut self,
         items: &mut Vec<Ast>,
         quantifiable: bool,
-        min: u32,
-        max: Option<u32>,
+        counted: bool,
+        (min, max): (u32, Option<u32>),
     ) -> Result<(), Refusal> {
         let sub = match items.pop() {
             Some(sub) if quantifiable => Box::new(sub),
             _ => return self.refuse("a quantifier after nothing or after an assertion"),
         };
+        if counted && is_letter_in_both_cases(&sub) {
+            return self.refuse("a count behind a letter in both cases"); // PCRE2 10.34 to 10.39 get it wrong
+        }
         let lazy = self.eat(b"?");
+        if lazy && counted && max.is_some() {
+            return self.refuse("a count that is lazy"); // PCRE 8.34 gets it wrong
+        }
         let possessive = !lazy && self.eat(b"+");
+        if possessive && (counted || !sub.is_single()) {
+            return self.refuse("a possessive quantifier behind a group or a count");
+        }
         let repeat = Ast::Repeat { min, max, greedy: !lazy, sub };
         items.push(if possessive { Ast::superset("a possessive quantifier", repeat) } else { repeat });
         Ok(())
     }
+}
+
+/// `[Aa]`, and `a` where case is ignored.
+fn is_letter_in_both_cases(ast: &Ast) -> bool {
+    matches!(ast, Ast::Class(set) if set.ranges().len() == 2 && set.iter().count() == 2 && set.fold() == *set)
 }
 
 /// One byte of the pattern that stands for itself.

@@ -1,0 +1,191 @@
+//! One pattern, and whether it matches a subject in every PCRE.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use regex_automata::meta;
+use regex_syntax::hir::Look;
+
+use super::effort;
+use crate::pcre::{Outcome, Regex};
+use crate::syntax::{self, Ast, Hir, Pattern};
+
+/// Why it is not known whether a pattern matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The pattern means different things to different PCREs, or may.
+    Unportable,
+    /// It may exceed a limit of PCRE, and nginx answers with 500.
+    Effort,
+}
+
+/// Whether a pattern matches a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Yes,
+    No,
+    Unknown(Doubt),
+}
+
+/// What is known of a pattern.
+pub(super) enum Judge {
+    Portable(Box<Portable>),
+    /// It matches nothing but subjects that begin like this, in any case of letters.
+    Unportable(Vec<u8>),
+}
+
+pub(super) struct Portable {
+    pattern: Pattern,
+    regex: Regex,
+    automaton: OnceLock<Option<Automaton>>,
+    is_anchored: bool,
+    /// How often PCRE2 came to no answer.
+    slow: AtomicU32,
+}
+
+/// How many calls of `match()` a question may take, some 0.4 ms: from one place, and from all places of a subject.
+const CALLS: u32 = 4_000;
+const CALLS_IN_ALL: u32 = 16_000;
+
+/// After so many questions without an answer the pattern is not run any more: a file of one bad pattern and many strings
+/// takes no longer than others.
+const PATIENCE: u32 = 64;
+
+impl Judge {
+    /// O(length); some us.
+    pub fn new(text: &[u8]) -> Judge {
+        let portable = || {
+            let pattern = syntax::parse(text).ok()?;
+            let regex = Regex::new(text).ok()?;
+            let is_anchored = matches!(&pattern.ast, Ast::Concat(items) if items[0] == Ast::Start);
+            Some(Portable { pattern, regex, automaton: OnceLock::new(), is_anchored, slow: AtomicU32::new(0) })
+        };
+        portable()
+            .map_or_else(|| Judge::Unportable(syntax::prefix(text)), |portable| Judge::Portable(Box::new(portable)))
+    }
+
+    /// Whether the pattern matches.
+    pub fn answer(&self, subject: &[u8]) -> Answer {
+        match self {
+            Judge::Unportable(prefix) if syntax::begins(subject, prefix) => Answer::Unknown(Doubt::Unportable),
+            Judge::Unportable(_) => Answer::No,
+            Judge::Portable(portable) => portable.answer(subject),
+        }
+    }
+}
+
+impl Portable {
+    fn answer(&self, subject: &[u8]) -> Answer {
+        if !self.pattern.settles(subject) {
+            let doubt = if self.pattern.spaces { Doubt::Unportable } else { Doubt::Effort };
+            return Answer::Unknown(doubt);
+        }
+        if self.slow.load(Ordering::Relaxed) < PATIENCE {
+            match self.regex.is_match(subject, self.calls(subject)) {
+                Outcome::Yes => return Answer::Yes,
+                Outcome::No => return Answer::No,
+                Outcome::Error(_) => self.slow.fetch_add(1, Ordering::Relaxed),
+            };
+        }
+        let automaton = self.automaton.get_or_init(|| Automaton::of(&self.pattern));
+        automaton.as_ref().map_or(Answer::Unknown(Doubt::Effort), |automaton| automaton.answer(subject))
+    }
+
+    fn calls(&self, subject: &[u8]) -> u32 {
+        if self.is_anchored { CALLS } else { (CALLS_IN_ALL / (subject.len() as u32 + 1)).clamp(100, CALLS) }
+    }
+}
+
+/// Answers for PCRE2, in linear time, where PCRE2 is sure to come to an answer if it has nginx's limit.
+struct Automaton {
+    regex: meta::Regex,
+    longest: usize,
+}
+
+impl Automaton {
+    fn of(pattern: &Pattern) -> Option<Automaton> {
+        let translation = pattern.translate();
+        let longest = effort::whole(&pattern.ast, is_anchored(&translation.hir));
+        if !translation.exact || longest == 0 {
+            return None;
+        }
+        let config = meta::Config::new().utf8_empty(false).auto_prefilter(false);
+        let regex = meta::Regex::builder().configure(config).build_from_hir(&translation.hir).ok()?;
+        Some(Automaton { regex, longest })
+    }
+
+    fn answer(&self, subject: &[u8]) -> Answer {
+        match self.regex.is_match(subject) {
+            _ if subject.len() > self.longest => Answer::Unknown(Doubt::Effort),
+            true => Answer::Yes,
+            false => Answer::No,
+        }
+    }
+}
+
+/// Whether each match starts where the subject starts.
+pub(super) fn is_anchored(hir: &Hir) -> bool {
+    hir.properties().look_set_prefix().contains(Look::Start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, Doubt, Judge, PATIENCE};
+
+    fn answer(pattern: &str, subject: &[u8]) -> Answer {
+        Judge::new(pattern.as_bytes()).answer(subject)
+    }
+
+    /// What not every PCRE reads alike may match whatever begins like it, and nothing else.
+    #[test]
+    fn unportable() {
+        for pattern in ["^/id/[0-9]{,3}$", r"^/id/\p{Greek}", r"^/id/\xz", r"^/id/\b{ 1}", r"^/id/[\w-.]+", r"^/id/\i"]
+        {
+            assert_eq!(answer(pattern, b"/ID/1"), Answer::Unknown(Doubt::Unportable), "{pattern}");
+            assert_eq!(answer(pattern, b"/other"), Answer::No, "{pattern}");
+        }
+        assert_eq!(answer(r"\p{Lu}", b"/"), Answer::Unknown(Doubt::Unportable));
+    }
+
+    /// `\s` has the vertical tab in most releases.
+    #[test]
+    fn vertical_tab() {
+        for pattern in [r"\s", r"[^\s]$", r"^/\S"] {
+            assert_eq!(answer(pattern, b"/\x0b"), Answer::Unknown(Doubt::Unportable), "{pattern}");
+            assert_ne!(answer(pattern, b"/\t"), Answer::Unknown(Doubt::Unportable), "{pattern}");
+        }
+    }
+
+    /// A group that is repeated may need more of a stack than some library has.
+    #[test]
+    fn long_subjects() {
+        let subject = |length| [b"/".as_slice(), &vec![b'a'; length], b"z"].concat();
+        assert_eq!(answer("^/(?:[^x]|y)*z$", &subject(100)), Answer::Yes);
+        assert_eq!(answer("^/(?:[^x]|y)*z$", &subject(2_600)), Answer::Unknown(Doubt::Effort));
+        assert_eq!(answer("^/[^x]*z$", &subject(2_600)), Answer::Yes);
+        assert_eq!(answer("^/(?!(?:[^x]|y)*z$)", &subject(2_600)), Answer::Unknown(Doubt::Effort));
+    }
+
+    /// Ways without end are not tried, and a pattern that has had too many is not run at all.
+    #[test]
+    fn effort() {
+        let judge = Judge::new(b"^/(a+)+$");
+        let subject = [b"/".as_slice(), &[b'a'; 40], b"!"].concat();
+        assert_eq!(judge.answer(b"/b"), Answer::No);
+        for _ in 0..PATIENCE {
+            assert_eq!(judge.answer(&subject), Answer::Unknown(Doubt::Effort));
+        }
+        assert_eq!(judge.answer(b"/b"), Answer::Unknown(Doubt::Effort));
+    }
+
+    /// Where PCRE2 has no end of ways but an end, an automaton tells what it would say.
+    #[test]
+    fn automaton() {
+        let judge = Judge::new(b"^/(.*)/(.*)/(.*)[!?]$");
+        let subject = vec![b'/'; 60];
+        for _ in 0..=PATIENCE {
+            assert_eq!(judge.answer(&subject), Answer::No);
+        }
+        assert_eq!(judge.answer(&[subject.as_slice(), b"!"].concat()), Answer::Yes);
+    }
+}
