@@ -125,7 +125,7 @@ def command(
     or - for standard input. Rules that a map cannot answer stay as they are, each with a reason. --write, --diff,
     --check and --plan-only take several files, each compiled for itself.
 
-    --write, --diff and --check look for the nginx.conf whose includes reach FILE (or -c names it): then the maps are
+    --write, --diff, --check and --plan-only look for the nginx.conf that includes FILE (or -c names it): the maps are
     included there, once, and the result is checked as nginx reads it, as part of the whole configuration.
     """
     if not files and nginx:
@@ -216,7 +216,7 @@ def _run(call: _Call, options: Options) -> int:
     return measured or int(would_change)
 
 
-_IN_PLACE = ("write", "diff", "check")
+_IN_PLACE = ("write", "diff", "check", "plan")
 """The modes that speak of the files where they are."""
 
 

@@ -124,6 +124,7 @@ def _to_include(emission: Emission) -> list[str]:
     if shared:
         path = Path(_sizes_path(emission)).absolute()
         notes.append(f"  now add to the http block, once and before any map: include {path};")
+        notes.append("  where the http block sets sizes of hash tables already, raise them there instead")
     notes.append(f"  now add to the http block: include {maps};")
     notes.append("  keep it where no other include finds it, such as one of *: nginx would read the maps twice")
     return notes
