@@ -18,12 +18,12 @@ from nginxopt.inherit import Level
 from nginxopt.layout import after, append
 from nginxopt.model import Model
 from nginxopt.pools import Connection, connection, headers, is_check, lacking, pools, states_http10, users
-from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
+from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION
 from nginxopt.sharing import obstacles
 from nginxopt.upstreams import Pass, Upstream
 
-POOLED = Safety.under(IDLE_CONNECTIONS)
-"""What a pool needs."""
+POOLED = Safety.under(IDLE_CONNECTIONS, WHOLE_CONFIGURATION)
+"""What a pool may need; `needed` says what it does."""
 
 KEPT = Safety.under(HTTP11_BACKENDS) & POOLED
 """What a pool needs to which requests are then passed over HTTP/1.1, or without `Connection: close`."""
@@ -43,6 +43,11 @@ class Offer:
 
     fix: Fix | None
     why_not: str = ""
+
+
+def needed(model: Model, safety: Safety) -> Safety:
+    """Return what is needed of what a pool may need: where all was read, it is known what is passed to an upstream."""
+    return safety.given(frozenset([WHOLE_CONFIGURATION])) if model.is_whole else safety
 
 
 def offers(model: Model) -> dict[Upstream, Offer]:
@@ -81,7 +86,7 @@ class _Planner:
             return Offer(None, plan.why_not)
         if self._overflow:
             return Offer(None, self._overflow)
-        safety = KEPT if plan.changes else POOLED
+        safety = needed(self.model, KEPT if plan.changes else POOLED)
         changes, added = plan.changes, plan.added
         if upstream in self._new and block:
             line = f"keepalive {size(self.model, len(self._new))};"

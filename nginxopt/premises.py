@@ -48,6 +48,15 @@ IDLE_CONNECTIONS = Premise(
 - It must keep idle connections longer than nginx does (`keepalive_timeout` of the upstream, 60s by default).""",
 )
 
+WHOLE_CONFIGURATION = Premise(
+    "whole-configuration",
+    "nothing that was not read, such as an include that is not there, passes requests to the upstreams that were read, "
+    "or states anything for their passes",
+    """\
+Lint the whole nginx.conf where it is installed, with all its includes: then no fix asks for this. Otherwise
+`nginx -T | grep -n _pass` shows all that is passed on.""",
+)
+
 NO_CLIENT_REVOCATION = Premise(
     "no-client-revocation",
     "no client certificate expires, or is revoked or distrusted, while a TLS session of it can be resumed",
@@ -123,6 +132,7 @@ PREMISES = {
     for premise in (
         HTTP11_BACKENDS,
         IDLE_CONNECTIONS,
+        WHOLE_CONFIGURATION,
         NO_CLIENT_REVOCATION,
         FAST_DISK,
         LOCAL_FILES,

@@ -20,7 +20,6 @@ Identity = tuple[str, ...]
 
 _TLS = ("https", "grpcs", "suwsgi")
 _PLAIN = {"grpc": "grpc", "uwsgi": "uwsgi"}  # what a pass without a scheme means
-_UNREAD = "not all of the configuration was read, so it is not known what else is passed to this upstream"
 _MIXED = (
     "the passes to it differ in TLS, protocol, local address or socket, and a pool would mix their connections: give "
     "each kind an upstream of its own"
@@ -48,29 +47,25 @@ def obstacles(model: Model) -> Obstacles:
         elif _may_name_any(one):
             strangers.setdefault(identity(one), one)
     lengths = {one.upstream: _LENGTH for one in model.passes if one.upstream and may_lack_a_body(model, one)}
-    return Obstacles(model.is_whole, passes, strangers, lengths)
+    return Obstacles(passes, strangers, lengths)
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacles:
-    """What may be passed to each upstream.
+    """What may be passed to each upstream, by what was read.
 
     Attributes:
-        is_whole: Whether that is all.
         passes: The passes that name an upstream.
         strangers: Those whose variables may name any, one for each identity.
         lengths: The upstreams whose requests may lack the body that they state, with the reason in words.
     """
 
-    is_whole: bool
     passes: dict[Upstream, list[Pass]]
     strangers: dict[Identity, Pass]
     lengths: dict[Upstream, str]
 
     def of(self, upstream: Upstream) -> str:
         """Return why a pool of the upstream would mix connections, empty if it would not."""
-        if not self.is_whole:
-            return _UNREAD
         named = set(map(identity, self.passes.get(upstream, ())))
         why = _why_not(named) or self.lengths.get(upstream, "")
         if why:

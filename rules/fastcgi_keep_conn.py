@@ -79,7 +79,7 @@ from nginxopt.diagnostic import Change, Finding, Fix, Severity
 from nginxopt.headers import heirs, takes_directives
 from nginxopt.layout import after, replace
 from nginxopt.model import Model
-from nginxopt.pooling import POOLED, peculiar
+from nginxopt.pooling import POOLED, needed, peculiar
 from nginxopt.rule import rule
 from nginxopt.sharing import Obstacles, obstacles
 from nginxopt.upstreams import Pass
@@ -99,7 +99,7 @@ def check(model: Model) -> Iterator[Finding]:
                 one.directive.source,
                 one.directive.name.span,
                 f'fastcgi_keep_conn is off, so the keepalive connections of upstream "{one.host}" are not used',
-                None if why_not else Fix(f"add `{ON}`", (_change(one),), POOLED),
+                None if why_not else Fix(f"add `{ON}`", (_change(one),), needed(model, POOLED)),
                 why_not,
             )
 

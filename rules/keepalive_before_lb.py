@@ -78,7 +78,7 @@ from nginxopt.config import Directive
 from nginxopt.diagnostic import Finding, Fix, Severity
 from nginxopt.layout import after, delete, written
 from nginxopt.model import Model
-from nginxopt.pooling import POOLED, peculiar
+from nginxopt.pooling import POOLED, needed, peculiar
 from nginxopt.rule import rule
 from nginxopt.sharing import obstacles
 from nginxopt.upstreams import Upstream
@@ -100,7 +100,7 @@ def check(model: Model) -> Iterator[Finding]:
                 keepalive.name.span,
                 f'keepalive stands before {method.name}, so upstream "{upstream.name}" has no pool: '
                 "every request opens a connection",
-                None if why_not else _fix(keepalive, method),
+                None if why_not else _fix(model, keepalive, method),
                 why_not,
             )
 
@@ -113,6 +113,6 @@ def _apart(keepalive: Directive, method: Directive) -> str:
     return "" if keepalive.source is method.source else f"move keepalive behind {method.name}"
 
 
-def _fix(keepalive: Directive, method: Directive) -> Fix:
+def _fix(model: Model, keepalive: Directive, method: Directive) -> Fix:
     changes = (delete(keepalive), after(method, [written(keepalive)]))
-    return Fix(f"move keepalive behind {method.name}", changes, POOLED)
+    return Fix(f"move keepalive behind {method.name}", changes, needed(model, POOLED))

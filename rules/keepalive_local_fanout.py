@@ -79,7 +79,7 @@ from nginxopt.capacity import SIZE
 from nginxopt.diagnostic import Finding, Fix, Severity
 from nginxopt.layout import append
 from nginxopt.model import Model
-from nginxopt.pooling import POOLED
+from nginxopt.pooling import POOLED, needed
 from nginxopt.pools import users, wants_pool
 from nginxopt.rule import rule
 from nginxopt.sharing import may_share, obstacles
@@ -98,7 +98,7 @@ def check(model: Model) -> Iterator[Finding]:
         if block and upstream.keepalive.is_unset and len(places) >= MANY and may_share(passes):
             why_not = mixed.of(upstream)
             line = f"keepalive {SIZE};"
-            fix = Fix(f"add `{line}`, shared by all", (append(block, [line]),), POOLED)
+            fix = Fix(f"add `{line}`, shared by all", (append(block, [line]),), needed(model, POOLED))
             yield Finding(
                 block.source,
                 upstream.level.span,

@@ -81,10 +81,13 @@ with 505. `idle-connections`: a server with few threads or children is blocked b
 requests ended in 504), one that authenticates connections takes the next client for the last, and one that closes
 without a word turns every second POST into a 502.
 
-There is no fix, whatever is assumed, where passes to the upstream differ in TLS, protocol or local address, or may (a
-variable that can name it, an include that was not read), as its pool would mix their connections; where a block within
-a location would inherit the lines and passes to another server; where the upstream states `max_conns`; and where all
-pools together would hold more than a quarter of the connections of a worker. New pools are made smaller than 32 to fit.
+Where something was not read, such as an include, `whole-configuration` is needed as well: it may pass to the upstream.
+
+There is no fix, whatever is assumed, where passes to the upstream differ in TLS, protocol or local address, or may by a
+variable that can name it, as its pool would mix their connections; where a request may state a body and have none
+(`proxy_pass_request_body off`); where a block within a location would inherit the lines and passes to another server;
+where the upstream states `max_conns`; and where all pools together would hold more than a quarter of the connections of
+a worker. New pools are made smaller than 32 to fit.
 
 To find out whether they hold, for each server of the upstream:
 

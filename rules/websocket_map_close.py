@@ -94,7 +94,7 @@ from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
 from nginxopt.inherit import Level
 from nginxopt.layout import append, replace
 from nginxopt.model import Model
-from nginxopt.pooling import KEPT, offers
+from nginxopt.pooling import KEPT, needed, offers
 from nginxopt.pools import Connection, connection, culprit, headers, pools, row, states_http10, variable
 from nginxopt.rule import rule
 from nginxopt.upstreams import Pass, Upstream
@@ -149,7 +149,7 @@ def _safety(model: Model, name: str, pooled: Container[Upstream]) -> Safety:
         return Safety.UNSAFE
     sending = (one for one in model.passes if one.protocol == "proxy" and _sends(one, name))
     keeping = (one.upstream in pooled and connection(model, one) is Connection.MAPPED for one in sending)
-    return KEPT if all(keeping) else Safety.UNSAFE
+    return needed(model, KEPT) if all(keeping) else Safety.UNSAFE
 
 
 def _sends(one: Pass, name: str) -> bool:

@@ -435,7 +435,11 @@ class Writes(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         """An empty folder."""
-        self.folder = Path(tempfile.mkdtemp())
+        self.above = Path(tempfile.mkdtemp())
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(tempfile, "tempdir", str(self.above))
+        self.folder = self.above / "folder"
+        self.folder.mkdir()
         self.holds: dict[str, bytes] = {}
         self.inode: dict[str, str] = {}  # the name that stands for a file with several
 
@@ -504,7 +508,8 @@ class Writes(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Remove the folder."""
         if hasattr(self, "folder"):
-            shutil.rmtree(self.folder)
+            self.patch.undo()
+            shutil.rmtree(self.above)
 
 
 TestWrites = Writes.TestCase

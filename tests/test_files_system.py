@@ -133,7 +133,16 @@ def as_nobody(script: str, folder: Path) -> str:
     """What a Python script prints that runs as a user who is nobody, in a folder."""
     program = "import os\nfrom nginxopt.errors import InputError\nfrom nginxopt.files import write_all\n"
     program += f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n{script}"
-    run = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as temporary:
+        Path(temporary).chmod(0o777)
+        run = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=folder,
+            env={**os.environ, "TMPDIR": temporary},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert run.returncode == 0, run.stderr
     return run.stdout
 

@@ -13,7 +13,7 @@ from nginxopt.config import Config, load, reread
 from nginxopt.diagnostic import Safety, Severity
 from nginxopt.fix import fix
 from nginxopt.lint import Linted, Selected
-from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
+from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION
 from nginxopt.settings import Settings
 from nginxopt.version import Version
 from tests.lintcheck import fixed, found, judge, mend, read
@@ -507,7 +507,6 @@ def test_upstreams_before_one_server_are_made_at_once() -> None:
 
 
 REFUSED = {
-    "an include that was not read": f"{APP} server {{ location / {{ proxy_pass http://app; }} }} include no.conf;",
     "a balancer of Lua": "upstream app { server 0.0.0.1; balancer_by_lua_block { pick() } } "
     "server { location / { proxy_pass http://app; } }",
     "max_conns": "upstream app { server a max_conns=9; } server { location / { proxy_pass http://app; } }",
@@ -538,6 +537,16 @@ def test_a_pool_that_may_mix_connections_is_never_made(http: str) -> None:
     findings = found("upstream-keepalive-missing", text, target=OLD)
     assert findings
     assert all(finding.finding.help and finding.fix is None for finding in findings)
+
+
+@pytest.mark.parametrize("rule", ["upstream-keepalive-missing", "proxy-http-version", "proxy-connection-not-cleared"])
+def test_what_was_not_read_may_pass_to_an_upstream(rule: str) -> None:
+    """Where an include is not there, that nothing in it passes to the upstream is one more premise."""
+    text = f"{APP} server {{ location / {{ proxy_pass http://app; }} }} server {{ include no.conf; }}"
+    (finding,) = found(rule, text, context="http", target=OLD)
+    assert finding.fix
+    assert finding.fix.safety == Safety.under(*PREMISES_OF_POOLS, WHOLE_CONFIGURATION)
+    assert mended(f"events {{}} http {{ {text} }}", (rule,), OLD)[0] == f"events {{}} http {{ {text} }}"
 
 
 def test_what_is_the_same_may_share() -> None:

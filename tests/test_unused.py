@@ -92,7 +92,7 @@ def test_not_in_a_fragment(run: Any, files: Any, tmp_path: Path, context: tuple[
     assert UNUSED not in lint(run, "sites/pool.conf", "--fix", *context)
     assert UNUSED not in lint(run, "sites", "--fix", *context)
     assert pool.read_text() == POOL.format(ids=KEEPALIVE)
-    assert KEEPALIVE not in lint(run, "nginx.conf", "--fix")
+    assert f" {KEEPALIVE} upstream" not in lint(run, "nginx.conf", "--fix")
     assert pool.read_text() == POOL.format(ids=KEEPALIVE)
 
 
