@@ -25,8 +25,7 @@ def may_lack_a_body(model: Model, one: Pass) -> bool:
         return True
     if stated[_LENGTH]:
         return False
-    passed = one.setting("pass_request_body")
-    if not passed.known or passed.value == "off":
+    if one.setting("pass_request_body").value == "off":
         return True
     return any(_may_serve(one.level, uri) for uri in _bodiless(model))
 

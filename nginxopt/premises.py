@@ -50,7 +50,8 @@ IDLE_CONNECTIONS = Premise(
 
 WHOLE_CONFIGURATION = Premise(
     "whole-configuration",
-    "nothing that was not read, such as an include that is not there, passes requests to the upstreams that were read",
+    "nothing that was not read, such as an include that is not there, passes requests to the upstreams that were read, "
+    "or states anything for their passes",
     """\
 Lint the whole nginx.conf where it is installed, with all its includes: then no fix asks for this. Otherwise
 `nginx -T | grep -n _pass` shows all that is passed on.""",

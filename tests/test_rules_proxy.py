@@ -507,7 +507,6 @@ def test_upstreams_before_one_server_are_made_at_once() -> None:
 
 
 REFUSED = {
-    "an include that was not read": f"{APP} server {{ location / {{ proxy_pass http://app; }} }} include no.conf;",
     "a balancer of Lua": "upstream app { server 0.0.0.1; balancer_by_lua_block { pick() } } "
     "server { location / { proxy_pass http://app; } }",
     "max_conns": "upstream app { server a max_conns=9; } server { location / { proxy_pass http://app; } }",
