@@ -73,7 +73,7 @@ async def run(asked: argparse.Namespace) -> int:
 
 def _cases(asked: argparse.Namespace, stage: Stage, kinds: tuple[str, ...]) -> Iterator[Case]:
     if asked.corpus:
-        return corpus.cases(asked.corpus, stage, asked.seed, asked.first, asked.configs)
+        return corpus.cases(asked.corpus, stage, asked.seed, asked.first, asked.configs, kinds or None)
     return generate.cases(asked.seed, asked.first, asked.configs, stage.binary, kinds or None)
 
 

@@ -7,7 +7,7 @@ import csv
 import random
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nginxopt.config import Block, Directive, load_text
@@ -43,13 +43,15 @@ _REFUSED = re.compile(r" in \S*?/?([^/\s]+):(\d+)$", re.MULTILINE)
 _PASSES = {"fastcgi_pass": "fastcgi", "uwsgi_pass": "uwsgi", "scgi_pass": "scgi"}
 
 
-def cases(folder: Path, stage: Stage, seed: int, first: int, count: int) -> Iterator[Case]:
+def cases(
+    folder: Path, stage: Stage, seed: int, first: int, count: int, kinds: Sequence[str] | None = None
+) -> Iterator[Case]:
     """Yield cases: each file in turn, the next time with other origins and requests. Those that never start are left
-    out."""
+    out, and origins are of `kinds` only, if they are given."""
     texts = list(_texts(folder))
     for number in range(first, first + count):
         name, text = texts[number % len(texts)]
-        case = runnable(text, stage, random.Random(f"{seed}-{number}"), f"{number} {name}")
+        case = runnable(text, stage, random.Random(f"{seed}-{number}"), f"{number} {name}", kinds)
         if case:
             yield case
 
@@ -67,10 +69,12 @@ def _texts(folder: Path) -> Iterator[tuple[str, bytes]]:
                 yield row["file"], head.encode() + (folder / row["file"]).read_bytes() + tail.encode()
 
 
-def runnable(text: bytes, stage: Stage, rng: random.Random, name: str) -> Case | None:
+def runnable(
+    text: bytes, stage: Stage, rng: random.Random, name: str, kinds: Sequence[str] | None = None
+) -> Case | None:
     """Return a case of a text that nginx starts with; None if there is none."""
     try:
-        text, servers = _Mapping(rng).mapped(text)
+        text, servers = _Mapping(rng, kinds).mapped(text)
     except InputError:
         return None
     files = {MAIN: text, **{param: Path("/etc/nginx", param).read_bytes() for param in _PARAMS}}
@@ -123,8 +127,9 @@ def _inside(block: Block) -> Iterator[Directive]:
 class _Mapping:
     """What addresses and paths become: the same for the same."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, kinds: Sequence[str] | None) -> None:
         self._rng = rng
+        self._choices = list(kinds or (*HTTP_KINDS, "plain", "plain"))
         self._ports: dict[str, int] = {}
         self._kinds: dict[str, str] = {}
         self._upstreams: set[str] = set()
@@ -198,7 +203,7 @@ class _Mapping:
 
     def _origin(self, host: str) -> str:
         """Return the origin that stands for a server, which is always of the same kind for the same name."""
-        kind = self._kinds.setdefault(host, self._rng.choice([*HTTP_KINDS, "plain", "plain"]))
+        kind = self._kinds.setdefault(host, self._rng.choice(self._choices))
         return f"@{kind}{len(self._kinds) % REPLICAS}@"
 
     def _words(self, one: Directive, name: str, upstream: str) -> list[str] | None:
