@@ -134,8 +134,13 @@ def map_sizes(
     `others` are the keys of maps that have to fit as well. `as_is`: the given sizes are returned if they do.
     """
 
-def variable_sizes(names: Sequence[bytes], max: int, bucket: int) -> tuple[int, int] | None:
-    """Return variables_hash_max_size and variables_hash_bucket_size for these names and nginx's own."""
+def variable_sizes(
+    names: Sequence[bytes], max: int, bucket: int, may_be: Sequence[bytes] = ()
+) -> tuple[int, int] | None:
+    """Return variables_hash_max_size and variables_hash_bucket_size for these names and nginx's own.
+
+    Of those that `may_be` variables, the ones that such a table has no room for are none.
+    """
 
 class Script:
     """The rewrites of one level in their order, up to the first that does not end the script; rules are numbered.

@@ -20,6 +20,7 @@ import io
 import json
 import random
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -282,11 +283,16 @@ def run(*arguments: str) -> tuple[int, str, float]:
     """Run a command in this process; return its status, what it says, and its seconds of the processor."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape")
     started = time.process_time()
+    on_sigterm = signal.getsignal(signal.SIGTERM)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         try:
             cli.main(arguments)
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else 1
+        finally:
+            signal.signal(signal.SIGTERM, on_sigterm)  # the command's own ends the command alone
+    if status in (128 + signal.SIGTERM, 128 + signal.SIGINT):
+        sys.exit(status)
     out.flush()
     return status, out.buffer.getvalue().decode(errors="replace"), time.process_time() - started
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,18 @@ def test_a_command_is_run_in_this_process() -> None:
     status, said, _ = run("rules", "--format", "none")
     assert status == 2
     assert "none" in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_ends_a_command_ends_the_fuzzer(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command turns a signal into its status; the fuzzer that it runs in ends, too."""
+    monkeypatch.setattr("nginxopt.cli._run", lambda _: signal.raise_signal(number))
+    with pytest.raises((SystemExit, KeyboardInterrupt)):
+        run("lint")
+
+
+def test_the_handler_of_signals_is_what_it_was() -> None:
+    """What the command sets for itself holds for it alone."""
+    before = signal.getsignal(signal.SIGTERM)
+    assert run("--version")[0] == 0
+    assert signal.getsignal(signal.SIGTERM) == before

@@ -29,7 +29,9 @@ _SIZES_BESIDE = "nginxopt-hash.http"
 def printed(emission: Emission) -> Iterator[bytes]:
     """Yield the http part and the files that change, each under a heading that is a comment to nginx."""
     main = emission.plan.config.main
-    if emission.maps_path is None:
+    if emission.maps_path is None and program.is_whole(emission.plan.config):
+        yield _heading(f"{_name(main)}: nothing to change")
+    elif emission.maps_path is None:
         hash_conf, maps = _http(emission)
         if hash_conf:
             yield _heading(f"{SIZES_NAME}: include it once in the http block, before any map")

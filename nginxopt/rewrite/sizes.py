@@ -26,7 +26,14 @@ DEFAULTS = dict(zip((*MAPS, *VARIABLES), (2048, 64, 1024, 64), strict=True))
 _LARGEST = {"max": 1 << 28, "bucket": 65_536 - 64}
 """nginx takes two bytes for each bucket of the largest table, and refuses larger buckets (`ngx_hash_init`)."""
 
-_VARIABLE = re.compile(rb"\$\{?([A-Za-z0-9_]+)")
+_VARIABLE = re.compile(rb"""(?<![^\s{};"'])\$\{?([A-Za-z0-9_]+)\}?(?![^\s{};"'])""")
+"""A variable as a word of its own: so whoever defines one names it."""
+_GROUP = re.compile(rb"\(\?P?[<']([A-Za-z0-9_]+)[>']")
+"""A group with a name, which defines a variable (`ngx_http_regex_compile`)."""
+
+_UNSEEN = 2
+"""For each variable in sight, so many are allowed for that are not: of modules that are compiled in or loaded, and of
+releases to come. Up to some 25 variables more than its own, nginx's default sizes do."""
 
 Sizes = Mapping[str, int]
 """A size by the name of its directive."""
@@ -149,8 +156,11 @@ def _rows(config: Config, table: Directive) -> Iterator[bytes]:
 
 
 def _of_variables(config: Config, names: Iterable[bytes], now: Mapping[str, Standing]) -> dict[str, int]:
-    """Return sizes for the table of nginx's variables, those that the configuration mentions, and `names`."""
-    mentioned = {name.lower() for file in config.files for name in _VARIABLE.findall(file.source.data)}
+    """Return sizes for the table of nginx's variables, those that the configuration may define, and `names`."""
+    texts = [file.source.data for file in config.files]
+    defined = {name.lower() for text in texts for named in (_VARIABLE, _GROUP) for name in named.findall(text)}
+    ours = set(names)
+    unseen = {b"variable_of_a_module_%d" % number for number in range(_UNSEEN * len(defined | ours))}
     least = [now[name].size if name in now else DEFAULTS[name] for name in VARIABLES]
-    found = _native.variable_sizes(sorted(mentioned | set(names)), *least)
+    found = _native.variable_sizes(sorted(ours | unseen), least[0], least[1], may_be=sorted(defined))
     return dict(zip(VARIABLES, found or least, strict=True))

@@ -128,8 +128,26 @@ pub fn fit(tables: &[Vec<Element>], sizes: Sizes) -> bool {
     tables.iter().all(|table| matches!(simulate(table, sizes), Outcome::Fits(_)))
 }
 
-/// Sizes, `least` or more, for the hash of these variables: `ngx_http_variables_init_vars` puts all into one table.
-pub fn variable_sizes(names: &[Element], least: Sizes) -> Option<Sizes> {
+/// Whether an element has room in a bucket; where one has none, nginx does not start.
+pub fn has_room(element: &Element, sizes: Sizes) -> bool {
+    element.size as usize + 8 <= sizes.bucket.next_multiple_of(CACHE_LINE)
+}
+
+/// Sizes, `least` or more, for the hash of these variables: `ngx_http_variables_init_vars` puts all into one table. Of
+/// those that `may_be` there, the ones without room in it are not.
+pub fn sizes_of_variables(names: &[Element], may_be: &[Element], least: Sizes) -> Option<Sizes> {
+    let mut sizes = least;
+    loop {
+        let all: Vec<Element> = may_be.iter().filter(|name| has_room(name, sizes)).chain(names).copied().collect();
+        let found = variable_sizes(&all, sizes)?;
+        if found == sizes {
+            return Some(sizes);
+        }
+        sizes = found;
+    }
+}
+
+fn variable_sizes(names: &[Element], least: Sizes) -> Option<Sizes> {
     let mut sizes = least;
     while sizes.bucket <= BUCKET_LIMIT && sizes.max <= MAX_LIMIT {
         match simulate(names, sizes) {

@@ -91,7 +91,7 @@ def apply(root: Path, command: Command, ran: Ran) -> None:
     elif command.mode == "print":
         for heading, text in _sections(ran.out):
             path = Path(heading.rpartition(b": ")[0].decode())
-            if path.is_absolute():  # where no rule moves, names of a fragment's files are printed
+            if not heading.endswith(b": nothing to change"):
                 _overwrite(path, text)
 
 

@@ -408,13 +408,16 @@ pub fn map_sizes(
 }
 
 /// `variables_hash_max_size` and `variables_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds its
-/// table of variables with these names beside its own.
+/// table of variables with these names beside its own, and with those of `may_be` that it could hold.
 #[pyfunction]
-pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize) -> Option<(usize, usize)> {
+#[pyo3(signature = (names, max, bucket, may_be=Vec::new()))]
+pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize, may_be: Vec<Vec<u8>>) -> Option<(usize, usize)> {
     let mut all: HashSet<Vec<u8>> = names.into_iter().collect();
     all.extend(variables::hashed().map(|name| name.as_bytes().to_vec()));
+    let may_be: Vec<Vec<u8>> = may_be.into_iter().filter(|name| !all.contains(name)).collect();
     let names: Vec<Vec<u8>> = all.into_iter().collect();
-    hash::variable_sizes(&elements(&names), Sizes { max, bucket }).map(|sizes| (sizes.max, sizes.bucket))
+    let found = hash::sizes_of_variables(&elements(&names), &elements(&may_be), Sizes { max, bucket });
+    found.map(|sizes| (sizes.max, sizes.bucket))
 }
 
 fn elements(keys: &[Vec<u8>]) -> Vec<Element> {

@@ -4,6 +4,7 @@
 //! contains, at its start or anywhere; an index over these leaves few candidates, and only they are put to PCRE2.
 
 mod any_case;
+mod doubts;
 pub(crate) mod effort;
 mod index;
 mod judge;
@@ -16,6 +17,7 @@ use std::sync::OnceLock;
 pub use judge::{Answer, Doubt};
 
 use any_case::Spellings;
+use doubts::Doubts;
 use index::Index;
 use judge::Judge;
 
@@ -54,6 +56,7 @@ pub struct FirstMatch {
     judges: Vec<OnceLock<Judge>>,
     spellings: Vec<OnceLock<Option<Box<Spellings>>>>,
     index: Index,
+    doubts: Doubts,
 }
 
 impl FirstMatch {
@@ -66,6 +69,7 @@ impl FirstMatch {
             judges: patterns.iter().map(|_| OnceLock::new()).collect(),
             spellings: patterns.iter().map(|_| OnceLock::new()).collect(),
             index: Index::new(patterns)?,
+            doubts: Doubts::new(patterns),
         })
     }
 
@@ -73,6 +77,8 @@ impl FirstMatch {
     ///
     /// O(length) for the index, and PCRE2 for each candidate up to the answer.
     pub fn first(&self, subject: &[u8], limit: usize) -> First {
+        let doubtful = self.doubts.first(subject, limit);
+        let limit = doubtful.map_or(limit, |(index, _)| index);
         for index in self.index.candidates(&subject.to_ascii_lowercase(), limit) {
             match self.ask(index, subject) {
                 Answer::Yes => return First::Match(index),
@@ -80,17 +86,18 @@ impl FirstMatch {
                 Answer::Unknown(doubt) => return First::Unknown(index, doubt),
             }
         }
-        First::None
+        doubtful.map_or(First::None, |(index, doubt)| First::Unknown(index, doubt))
     }
 
     /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE does not give up on
     /// one either.
     pub fn may_match_some_case(&self, subject: &[u8], limit: usize) -> bool {
         let subject = subject.to_ascii_lowercase();
-        self.index.candidates(&subject, limit).any(|index| {
+        let may_match = |index: usize| {
             let made = || Spellings::of(self.patterns.get(index)).map(Box::new);
             self.spellings[index].get_or_init(made).as_ref().is_none_or(|spellings| spellings.may_match(&subject))
-        })
+        };
+        self.doubts.may_give_up(&subject, limit) || self.index.candidates(&subject, limit).any(may_match)
     }
 
     fn ask(&self, index: usize, subject: &[u8]) -> Answer {

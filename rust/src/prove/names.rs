@@ -28,19 +28,24 @@ fn is_plain(name: &str) -> bool {
 
 /// The variables of some texts, in small letters.
 #[derive(Default)]
-pub struct Used(HashSet<Vec<u8>>);
+pub struct Used {
+    all: HashSet<Vec<u8>>,
+    /// Those that a directive may define: whoever defines one names it in a word of its own.
+    defined: HashSet<Vec<u8>>,
+}
 
 impl Used {
     /// All variables that `texts` mention.
     pub fn of<'n>(texts: impl Iterator<Item = &'n [Node<'n>]>) -> Used {
-        let mut names = HashSet::new();
-        texts.flatten().for_each(|node| mentioned(node, &mut names));
-        Used(names.into_iter().map(<[u8]>::to_ascii_lowercase).collect())
+        let (mut names, mut defined) = (HashSet::new(), HashSet::new());
+        texts.flatten().for_each(|node| mentioned(node, &mut names, &mut defined));
+        let lowered = |names: HashSet<&[u8]>| names.into_iter().map(<[u8]>::to_ascii_lowercase).collect();
+        Used { all: lowered(names), defined: lowered(defined) }
     }
 
     /// Checks that a variable of the emitted text is none of them.
     pub fn leave(&self, name: &[u8]) -> Proof<()> {
-        if self.0.contains(name) {
+        if self.all.contains(name) {
             return Err(Refutation::new(format!("${} is used in the original", name.escape_ascii())));
         }
         Ok(())
@@ -48,12 +53,12 @@ impl Used {
 }
 
 /// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own, those of
-/// the configuration and those of the maps. Groups of patterns may have no longer name than PCRE allows.
+/// the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start with it.
 pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Proof<()> {
     let mut names: HashSet<&[u8]> = variables::hashed().map(str::as_bytes).collect();
-    names.extend(used.into_iter().flat_map(|used| &used.0).map(Vec::as_slice));
+    names.extend(used.into_iter().flat_map(|used| &used.defined).map(Vec::as_slice));
+    names.retain(|name| !name.iter().all(u8::is_ascii_digit) && hash::has_room(&Element::new(name), sizes));
     names.extend(maps);
-    names.retain(|name| !name.iter().all(u8::is_ascii_digit));
     let elements: Vec<Element> = names.into_iter().map(Element::new).collect();
     if matches!(hash::simulate(&elements, sizes), Outcome::Fits(_)) {
         return Ok(());
@@ -62,7 +67,7 @@ pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes:
 }
 
 /// The names after each `$` of a statement and its block.
-fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>) {
+fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>, defined: &mut HashSet<&'n [u8]>) {
     for word in &node.words {
         let mut rest = &**word;
         while let Some(at) = memchr::memchr(b'$', rest) {
@@ -70,9 +75,12 @@ fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>) {
             let name = rest.strip_prefix(b"{").unwrap_or(rest);
             let end = name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(name.len());
             names.insert(&name[..end]);
+            if matches!(&name[end..], b"" | b"}") && word.len() - name.len() <= 2 {
+                defined.insert(&name[..end]);
+            }
         }
     }
-    node.block.iter().flatten().for_each(|node| mentioned(node, names));
+    node.block.iter().flatten().for_each(|node| mentioned(node, names, defined));
 }
 
 #[cfg(test)]

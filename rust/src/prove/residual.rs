@@ -1,6 +1,7 @@
 //! Which of the rules that stay matches a string first: PCRE2 decides, where it speaks for every PCRE; plain bytes that
 //! every match must hold keep most of them from being asked.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -76,31 +77,37 @@ impl<'t> Residual<'t> {
         self.rules.is_empty()
     }
 
-    /// Whether a rule that stands before place `limit` matches in some PCRE, or is one on which PCRE may give up.
-    pub fn takes(&self, subject: &[u8], limit: usize) -> bool {
+    /// Whether a rule whose place is one of `places` matches `subject`.
+    pub fn takes(&self, subject: &[u8], places: Range<usize>) -> Answer {
+        let mut all = Answer::No;
         // In order, as a rule that comes first may save a long question to the next.
-        let places = self.candidates(subject, limit);
-        places.into_iter().any(|at| self.rules[at as usize].takes(subject))
+        for at in self.candidates(subject, places) {
+            match self.rules[at as usize].takes(subject) {
+                Answer::Yes => return Answer::Yes,
+                Answer::Unknown => all = Answer::Unknown,
+                Answer::No => {}
+            }
+        }
+        all
     }
 
-    /// Whether a rule before `limit` may match some spelling of `subject`, which is in small letters: never a false
-    /// `false`.
-    pub fn may_take_some_case(&self, subject: &[u8], limit: usize) -> bool {
-        let places = self.candidates(subject, limit);
-        places.into_iter().any(|at| self.rules[at as usize].may_take_some_case(subject))
+    /// Whether one of them may match some spelling of `subject`, which is in small letters: never a false `false`.
+    pub fn may_take_some_case(&self, subject: &[u8], places: Range<usize>) -> bool {
+        let found = self.candidates(subject, places);
+        found.into_iter().any(|at| self.rules[at as usize].may_take_some_case(subject))
     }
 
     /// The places of the rules that may match a subject, or on which PCRE may give up; ascending.
     pub fn that_may_match(&self, subject: &[u8]) -> Vec<usize> {
-        self.candidates(subject, usize::MAX).into_iter().map(|at| self.rules[at as usize].place).collect()
+        self.candidates(subject, 0..usize::MAX).into_iter().map(|at| self.rules[at as usize].place).collect()
     }
 
-    /// The rules before place `limit` that may match some spelling of `subject`, in order.
-    fn candidates(&self, subject: &[u8], limit: usize) -> Vec<u32> {
+    /// The rules at some of `places` that may match some spelling of `subject`, in order.
+    fn candidates(&self, subject: &[u8], places: Range<usize>) -> Vec<u32> {
         let lowered = &*subject.to_ascii_lowercase();
         let mut found = Vec::new();
         let mut add = |at: &u32| {
-            if self.rules[*at as usize].place < limit {
+            if places.contains(&self.rules[*at as usize].place) {
                 found.push(*at);
             }
         };
@@ -124,16 +131,23 @@ impl<'t> Kept<'t> {
         Kept { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new() }
     }
 
-    fn takes(&self, subject: &[u8]) -> bool {
-        match self.judge() {
-            Judge::Unportable(prefix) => syntax::begins(subject, prefix),
-            Judge::Portable(pattern, _) if !pattern.settles(subject) => true,
-            Judge::Portable(pattern, asked) => asked.matches(pattern, subject) != Some(false),
+    fn takes(&self, subject: &[u8]) -> Answer {
+        let judge = self.judge();
+        if !syntax::begins(subject, &judge.head) {
+            return Answer::No;
+        }
+        match &judge.portable {
+            Some((pattern, asked)) if pattern.settles(subject) => asked.matches(pattern, subject),
+            _ => Answer::Unknown,
         }
     }
 
     fn may_take_some_case(&self, subject: &[u8]) -> bool {
-        let Judge::Portable(pattern, _) = self.judge() else { return self.takes(subject) };
+        let judge = self.judge();
+        if !syntax::begins(subject, &judge.head) {
+            return false;
+        }
+        let Some((pattern, _)) = &judge.portable else { return true };
         let spellings = || self.spellings.get_or_init(|| spellings(pattern)).as_ref();
         !pattern.settles(subject)
             || !work::ends_in_time(&pattern.ast, subject.len() as u32)
@@ -145,20 +159,33 @@ impl<'t> Kept<'t> {
     }
 }
 
+/// Whether a rule matches a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It does in every PCRE.
+    Yes,
+    /// It does in none, and none gives up on it.
+    No,
+    /// One PCRE may say Yes, another No, or give up.
+    Unknown,
+}
+
 /// What may be said of a pattern.
-enum Judge {
-    Portable(Box<Pattern>, Asked),
-    /// It matches nothing but subjects that begin like this.
-    Unportable(Vec<u8>),
+struct Judge {
+    /// It matches nothing but subjects that begin like this, in any case of letters.
+    head: Vec<u8>,
+    /// Only of a pattern that every PCRE reads alike.
+    portable: Option<(Box<Pattern>, Asked)>,
 }
 
 impl Judge {
     fn of(text: &[u8]) -> Judge {
         match (syntax::parse(text), Regex::new(text)) {
             (Ok(pattern), Ok(regex)) => {
-                Judge::Portable(Box::new(pattern), Asked { regex, automaton: OnceLock::new(), slow: AtomicU32::new(0) })
+                let asked = Asked { regex, automaton: OnceLock::new(), slow: AtomicU32::new(0) };
+                Judge { head: pattern.head(), portable: Some((Box::new(pattern), asked)) }
             }
-            _ => Judge::Unportable(syntax::prefix(text)),
+            _ => Judge { head: syntax::prefix(text), portable: None },
         }
     }
 }
@@ -177,25 +204,24 @@ const CALLS: u32 = 8_000;
 const PATIENCE: u32 = 64;
 
 impl Asked {
-    /// Whether every PCRE finds a match; `None` if one may give up before.
-    fn matches(&self, pattern: &Pattern, subject: &[u8]) -> Option<bool> {
+    fn matches(&self, pattern: &Pattern, subject: &[u8]) -> Answer {
         if self.slow.load(Ordering::Relaxed) > PATIENCE
             && let Some(answer) = self.in_the_end(pattern, subject)
         {
-            return Some(answer);
+            return answer;
         }
         match self.regex.is_match(subject, CALLS) {
-            Outcome::Yes => Some(true),
-            Outcome::No => Some(false),
+            Outcome::Yes => Answer::Yes,
+            Outcome::No => Answer::No,
             Outcome::Error(_) => {
                 self.slow.fetch_add(1, Ordering::Relaxed);
-                self.in_the_end(pattern, subject)
+                self.in_the_end(pattern, subject).unwrap_or(Answer::Unknown)
             }
         }
     }
 
     /// What PCRE says, however long it takes, if it comes to an end within nginx's limit.
-    fn in_the_end(&self, pattern: &Pattern, subject: &[u8]) -> Option<bool> {
+    fn in_the_end(&self, pattern: &Pattern, subject: &[u8]) -> Option<Answer> {
         let build = || {
             let translation = pattern.translate();
             let config = meta::Config::new().utf8_empty(false).auto_prefilter(false);
@@ -203,7 +229,8 @@ impl Asked {
             regex.ok().filter(|_| translation.exact)
         };
         let automaton = self.automaton.get_or_init(build).as_ref()?;
-        work::ends_in_time(&pattern.ast, subject.len() as u32).then(|| automaton.is_match(subject))
+        let answer = || if automaton.is_match(subject) { Answer::Yes } else { Answer::No };
+        work::ends_in_time(&pattern.ast, subject.len() as u32).then(answer)
     }
 }
 
@@ -327,14 +354,14 @@ fn inner(part: &Ast) -> &Ast {
 
 #[cfg(test)]
 mod tests {
-    use super::Residual;
+    use super::{Answer, Residual};
 
     fn residual<'t>(patterns: &[&'t str]) -> Residual<'t> {
         Residual::new(patterns.iter().map(|pattern| pattern.as_bytes()).enumerate())
     }
 
     fn taken(patterns: &[&str], subject: &[u8]) -> bool {
-        residual(patterns).takes(subject, patterns.len())
+        residual(patterns).takes(subject, 0..patterns.len()) != Answer::No
     }
 
     /// Rules are found by what subjects start and end with, or asked always; those from the limit on are not.
@@ -348,7 +375,9 @@ mod tests {
         for subject in ["/a/b-3", "/a/b-1\n\n", "/old.phpx", "/x\n", "/b/c", "/sho", "/c", "", "\n"] {
             assert!(!taken(&patterns, subject.as_bytes()), "{subject}");
         }
-        assert!(!residual(&patterns).takes(b"/a/b-2", 1));
+        assert_eq!(residual(&patterns).takes(b"/a/b-2", 0..1), Answer::No);
+        assert_eq!(residual(&patterns).takes(b"/a/b-2", 0..2), Answer::Yes);
+        assert_eq!(residual(&patterns).takes(b"/a/b-2", 2..8), Answer::No);
     }
 
     /// A rule on which PCRE2 gives up is asked first, even where its literal bytes are not in the subject.
@@ -363,13 +392,25 @@ mod tests {
         assert!(taken(&["^(.*)(.*)(.*)x1$"], &subject));
     }
 
+    /// What one PCRE matches and another does not, or what one gives up on, is neither taken nor left.
+    #[test]
+    fn unknown() {
+        for (pattern, subject) in
+            [("^/id/[0-9]{,3}$", "/id/42"), (r"^/id/\S$", "/id/\x0b"), ("^/(a+)+$", &format!("/{}!", "a".repeat(40)))]
+        {
+            assert_eq!(residual(&[pattern]).takes(subject.as_bytes(), 0..1), Answer::Unknown, "{pattern}");
+        }
+        let long = [b"/z".as_slice(), &vec![b'a'; 2_600]].concat();
+        assert_eq!(residual(&["^/a(?:[^x]|y)*z$"]).takes(&long, 0..1), Answer::No);
+    }
+
     /// Some spelling is enough.
     #[test]
     fn some_case() {
         let residual = residual(&["^/A/(.*)-X$", "^/a/(.*)-Y$", "^/[^b]"]);
-        assert!(residual.may_take_some_case(b"/a/b-y\n", 2));
-        assert!(!residual.may_take_some_case(b"/a/b-y", 1));
-        assert!(residual.may_take_some_case(b"/b", 3)); // as /B
-        assert!(!residual.may_take_some_case(b"/b", 2));
+        assert!(residual.may_take_some_case(b"/a/b-y\n", 0..2));
+        assert!(!residual.may_take_some_case(b"/a/b-y", 0..1));
+        assert!(residual.may_take_some_case(b"/b", 0..3)); // as /B
+        assert!(!residual.may_take_some_case(b"/b", 0..2));
     }
 }

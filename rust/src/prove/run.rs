@@ -10,7 +10,7 @@ use crate::prove::enumerate::{self, Letters, Subjects};
 use crate::prove::listed::Listed;
 use crate::prove::maps::Maps;
 use crate::prove::node::{Level, Node};
-use crate::prove::residual::Residual;
+use crate::prove::residual::{Answer, Residual};
 use crate::prove::script::{Result as Ran, Script};
 use crate::prove::strings::{NOBODY, Owners};
 use crate::prove::{Checked, Proof, Refutation, work};
@@ -136,7 +136,7 @@ pub fn check<'t>(
         check_captures(leading, &kept, compiled.clears.is_some() || form.clears_captures())?;
     }
     let residual = Residual::new(kept.iter().map(|place| (*place, rules[*place].word(1))));
-    let mut sides = Sides { rules, form, residual, maps, readings, captures_matter, gone: HashMap::new() };
+    let mut sides = Sides { rules, leading, form, residual, maps, readings, captures_matter, gone: HashMap::new() };
     let strings = sides.strings(&kept)?;
     sides.check_exact(&strings)?;
     let any_case = sides.check_any_case(&strings)?;
@@ -185,6 +185,8 @@ struct Strings {
 
 struct Sides<'t, 'r> {
     rules: &'r [&'t Node<'t>],
+    /// So many rules stand before the compiled form, as they did: what becomes of a URI there is the same on both sides.
+    leading: usize,
     form: Form<'t>,
     residual: Residual<'t>,
     maps: &'t Maps<'t>,
@@ -235,12 +237,30 @@ impl<'t> Sides<'t, '_> {
         let check = |(string, owner): (&[u8], u32)| {
             // `NOBODY` is the last of all places.
             let owner = owner.min(any_case_owner(strings, string));
-            let kept_first = owner == NOBODY || self.residual.takes(string, owner as usize);
-            self.compare(Uri { text: string, any_case: false }, (!kept_first).then_some(owner as usize))
+            let fires = if owner == NOBODY { None } else { self.fires(string, owner as usize)? };
+            let uri = Uri { text: string, any_case: false };
+            // Where it is not what the form does, it may still be that no such URI gets as far.
+            self.compare(uri, fires).or_else(|refutation| match self.residual.takes(string, 0..self.leading) {
+                Answer::Yes => Ok(()),
+                _ => Err(refutation),
+            })
         };
         parallel::ranges(strings.exact.len(), |places| strings.exact.part(places).try_for_each(check))
             .into_iter()
             .collect()
+    }
+
+    /// The rule that fires on a URI of rule `owner`, which is gone, and of no rule that is gone before it: that one, or
+    /// `None` where a rule that stays, behind the compiled form, comes first.
+    fn fires(&self, string: &[u8], owner: usize) -> Proof<Option<usize>> {
+        match self.residual.takes(string, self.leading..owner) {
+            Answer::No => Ok(Some(owner)),
+            Answer::Yes => Ok(None),
+            Answer::Unknown => match self.residual.takes(string, 0..self.leading) {
+                Answer::Yes => Ok(Some(owner)),
+                _ => Err(Refutation::on("whether an earlier kept rule matches it is not known", string)),
+            },
+        }
     }
 
     /// The same for the spellings that are not listed: each group on one URI that stands for all of it.
@@ -251,7 +271,7 @@ impl<'t> Sides<'t, '_> {
                 continue;
             }
             checked += 1;
-            if owner != NOBODY && self.residual.may_take_some_case(string, owner as usize) {
+            if owner != NOBODY && self.residual.may_take_some_case(string, self.leading..owner as usize) {
                 return Err(Refutation::on("an earlier kept rule may match some spelling of it", string));
             }
             self.compare(Uri { text: string, any_case: true }, (owner != NOBODY).then_some(owner as usize))?;
