@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.diagnostic import Safety
-from nginxopt.premises import NO_CLIENT_REVOCATION
+from nginxopt.premises import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
 from tests.lintcheck import fixed, found
 
 SSL = "ssl_certificate cert.pem;\nssl_certificate_key cert.key;\n"
@@ -193,7 +193,28 @@ def test_a_name_that_may_be_taken_is_said() -> None:
 
 
 REVOCATION = Safety.under(NO_CLIENT_REVOCATION)
+BY_NAME = Safety.under(SESSIONS_BY_NAME)
+TWO = "server { listen 443 ssl; %s } server { listen 443 ssl; server_name b; %s }"
 SAFETIES: dict[str, tuple[str, Safety | None]] = {
+    "two names": (TWO % ("root a;", "ssl_certificate b; keepalive_timeout 1; ssl_stapling on; root b;"), Safety.SAFE),
+    "one of two names is refused": (TWO % ("", "ssl_reject_handshake on;"), BY_NAME),
+    "one of two names has HTTP/2": (TWO % ("http2 on;", ""), BY_NAME),
+    "one of two names has larger headers": (TWO % ("", "large_client_header_buffers 4 64k;"), BY_NAME),
+    "two names have the same ciphers, one by inheritance": (
+        f"ssl_ciphers a; {TWO % ('ssl_ciphers a;', '')}",
+        Safety.SAFE,
+    ),
+    "of two names one is answered": (TWO % ("add_header X $ssl_server_name;", ""), BY_NAME),
+    "a backend is told the name": (
+        "server { listen 443 ssl; location / { proxy_pass http://a:1; proxy_ssl_name $ssl_server_name; } }",
+        BY_NAME,
+    ),
+    "a log is told the name": ("log_format a $ssl_server_name; server { listen 443 ssl; }", Safety.SAFE),
+    "TLS 1.3 has no name in a session": (
+        f"ssl_protocols TLSv1.3; {TWO % ('add_header X $ssl_server_name;', 'http2 on;')}",
+        Safety.SAFE,
+    ),
+    "TLS 1.2 beside 1.3 has": (f"ssl_protocols TLSv1.3 TLSv1.2; {TWO % ('', 'http2 on;')}", BY_NAME),
     "no clients with certificates": ("server { listen 443 ssl; }", Safety.SAFE),
     "they are not asked": ("server { listen 443 ssl; ssl_verify_client off; }", Safety.SAFE),
     "clients with certificates": ("server { listen 443 ssl; ssl_verify_client on; }", REVOCATION),
