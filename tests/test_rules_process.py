@@ -257,7 +257,7 @@ SAFETY = {
     "connections are spread evenly without the mutex": (
         "accept-mutex",
         "worker_processes 2;\nevents {\n    accept_mutex on;\n}\n",
-        Safety.SAFE,
+        Safety.under(SEVERAL_WORKERS),
     ),
 }
 

@@ -100,8 +100,7 @@ class _Connection:
                 break
             start = end
         if status is None:
-            self.finish()
-            return bytes(self._received)
+            return self._lost(end)
         if head or status[1] in (b"204", b"304"):
             return self._take(end)
         if length := _LENGTH.search(header):
@@ -118,14 +117,18 @@ class _Connection:
             size = _SIZE.match(self._received[at:line])
             at = line + 2
             if size is None:  # the end, or no chunk at all
-                self.finish()
-                return bytes(self._received)
+                return self._lost(line)
             if not int(size[1], 16):
                 break
             at += int(size[1], 16) + 2
         while (line := self._find(b"\r\n", at)) > at:  # trailers
             at = line + 2
         return self._take(line + 2)
+
+    def _lost(self, end: int) -> bytes:
+        """What came up to where an answer can be read no further, which ends the conversation."""
+        self.finish()
+        return bytes(self._received[:end])
 
     def _find(self, mark: bytes, start: int) -> int:
         while (found := self._received.find(mark, start)) < 0:

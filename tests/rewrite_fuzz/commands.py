@@ -90,8 +90,9 @@ def apply(root: Path, command: Command, ran: Ran) -> None:
         shutil.copytree(root.parent / "out", root, dirs_exist_ok=True, copy_function=_copy)
     elif command.mode == "print":
         for heading, text in _sections(ran.out):
-            path = heading.rpartition(b": ")[0].decode()
-            _overwrite(Path(path), text)
+            path = Path(heading.rpartition(b": ")[0].decode())
+            if path.is_absolute():  # where no rule moves, names of a fragment's files are printed
+                _overwrite(path, text)
 
 
 def _apply_fragment(root: Path, command: Command, ran: Ran) -> None:

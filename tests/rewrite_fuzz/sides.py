@@ -27,7 +27,7 @@ _MASKS = (
     (re.compile(rb"\r\nETag: [^\r]*"), b""),
 )
 _ERROR = re.compile(rb"^\S+ \S+ \[(warn|error|crit|alert|emerg)\] [0-9#]+: (?:\*\d+ )?(.*)$", re.MULTILINE)
-_LUA_LINE = re.compile(rb"(?<=\[lua\] )\S+:\d+\):\d+:")
+_LUA_LINE = re.compile(rb"[^\s(]+:\d+\):\d+:")
 # Whether there are empty arguments or none is undefined after try_files (ngx_http_split_args sets no address).
 _NO_ARGS = re.compile(rb"^(\d+ \[.*?\] \d+ [^|]*)\|-\|")
 _SAID = re.compile(rb"^nginx: \[(\w+)\] (.*)$", re.MULTILINE)
