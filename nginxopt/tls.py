@@ -58,7 +58,7 @@ def cache_fix(model: Model, server: Level) -> Fix | None:
     It is stated in that server, so that no other inherits it. None if no name for it is surely free, or if several
     servers share the sessions and one of them asks for certificates.
     """
-    argument, safety = _argument(model), _safety(model, server)
+    argument, safety = _argument(model, server), _safety(model, server)
     if argument is None or safety is None:
         return None
     line = f"ssl_session_cache {argument};"
@@ -83,7 +83,7 @@ def _safety(model: Model, server: Level) -> Safety | None:
     asking = [other for other in shared if asks_for_certificates(other)]
     if asking and len(shared) > 1:
         return None
-    stated_off = server.setting("ssl_session_cache").value == "off"
+    stated_off = any(other.setting("ssl_session_cache").value == "off" for other in shared)
     if stated_off or any(map(_decides_by_handshake, shared)) or _tells_handshakes_apart(model):
         return Safety.UNSAFE
     by_name = Safety.under(SESSIONS_BY_NAME) if _depends_on_name(model, shared) else Safety.SAFE
@@ -144,12 +144,21 @@ def _added(server: Level, line: str) -> tuple[Change, ...]:
     return (after(own[-1], [line]) if own else append(server.block, [line]),)
 
 
-def _argument(model: Model) -> str | None:
-    """Return the shared cache of the configuration, or a new one: always if a server asks for certificates."""
-    if not any(map(asks_for_certificates, model.levels("server"))):
-        for directive, _ in model.each("ssl_session_cache"):
-            for word in directive.args:
-                if word.startswith("shared:"):
-                    return str(word)
-    name = free_name(model, "SSL")
+def _argument(model: Model, server: Level) -> str | None:
+    """Return the shared cache of the configuration, or a new one: one for each address if clients are verified.
+
+    A client that one server verifies, with its own list of revoked ones, would come back to another by its session.
+    """
+    if any(map(asks_for_certificates, model.levels("server"))):
+        defaults = list(dict.fromkeys(endpoint.default for endpoint in endpoints(model)))
+        return _new(model, f"SSL_{defaults.index(server) + 1}")
+    for directive, _ in model.each("ssl_session_cache"):
+        for word in directive.args:
+            if word.startswith("shared:"):
+                return str(word)
+    return _new(model, "SSL")
+
+
+def _new(model: Model, wanted: str) -> str | None:
+    name = free_name(model, wanted)
     return None if name is None else f"shared:{name}:{SIZE}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from nginxopt.diagnostic import Safety
@@ -140,7 +142,7 @@ FIXES = {
         "ssl-session-cache",
         "ssl_session_tickets off;\nserver { listen 443 ssl; }\n"
         "server { listen 444 ssl; ssl_session_cache shared:SSL:1m; ssl_verify_client on; }\n",
-        "ssl_session_tickets off;\nserver { listen 443 ssl; ssl_session_cache shared:SSL_2:10m; }\n"
+        "ssl_session_tickets off;\nserver { listen 443 ssl; ssl_session_cache shared:SSL_1:10m; }\n"
         "server { listen 444 ssl; ssl_session_cache shared:SSL:1m; ssl_verify_client on; }\n",
     ),
     "a block in one line stays in one": (
@@ -184,6 +186,14 @@ def test_the_old_ssl_on() -> None:
     assert found("http2-missing", "server { ssl on; }", context="http", target="1.14.0") == ()
 
 
+def test_addresses_that_verify_clients_share_no_cache() -> None:
+    """Each address has a cache of its own, though all are fixed at once: a session is not judged again elsewhere."""
+    servers = [f"server {{ listen {port} ssl; ssl_verify_client on; ssl_crl {port}.pem; }}" for port in (443, 444, 445)]
+    text = f"ssl_session_tickets off; limit_req_zone $uri zone=SSL_2:1m rate=1r/s; {' '.join(servers)}"
+    after = fixed("ssl-session-cache", text, context="http").decode()
+    assert re.findall("shared:(\\w+):10m", after) == ["SSL_1", "SSL_2_2", "SSL_3"]
+
+
 def test_a_name_that_may_be_taken_is_said() -> None:
     """Where no name is surely free there is no fix, and the reason."""
     text = "ssl_session_tickets off; server { listen 443 ssl; location / { include not-there.conf; } }"
@@ -197,6 +207,7 @@ BY_NAME = Safety.under(SESSIONS_BY_NAME)
 TWO = "server { listen 443 ssl; %s } server { listen 443 ssl; server_name b; %s }"
 SAFETIES: dict[str, tuple[str, Safety | None]] = {
     "two names": (TWO % ("root a;", "ssl_certificate b; keepalive_timeout 1; ssl_stapling on; root b;"), Safety.SAFE),
+    "sessions of one of two names are prohibited": (TWO % ("", "ssl_session_cache off;"), Safety.UNSAFE),
     "one of two names is refused": (TWO % ("", "ssl_reject_handshake on;"), BY_NAME),
     "one of two names has HTTP/2": (TWO % ("http2 on;", ""), BY_NAME),
     "one of two names has larger headers": (TWO % ("", "large_client_header_buffers 4 64k;"), BY_NAME),
