@@ -183,6 +183,20 @@ def test_maps_are_as_private_as_their_source(run: Any, tmp_path: Path, layout: s
         assert (stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) == (0o640, 1234), path
 
 
+@pytest.mark.parametrize("how", [("--write",), ("-o", "out")])
+def test_maps_are_as_private_as_the_rules(run: Any, tmp_path: Path, how: tuple[str, ...]) -> None:
+    """Rules that are read from an included file which fewer may read make maps which fewer may read."""
+    (tmp_path / "nginx.conf").write_text(MAIN)
+    (tmp_path / "sites").mkdir(exist_ok=True)
+    for name, mode in (("open", 0o644), ("secret", 0o600)):
+        site = tmp_path / "sites" / f"{name}.conf"
+        site.write_text(f"server {{\n    listen 127.0.0.1:1;\n    server_name {name};\n{RULES}}}\n")
+        site.chmod(mode)
+    assert run("rewrite-to-map", "nginx.conf", "-q", *how).status == 0
+    (maps,) = tmp_path.glob("**/nxo_*.conf")
+    assert stat.S_IMODE(maps.stat().st_mode) == 0o600
+
+
 def test_what_a_killed_run_left_is_removed(run: Any, tmp_path: Path) -> None:
     """kill -9 while files are written leaves hidden files at most, and the next run removes them."""
     script = (

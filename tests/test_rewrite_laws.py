@@ -304,3 +304,14 @@ def test_the_emitted_text_does_what_the_rules_do(drawn: list[tuple[bytes, bool, 
         found = emitted.run(uri)
         # The constant part of a target stands in the directive, before the variable of a map.
         assert found == expected, uri
+
+
+def test_a_second_compilation_of_many_patterns_changes_nothing() -> None:
+    """Patterns that list keys are no rules to compile, however many stand in a row."""
+    draw = random.Random(1)
+    rules = b"".join(b"rewrite ^/%032x$ /to/%d last;\n" % (draw.getrandbits(128), number) for number in range(8_000))
+    first = compiled(rules + b"rewrite ^/kept/(.*)$ /$1 last;\n", "location")
+    assert after(first).count(b"_listed_to") >= 64
+    assert prove(first.plan, first).holds
+    second = compiled(after(first), "location")
+    assert (second.plan.rules, second.plan.moved, second.changes) == (1, 0, ())

@@ -83,6 +83,15 @@ def test_only_in_a_server_and_from_many_on() -> None:
         assert b"_line" not in emission.maps
 
 
+def test_not_before_a_rule_that_may_fail() -> None:
+    """Captures are not emptied before a rule that stays first, which leaves them where it fails."""
+    for first, lines in ((b"rewrite ^/(a+)+$ /x last;\n", False), (b"rewrite ^/a$ /x last;\n", True)):
+        found = plan(load_text(first + RULES, "rules.conf", context="server"))
+        emission = emit(found)
+        assert prove(found, emission).holds
+        assert (b"_line" in emission.maps) is lines
+
+
 def test_a_second_run_changes_nothing() -> None:
     """What was emitted holds no rule to compile."""
     _, emission = compiled()

@@ -72,7 +72,8 @@ def into_folder(emission: Emission, path: str) -> list[str]:
     _refuse_sources(config, [str(Path(path, name)) for name in texts])
     root = folder(path, list(texts))
     source = emission.plan.subject.path
-    models = {str(root / name): like.get(name, source) for name in texts} if source != STDIN else {}
+    model = _strictest(emission) if source != STDIN else ""
+    models = {str(root / name): like.get(name, model) for name in texts} if model else {}
     write_all({str(root / name): text for name, text in texts.items()}, like=models)
     notes = [f"  wrote {', '.join(str(root / name) for name in texts)}" if len(texts) <= 4 else f"  wrote {root}"]
     if not program.is_whole(config) and SIZES_NAME in texts:
@@ -97,13 +98,19 @@ def in_place(emission: Emission) -> list[str]:
     # The file that gets the include comes before those that use the maps.
     changes = sorted(emission.changes, key=lambda changed: changed.adds is None)
     texts = {**new, **{changed.file.path: changed.after for changed in changes}}
-    like = dict.fromkeys(new, emission.plan.subject.path)
+    like = dict.fromkeys(new, _strictest(emission))
     written = change([emission.plan.config], texts, like=like, keep_old=True)
     notes = [f"  wrote {path}" for path in new]
     notes += [f"  changed {one.path}; to undo: {one.undo}" for one in written if one.copy and one.path not in new]
     if emission.maps_path is None:
         notes += _to_include(emission)
     return notes
+
+
+def _strictest(emission: Emission) -> str:
+    """Return the file that the fewest may read of those that change: the maps say what its rules said."""
+    paths = [changed.file.path for changed in emission.changes] or [emission.plan.subject.path]
+    return min(paths, key=lambda path: (Path(path).stat().st_mode & 0o777).bit_count())
 
 
 def _new(emission: Emission) -> dict[str, bytes]:

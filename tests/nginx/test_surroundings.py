@@ -254,6 +254,57 @@ def test_captures_that_no_text_shows(each_binary: nginx.Binary, reader: str, tmp
     assert any(b"x" in answer.partition(b"\r\n\r\n")[2] for answer in answers)
 
 
+LUA_AROUND = {
+    "a URI that Lua changes": (
+        "location /l/ { %s } location /start { rewrite_by_lua_block { ngx.req.set_uri('/l/old', true) } }"
+        " location /x { rewrite_by_lua_block { ngx.req.set_uri('/l/in', false) } }"
+    ),
+    "rules before Lua": (
+        "location /l/ { rewrite_by_lua_block { ngx.ctx.a = ngx.var[1];"
+        " if ngx.var.arg_x then ngx.req.set_uri('/l/br') end } %s header_filter_by_lua_block { ngx.header.A"
+        " = ngx.ctx.a } }"
+    ),
+    "a value of Lua between": (
+        "location /l/ { rewrite ^/l/first$ /l/1 last; set_by_lua_block $y { return ngx.var[1] } %s add_header Y '$y'; }"
+    ),
+    "a jump of Lua": "location /l/ { %s } location /start { access_by_lua_block { ngx.exec('/l/in') } }",
+    "subrequests of Lua": (
+        "location /l/ { %s } location /start { content_by_lua_block { local r = ngx.location.capture('/l/in')"
+        " ngx.say(r.status, r.body, ngx.location.capture('/l/old').status, '[', ngx.var[1], ']') } }"
+    ),
+    "a body of Lua in an if": "location /l/ { if ($arg_x) { content_by_lua_block { ngx.say(ngx.var[1]) } } %s }",
+    "Lua in the server": "%s rewrite_by_lua_block { ngx.header.Y = ngx.var[1] } location ~ ^/(l)/f { }",
+}
+
+
+@pytest.mark.parametrize("around", LUA_AROUND)
+def test_lua_around_the_rules(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+    """Lua may change the URI, ask for others, and read captures, before, between and behind the rules."""
+    if each_binary.version != (1, 22, 1) or not all(Path(path).exists() for path in LUA):
+        pytest.skip(f"nginx {each_binary.version} has no Lua module here")
+    servers = [SHOWN + LUA_AROUND[around].replace("%s", rules) for rules in RULES]
+    main = "".join(f"load_module {module};" for module in LUA)
+    check(each_binary, Site(servers, HTTP, main, FILES), tmp_path, REQUESTS)
+
+
+WORDS = [f"/l/{number * 7919 % 100_003:05d}/{'ab'[number % 2]}.html" for number in range(600)]
+DEEP = [f"/l/deep/{'x' * length}" for length in range(1, 300)]
+
+
+@pytest.mark.parametrize("jit", ["on", "off"])
+def test_long_lists(each_binary: nginx.Binary, jit: str, tmp_path: Path) -> None:
+    """Patterns as long and as deep as they may be match their keys and nothing near them, with and without JIT."""
+    rules = "\n".join(
+        f"rewrite ^{uri.replace('.', '[.]')}$ /to/{number} last;" for number, uri in enumerate(WORDS + DEEP)
+    )
+    server = f"location /l/ {{ {rules} return 200 '-'; }} location /to/ {{ return 200 $uri; }}"
+    uris = [*WORDS[::12], *DEEP[::9], "/l/deep/", "/l/deep/" + "x" * 300]
+    ends = ["", "%0A", "%0A%0A", "y", "/"]
+    check(
+        each_binary, Site([server], main=f"pcre_jit {jit};"), tmp_path, [get(uri + end) for uri in uris for end in ends]
+    )
+
+
 TARGETS_READ_TWICE = {
     "braces": "rewrite ^/l/a$ ${scheme}/x last; rewrite ^/l/b$ ${scheme}/y last; rewrite ^/l/c$ ${scheme}s/x break;",
     "a scheme that is captured": "rewrite ^/l/(http://|https://)a$ $1x last; rewrite ^/l/(/x)$ $1 last;",

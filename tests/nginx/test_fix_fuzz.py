@@ -1,0 +1,120 @@
+"""Fixes on the real nginx: the faults that they had are seen, and those of today make no difference."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import subprocess
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import pytest
+
+from nginxopt import nginx
+from tests.fix_fuzz import generate
+from tests.fix_fuzz.case import MAIN
+from tests.fix_fuzz.compare import as_it_is, without_connection
+from tests.fix_fuzz.origins import HTTP_KINDS, OTHER_KINDS
+from tests.fix_fuzz.seeded import SEEDED, Seeded
+from tests.fix_fuzz.show import reproduction
+from tests.fix_fuzz.trial import Fault, Trial, staged
+from tests.support import NGINXES
+
+COUNT = 20
+"""How many cases are made with each nginx; `python -m tests.fix_fuzz` makes as many as one likes."""
+
+PROMPT = tuple(kind for kind in (*HTTP_KINDS, *OTHER_KINDS) if kind not in ("closer", "serial"))
+"""The kinds of origins whose answers do not depend on when they are asked: a busy machine makes no difference."""
+
+Result = TypeVar("Result")
+
+
+def on_stage(
+    binary: nginx.Binary, act: Callable[[Trial], Awaitable[Result]], *options: str, assumed: bool = False
+) -> Result:
+    """What comes of an act with a trial on that nginx."""
+
+    async def whole() -> Result:
+        async with staged(binary) as stage:
+            return await act(Trial(stage, options, without_connection if assumed else as_it_is))
+
+    return asyncio.run(whole())
+
+
+def _with(chosen: Callable[[Seeded], bool]) -> pytest.MarkDecorator:
+    """Parametrize a test by the faults that are chosen, each with every nginx that has what it needs."""
+    pairs = [
+        pytest.param(binary, name, id=f"{'.'.join(map(str, binary.version))} {name}")
+        for binary in NGINXES
+        for name, seeded in SEEDED.items()
+        if chosen(seeded) and seeded.starts_with(binary, _built(binary))
+    ]
+    return pytest.mark.parametrize(("nginx_", "name"), pairs)
+
+
+@functools.cache
+def _built(binary: nginx.Binary) -> str:
+    """How a binary was built, with the version."""
+    return subprocess.run([binary.path, "-V"], capture_output=True, check=True).stderr.decode() + " "
+
+
+@_with(lambda _: True)
+def test_faults_are_seen(nginx_: nginx.Binary, name: str) -> None:
+    """Each fault that a fix had makes a difference, of the kind that it had."""
+    seeded = SEEDED[name]
+
+    async def act(trial: Trial) -> frozenset[str]:
+        case = seeded.case(name)
+        found = await trial.compare(case, case.files, {MAIN: seeded.after})
+        return frozenset(one.kind for one in found)
+
+    assert on_stage(nginx_, act) >= seeded.kinds
+
+
+@_with(lambda _: True)
+def test_they_are_not_made(nginx_: nginx.Binary, name: str) -> None:
+    """No such fault is left: what `--fix` makes of the configuration changes nothing."""
+
+    async def act(trial: Trial) -> str:
+        return _shown(trial, await trial.check(SEEDED[name].case(name)))
+
+    assert on_stage(nginx_, act) == ""
+
+
+@_with(lambda seeded: bool(seeded.assume))
+def test_premises_are_needed(nginx_: nginx.Binary, name: str) -> None:
+    """Declared where it does not hold, a premise lets a fix change what it is about."""
+    seeded = SEEDED[name]
+    options = ("--assume", seeded.assume, "--ignore", "worker-connections")
+
+    async def act(trial: Trial) -> Fault | None:
+        return await trial.check(seeded.case(name))
+
+    found = on_stage(nginx_, act, *options, assumed=True)
+    assert found
+    assert found.kinds & seeded.kinds
+
+
+def test_fixes_of_random_configurations_change_nothing(each_binary: nginx.Binary) -> None:
+    """Safe fixes change no response, nothing that an origin is asked, no limit, file or warning."""
+
+    async def act(trial: Trial) -> str:
+        for case in generate.cases(7, 0, COUNT, each_binary, PROMPT):
+            fault = await trial.check(case)
+            if fault:
+                return _shown(trial, fault)
+        assert trial.figures.cases["changed"] > COUNT / 4
+        return ""
+
+    assert on_stage(each_binary, act) == ""
+
+
+def _shown(trial: Trial, fault: Fault | None) -> str:
+    """A fault as one reads it; nothing without one."""
+    return reproduction(trial, fault, "--fix") if fault else ""
+
+
+def test_a_case_can_be_made_again(each_binary: nginx.Binary) -> None:
+    """The seed and the number make the same case, other numbers others."""
+    assert generate.case(1, 5, each_binary) == generate.case(1, 5, each_binary)
+    assert generate.case(1, 5, each_binary).files != generate.case(1, 6, each_binary).files

@@ -1,0 +1,212 @@
+"""Rewrites, and what else the rewrite module executes before, between and behind them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from tests.rewrite_fuzz import directives
+from tests.rewrite_fuzz.nodes import Node
+from tests.rewrite_fuzz.patterns import pattern
+from tests.rulegen import token, word
+
+
+@dataclass(slots=True)
+class Scope:
+    """What the generator knows where it stands.
+
+    `base`: what URIs here start with; `captures`: whether something here may read `$1`; `modules`: those there are;
+    `uris`: those that matter so far; `features`: what occurs; `own`: whether names must differ from all others.
+    """
+
+    draw: random.Random
+    level: str
+    base: bytes
+    captures: bool
+    modules: frozenset[str]
+    uris: list[bytes] = field(default_factory=list)
+    features: set[str] = field(default_factory=set)
+
+    def inside(self, level: str, base: bytes | None = None) -> Scope:
+        """The scope of a block in this one."""
+        base = self.base if base is None else base
+        return Scope(self.draw, level, base, self.captures, self.modules, self.uris, self.features)
+
+
+CONDITIONS = (
+    b"$arg_x", b"$arg_x = 1", b'$arg_x != "1"', b"$http_x_f ~ (.)", b"$http_x_f ~* ^(A)(b)?", b"$arg_x ~ (?<named>.)",
+    b"$request_method = POST", b"$uri ~ ^/(.)(.)?", b"$args ~* x=(.)", b"-f $request_filename",
+    b"!-e $request_filename", b"$cookie_k", b"$is_args", b"$uri !~ a(.)", b"$mapped", b"$mapped = bee", b'$host = ""',
+    b"$scheme = http", b"$request_uri ~ %(..)", b"$http_x_f = $arg_x", b"$uri ~ (a)$",
+)  # fmt: skip
+
+FLAGS = (b"permanent", b"permanent", b"permanent", b"redirect", b"redirect", b"last", b"last", b"break", b"implicit")
+
+
+def target(draw: random.Random, flag: bytes, groups: int, base: bytes) -> bytes:
+    """Return a replacement: a path or, for an `implicit` redirect at least, a URL; with all that may stand in one."""
+    paths = (
+        b"/b",
+        b"/new",
+        b"/t/x",
+        b"/index.html",
+        b"/zz",
+        b"/p%41q",
+        b"/s%20x",
+        b"/e%3Fx",
+        b"/a/old",
+        base + b"a",
+        base + b"new",
+        b"/static/a.html",
+        b"/re/x",
+        b"/" + word(draw),
+    )
+    text = draw.choice(paths).replace(b"$", b"").replace(b"?", b"")
+    if flag == b"implicit" or (flag in (b"permanent", b"redirect") and draw.random() < 0.35):
+        schemes = (
+            b"http://ex.test",
+            b"https://$http_host",
+            b"$scheme://$host",
+            b"${scheme}://$host",
+            b"https://ex.test",
+            b"$scheme://ex.test",
+            b"${scheme}/x",
+        )
+        text = draw.choice(schemes) + text
+    if draw.random() < 0.3:
+        variables = (
+            b"$arg_v",
+            b"${arg_v}z",
+            b"$host",
+            b"$uri",
+            b"$request_uri",
+            b"$mapped",
+            b"$sv",
+            b"$document_root",
+            b"$args",
+            b"${uri}",
+            b"$request_filename",
+            b"$realpath_root",
+            b"$limit_rate",
+            b"$is_args$args",
+        )
+        numbered = tuple(b"/$%d" % number for number in range(1, groups + 1)) * 4 or (b"$1", b"$2")
+        text += draw.choice((*variables, *numbered))
+    if draw.random() < 0.25:
+        text += b"?" + draw.choice(
+            (b"k=1", b"k=%41", b"k=$arg_v", b"k=$1", b"a&l=$request_method", b"$args", b"k=$query_string&z", b"")
+        )
+    if draw.random() < 0.15:
+        text += b"?"
+    return text
+
+
+def rewrite(scope: Scope) -> Node:
+    """Return a random rewrite, mostly one that ends the script."""
+    draw = scope.draw
+    made = pattern(draw, scope.base)
+    flag = draw.choice(FLAGS)
+    if draw.random() < 0.04:
+        flag = b"none"
+    scope.uris += made.uris
+    scope.features |= {f"pattern: {made.kind}", f"flag: {flag.decode()} ({scope.level})"}
+    words = [b"rewrite", token(draw, made.regex), token(draw, target(draw, flag, made.groups, scope.base))]
+    if flag not in (b"implicit", b"none"):
+        words.append(flag)
+    return Node(draw.choice((b" ",) * 12 + (b"\t", b"  ", b"\n        ")).join(words))
+
+
+def run(scope: Scope) -> list[Node]:
+    """Return some rewrites in a row, with things between some of them."""
+    draw = scope.draw
+    nodes: list[Node] = []
+    count = draw.choice((1, 2, 3, 5, 6, 8, 10, 14))
+    if draw.random() < 0.015:
+        count = draw.choice((120, 300, 600))
+        scope.features.add(f"run of hundreds ({scope.level})")
+    for _ in range(count):
+        if draw.random() < min(0.07, 3 / count):
+            nodes += between(scope, "between")
+        nodes.append(rewrite(scope))
+        if draw.random() < 0.03:
+            nodes.append(Node(nodes[-1].head))
+    return nodes
+
+
+def block(scope: Scope) -> list[Node]:
+    """Return a run with what may stand before and behind it."""
+    draw = scope.draw
+    nodes: list[Node] = []
+    while draw.random() < 0.4:
+        nodes += between(scope, "before")
+    nodes += run(scope)
+    while draw.random() < 0.25:
+        nodes += between(scope, "behind")
+    if draw.random() < 0.15:
+        nodes += run(scope)
+    return nodes
+
+
+def between(scope: Scope, where: str) -> list[Node]:
+    """Return a statement of the rewrite module, a directive of another, or a comment."""
+    draw = scope.draw
+    kind = draw.choices(("if", "statement", "directive", "comment"), (5, 3, 2, 1))[0]
+    if kind == "if":
+        return [conditional(scope, where)]
+    if kind == "directive":
+        return directives.some(scope, 1)
+    if kind == "comment":
+        return [
+            Node(draw.choice((b"# rewrite ^/a$ /commented permanent;", "# Übergang; { }".encode(), b"#")), raw=True)
+        ]
+    return [statement(scope, where)]
+
+
+def statement(scope: Scope, where: str) -> Node:
+    """Return a statement that is neither an `if` nor a rewrite that ends the script."""
+    choices = [
+        b"set $seen $uri",
+        b"set $sv x$arg_v",
+        b'set $seen ""',
+        b"set $sv $args",
+        b"rewrite ^/flagless(.*)$ /a$1",
+    ]
+    if scope.captures:
+        choices += [b'set $seen "[$1]"', b"set $sv $2", b'set $sv "$1$2"']
+    if "set-misc" in scope.modules:  # its other directives crash the nginx of the package
+        choices += [b"set_random $random 0 1"] * 2
+    if "lua" in scope.modules and scope.captures:
+        scope.features.add("reader: set_by_lua")
+        choices += [b"set_by_lua_block $sv { return (ngx.var[1] or 'n') .. ngx.var.uri }"] * 2
+    head = scope.draw.choice(choices)
+    scope.features.add(f"{head.split()[0].decode()} {where} a run ({scope.level})")
+    return Node(head, raw=head.endswith(b"}"))
+
+
+def conditional(scope: Scope, where: str) -> Node:
+    """Return an `if`, with statements and, in a location, with whatever else may stand in it."""
+    draw = scope.draw
+    condition = draw.choice(CONDITIONS)
+    inner = scope.inside("if" if scope.level != "server" else "server if")
+    body: list[Node] = []
+    for _ in range(draw.choice((0, 1, 1, 2))):
+        choices = [
+            b"set $seen in$uri",
+            b"set $sv y",
+            b"return 403",
+            b"return 204",
+            b"return 302 /if$uri",
+            b"break",
+            b"return 418",
+            b'return 200 "if $uri"',
+        ]
+        choices += [b'set $sv "$1"', b'set $seen "if[$1$2]"'] * 2 if scope.captures or b"(" in condition else []
+        body.append(Node(draw.choice(choices[: None if draw.random() < 0.4 else 2] + choices[8:])))
+    if draw.random() < 0.12:
+        body.append(rewrite(inner))
+    if inner.level == "if" and draw.random() < 0.75:
+        effects = directives.some(inner, draw.choice((1, 1, 2, 3)))
+        scope.features |= {f"if with {node.head.split()[0].decode()} {where} a run" for node in effects}
+        body += effects
+    scope.features.add(f"if {where} a run ({scope.level})")
+    return Node(b"if (%s)" % condition, body)
