@@ -74,7 +74,7 @@ def _subrequests(model: Model) -> Iterator[str]:
 
 def _streams(one: Pass) -> bool:
     """Return whether an upstream may fail before all of the body is read."""
-    return one.protocol not in ("memcached", "grpc") and one.setting("request_buffering").value != "on"
+    return one.setting("request_buffering").value == "off"
 
 
 def _all(model: Model) -> Iterator[Directive]:

@@ -420,6 +420,7 @@ CODE = {
     "error_page 401 = /end; location = /auth { proxy_pass http://a; proxy_intercept_errors on; } "
     "location / { auth_request /auth; }": False,
     "error_page 404 = /end; location / { proxy_pass http://a; proxy_request_buffering off; }": False,
+    "error_page 404 = /end; location / { fastcgi_pass a:1; }": True,
 }
 
 

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use regex_automata::meta;
 
 use crate::pcre::{Outcome, Regex};
-use crate::prove::work;
+use crate::prove::{head, work};
 use crate::syntax::{self, Ast, Pattern};
 
 /// The rules that stay, by their place among all rules.
@@ -34,6 +34,7 @@ struct Kept<'t> {
     pattern: &'t [u8],
     judge: OnceLock<Judge>,
     spellings: OnceLock<Option<meta::Regex>>,
+    head: OnceLock<Head>,
 }
 
 impl<'t> Residual<'t> {
@@ -121,13 +122,13 @@ impl<'t> Residual<'t> {
 
 impl<'t> Kept<'t> {
     fn new(place: usize, pattern: &'t [u8]) -> Kept<'t> {
-        Kept { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new() }
+        Kept { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new(), head: OnceLock::new() }
     }
 
     fn takes(&self, subject: &[u8]) -> bool {
         match self.judge() {
             Judge::Unportable(prefix) => syntax::begins(subject, prefix),
-            Judge::Portable(pattern, _) if !pattern.settles(subject) => true,
+            Judge::Portable(pattern, _) if !pattern.settles(subject) => self.may_begin(pattern, subject),
             Judge::Portable(pattern, asked) => asked.matches(pattern, subject) != Some(false),
         }
     }
@@ -135,13 +136,38 @@ impl<'t> Kept<'t> {
     fn may_take_some_case(&self, subject: &[u8]) -> bool {
         let Judge::Portable(pattern, _) = self.judge() else { return self.takes(subject) };
         let spellings = || self.spellings.get_or_init(|| spellings(pattern)).as_ref();
-        !pattern.settles(subject)
-            || !work::ends_in_time(&pattern.ast, subject.len() as u32)
-            || spellings().is_none_or(|regex| regex.is_match(subject))
+        may_take(pattern, spellings, subject) && self.may_begin(pattern, subject)
+    }
+
+    /// Whether PCRE may get beyond the head of the pattern on some spelling of the subject, or give up in it.
+    fn may_begin(&self, pattern: &Pattern, subject: &[u8]) -> bool {
+        let head = self.head.get_or_init(|| Head::of(pattern));
+        may_take(&head.pattern, || head.spellings.as_ref(), &subject.to_ascii_lowercase())
     }
 
     fn judge(&self) -> &Judge {
         self.judge.get_or_init(|| Judge::of(self.pattern))
+    }
+}
+
+/// Whether a pattern may match some spelling of a subject, or PCRE may give up on one.
+fn may_take<'r>(pattern: &Pattern, spellings: impl Fn() -> Option<&'r meta::Regex>, subject: &[u8]) -> bool {
+    !pattern.settles(subject)
+        || !work::ends_in_time(&pattern.ast, subject.len() as u32)
+        || spellings().is_none_or(|regex| regex.is_match(subject))
+}
+
+/// The head of a pattern.
+struct Head {
+    pattern: Pattern,
+    spellings: Option<meta::Regex>,
+}
+
+impl Head {
+    fn of(pattern: &Pattern) -> Head {
+        let pattern = head::of(pattern);
+        let spellings = spellings(&pattern);
+        Head { pattern, spellings }
     }
 }
 
@@ -361,6 +387,23 @@ mod tests {
         }
         let subject = [b"/".as_slice(), &vec![b'a'; 1_000], b"1"].concat();
         assert!(taken(&["^(.*)(.*)(.*)x1$"], &subject));
+    }
+
+    /// A rule that gets no further than what it begins with takes nothing, whatever stands behind; some may be taken
+    /// where it does.
+    #[test]
+    fn heads() {
+        let subject = [b"/old".as_slice(), &[b'z'; 2_600]].concat();
+        for pattern in ["^/(a+)+$", "^/x?(a+)+", "^/(ab|c)+z$", "^/(?:x(a+))?zz(b+)+d", "^/(a{1,1000}){1,1000}$"] {
+            assert!(!residual(&[pattern]).takes(&subject, 1), "{pattern}");
+            assert!(!residual(&[pattern]).may_take_some_case(&subject, 1), "{pattern}");
+        }
+        for pattern in ["^/(z+)+$", "^/x?(Z+)+$", "^/(ZZ|d)+y$", "^/(?:x|(z+)+)+d", "^/(z{1,1000}){1,1000}$"] {
+            assert!(
+                residual(&[pattern]).may_take_some_case(&[b"/".as_slice(), &[b'z'; 2_600]].concat(), 1),
+                "{pattern}"
+            );
+        }
     }
 
     /// Some spelling is enough.
