@@ -87,6 +87,7 @@ class Run:
 
     keys: int
     moved: int
+    listing: int
     changed: list[int]
     declared: list[tuple[int, int, bytes]]
     sample: list[bytes]

@@ -65,6 +65,15 @@ nginx reads `ssl_crl`, asks OCSP and looks at dates only in a full handshake. A 
 back until its session ends (`ssl_session_timeout`, 5 minutes by default): where that must not be, it does not hold.""",
 )
 
+SESSIONS_BY_NAME = Premise(
+    "sessions-by-name",
+    "no client resumes a TLS session of one server name under another",
+    """\
+Browsers and curl resume a session under its own name only. An nginx in front may take another: it has one session for
+each server of its upstream, whatever `proxy_ssl_name` says, unless `proxy_ssl_session_reuse` is off. In TLS 1.2 nginx
+then goes by the name of the session. With `ssl_protocols TLSv1.3` the fix does not need it.""",
+)
+
 FAST_DISK = Premise(
     "fast-disk",
     "the folders of caches are on local file systems with room for every response that is being received, beside what "
@@ -134,6 +143,7 @@ PREMISES = {
         IDLE_CONNECTIONS,
         WHOLE_CONFIGURATION,
         NO_CLIENT_REVOCATION,
+        SESSIONS_BY_NAME,
         FAST_DISK,
         LOCAL_FILES,
         PCRE_LIBRARY,

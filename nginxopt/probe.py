@@ -201,6 +201,7 @@ class _Connection:
     def __init__(self, target: Target, wait: float) -> None:
         self._target = target
         self._wait = wait
+        self._deadline = 0.0
         self._received = b""
         try:
             self._socket = self._open()
@@ -231,7 +232,9 @@ class _Connection:
         lines = [f"GET {self._target.path} HTTP/{version}", f"Host: {self._target.host}"]
         lines += ["Connection: close"] if version == "1.0" else []
         lines += [f"Accept-Encoding: {encoding}"] if encoding else []
+        self._deadline = time.monotonic() + self._wait
         try:
+            self._socket.settimeout(self._wait)
             self._socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
             return self._answer()
         except (OSError, ValueError):
@@ -247,8 +250,6 @@ class _Connection:
             return 0
         except OSError:
             ended = True
-        finally:
-            self._socket.settimeout(self._wait)
         return max(time.monotonic() - started, 0.001) if ended else 0
 
     def _answer(self) -> _Answer:
@@ -314,6 +315,8 @@ class _Connection:
         return taken
 
     def _more(self) -> None:
+        """Receive some more; `TimeoutError` once the answer as a whole has taken too long."""
+        self._socket.settimeout(max(0.001, self._deadline - time.monotonic()))
         data = self._socket.recv(65536)
         if not data or len(self._received) > _MOST:
             raise ValueError("the answer ends early" if not data else "the answer is too long")

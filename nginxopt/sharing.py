@@ -26,8 +26,8 @@ _MIXED = (
 )
 _VARIABLE = "its connections depend on the request, by a variable in what opens them, and a pool would mix them"
 _LENGTH = (
-    "requests to it may state a length and have no body (proxy_pass_request_body off, auth_request, mirror), and the "
-    'next request would be taken for it: add `proxy_set_header Content-Length "";` there'
+    "requests to it may state a length and have no body (proxy_pass_request_body off, subrequests, error pages, code), "
+    'and the next request would be taken for it: add `proxy_set_header Content-Length "";` where none has a body'
 )
 _NAMED = "`{}` may name it, over connections of another kind, and a pool would mix them"
 

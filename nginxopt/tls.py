@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 
 from nginxopt.diagnostic import Change, Fix, Safety
 from nginxopt.inherit import FRAGMENT, Level
 from nginxopt.layout import after, append, rewrite
 from nginxopt.listens import Endpoint
 from nginxopt.model import Model
-from nginxopt.premises import NO_CLIENT_REVOCATION
+from nginxopt.premises import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
 from nginxopt.variables import is_read_by_code, readers
 from nginxopt.zones import free_name
 
@@ -28,6 +29,14 @@ _OF_HANDSHAKES = (
     "ssl_sigalgs", "ssl_client_sigalg",
 )  # fmt: skip
 _LOGS = ("log_format", "access_log")
+
+# What does not depend on the server that the name of a session leads to: sessions, certificates, and what is asked for
+# after the header of a request was read.
+_OF_ALL = re.compile(r"ssl_(?:certificate.*|session_.*|stapling.*|trusted_certificate|password_file|dhparam)")
+_AT_FIRST = re.compile(
+    r"ssl_.*|http2.*|client_header_.*|large_client_header_buffers|ignore_invalid_headers|underscores_in_headers"
+    r"|merge_slashes|max_headers|http3.*|quic_.*|connection_pool_size|request_pool_size"
+)
 
 
 def endpoints(model: Model) -> Iterator[Endpoint]:
@@ -49,7 +58,7 @@ def cache_fix(model: Model, server: Level) -> Fix | None:
     It is stated in that server, so that no other inherits it. None if no name for it is surely free, or if several
     servers share the sessions and one of them asks for certificates.
     """
-    argument, safety = _argument(model), _safety(model, server)
+    argument, safety = _argument(model, server), _safety(model, server)
     if argument is None or safety is None:
         return None
     line = f"ssl_session_cache {argument};"
@@ -74,10 +83,40 @@ def _safety(model: Model, server: Level) -> Safety | None:
     asking = [other for other in shared if asks_for_certificates(other)]
     if asking and len(shared) > 1:
         return None
-    stated_off = server.setting("ssl_session_cache").value == "off"
+    stated_off = any(other.setting("ssl_session_cache").value == "off" for other in shared)
     if stated_off or any(map(_decides_by_handshake, shared)) or _tells_handshakes_apart(model):
         return Safety.UNSAFE
-    return Safety.under(NO_CLIENT_REVOCATION) if asking else Safety.SAFE
+    by_name = Safety.under(SESSIONS_BY_NAME) if _depends_on_name(model, shared) else Safety.SAFE
+    return Safety.under(NO_CLIENT_REVOCATION) & by_name if asking else by_name
+
+
+def _depends_on_name(model: Model, servers: Collection[Level]) -> bool:
+    """Whether it matters which of the servers of an address a session was made with.
+
+    In TLS 1.2 a session that is resumed has the name and the cipher that were agreed on with it, whatever name the
+    client says now, and nginx before 1.27.5 takes the server of that name until it knows the header: seen on nginx
+    1.22.1, so that `ssl_reject_handshake` lets in who has a session of another name.
+    """
+    if all(server.setting("ssl_protocols").value == "TLSv1.3" and _is_single(server) for server in servers):
+        return False
+    tells = any(one.name not in _LOGS for one in readers(model, ("ssl_server_name",)))
+    return tells or len(set(map(_at_first, servers))) > 1
+
+
+def _is_single(server: Level) -> bool:
+    stated = server.setting("ssl_protocols").directive
+    return stated is not None and len(stated.args) == 1
+
+
+def _at_first(server: Level) -> tuple[tuple[str, ...], ...]:
+    """Return what holds for a server before a request's header is read, as words."""
+    levels = [level for level in (server, server.parent) if level is not None]
+    names = {name for level in levels for name in level.names if _AT_FIRST.fullmatch(name)}
+    return tuple(
+        (name, *directive.args)
+        for name in sorted(name for name in names if not _OF_ALL.fullmatch(name))
+        for directive in server.setting(name).directives
+    )
 
 
 def asks_for_certificates(server: Level) -> bool:
@@ -105,12 +144,21 @@ def _added(server: Level, line: str) -> tuple[Change, ...]:
     return (after(own[-1], [line]) if own else append(server.block, [line]),)
 
 
-def _argument(model: Model) -> str | None:
-    """Return the shared cache of the configuration, or a new one: always if a server asks for certificates."""
-    if not any(map(asks_for_certificates, model.levels("server"))):
-        for directive, _ in model.each("ssl_session_cache"):
-            for word in directive.args:
-                if word.startswith("shared:"):
-                    return str(word)
-    name = free_name(model, "SSL")
+def _argument(model: Model, server: Level) -> str | None:
+    """Return the shared cache of the configuration, or a new one: one for each address if clients are verified.
+
+    A client that one server verifies, with its own list of revoked ones, would come back to another by its session.
+    """
+    if any(map(asks_for_certificates, model.levels("server"))):
+        defaults = list(dict.fromkeys(endpoint.default for endpoint in endpoints(model)))
+        return _new(model, f"SSL_{defaults.index(server) + 1}")
+    for directive, _ in model.each("ssl_session_cache"):
+        for word in directive.args:
+            if word.startswith("shared:"):
+                return str(word)
+    return _new(model, "SSL")
+
+
+def _new(model: Model, wanted: str) -> str | None:
+    name = free_name(model, wanted)
     return None if name is None else f"shared:{name}:{SIZE}"

@@ -36,10 +36,12 @@ events {
 ## Fix safety
 May change: connections.
 
-Another worker may answer a client. Measured on nginx 1.22.1 and 1.31.3 with two workers of 40 connections: of 60
-clients that began a request at once all were answered without the mutex, 38 to 60 with it. Before 1.21.6 connections
-were spread unevenly without it, so that one worker could run out of them while another had some: there the fix is made
-on request only.
+Another worker may answer a client, and each worker has its own idle connections to upstreams and its own view of
+servers that failed (premise `several-workers`). Measured on nginx 1.22.1 and 1.31.3 with two workers of 40 connections:
+of 60 clients that began a request at once all were answered without the mutex, 38 to 60 with it. Before 1.21.6
+connections were spread unevenly without it, so that one worker could run out of them while another had some: there the
+fix is made on request only. So it is with `multi_accept on`, where one worker takes all clients that come one after the
+other (38 of 60 were answered without the mutex, 51 to 60 with it), and with another method than epoll.
 
 ## When to ignore it
 On systems without `EPOLLEXCLUSIVE` (Linux before 4.5, BSD) with many workers and few connections.
@@ -55,8 +57,10 @@ from collections.abc import Iterator
 
 from nginxopt import values
 from nginxopt.diagnostic import Finding, Fix, Safety, Severity
+from nginxopt.inherit import Level
 from nginxopt.layout import delete
 from nginxopt.model import Model
+from nginxopt.premises import SEVERAL_WORKERS
 from nginxopt.rule import rule
 from nginxopt.version import Version
 
@@ -64,15 +68,25 @@ EVEN = Version(1, 21, 6)
 """From here on connections are spread evenly without the mutex (CHANGES 1.21.6)."""
 
 
-@rule(severity=Severity.INFO, category="process", fix=(Safety.SAFE, Safety.UNSAFE), since="1.11.3")
+SPREAD = Safety.under(SEVERAL_WORKERS)
+
+
+@rule(severity=Severity.INFO, category="process", fix=(SPREAD, Safety.UNSAFE), since="1.11.3")
 def check(model: Model) -> Iterator[Finding]:
     """Find the mutex where workers would wait for it."""
     workers = model.root.setting("worker_processes")
     if workers.known and workers.value == "1":
         return
-    for directive, _ in model.each("accept_mutex"):
+    for directive, events in model.each("accept_mutex"):
         if directive.args and values.flag(directive.args[0]):
             message = "accept_mutex on makes workers accept by turns, and wait up to half a second for theirs"
-            safety = Safety.SAFE if model.target >= EVEN else Safety.UNSAFE
+            safety = SPREAD if model.target >= EVEN and _is_even(events) else Safety.UNSAFE
             fix = Fix("take it away: the default is off", (delete(directive),), safety)
             yield Finding(directive.source, directive.args[0].span, message, fix)
+
+
+def _is_even(events: Level) -> bool:
+    """Return whether workers without the mutex take one connection at a time, by epoll."""
+    several, method = events.setting("multi_accept"), events.setting("use")
+    takes_one = several.is_unset or values.flag(several.value or "") is False
+    return takes_one and (method.is_unset or method.value == "epoll")

@@ -64,6 +64,10 @@ that no zone of any module has; it takes 10 MB. What it could change is known by
   and 1.31.3 with `ssl_verify_client on`: a client whose certificate is revoked, with a reload behind it, gets 400
   without the cache and 200 with it. Where the only server of the address asks for certificates the fix needs the
   premise `no-client-revocation`; where several servers share the sessions there is none.
+- Servers of other names. In TLS 1.2 a session has the name and the cipher that it was made with. Seen on nginx 1.22.1:
+  a client that resumes a session of `a.example` under another name is let in by `ssl_reject_handshake on`, and
+  `$ssl_server_name` is `a.example`. Where servers of one address differ in what holds before a request is read, or
+  that variable is read outside of logs, the fix needs the premise `sessions-by-name`.
 - What tells a full handshake from another: `$ssl_session_reused`, `$ssl_curves`, `$ssl_ciphers` and the like outside
   of logs, Lua, njs, Perl and SSI, which may read them, code that runs in the handshake (`ssl_certificate_by_lua`),
   early data, and certificates that a variable names. With any of these the fix is made on request only.
@@ -84,7 +88,7 @@ from collections.abc import Iterator
 from nginxopt.diagnostic import Finding, Safety, Severity
 from nginxopt.inherit import Level
 from nginxopt.model import Model
-from nginxopt.premises import NO_CLIENT_REVOCATION
+from nginxopt.premises import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
 from nginxopt.rule import rule
 from nginxopt.tls import by_hand, cache_fix, endpoints, has_shared_cache
 
@@ -92,7 +96,7 @@ from nginxopt.tls import by_hand, cache_fix, endpoints, has_shared_cache
 @rule(
     severity=Severity.WARNING,
     category="tls",
-    fix=(Safety.SAFE, Safety.under(NO_CLIENT_REVOCATION), Safety.UNSAFE),
+    fix=(Safety.SAFE, Safety.under(NO_CLIENT_REVOCATION, SESSIONS_BY_NAME), Safety.UNSAFE),
     since="1.5.9",
 )
 def check(model: Model) -> Iterator[Finding]:

@@ -45,7 +45,8 @@ May change: connections, limits.
 
 Sessions are resumed as before, and now also by another generation of workers, which no response shows. Before, a reload
 ended all of them, and with them what full handshakes decide: who is revoked, above all. So the fix needs the premise
-`no-client-revocation` where clients are asked for certificates, and is made on request only where something may tell a
+`no-client-revocation` where clients are asked for certificates, `sessions-by-name` where servers of several names
+differ in what holds before a request is read, and is made on request only where something may tell a
 full handshake from another: see `ssl-session-cache`, whose cache this is.
 
 ## When to ignore it
@@ -62,7 +63,7 @@ from collections.abc import Iterator
 
 from nginxopt.diagnostic import Finding, Safety, Severity
 from nginxopt.model import Model
-from nginxopt.premises import NO_CLIENT_REVOCATION
+from nginxopt.premises import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
 from nginxopt.rule import rule
 from nginxopt.tls import by_hand, cache_fix, endpoints, has_shared_cache
 
@@ -70,7 +71,7 @@ from nginxopt.tls import by_hand, cache_fix, endpoints, has_shared_cache
 @rule(
     severity=Severity.INFO,
     category="tls",
-    fix=(Safety.SAFE, Safety.under(NO_CLIENT_REVOCATION), Safety.UNSAFE),
+    fix=(Safety.SAFE, Safety.under(NO_CLIENT_REVOCATION, SESSIONS_BY_NAME), Safety.UNSAFE),
     since="1.23.2",
 )
 def check(model: Model) -> Iterator[Finding]:

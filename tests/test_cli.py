@@ -256,6 +256,15 @@ def test_report(run: Any, rules: Path, tmp_path: Path) -> None:
     assert report["declared_differences"] == []
 
 
+def test_cost_in_a_location(run: Any, tmp_path: Path) -> None:
+    """The patterns that list keys are tried as well: one for each flag. As many are not called faster."""
+    flags = ("last", "break", "redirect", "permanent")
+    (tmp_path / "four.conf").write_text("".join(f"rewrite ^/{flag}$ /to/{flag} {flag};\n" for flag in flags))
+    result = run("rewrite-to-map", "four.conf", "--context", "location", "-o", "out", "--report", "report.json")
+    assert json.loads((tmp_path / "report.json").read_bytes())["cost"] == {"before": 4, "after": 4}
+    assert "every other request faster" not in result.err
+
+
 def test_report_of_declared_differences(run: Any, rules: Path) -> None:
     """Each declared difference is named with the number of rules it changes."""
     flags = ["--literal-dots", "--literal-ends", "--ignore-case", "--drop-newline-twins"]

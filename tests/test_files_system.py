@@ -218,6 +218,7 @@ import os, sys
 from nginxopt.cli import _terminate
 import signal
 signal.signal(signal.SIGTERM, _terminate)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts with it ignored
 from nginxopt.files import write_all
 print("ready", flush=True)
 text = b"0" * 20000
@@ -237,7 +238,7 @@ def killed(folder: Path, number: int, seconds: float) -> None:
     assert process.stdout.readline() == b"ready\n"
     time.sleep(seconds)
     process.send_signal(number)
-    process.wait()
+    process.wait(60)
     process.stdout.close()
     assert process.returncode != 0
 

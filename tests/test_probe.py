@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
-from nginxopt.errors import UsageError
+from nginxopt.errors import RunError, UsageError
 from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.probe import Effort, Target, probe
 from tests import origins
@@ -61,6 +65,34 @@ def test_the_status_says_whether_the_premises_hold() -> None:
         bad = run(f"http://127.0.0.1:{origin.port}/")
     assert bad.returncode == 1
     assert "\nhttp11-backends: does not hold\n" in bad.stdout
+
+
+ENDLESS = {
+    "a header that drips": b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000,
+    "chunks without end": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 1000,
+    "interim responses without end": b"HTTP/1.1 100 Continue\r\n\r\n" * 1000,
+}
+
+
+@pytest.mark.parametrize("answer", ENDLESS.values(), ids=ENDLESS)
+def test_an_answer_without_end_is_none(answer: bytes) -> None:
+    """The time to wait is that of the whole answer, however often a part of it comes."""
+    sent: list[int] = []
+
+    def drip(listener: socket.socket) -> None:
+        with listener.accept()[0] as connection, contextlib.suppress(OSError):
+            for byte in answer:
+                connection.sendall(bytes([byte]))
+                sent.append(byte)
+                time.sleep(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,))
+        thread.start()
+        with pytest.raises(RunError, match=r"no answer over HTTP/1\.0"):
+            list(probe(Target.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/"), QUICK))
+        thread.join()
+    assert len(sent) < len(answer)
 
 
 def test_no_server_is_an_error() -> None:

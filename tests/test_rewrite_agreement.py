@@ -125,10 +125,10 @@ def test_a_rule_behind_listed_keys() -> None:
         (rb"^/(?:foo|t)(?:[^x]|y)*z$", b"^/x%s$" % (b"a" * 2_600)),
     ],
 )
-def test_what_the_proof_cannot_tell_stays(context: str, stays: bytes, literal: bytes) -> None:
-    """A literal stays behind a pattern that does not match it, where only what stands behind a choice tells so."""
+def test_what_stands_behind_a_choice(context: str, stays: bytes, literal: bytes) -> None:
+    """Past a pattern that fails before it gets to what takes long, or differs, a literal moves by both or by none."""
     text = b'rewrite "%s" /1 last;\nrewrite "%s" /2 redirect;\n' % (quoted(stays), quoted(literal))
-    assert compiled(text, context, Options()).plan.moved == 0
+    assert sum(compiled(text, context, Options()).plan.reasons().values()) >= 1
 
 
 @pytest.mark.parametrize("context", ["server", "location"])

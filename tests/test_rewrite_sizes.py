@@ -13,7 +13,7 @@ from nginxopt import _native
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.maphash import suitable, verdict
-from nginxopt.rewrite import Emission, emit, plan, prove
+from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
 from nginxopt.rewrite.names import LONGEST_GROUP, Names
 
 WHOLE = b"events {}\n%s\nhttp {\n    %s\n    server { rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent; }\n}\n"
@@ -164,6 +164,19 @@ def test_ordinary_keys_all_move() -> None:
     for form in ("/page-{}", "/{:06x}", "/p/{}/index.html", "/{:b}", "/item/{0}/{0}"):
         planned = plan(load_text(rules([form.format(n).replace(".", "\\.") for n in range(count)]), context="server"))
         assert planned.moved == count, form
+
+
+def test_the_same_rules_in_another_way() -> None:
+    """Rules that are compiled twice, with other options or for another place, have names of their own."""
+    text = b"rewrite ^/old$ /new permanent;\nrewrite ^/a.b$ /dot permanent;\n"
+    ways = [
+        ("server", Options()),
+        ("server", Options(bound=65)),
+        ("server", Options(Readings(ignore_case=True))),
+        ("location", Options()),
+    ]
+    texts = [emit(plan(load_text(text, context=context), options)) for context, options in ways]
+    assert len({frozenset(variables(emission)) for emission in texts}) == len(ways)
 
 
 def test_names() -> None:

@@ -254,10 +254,20 @@ SAFETY = {
         "events {\n}\nhttp {\n    gzip_comp_level 9;\n    log_format a $gzip_ratio;\n}\n",
         Safety.SAFE,
     ),
+    "one worker takes all that wait": (
+        "accept-mutex",
+        "worker_processes 2;\nevents {\n    accept_mutex on;\n    multi_accept on;\n}\n",
+        Safety.UNSAFE,
+    ),
+    "all workers are woken": (
+        "accept-mutex",
+        "worker_processes 2;\nevents {\n    use poll;\n    accept_mutex on;\n}\n",
+        Safety.UNSAFE,
+    ),
     "connections are spread evenly without the mutex": (
         "accept-mutex",
         "worker_processes 2;\nevents {\n    accept_mutex on;\n}\n",
-        Safety.SAFE,
+        Safety.under(SEVERAL_WORKERS),
     ),
 }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from nginxopt.diagnostic import Safety
-from nginxopt.premises import NO_CLIENT_REVOCATION
+from nginxopt.premises import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
 from tests.lintcheck import fixed, found
 
 SSL = "ssl_certificate cert.pem;\nssl_certificate_key cert.key;\n"
@@ -140,7 +142,7 @@ FIXES = {
         "ssl-session-cache",
         "ssl_session_tickets off;\nserver { listen 443 ssl; }\n"
         "server { listen 444 ssl; ssl_session_cache shared:SSL:1m; ssl_verify_client on; }\n",
-        "ssl_session_tickets off;\nserver { listen 443 ssl; ssl_session_cache shared:SSL_2:10m; }\n"
+        "ssl_session_tickets off;\nserver { listen 443 ssl; ssl_session_cache shared:SSL_1:10m; }\n"
         "server { listen 444 ssl; ssl_session_cache shared:SSL:1m; ssl_verify_client on; }\n",
     ),
     "a block in one line stays in one": (
@@ -184,6 +186,14 @@ def test_the_old_ssl_on() -> None:
     assert found("http2-missing", "server { ssl on; }", context="http", target="1.14.0") == ()
 
 
+def test_addresses_that_verify_clients_share_no_cache() -> None:
+    """Each address has a cache of its own, though all are fixed at once: a session is not judged again elsewhere."""
+    servers = [f"server {{ listen {port} ssl; ssl_verify_client on; ssl_crl {port}.pem; }}" for port in (443, 444, 445)]
+    text = f"ssl_session_tickets off; limit_req_zone $uri zone=SSL_2:1m rate=1r/s; {' '.join(servers)}"
+    after = fixed("ssl-session-cache", text, context="http").decode()
+    assert re.findall("shared:(\\w+):10m", after) == ["SSL_1", "SSL_2_2", "SSL_3"]
+
+
 def test_a_name_that_may_be_taken_is_said() -> None:
     """Where no name is surely free there is no fix, and the reason."""
     text = "ssl_session_tickets off; server { listen 443 ssl; location / { include not-there.conf; } }"
@@ -193,7 +203,29 @@ def test_a_name_that_may_be_taken_is_said() -> None:
 
 
 REVOCATION = Safety.under(NO_CLIENT_REVOCATION)
+BY_NAME = Safety.under(SESSIONS_BY_NAME)
+TWO = "server { listen 443 ssl; %s } server { listen 443 ssl; server_name b; %s }"
 SAFETIES: dict[str, tuple[str, Safety | None]] = {
+    "two names": (TWO % ("root a;", "ssl_certificate b; keepalive_timeout 1; ssl_stapling on; root b;"), Safety.SAFE),
+    "sessions of one of two names are prohibited": (TWO % ("", "ssl_session_cache off;"), Safety.UNSAFE),
+    "one of two names is refused": (TWO % ("", "ssl_reject_handshake on;"), BY_NAME),
+    "one of two names has HTTP/2": (TWO % ("http2 on;", ""), BY_NAME),
+    "one of two names has larger headers": (TWO % ("", "large_client_header_buffers 4 64k;"), BY_NAME),
+    "two names have the same ciphers, one by inheritance": (
+        f"ssl_ciphers a; {TWO % ('ssl_ciphers a;', '')}",
+        Safety.SAFE,
+    ),
+    "of two names one is answered": (TWO % ("add_header X $ssl_server_name;", ""), BY_NAME),
+    "a backend is told the name": (
+        "server { listen 443 ssl; location / { proxy_pass http://a:1; proxy_ssl_name $ssl_server_name; } }",
+        BY_NAME,
+    ),
+    "a log is told the name": ("log_format a $ssl_server_name; server { listen 443 ssl; }", Safety.SAFE),
+    "TLS 1.3 has no name in a session": (
+        f"ssl_protocols TLSv1.3; {TWO % ('add_header X $ssl_server_name;', 'http2 on;')}",
+        Safety.SAFE,
+    ),
+    "TLS 1.2 beside 1.3 has": (f"ssl_protocols TLSv1.3 TLSv1.2; {TWO % ('', 'http2 on;')}", BY_NAME),
     "no clients with certificates": ("server { listen 443 ssl; }", Safety.SAFE),
     "they are not asked": ("server { listen 443 ssl; ssl_verify_client off; }", Safety.SAFE),
     "clients with certificates": ("server { listen 443 ssl; ssl_verify_client on; }", REVOCATION),

@@ -15,7 +15,7 @@ from nginxopt.config import File
 from nginxopt.edit import Edit, apply
 from nginxopt.rewrite import mapfile, names, premises, program, sizes
 from nginxopt.rewrite.names import Names
-from nginxopt.rewrite.options import OLDEST, Readings
+from nginxopt.rewrite.options import OLDEST, Options, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
 from nginxopt.rewrite.sizes import Sizes
 from nginxopt.source import Span, decode, encode
@@ -78,7 +78,8 @@ def emit(plan: Plan) -> Emission:
     runs = [(part, run) for part in plan.parts for run in part.compiled]
     if not runs:
         return Emission(plan, b"", None, ())
-    stem = names.stem(plan.options.name, (part.file for part in plan.parts if part.compiled), plan.config)
+    files = (part.file for part in plan.parts if part.compiled)
+    stem = names.stem(plan.options.name, files, plan.config, _as_what(plan, runs))
     forms = [_form(f"{stem}_{number}" if len(runs) > 1 else stem, run) for number, (_, run) in enumerate(runs, 1)]
     place = _place(plan, stem, forms)
     texts: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
@@ -95,6 +96,14 @@ def emit(plan: Plan) -> Emission:
     if place.path is None:
         maps = sizes.text(place.sizes) + maps
     return Emission(plan, maps, place.path, changes, tuple(compiled), place.sizes)
+
+
+def _as_what(plan: Plan, runs: Sequence[tuple[Part, Run]]) -> str:
+    """Return what makes maps differ beside the text of the rules; empty for what is usual."""
+    asked, usual = plan.options, Options()
+    if (asked.readings, asked.bound) == (usual.readings, usual.bound) and {run.level for _, run in runs} == {"server"}:
+        return ""
+    return f"{asked.readings} {asked.bound} {[run.level for _, run in runs]}"
 
 
 @dataclass(frozen=True, slots=True)

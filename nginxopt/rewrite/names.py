@@ -34,13 +34,16 @@ class Names:
         return f"{self.stem}_{kind}" + (f"_{tier}" if tier > 1 else "")
 
 
-def stem(asked: str | None, compiled: Iterable[File], config: Config) -> str:
-    """Return the start of all names: as asked for, or one made of the files that are compiled."""
+def stem(asked: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:
+    """Return the start of all names: as asked for, or one made of the files that are compiled and of `as_what`.
+
+    The same rules compiled in another way have other maps.
+    """
     if asked is None:
         checksum = 0
         for file in compiled:
             checksum = zlib.crc32(file.source.data, checksum)
-        asked = f"nxo_{checksum & 0xFFFFFF:06x}"
+        asked = f"nxo_{zlib.crc32(as_what.encode(), checksum) & 0xFFFFFF:06x}"
     return _unused(asked, config)
 
 

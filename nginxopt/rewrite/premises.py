@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from nginxopt.config import Directive
 from nginxopt.rewrite import program
 from nginxopt.rewrite.planning import Plan
+from nginxopt.values import flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,11 @@ PCRE_JIT = Premise(
 def _has_jit(plan: Plan) -> bool:
     """Whether the configuration turns JIT on (`ngx_core_module`)."""
     outline = plan.config.outline()
-    return any(not parents and one.name == "pcre_jit" and one.args == ("on",) for one, parents in outline)
+    return any(not parents and _turns_jit_on(one) for one, parents in outline)
+
+
+def _turns_jit_on(directive: Directive) -> bool:
+    return directive.name == "pcre_jit" and any(flag(arg) for arg in directive.args)
 
 
 def _may_have_jit(plan: Plan) -> bool:

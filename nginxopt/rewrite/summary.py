@@ -107,7 +107,8 @@ def _cost(compiled: Plan) -> Iterator[str]:
     before, after = compiled.regexes
     if compiled.moved:
         yield f"  cost        {before:>9,}  patterns tried on a URI that none matches; now {after:,}, and the maps"
-        yield "              a hit on the very first rule gets a little slower, every other request faster"
+        if after < before:
+            yield "              a hit on the very first rule gets a little slower, every other request faster"
 
 
 def _hints(compiled: Plan) -> Iterator[str]:

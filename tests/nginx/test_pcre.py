@@ -13,6 +13,7 @@ from nginxopt.nginx import Instance
 from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.rewrite.uris import percent_encode
 from tests.nginx.test_compiler import check, different
+from tests.test_rewrite_pcre import BACKTRACKING, OTHER
 
 # The pattern of a rule that stays, and URIs on which some library finds a match and another none.
 ODD: dict[bytes, tuple[bytes, ...]] = {
@@ -77,6 +78,14 @@ def test_the_stack_of_jit(each_binary: nginx.Binary, text: bytes, jit: bytes) ->
         Instance(each_binary, servers=[emission.changes[0].after + show], http=emission.maps, main=main) as two,
     ):
         assert different(one, two, requests) == []
+
+
+@pytest.mark.parametrize("pattern", BACKTRACKING)
+def test_behind_what_fails_at_once(each_binary: nginx.Binary, pattern: bytes) -> None:
+    """What stands behind a rule that fails at the first letters of its URI moves: no limit is near."""
+    text = b'rewrite "%s" /k permanent;\nrewrite ^/zz$ /1 permanent;\nrewrite (?i)^%s$ /2 permanent;\n'
+    uris = [OTHER[:50], OTHER[:50].upper(), b"/zz", b"/aa", b"/c", b"/" + b"a" * 40 + b"b"]
+    check(each_binary, text % (pattern, OTHER[:50]), "server", uris, Counter())
 
 
 def test_vertical_tabs(each_binary: nginx.Binary) -> None:

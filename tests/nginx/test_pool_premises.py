@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import socket
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -352,3 +353,79 @@ def test_no_request_is_taken_for_a_body(binary: nginx.Binary, server: str) -> No
     assert told[0] == told[1]
     if "mirror" not in server:  # of which clients see nothing
         assert told[2] != told[0], "the experiment shows what a pool would break"
+
+
+END = "location = /end {\n    proxy_pass http://app;\n}"
+LATE = {
+    "a body that is too large": (
+        f"client_max_body_size 1;\nerror_page 413 = /end;\nlocation / {{\n    root html;\n}}\n{END}"
+    ),
+    "a page of parts": f"location / {{\n    root html;\n    add_after_body /end;\n    addition_types *;\n}}\n{END}",
+    "SSI": f"location / {{\n    root html;\n    ssi on;\n    ssi_types *;\n}}\n{END}",
+    "memcached that fails": (
+        "location / {\n    set $memcached_key a;\n    memcached_pass unix:temp/none.sock;\n"
+        f"    error_page 502 = /end;\n}}\n{END}"
+    ),
+    "an error page that is rewritten": (
+        "location / {\n    root html;\n    error_page 416 = /failed;\n}\n"
+        f"location = /failed {{\n    rewrite ^ /end last;\n}}\n{END}"
+    ),
+    "an error page of a subrequest": (
+        "location / {\n    mirror /none;\n    mirror_request_body off;\n    root html;\n}\n"
+        f"location = /none {{\n    root html;\n    error_page 404 = /end;\n}}\n{END}"
+    ),
+}
+
+
+@pytest.mark.parametrize("server", LATE.values(), ids=LATE)
+def test_a_body_that_comes_late_is_not_waited_for_with_a_pool(binary: nginx.Binary, server: str) -> None:
+    """Its request is passed on without it, so that a pool would take the next request for it."""
+    backend = b"listen unix:temp/b.sock; location / { if ($request_method != GET) { return 403; } return 200; }"
+    text = whole(f"upstream app {{\n    server unix:temp/b.sock;\n}}\nserver {{\n{server}\n}}")
+    assert mended(text, BOTH) == text
+    pooled = text.replace("b.sock;\n}", "b.sock;\n    keepalive 4;\n}").replace(
+        "http://app;", 'http://app;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";'
+    )
+    before, after = (after_a_late_body(binary, one, backend) for one in (text, pooled))
+    assert before == b"200"
+    assert after in (b"400", b"403"), "the experiment shows what a pool would break"
+
+
+def after_a_late_body(binary: nginx.Binary, text: str, backend: bytes) -> bytes:
+    """The status of /end behind a request whose body comes once it is answered."""
+    http, inner = inside(text)
+    files = {"html/a.html": b'<!--# include virtual="/end" -->'}
+    head = b"GET /a.html HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n"
+    head += b"Range: bytes=99999-\r\n\r\n" if "416" in text else b"\r\n"
+    with nginx.Instance(binary, servers=(inner, backend), http=http, files=files) as running:
+        with socket.create_connection(("127.0.0.1", running.ports[0]), timeout=10) as client:
+            client.sendall(head)
+            assert client.recv(65536).startswith(b"HTTP/1.1 ")
+            client.sendall(b"abc")
+        with running.client() as again:
+            return again.ask([Request(get("/end"))])[0][9:12]
+
+
+CODE = {
+    "location / { content_by_lua_block { ngx.req.discard_body() ngx.exec('/end') } }": False,
+    "location / { access_by_lua_file a.lua; }": False,
+    "location / { rewrite_by_lua_block { ngx.location.capture('/end', { method = ngx.HTTP_POST }) } }": False,
+    "location / { echo_subrequest POST /end; }": False,
+    "location / { perl a::handler; }": False,
+    "location / { access_by_lua_block { ngx.exit(403) } }": True,
+    "location / { header_filter_by_lua_file a.lua; }": True,
+    "location / { error_page 404 = /end; root html; }": True,
+    "location / { error_page 416 = /end; root html; }": False,
+    "error_page 401 = /end; location = /auth { proxy_pass http://a; } location / { auth_request /auth; }": True,
+    "error_page 401 = /end; location = /auth { proxy_pass http://a; proxy_intercept_errors on; } "
+    "location / { auth_request /auth; }": False,
+    "error_page 404 = /end; location / { proxy_pass http://a; proxy_request_buffering off; }": False,
+    "error_page 404 = /end; location / { fastcgi_pass a:1; }": True,
+}
+
+
+@pytest.mark.parametrize(("server", "pool"), CODE.items(), ids=CODE)
+def test_what_may_go_on_without_a_body(server: str, pool: bool) -> None:
+    """Code may drop a body, and some errors come after it was dropped; others do not."""
+    text = whole(f"upstream app {{\n    server 127.0.0.1:1;\n}}\nserver {{\n{server}\n{END}\n}}")
+    assert ("keepalive 32;" in mended(text, BOTH)) is pool

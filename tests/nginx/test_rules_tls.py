@@ -50,12 +50,14 @@ def serving(binary: nginx.Binary, http: str, certificate: Mapping[str, bytes]) -
         yield instance.prefix / "tls.sock"
 
 
-def connected(path: Path, context: ssl.SSLContext, session: ssl.SSLSession | None = None) -> ssl.SSLSocket:
+def connected(
+    path: Path, context: ssl.SSLContext, session: ssl.SSLSession | None = None, *, name: str = "a.example"
+) -> ssl.SSLSocket:
     """A connection by TLS to the socket at a path."""
     plain = socket.socket(socket.AF_UNIX)
     plain.settimeout(10)
     plain.connect(str(path))
-    return context.wrap_socket(plain, server_hostname="a.example", session=session)
+    return context.wrap_socket(plain, server_hostname=name, session=session)
 
 
 def client(version: ssl.TLSVersion, tickets: str = "tickets") -> ssl.SSLContext:

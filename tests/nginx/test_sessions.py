@@ -158,3 +158,43 @@ def test_a_response_may_tell_that_a_session_was_resumed(each_binary: nginx.Binar
                 answer = second.recv(65_536)
         heads.append(b"\r\nX-Reused: r\r\n" in answer)
     assert heads == [False, True]
+
+
+OTHER = "} server { listen 203.0.113.1:443 ssl; server_name b.example;"
+NAMES = {
+    "a name that is refused": f"return 200 a; {OTHER} ssl_reject_handshake on; return 200 b;",
+    "other ciphers": (
+        f"ssl_ciphers ECDHE-RSA-AES256-GCM-SHA384; return 200 $ssl_cipher; {OTHER} "
+        "ssl_ciphers ECDHE-RSA-AES128-GCM-SHA256; return 200 $ssl_cipher;"
+    ),
+    "the name is answered": f"return 200 $ssl_server_name; {OTHER} return 200 $ssl_server_name;",
+}
+
+
+@pytest.mark.parametrize("server", NAMES.values(), ids=NAMES)
+def test_a_session_of_one_name_is_resumed_under_another(
+    binary: nginx.Binary, authority: Authority, server: str
+) -> None:
+    """With a cache a session of TLS 1.2 brings its name and cipher along: such a fix waits for its premise."""
+    before = configuration(server, "ssl_session_tickets off; ssl_protocols TLSv1.2 TLSv1.3;")
+    assert mend("ssl-session-cache", before, unsafe=False) == before
+    after = mend("ssl-session-cache", before)
+    assert after != before
+    told = [under_another_name(binary, data, authority) for data in (before, after)]
+    assert told[0] != told[1]
+
+
+def under_another_name(binary: nginx.Binary, data: bytes, authority: Authority) -> bytes:
+    """What a client with a session of `a.example` is answered at `b.example`; nothing if the handshake fails."""
+    text = data.decode().replace("listen 203.0.113.1:443", "listen unix:tls.sock")
+    with running(binary, text, authority.files) as nginx_:
+        path, context = nginx_.prefix / "tls.sock", client(ssl.TLSVersion.TLSv1_2)
+        with connected(path, context) as first:
+            asked(first)
+            session = first.session
+        try:
+            with connected(path, context, session, name="b.example") as second:
+                second.sendall(b"GET / HTTP/1.1\r\nHost: b.example\r\nConnection: close\r\n\r\n")
+                return second.recv(65_536).rpartition(b"\r\n")[2]
+        except ssl.SSLError:
+            return b""

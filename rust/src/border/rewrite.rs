@@ -88,6 +88,9 @@ pub struct Run {
     sample: Vec<Vec<u8>>,
     #[pyo3(get)]
     moved: usize,
+    /// How many patterns list the keys.
+    #[pyo3(get)]
+    listing: usize,
     /// How many rules each declared reading changes: the four in the order of `Readings`.
     #[pyo3(get)]
     changed: [usize; 4],
@@ -163,9 +166,12 @@ fn compile(bytes: &[u8], sections: &[Vec<Range<usize>>], options: &Options) -> R
 impl Run {
     fn new(run: &program::Run, plan: Plan, options: &Options) -> Run {
         let step = plan.entries.len().div_ceil(SAMPLE).max(1);
+        let tiers = emit::tiers(run, &plan, options);
+        let lists = tiers.iter().filter(|tier| tier.key.is_none());
         Run {
             spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
-            tiers: emit::tiers(run, &plan, options),
+            listing: lists.flat_map(|tier| &tier.blocks).map(|block| block.patterns.len()).sum(),
+            tiers,
             stays_first: plan.stays_first(),
             stands_before: plan.stands_before(options),
             kept: plan.kept().map(|(rule, _)| (rule, run.rules[rule].pattern.to_vec())).collect(),

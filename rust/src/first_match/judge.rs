@@ -36,8 +36,6 @@ pub(super) enum Judge {
 
 pub(super) struct Portable {
     pattern: Pattern,
-    /// What its matches begin with, in any case of letters.
-    head: Vec<u8>,
     regex: Regex,
     automaton: OnceLock<Option<Automaton>>,
     is_anchored: bool,
@@ -60,8 +58,7 @@ impl Judge {
             let pattern = syntax::parse(text).ok()?;
             let regex = Regex::new(text).ok()?;
             let is_anchored = matches!(&pattern.ast, Ast::Concat(items) if items[0] == Ast::Start);
-            let head = pattern.head();
-            Some(Portable { pattern, head, regex, automaton: OnceLock::new(), is_anchored, slow: AtomicU32::new(0) })
+            Some(Portable { pattern, regex, automaton: OnceLock::new(), is_anchored, slow: AtomicU32::new(0) })
         };
         portable()
             .map_or_else(|| Judge::Unportable(syntax::prefix(text)), |portable| Judge::Portable(Box::new(portable)))
@@ -79,9 +76,6 @@ impl Judge {
 
 impl Portable {
     fn answer(&self, subject: &[u8]) -> Answer {
-        if !syntax::begins(subject, &self.head) {
-            return Answer::No;
-        }
         if !self.pattern.settles(subject) {
             let doubt = if self.pattern.spaces { Doubt::Unportable } else { Doubt::Effort };
             return Answer::Unknown(doubt);

@@ -4,7 +4,6 @@
 //! contains, at its start or anywhere; an index over these leaves few candidates, and only they are put to PCRE2.
 
 mod any_case;
-mod doubts;
 pub(crate) mod effort;
 mod index;
 mod judge;
@@ -17,7 +16,6 @@ use std::sync::OnceLock;
 pub use judge::{Answer, Doubt};
 
 use any_case::Spellings;
-use doubts::Doubts;
 use index::Index;
 use judge::Judge;
 
@@ -56,7 +54,6 @@ pub struct FirstMatch {
     judges: Vec<OnceLock<Judge>>,
     spellings: Vec<OnceLock<Option<Box<Spellings>>>>,
     index: Index,
-    doubts: Doubts,
 }
 
 impl FirstMatch {
@@ -69,7 +66,6 @@ impl FirstMatch {
             judges: patterns.iter().map(|_| OnceLock::new()).collect(),
             spellings: patterns.iter().map(|_| OnceLock::new()).collect(),
             index: Index::new(patterns)?,
-            doubts: Doubts::new(patterns),
         })
     }
 
@@ -77,8 +73,6 @@ impl FirstMatch {
     ///
     /// O(length) for the index, and PCRE2 for each candidate up to the answer.
     pub fn first(&self, subject: &[u8], limit: usize) -> First {
-        let doubtful = self.doubts.first(subject, limit);
-        let limit = doubtful.map_or(limit, |(index, _)| index);
         for index in self.index.candidates(&subject.to_ascii_lowercase(), limit) {
             match self.ask(index, subject) {
                 Answer::Yes => return First::Match(index),
@@ -86,18 +80,17 @@ impl FirstMatch {
                 Answer::Unknown(doubt) => return First::Unknown(index, doubt),
             }
         }
-        doubtful.map_or(First::None, |(index, doubt)| First::Unknown(index, doubt))
+        First::None
     }
 
     /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE does not give up on
     /// one either.
     pub fn may_match_some_case(&self, subject: &[u8], limit: usize) -> bool {
         let subject = subject.to_ascii_lowercase();
-        let may_match = |index: usize| {
+        self.index.candidates(&subject, limit).any(|index| {
             let made = || Spellings::of(self.patterns.get(index)).map(Box::new);
             self.spellings[index].get_or_init(made).as_ref().is_none_or(|spellings| spellings.may_match(&subject))
-        };
-        self.doubts.may_give_up(&subject, limit) || self.index.candidates(&subject, limit).any(may_match)
+        })
     }
 
     fn ask(&self, index: usize, subject: &[u8]) -> Answer {

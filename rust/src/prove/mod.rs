@@ -26,6 +26,7 @@ pub mod align;
 pub mod captures;
 pub mod effect;
 pub mod enumerate;
+pub mod head;
 pub mod listed;
 pub mod maps;
 pub mod names;

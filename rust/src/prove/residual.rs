@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use regex_automata::meta;
 
 use crate::pcre::{Outcome, Regex};
-use crate::prove::work;
+use crate::prove::{head, work};
 use crate::syntax::{self, Ast, Pattern};
 
 /// The rules that stay, by their place among all rules.
@@ -35,6 +35,7 @@ struct Kept<'t> {
     pattern: &'t [u8],
     judge: OnceLock<Judge>,
     spellings: OnceLock<Option<meta::Regex>>,
+    head: OnceLock<Head>,
 }
 
 impl<'t> Residual<'t> {
@@ -128,34 +129,54 @@ impl<'t> Residual<'t> {
 
 impl<'t> Kept<'t> {
     fn new(place: usize, pattern: &'t [u8]) -> Kept<'t> {
-        Kept { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new() }
+        Kept { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new(), head: OnceLock::new() }
     }
 
     fn takes(&self, subject: &[u8]) -> Answer {
-        let judge = self.judge();
-        if !syntax::begins(subject, &judge.head) {
-            return Answer::No;
-        }
-        match &judge.portable {
-            Some((pattern, asked)) if pattern.settles(subject) => asked.matches(pattern, subject),
-            _ => Answer::Unknown,
+        match self.judge() {
+            Judge::Unportable(prefix) if syntax::begins(subject, prefix) => Answer::Unknown,
+            Judge::Unportable(_) => Answer::No,
+            Judge::Portable(pattern, asked) if pattern.settles(subject) => asked.matches(pattern, subject),
+            Judge::Portable(pattern, _) if self.may_begin(pattern, subject) => Answer::Unknown,
+            Judge::Portable(..) => Answer::No,
         }
     }
 
     fn may_take_some_case(&self, subject: &[u8]) -> bool {
-        let judge = self.judge();
-        if !syntax::begins(subject, &judge.head) {
-            return false;
-        }
-        let Some((pattern, _)) = &judge.portable else { return true };
+        let Judge::Portable(pattern, _) = self.judge() else { return self.takes(subject) != Answer::No };
         let spellings = || self.spellings.get_or_init(|| spellings(pattern)).as_ref();
-        !pattern.settles(subject)
-            || !work::ends_in_time(&pattern.ast, subject.len() as u32)
-            || spellings().is_none_or(|regex| regex.is_match(subject))
+        may_take(pattern, spellings, subject) && self.may_begin(pattern, subject)
+    }
+
+    /// Whether PCRE may get beyond the head of the pattern on some spelling of the subject, or give up in it.
+    fn may_begin(&self, pattern: &Pattern, subject: &[u8]) -> bool {
+        let head = self.head.get_or_init(|| Head::of(pattern));
+        may_take(&head.pattern, || head.spellings.as_ref(), &subject.to_ascii_lowercase())
     }
 
     fn judge(&self) -> &Judge {
         self.judge.get_or_init(|| Judge::of(self.pattern))
+    }
+}
+
+/// Whether a pattern may match some spelling of a subject, or PCRE may give up on one.
+fn may_take<'r>(pattern: &Pattern, spellings: impl Fn() -> Option<&'r meta::Regex>, subject: &[u8]) -> bool {
+    !pattern.settles(subject)
+        || !work::ends_in_time(&pattern.ast, subject.len() as u32)
+        || spellings().is_none_or(|regex| regex.is_match(subject))
+}
+
+/// The head of a pattern.
+struct Head {
+    pattern: Pattern,
+    spellings: Option<meta::Regex>,
+}
+
+impl Head {
+    fn of(pattern: &Pattern) -> Head {
+        let pattern = head::of(pattern);
+        let spellings = spellings(&pattern);
+        Head { pattern, spellings }
     }
 }
 
@@ -171,11 +192,10 @@ pub enum Answer {
 }
 
 /// What may be said of a pattern.
-struct Judge {
-    /// It matches nothing but subjects that begin like this, in any case of letters.
-    head: Vec<u8>,
-    /// Only of a pattern that every PCRE reads alike.
-    portable: Option<(Box<Pattern>, Asked)>,
+enum Judge {
+    Portable(Box<Pattern>, Asked),
+    /// It matches nothing but subjects that begin like this.
+    Unportable(Vec<u8>),
 }
 
 impl Judge {
@@ -183,9 +203,9 @@ impl Judge {
         match (syntax::parse(text), Regex::new(text)) {
             (Ok(pattern), Ok(regex)) => {
                 let asked = Asked { regex, automaton: OnceLock::new(), slow: AtomicU32::new(0) };
-                Judge { head: pattern.head(), portable: Some((Box::new(pattern), asked)) }
+                Judge::Portable(Box::new(pattern), asked)
             }
-            _ => Judge { head: syntax::prefix(text), portable: None },
+            _ => Judge::Unportable(syntax::prefix(text)),
         }
     }
 }
@@ -395,13 +415,34 @@ mod tests {
     /// What one PCRE matches and another does not, or what one gives up on, is neither taken nor left.
     #[test]
     fn unknown() {
-        for (pattern, subject) in
-            [("^/id/[0-9]{,3}$", "/id/42"), (r"^/id/\S$", "/id/\x0b"), ("^/(a+)+$", &format!("/{}!", "a".repeat(40)))]
-        {
+        for (pattern, subject) in [
+            ("^/id/[0-9]{,3}$", "/id/42"),
+            (r"^/id/\S$", "/id/\x0b"),
+            (r"^/id/\s$", "/id/\x0b"),
+            (r"^/id/[^\S\n]x", "/id/\x0bx"),
+            ("^/(a+)+$", &format!("/{}!", "a".repeat(40))),
+        ] {
             assert_eq!(residual(&[pattern]).takes(subject.as_bytes(), 0..1), Answer::Unknown, "{pattern}");
         }
         let long = [b"/z".as_slice(), &vec![b'a'; 2_600]].concat();
         assert_eq!(residual(&["^/a(?:[^x]|y)*z$"]).takes(&long, 0..1), Answer::No);
+    }
+
+    /// A rule that gets no further than what it begins with takes nothing, whatever stands behind; some may be taken
+    /// where it does.
+    #[test]
+    fn heads() {
+        let subject = [b"/old".as_slice(), &[b'z'; 2_600]].concat();
+        for pattern in ["^/(a+)+$", "^/x?(a+)+", "^/(ab|c)+z$", "^/(?:x(a+))?zz(b+)+d", "^/(a{1,1000}){1,1000}$"] {
+            assert_eq!(residual(&[pattern]).takes(&subject, 0..1), Answer::No, "{pattern}");
+            assert!(!residual(&[pattern]).may_take_some_case(&subject, 0..1), "{pattern}");
+        }
+        for pattern in ["^/(z+)+$", "^/x?(Z+)+$", "^/(ZZ|d)+y$", "^/(?:x|(z+)+)+d", "^/(z{1,1000}){1,1000}$"] {
+            assert!(
+                residual(&[pattern]).may_take_some_case(&[b"/".as_slice(), &[b'z'; 2_600]].concat(), 0..1),
+                "{pattern}"
+            );
+        }
     }
 
     /// Some spelling is enough.

@@ -1,7 +1,6 @@
 //! What is known of a pattern that is not portable.
 
 use super::literal::PLAIN;
-use super::{Ast, Pattern};
 
 /// Bytes that every match begins with, whatever PCRE runs the pattern; in small letters, and matched in any case. Empty if
 /// nothing is known.
@@ -34,17 +33,6 @@ pub fn prefix(pattern: &[u8]) -> Vec<u8> {
         bytes.pop();
     }
     bytes
-}
-
-impl Pattern {
-    /// The plain bytes behind `^` at the very start, in small letters. Where a subject does not begin with them, in any case
-    /// of letters, every PCRE says No at once.
-    pub fn head(&self) -> Vec<u8> {
-        let Ast::Concat(parts) = &self.ast else { return Vec::new() };
-        let [Ast::Start, parts @ ..] = parts.as_slice() else { return Vec::new() };
-        let byte = |part: &Ast| if let Ast::Byte(byte) = part { Some(byte.to_ascii_lowercase()) } else { None };
-        parts.iter().map_while(byte).collect()
-    }
 }
 
 /// Whether a subject begins with a prefix, in any case of letters.
