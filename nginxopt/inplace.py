@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nginxopt.config import Config, Directive
+from nginxopt.copies import BACKUP
 from nginxopt.files import Written, sweep, write_all
 from nginxopt.targets import changed
 
@@ -28,6 +29,7 @@ def change(
         return ()
     for config in configs:
         _refuse_other_files(config)
+        _refuse_to_keep_where_it_is_read(config, texts)
     return write_all(texts, read=read, like=like or {}, keep_old=keep_old)
 
 
@@ -50,6 +52,16 @@ def _refuse_other_files(config: Config) -> None:
         readable = [name for name, path in zip(found, paths, strict=True) if name in known or os.access(path, os.R_OK)]
         if readable != known:
             raise include.error("the files of this include were changed while this command ran; nothing was written")
+
+
+def _refuse_to_keep_where_it_is_read(config: Config, paths: Iterable[str]) -> None:
+    """`InputError` if an include would read the copies that are kept: a wildcard that begins with a dot finds them."""
+    files = [os.path.split(os.path.realpath(path)) for path in paths]
+    copies = [os.path.join(folder, f".{name}.{BACKUP}") for folder, name in files]  # noqa: PTH118
+    for include in _includes(config):
+        name = str(include.args[0])
+        if any(config.origin.reads(config.prefix, name, copy) for copy in copies):
+            raise include.error("this include would read the copy of a file that is changed; nothing was written")
 
 
 def _includes(config: Config) -> Iterator[Directive]:

@@ -271,3 +271,13 @@ def test_a_benchmark_makes_no_folder_beside_a_device(tmp_path: Path) -> None:
     assert not Path("/dev/null.run").exists()
     with bench._folder(str(tmp_path / "out.json")) as kept:
         assert kept == tmp_path / "out.run"
+
+
+def test_a_copy_is_not_kept_where_an_include_reads_it(run: Any, tmp_path: Path) -> None:
+    """A wildcard that begins with a dot would find the old text beside the file: nothing is written."""
+    text = NGINX.format(rules=RULES + "include .n*;")
+    (tmp_path / "nginx.conf").write_text(text)
+    ran = run("rewrite-to-map", "nginx.conf", "--write")
+    assert ran.status == 3
+    assert "this include would read the copy of a file that is changed; nothing was written" in ran.err
+    assert (tmp_path / "nginx.conf").read_text() == text
