@@ -218,7 +218,9 @@ import os, sys
 from nginxopt.cli import _terminate
 import signal
 signal.signal(signal.SIGTERM, _terminate)
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts with it ignored
+# A job in the background starts with SIGINT ignored, and one under nohup with SIGHUP.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from nginxopt.files import write_all
 print("ready", flush=True)
 text = b"0" * 20000
@@ -234,12 +236,15 @@ def killed(folder: Path, number: int, seconds: float) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", MANY], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
-    time.sleep(seconds)
-    process.send_signal(number)
-    process.wait(60)
-    process.stdout.close()
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(seconds)
+        process.send_signal(number)
+        process.wait(60)
+        process.stdout.close()
+    finally:
+        process.kill()
     assert process.returncode != 0
 
 
