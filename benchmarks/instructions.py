@@ -16,12 +16,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nginxopt import nginx
 from nginxopt.bench import callgrind
 from nginxopt.bench.callgrind import ANSWER_SECONDS, START_SECONDS
 from nginxopt.bench.rules import FAR_MISS, Parts, fragment, literal, uri, whole
 from nginxopt.errors import NginxoptError, RunError
-from nginxopt.http import Request
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 
 _LOCATION = b'location / { return 200 "ok"; }'
 

@@ -21,9 +21,9 @@ from statistics import median
 
 from benchmarks.child import MEGABYTE, ChildError, medians, run
 from benchmarks.mixes import MIXES
-from nginxopt import nginx
 from nginxopt.bench.rules import Parts, fragment
 from nginxopt.errors import NginxoptError
+from nginxopt.system import nginx
 
 _START_SECONDS = 60.0
 

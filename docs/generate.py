@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from nginxopt.catalogue import catalogue
-from nginxopt.premises import PREMISES
-from nginxopt.report import pages
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.premises import PREMISES
+from nginxopt.lint.report import pages
 
 ROOT = Path(__file__).parents[1]
 _TABLE = re.compile(r"(?<=<!-- rules: written by `make docs` -->\n).*(?=<!-- end of rules -->)", re.DOTALL)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from nginxopt.source import Source, Span
+    from nginxopt.text import Source, Span
 
 
 class NginxoptError(Exception):

@@ -55,13 +55,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import delete
-from nginxopt.model import Model
-from nginxopt.premises import SEVERAL_WORKERS
-from nginxopt.rule import rule
+from nginxopt.config.layout import delete
+from nginxopt.lint import SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import Level, values
 from nginxopt.version import Version
 
 EVEN = Version(1, 21, 6)

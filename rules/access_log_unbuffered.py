@@ -51,11 +51,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.edit import Edit
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.source import Span, encode
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.text import Change, Edit, Span, encode
 
 BUFFER = "buffer=64k flush=5s"
 

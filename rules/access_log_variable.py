@@ -47,10 +47,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import after
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import after
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 
 LINE = "open_log_file_cache max=100;"
 

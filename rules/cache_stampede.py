@@ -66,16 +66,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.edit import Edit
-from nginxopt.inherit import Setting
-from nginxopt.layout import after
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.source import Span
-from nginxopt.upstreams import Pass
+from nginxopt.config.layout import after
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import Pass, Setting, values
+from nginxopt.text import Change, Edit, Span
 from nginxopt.version import Version
 
 CACHED = ("proxy", "fastcgi", "uwsgi", "scgi")

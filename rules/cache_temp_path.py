@@ -46,12 +46,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.edit import Edit
-from nginxopt.model import Model
-from nginxopt.premises import FAST_DISK
-from nginxopt.rule import rule
-from nginxopt.source import Span
+from nginxopt.lint import FAST_DISK, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.text import Change, Edit, Span
 
 PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi")
 OFF = "use_temp_path=off"

@@ -35,9 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.lint import Finding, Model, Severity, rule
 
 PATHS = ("proxy_cache_path", "fastcgi_cache_path", "uwsgi_cache_path", "scgi_cache_path")
 HELP = "add `max_size=`: what the disk has to spare, less what comes in while nginx removes the oldest"

@@ -62,12 +62,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.headers import heirs, takes_directives
-from nginxopt.layout import after, replace
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.upstreams import Pass
+from nginxopt.config.layout import after, replace
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.headers import heirs, takes_directives
+from nginxopt.semantics import Pass
+from nginxopt.text import Change
 
 CACHING = ("proxy", "fastcgi", "uwsgi", "scgi")
 

@@ -55,13 +55,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.inherit import Level
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.static import is_for_files
-from nginxopt.upstreams import Pass
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.static import is_for_files
+from nginxopt.semantics import Level, Pass, values
 
 HELP = "give it a cache: `proxy_cache_path` in http, `proxy_cache` and `proxy_cache_valid` here"
 WHO = ("auth_basic", "auth_request", "auth_jwt", "access_by_lua_block", "access_by_lua_file")

@@ -60,13 +60,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
 from nginxopt.config import Directive
-from nginxopt.defaults import default
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import replace
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import replace
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import default, values
 
 
 @rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)

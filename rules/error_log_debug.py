@@ -52,10 +52,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import rewrite
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import rewrite
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 
 
 @rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE)

@@ -108,12 +108,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.inherit import Level
-from nginxopt.locations import modifier
-from nginxopt.model import Model
+from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.rewrite.follow import REDIRECTS
-from nginxopt.rule import rule
+from nginxopt.semantics import Level
+from nginxopt.semantics.locations import modifier
 from nginxopt.version import Version
 
 LEAST = 100

@@ -74,15 +74,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.capacity import overflow
-from nginxopt.diagnostic import Change, Finding, Fix, Severity
-from nginxopt.headers import heirs, takes_directives
-from nginxopt.layout import after, replace
-from nginxopt.model import Model
-from nginxopt.pooling import POOLED, needed, peculiar
-from nginxopt.rule import rule
-from nginxopt.sharing import Obstacles, obstacles
-from nginxopt.upstreams import Pass
+from nginxopt.config.layout import after, replace
+from nginxopt.lint import Finding, Fix, Model, Severity, rule
+from nginxopt.lint.capacity import overflow
+from nginxopt.lint.headers import heirs, takes_directives
+from nginxopt.lint.pooling import POOLED, needed, peculiar
+from nginxopt.lint.sharing import Obstacles, obstacles
+from nginxopt.semantics import Pass
+from nginxopt.text import Change
 
 ON = "fastcgi_keep_conn on;"
 

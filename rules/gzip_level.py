@@ -44,11 +44,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import replace
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.variables import is_read_by_code, readers
+from nginxopt.config.layout import replace
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.variables import is_read_by_code, readers
 
 HIGH = ("7", "8", "9")
 ENOUGH = "6"

@@ -44,13 +44,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import delete, without
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.tokens import Token
+from nginxopt.config import Directive, Token
+from nginxopt.config.layout import delete, without
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import Level
 
 COMPRESSED = {
     "image/jpeg", "image/jpg", "image/png", "image/gif", "image/webp", "image/avif", "image/jxl", "image/apng",

@@ -56,11 +56,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import after
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import after
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import values
 
 LINES = {"gzip_vary": "gzip_vary on;", "gzip_proxied": "gzip_proxied any;"}
 WHY = {

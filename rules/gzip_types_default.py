@@ -51,13 +51,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import after
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import after
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import Level, values
 
 # Without text/html, which is always compressed: nginx warns where it is named.
 LINE = (

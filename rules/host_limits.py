@@ -78,15 +78,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.inherit import Setting
-from nginxopt.listens import BACKLOG, sockets
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.upstreams import Pass
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.semantics import Pass, Setting, sockets
+from nginxopt.semantics.listens import BACKLOG
 
 if TYPE_CHECKING:
-    from nginxopt.host import Host
+    from nginxopt.system.host import Host
 
 PER_CONNECTION = 2
 """Descriptors of a connection: its own, and that of a file, which may be a temporary one."""

@@ -108,15 +108,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.edit import Edit
-from nginxopt.inherit import Level
-from nginxopt.layout import after
-from nginxopt.listens import Endpoint
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.source import Span
-from nginxopt.tls import endpoints
+from nginxopt.config.layout import after
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.tls import endpoints
+from nginxopt.semantics import Endpoint, Level
+from nginxopt.text import Change, Edit, Span
 from nginxopt.version import Version
 
 DIRECTIVE = Version(1, 25, 1)

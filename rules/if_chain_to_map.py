@@ -77,15 +77,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nginxopt import values
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import before, delete, quoted
-from nginxopt.maphash import verdict
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.source import encode
+from nginxopt.config.layout import before, delete, quoted
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import Level, values
+from nginxopt.semantics.maphash import verdict
+from nginxopt.text import encode
 
 LEAST = 3
 """Fewer are as clear as a map, and cost next to nothing."""

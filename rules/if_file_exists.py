@@ -71,13 +71,11 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import rewrite
-from nginxopt.locations import modifier, path
-from nginxopt.model import Model
+from nginxopt.config.layout import rewrite
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.rewrite.program import transparent
-from nginxopt.rule import rule
+from nginxopt.semantics import Level
+from nginxopt.semantics.locations import modifier, path
 
 _FILE = re.compile(r"\$\{?(?:request_filename|uri|document_uri)\b")
 _REDIRECTS = ("http://", "https://", "$scheme")

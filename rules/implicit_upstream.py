@@ -80,17 +80,15 @@ import re
 from collections.abc import Iterator
 from itertools import chain, count
 
-from nginxopt.capacity import SIZE, size
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
-from nginxopt.headers import owners, with_header
-from nginxopt.inherit import FRAGMENT, Level
-from nginxopt.layout import after, before, replace
-from nginxopt.model import Model
-from nginxopt.pools import headers, is_check, knows_headers, wants_pool
-from nginxopt.rule import rule
-from nginxopt.sharing import may_share
-from nginxopt.upstreams import Pass
+from nginxopt.config.layout import after, before, replace
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
+from nginxopt.lint.capacity import SIZE, size
+from nginxopt.lint.headers import owners, with_header
+from nginxopt.lint.pools import headers, is_check, knows_headers, wants_pool
+from nginxopt.lint.sharing import may_share
+from nginxopt.semantics import FRAGMENT, Level, Pass
+from nginxopt.text import Change
 
 Target = tuple[str, str, str, str | None]
 

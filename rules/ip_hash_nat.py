@@ -46,9 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.lint import Finding, Model, Severity, rule
 
 
 @rule(severity=Severity.INFO, category="proxy")

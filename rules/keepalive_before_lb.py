@@ -73,15 +73,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.capacity import overflow
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Severity
-from nginxopt.layout import after, delete, written
-from nginxopt.model import Model
-from nginxopt.pooling import POOLED, needed, peculiar
-from nginxopt.rule import rule
-from nginxopt.sharing import obstacles
-from nginxopt.upstreams import Upstream
+from nginxopt.config.layout import after, delete, written
+from nginxopt.lint import Finding, Fix, Model, Severity, rule
+from nginxopt.lint.capacity import overflow
+from nginxopt.lint.pooling import POOLED, needed, peculiar
+from nginxopt.lint.sharing import obstacles
+from nginxopt.semantics import Upstream
 
 METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time")
 

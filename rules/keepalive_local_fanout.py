@@ -75,14 +75,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.capacity import SIZE
-from nginxopt.diagnostic import Finding, Fix, Severity
-from nginxopt.layout import append
-from nginxopt.model import Model
-from nginxopt.pooling import POOLED, needed
-from nginxopt.pools import users, wants_pool
-from nginxopt.rule import rule
-from nginxopt.sharing import may_share, obstacles
+from nginxopt.config.layout import append
+from nginxopt.lint import Finding, Fix, Model, Severity, rule
+from nginxopt.lint.capacity import SIZE
+from nginxopt.lint.pooling import POOLED, needed
+from nginxopt.lint.pools import users, wants_pool
+from nginxopt.lint.sharing import may_share, obstacles
 
 MANY = 4
 """From how many locations on."""

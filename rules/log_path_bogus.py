@@ -63,11 +63,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import delete, rewrite
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import delete, rewrite
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import Level
+from nginxopt.text import Change
 
 NO_LOG = ("off", "false", "no", "none")
 A_LOG = ("on", "true", "yes")

@@ -59,14 +59,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level, Setting
-from nginxopt.layout import prepend, replace
-from nginxopt.maphash import suitable, verdict
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.source import encode
-from nginxopt.values import number
+from nginxopt.config.layout import prepend, replace
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import Level, Setting
+from nginxopt.semantics.maphash import suitable, verdict
+from nginxopt.semantics.values import number
+from nginxopt.text import Change, encode
 
 DEFAULTS = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
 """Of ngx_http_map_module; the bucket is `ngx_cacheline_size`."""

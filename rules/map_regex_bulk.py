@@ -47,10 +47,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.inherit import Level
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.semantics import Level
 
 LEAST = 20
 """At some 480 instructions each, so many cost more than a request without any."""

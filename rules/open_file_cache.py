@@ -58,12 +58,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import prepend
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.static import senders
+from nginxopt.config.layout import prepend
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.static import senders
+from nginxopt.semantics import Level
 
 # The directive's example in nginx's documentation, without `open_file_cache_errors`: a new file is found at once.
 LINES = ("open_file_cache max=1000 inactive=20s;", "open_file_cache_valid 30s;", "open_file_cache_min_uses 2;")

@@ -69,12 +69,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Related, Severity
-from nginxopt.inherit import Level
-from nginxopt.model import Model
-from nginxopt.pools import headers
-from nginxopt.rule import rule
-from nginxopt.upstreams import Pass, Upstream
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint.pools import headers
+from nginxopt.semantics import Level, Pass, Upstream
 
 # A directive that gives a hop a job, at whatever level it is in force.
 JOBS = frozenset({

@@ -77,13 +77,10 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import prepend
-from nginxopt.locations import modifier
-from nginxopt.model import Model
-from nginxopt.premises import PCRE_LIBRARY, PLAIN_COMMAND_LINE
-from nginxopt.rule import rule
+from nginxopt.config.layout import prepend
+from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import Level
+from nginxopt.semantics.locations import modifier
 
 LEAST, MOST = 20, 1_000
 """At some 480 instructions each, 20 regular expressions cost more than a request without any; above 1,000 the compiled

@@ -53,15 +53,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import delete
-from nginxopt.model import Model
-from nginxopt.pools import headers, knows_headers
-from nginxopt.rule import rule
-from nginxopt.tokens import Comment
-from nginxopt.upstreams import Pass
+from nginxopt.config import Comment, Directive
+from nginxopt.config.layout import delete
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.pools import headers, knows_headers
+from nginxopt.semantics import Level, Pass
 
 LONG = 300
 """From how many seconds of `proxy_read_timeout` on an answer is taken for a stream."""

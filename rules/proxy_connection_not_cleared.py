@@ -121,14 +121,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.defaults import PIVOT
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.headers import NOT_IN_IF, heirs
-from nginxopt.model import Model
-from nginxopt.pooling import KEPT, Offer, cleared, may_keep, offers
-from nginxopt.pools import Connection, connection, culprit, is_check, pools, states_http10
-from nginxopt.rule import rule
-from nginxopt.upstreams import Pass, Upstream
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.headers import NOT_IN_IF, heirs
+from nginxopt.lint.pooling import KEPT, Offer, cleared, may_keep, offers
+from nginxopt.lint.pools import Connection, connection, culprit, is_check, pools, states_http10
+from nginxopt.semantics import PIVOT, Pass, Upstream
 
 
 @rule(severity=Severity.WARNING, category="proxy", fix=(KEPT, Safety.UNSAFE), scenario="keepalive")

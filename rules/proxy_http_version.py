@@ -110,13 +110,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.headers import NOT_IN_IF, with_version
-from nginxopt.model import Model
-from nginxopt.pooling import KEPT, Offer, may_keep, offers
-from nginxopt.pools import Connection, connection, is_check, pools
-from nginxopt.rule import rule
-from nginxopt.upstreams import Pass
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.headers import NOT_IN_IF, with_version
+from nginxopt.lint.pooling import KEPT, Offer, may_keep, offers
+from nginxopt.lint.pools import Connection, connection, is_check, pools
+from nginxopt.semantics import Pass
 
 _OTHERWISE = (Connection.CLOSE, Connection.UPGRADE, Connection.KEEP_ALIVE, Connection.UNKNOWN)
 

@@ -50,10 +50,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import delete
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import delete
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 
 TLS = ("https", "grpcs", "suwsgi")
 

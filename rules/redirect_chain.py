@@ -40,11 +40,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Related, Severity
-from nginxopt.model import Model
+from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.rewrite.follow import Way
 from nginxopt.rewrite.uris import percent_encode
-from nginxopt.rule import rule
 
 
 @rule(severity=Severity.WARNING, category="rewrite")

@@ -50,12 +50,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Related, Severity
-from nginxopt.model import Model
+from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.rewrite.follow import Way
 from nginxopt.rewrite.uris import percent_encode
-from nginxopt.rule import rule
-from nginxopt.source import Source, Span
+from nginxopt.text import Source, Span
 
 
 @rule(severity=Severity.ERROR, category="rewrite")

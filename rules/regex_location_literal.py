@@ -55,14 +55,11 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.edit import Edit
-from nginxopt.inherit import FRAGMENT, Level
-from nginxopt.layout import quoted
-from nginxopt.locations import modifier, path
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.source import Span, encode
+from nginxopt.config.layout import quoted
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import FRAGMENT, Level
+from nginxopt.semantics.locations import modifier, path
+from nginxopt.text import Change, Edit, Span, encode
 
 _LITERAL = re.compile(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
 """Anchored on both sides, and each character stands for itself; an unescaped dot is taken for one."""

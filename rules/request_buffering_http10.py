@@ -53,10 +53,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.headers import NOT_IN_IF, with_version
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.headers import NOT_IN_IF, with_version
 
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.7.11")

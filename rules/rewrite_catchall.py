@@ -59,11 +59,9 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import FRAGMENT, Level
-from nginxopt.layout import quoted, rewrite
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import quoted, rewrite
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import FRAGMENT, Level
 
 CODES = {"permanent": "301", "redirect": "302"}
 

@@ -47,11 +47,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, directive_at
-from nginxopt.diagnostic import Finding, Fix, Related, Safety, Severity
-from nginxopt.layout import delete
-from nginxopt.model import Model
+from nginxopt.config.layout import delete
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
 from nginxopt.rewrite.planning import Duplicate
-from nginxopt.rule import rule
 
 
 @rule(severity=Severity.WARNING, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE))

@@ -70,11 +70,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.model import Model
+from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.rewrite.planning import Part, Run
-from nginxopt.rule import rule
-from nginxopt.source import Span
+from nginxopt.text import Span
 
 LEAST = 20
 """At 472 instructions each, that of a URI which no rule resembles, so many cost more than a request without rules."""

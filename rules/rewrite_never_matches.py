@@ -62,15 +62,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.inherit import Level
-from nginxopt.locations import matches, modifier, path, pattern
-from nginxopt.model import Model
+from nginxopt.config import Directive, Token
+from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.rewrite.oddities import why_never
-from nginxopt.rule import rule
-from nginxopt.source import encode
-from nginxopt.tokens import Token
+from nginxopt.semantics import Level
+from nginxopt.semantics.locations import matches, modifier, path, pattern
+from nginxopt.text import encode
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _QUERY = re.compile(r"[\w./-]\?[A-Za-z_][\w.-]*=")

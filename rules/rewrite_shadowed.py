@@ -42,12 +42,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Related, Severity
-from nginxopt.model import Model
+from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.rewrite.planning import Dead
 from nginxopt.rewrite.uris import percent_encode
-from nginxopt.rule import rule
-from nginxopt.source import Source, Span
+from nginxopt.text import Source, Span
 
 MOST_KEPT = 2_000
 """How many rules that match infinitely many URIs are compared with each other: at 50 us each, a tenth of a second."""

@@ -53,14 +53,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import quoted, rewrite
-from nginxopt.locations import matches, modifier, path
-from nginxopt.model import Model
+from nginxopt.config.layout import quoted, rewrite
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.rewrite.program import transparent
-from nginxopt.rule import rule
-from nginxopt.source import encode
+from nginxopt.semantics import Level
+from nginxopt.semantics.locations import matches, modifier, path
+from nginxopt.text import encode
 
 _CODES = {"permanent": "301", "redirect": "302"}
 

@@ -80,14 +80,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import prepend, replace
-from nginxopt.model import Model
-from nginxopt.premises import LOCAL_FILES
-from nginxopt.rule import rule
-from nginxopt.static import senders
+from nginxopt.config.layout import prepend, replace
+from nginxopt.lint import LOCAL_FILES, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.static import senders
+from nginxopt.semantics import Level, values
 
 
 @rule(severity=Severity.INFO, category="static", fix=(Safety.under(LOCAL_FILES), Safety.UNSAFE))

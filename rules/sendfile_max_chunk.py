@@ -64,12 +64,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import after, replace
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.static import senders
+from nginxopt.config.layout import after, replace
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.static import senders
+from nginxopt.semantics import values
 
 CHUNK = "2m"
 """The default since 1.21.4."""

@@ -47,10 +47,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.upstreams import Upstream
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.semantics import Upstream
 
 _ONE_ADDRESS = re.compile(r"(?:unix:.*|localhost|\d+(?:\.\d+){3}|\[[^]]*\])(?::\d+)?")
 _IGNORED = ("max_fails", "fail_timeout", "slow_start", "weight")

@@ -54,12 +54,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import after, append, replace
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.tls import endpoints
+from nginxopt.config.layout import after, append, replace
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.tls import endpoints
+from nginxopt.semantics import Level
+from nginxopt.text import Change
 
 DEFAULT = ("16k", "16K", "16384")
 SMALL = "4k"

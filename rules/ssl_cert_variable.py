@@ -60,11 +60,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import after
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import after
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import Level
 
 CACHE = "ssl_certificate_cache max=1000 inactive=60s valid=60s;"
 

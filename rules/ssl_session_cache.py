@@ -85,12 +85,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.model import Model
-from nginxopt.premises import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
-from nginxopt.rule import rule
-from nginxopt.tls import by_hand, cache_fix, endpoints, has_shared_cache
+from nginxopt.lint import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Finding, Model, Safety, Severity, rule
+from nginxopt.lint.tls import by_hand, cache_fix, endpoints, has_shared_cache
+from nginxopt.semantics import Level
 
 
 @rule(

@@ -64,12 +64,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import append
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.static import is_for_files, senders
+from nginxopt.config.layout import append
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.static import is_for_files, senders
+from nginxopt.semantics import Level
 
 LINE = "expires 1h;"
 

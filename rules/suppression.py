@@ -40,12 +40,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.lint import Finding, Model, Severity, rule
 
 
 @rule(severity=Severity.WARNING, category="config")
 def check(_: Model) -> Iterator[Finding]:
-    """Find nothing: what comments hide is known after all rules were asked, so `nginxopt.suppress` tells."""
+    """Find nothing: what comments hide is known after all rules were asked, so `nginxopt.lint.suppress` tells."""
     return iter(())

@@ -39,11 +39,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import delete
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import delete
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import values
 
 
 @rule(severity=Severity.WARNING, category="client", fix=Safety.SAFE)

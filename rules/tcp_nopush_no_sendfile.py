@@ -62,14 +62,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import delete
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.static import senders
+from nginxopt.config.layout import delete
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.static import senders
+from nginxopt.semantics import Level, values
 
 
 @rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)

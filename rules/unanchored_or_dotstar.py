@@ -59,13 +59,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.edit import Edit
-from nginxopt.locations import modifier
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.tokens import Token
+from nginxopt.config import Directive, Token
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics.locations import modifier
+from nginxopt.text import Change, Edit
 
 _HEAD = re.compile(r"\^?\.\*(?![?+*{|)]|$)")
 _TAIL = re.compile(r"(?<!\\)\.\*\$?$")

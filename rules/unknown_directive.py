@@ -49,11 +49,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.directives import BLOCKS, NAMES, nearest
-from nginxopt.layout import replace
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.config.layout import replace
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics.directives import BLOCKS, NAMES, nearest
 
 
 @rule(severity=Severity.ERROR, category="config", fix=Safety.UNSAFE)

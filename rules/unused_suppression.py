@@ -38,12 +38,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Safety, Severity
-from nginxopt.model import Model
-from nginxopt.rule import rule
+from nginxopt.lint import Finding, Model, Safety, Severity, rule
 
 
 @rule(severity=Severity.INFO, category="config", fix=Safety.SAFE)
 def check(_: Model) -> Iterator[Finding]:
-    """Find nothing: what comments hide is known after all rules were asked, so `nginxopt.suppress` tells."""
+    """Find nothing: what comments hide is known after all rules were asked, so `nginxopt.lint.suppress` tells."""
     return iter(())

@@ -62,11 +62,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Related, Severity
-from nginxopt.model import Model
-from nginxopt.pools import Connection, connection, users
-from nginxopt.rule import rule
-from nginxopt.upstreams import Pass
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint.pools import Connection, connection, users
+from nginxopt.semantics import Pass
 
 OLD = "proxy_http_version 1.0; proxy_set_header Connection close;"
 

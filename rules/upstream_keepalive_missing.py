@@ -108,11 +108,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Severity
-from nginxopt.model import Model
-from nginxopt.pooling import KEPT, offers
-from nginxopt.pools import lacking
-from nginxopt.rule import rule
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.pooling import KEPT, offers
+from nginxopt.lint.pools import lacking
 
 
 @rule(severity=Severity.WARNING, category="proxy", fix=KEPT, since="1.1.4", until="1.29.6", scenario="keepalive")

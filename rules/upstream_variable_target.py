@@ -67,12 +67,9 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from nginxopt.diagnostic import Finding, Related, Severity
-from nginxopt.inherit import Level
-from nginxopt.model import Model
-from nginxopt.pools import variable
-from nginxopt.rule import rule
-from nginxopt.upstreams import Pass
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint.pools import variable
+from nginxopt.semantics import Level, Pass
 from nginxopt.version import Version
 
 RESOLVE = Version(1, 27, 3)

@@ -68,12 +68,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import prepend, quoted
-from nginxopt.model import Model
-from nginxopt.rule import rule
-from nginxopt.upstreams import Upstream
-from nginxopt.zones import free_name
+from nginxopt.config.layout import prepend, quoted
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.zones import free_name
+from nginxopt.semantics import Upstream
 
 # How many servers a zone holds, tried with `nginx -t` of 1.22.1 and 1.31.3 and sockets of long paths, which take most:
 # 53 in 64k, 264 in 256k, 1,109 in 1m. Each holds half of that here, for what is kept of TLS sessions.

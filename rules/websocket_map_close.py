@@ -90,15 +90,13 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from nginxopt.config import Directive
-from nginxopt.diagnostic import Change, Finding, Fix, Related, Safety, Severity
-from nginxopt.inherit import Level
-from nginxopt.layout import append, replace
-from nginxopt.model import Model
-from nginxopt.pooling import KEPT, needed, offers
-from nginxopt.pools import Connection, connection, culprit, headers, pools, row, states_http10, variable
-from nginxopt.rule import rule
-from nginxopt.upstreams import Pass, Upstream
-from nginxopt.variables import is_read_by_code, readers
+from nginxopt.config.layout import append, replace
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
+from nginxopt.lint.pooling import KEPT, needed, offers
+from nginxopt.lint.pools import Connection, connection, culprit, headers, pools, row, states_http10, variable
+from nginxopt.lint.variables import is_read_by_code, readers
+from nginxopt.semantics import Level, Pass, Upstream
+from nginxopt.text import Change
 
 
 @rule(severity=Severity.WARNING, category="proxy", fix=(KEPT, Safety.UNSAFE), scenario="keepalive")

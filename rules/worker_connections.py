@@ -66,12 +66,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import append, replace
-from nginxopt.model import Model
-from nginxopt.premises import ENOUGH_DESCRIPTORS
-from nginxopt.rule import rule
+from nginxopt.config.layout import append, replace
+from nginxopt.lint import ENOUGH_DESCRIPTORS, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import values
 
 DEFAULT = 512
 ENOUGH = 1024

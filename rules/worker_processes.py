@@ -60,12 +60,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.layout import prepend, replace
-from nginxopt.model import Model
-from nginxopt.premises import PLAIN_COMMAND_LINE, SEVERAL_WORKERS
-from nginxopt.rule import rule
+from nginxopt.config.layout import prepend, replace
+from nginxopt.lint import PLAIN_COMMAND_LINE, SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import values
 
 DOCKER_DNS = "127.0.0.11"
 """Where containers ask for each other's names (Docker's documentation of networking)."""

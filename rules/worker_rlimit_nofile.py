@@ -71,12 +71,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt import values
-from nginxopt.diagnostic import Change, Finding, Fix, Safety, Severity
-from nginxopt.layout import after, prepend, replace
-from nginxopt.model import Model
-from nginxopt.premises import PLAIN_COMMAND_LINE, RAISES_THE_LIMIT
-from nginxopt.rule import rule
+from nginxopt.config.layout import after, prepend, replace
+from nginxopt.lint import PLAIN_COMMAND_LINE, RAISES_THE_LIMIT, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import values
+from nginxopt.text import Change
 
 USUAL = 1024
 """The soft limit of a process where nobody has set another."""

@@ -1,4 +1,4 @@
-"""What becomes of the rewrites of the corpus (see `tests/test_corpus.py`): a row a file, printed by
+"""What becomes of the rewrites of the corpus (see `tests/config/test_corpus.py`): a row a file, printed by
 
     python -m tests.corpus_report [SET ...]
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from nginxopt.config import Config, load
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, Proof, Readings, emit, plan, prove
-from tests.test_corpus import CORPUS, rows
+from tests.config.test_corpus import CORPUS, rows
 
 AS_WRITTEN = Options()
 AS_MEANT = Options(Readings(literal_dots=True, literal_ends=True))

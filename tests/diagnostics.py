@@ -6,14 +6,23 @@ from itertools import accumulate
 
 from hypothesis import strategies as st
 
-from nginxopt.diagnostic import Change, Diagnostic, Finding, Fix, Related, Safety, Severity
-from nginxopt.edit import Edit
 from nginxopt.errors import InputError
-from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
-from nginxopt.report.model import Note, Report
-from nginxopt.rule import CATEGORIES, PAGES, Page, Rule
-from nginxopt.source import Source, Span, decode, encode
-from nginxopt.target import Target
+from nginxopt.lint import (
+    HTTP11_BACKENDS,
+    IDLE_CONNECTIONS,
+    Diagnostic,
+    Finding,
+    Fix,
+    Page,
+    Related,
+    Rule,
+    Safety,
+    Severity,
+)
+from nginxopt.lint.declare import CATEGORIES, PAGES
+from nginxopt.lint.report.model import Note, Report
+from nginxopt.lint.target import Target
+from nginxopt.text import Change, Edit, Source, Span, decode, encode
 from nginxopt.version import Version
 
 PAGE = """gzip_comp_level is above 6

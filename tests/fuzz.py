@@ -30,11 +30,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from nginxopt import cli, nginx
+from nginxopt import cli
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
-from nginxopt.report import FORMATS
-from nginxopt.rule import CATEGORIES
+from nginxopt.lint.declare import CATEGORIES
+from nginxopt.lint.report import FORMATS
+from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.lintcheck import wrapped
 from tests.nginx.example import verdict_on

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from nginxopt.catalogue import catalogue
-from nginxopt.check import Judge
 from nginxopt.config import Config, load_text
-from nginxopt.diagnostic import Diagnostic
-from nginxopt.fix import fix
-from nginxopt.host import Host, Nofile
-from nginxopt.lint import Linted, Selected
-from nginxopt.settings import Settings
-from nginxopt.suppress import FAULTY, UNUSED
+from nginxopt.lint import Diagnostic
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.check import Judge
+from nginxopt.lint.fix import fix
+from nginxopt.lint.run import Linted, Selected
+from nginxopt.lint.settings import Settings
+from nginxopt.lint.suppress import FAULTY, UNUSED
+from nginxopt.system.host import Host, Nofile
 from nginxopt.version import Version
 
 TARGET = Version(1, 28, 0)

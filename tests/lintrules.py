@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from nginxopt.config import Config, Directive, load_text
-from nginxopt.diagnostic import Finding, Fix, Safety, Severity
-from nginxopt.filesystem import Overlay
-from nginxopt.fix import Fixed, fix
-from nginxopt.lint import Linted, Selected, lint
-from nginxopt.model import Model
-from nginxopt.rule import Check, Page, Rule
+from nginxopt.config.filesystem import Overlay
+from nginxopt.lint import Check, Finding, Fix, Model, Page, Rule, Safety, Severity
+from nginxopt.lint.fix import Fixed, fix
+from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
 
 TARGET = Version(1, 22, 1)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
 from nginxopt.errors import MissingError
-from nginxopt.source import decode
+from nginxopt.system import nginx
+from nginxopt.text import decode
 
 NO_NGINX = "no nginx binary: install nginx to run these tests"
 IN_CI = bool(os.environ.get("CI"))

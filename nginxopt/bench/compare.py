@@ -6,7 +6,7 @@ from nginxopt.bench.private import private
 from nginxopt.bench.scenario import Attack, Comparison, Experiment, OpenLoop, Target, Variant
 from nginxopt.config import Config
 from nginxopt.errors import InputError
-from nginxopt.source import Source, Span, decode
+from nginxopt.text import Source, Span, decode
 
 LOAD = OpenLoop(rate=1000, seconds=2)
 CASE = "targets"

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from nginxopt.bench.scenario import NO_FILES, Answer, Asks, Node, Target
-from nginxopt.source import encode
+from nginxopt.text import encode
 
 if TYPE_CHECKING:
     from jinja2 import Environment

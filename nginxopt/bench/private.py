@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nginxopt.bench.scenario import Node
-from nginxopt.config import Block, Config, Directive, File
-from nginxopt.edit import Edit, apply
+from nginxopt.config import Block, Config, Directive, File, Token
+from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
-from nginxopt.layout import quoted
-from nginxopt.source import Span, encode
-from nginxopt.tokens import Token
+from nginxopt.text import Edit, Span, apply, encode
 
 _GONE = frozenset({"daemon", "master_process", "pid", "user", "lock_file"})
 _CACHES = frozenset(f"{module}_cache_path" for module in ("proxy", "fastcgi", "uwsgi", "scgi"))

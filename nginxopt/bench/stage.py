@@ -18,7 +18,7 @@ from nginxopt.bench.nodes import templates
 from nginxopt.bench.scenario import Attack, Experiment, Node, OpenLoop, Variant
 from nginxopt.bench.site import Generator
 from nginxopt.errors import RunError
-from nginxopt.source import encode
+from nginxopt.text import encode
 
 FIRST_PORT = 18080
 PARTS = ("nginx", "targets", "results")

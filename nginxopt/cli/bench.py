@@ -144,9 +144,9 @@ def compare(before: str, after: str, targets: str, **options: Any) -> int:
     """Two configurations of your own: whole ones, whose listen addresses, logs and caches are made private."""
     from nginxopt.bench import compare as comparing
     from nginxopt.config import load
-    from nginxopt.filesystem import DISK
-    from nginxopt.reader import contents
-    from nginxopt.source import Source
+    from nginxopt.config.filesystem import DISK
+    from nginxopt.config.reader import contents
+    from nginxopt.text import Source
 
     asked = comparing.targets(Source(targets, contents(targets, DISK)))
     return _bench(comparing.build(load(before), load(after), asked), _Call(**options))
@@ -161,8 +161,8 @@ def compare(before: str, after: str, targets: str, **options: Any) -> int:
 def report(path: str, form: str, output: str | None) -> int:
     """An earlier result (--format json) as an HTML page or a table; nothing is run."""
     from nginxopt.bench.saved import from_json
-    from nginxopt.filesystem import DISK
-    from nginxopt.reader import contents
+    from nginxopt.config.filesystem import DISK
+    from nginxopt.config.reader import contents
 
     _tell(from_json(contents(path, DISK), path), form, output)
     return 0
@@ -205,7 +205,7 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     if call.emit is not None:
         return _emit(asked, call, call.emit)
     if call.format == "html":
-        from nginxopt.bench import vega
+        from nginxopt.bench.report import vega
 
         vega.require()
     result = _run(asked, call, gates)
@@ -216,7 +216,7 @@ def _bench(experiment: Experiment, call: _Call) -> int:
 def _emit(experiment: Experiment, call: _Call, path: str) -> int:
     """Write the folder of a benchmark."""
     from nginxopt.bench.stage import is_program
-    from nginxopt.files import folder, write_all
+    from nginxopt.system.files import folder, write_all
 
     if call.rate == "auto":
         raise UsageError("--emit needs a rate: the folder does not look for the capacity", hint="--rate 1000")
@@ -297,8 +297,8 @@ def _folder(output: str | None) -> Iterator[Path]:
     """Yield the folder of the run: beside the output, or one that goes away."""
     from nginxopt.bench import stage
     from nginxopt.bench.temporary import private_folder
-    from nginxopt.files import folder
-    from nginxopt.targets import is_stream
+    from nginxopt.system.files import folder
+    from nginxopt.system.writing.targets import is_stream
 
     if output is not None and not is_stream(output):
         kept = folder(str(Path(output).absolute().with_suffix(".run")), [])
@@ -311,7 +311,7 @@ def _folder(output: str | None) -> Iterator[Path]:
 
 
 def _tell(result: Result, form: str, output: str | None) -> None:
-    from nginxopt.files import write_all
+    from nginxopt.system.files import write_all
 
     text = _text(result, form).encode()
     if output is None:
@@ -327,9 +327,9 @@ def _text(result: Result, form: str) -> str:
 
         return to_json(result)
     if form == "html":
-        from nginxopt.bench import html
+        from nginxopt.bench.report import html
 
         return html.render(result)
-    from nginxopt.bench import table
+    from nginxopt.bench.report import table
 
     return "\n".join([*table.lines(result), ""])

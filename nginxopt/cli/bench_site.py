@@ -42,10 +42,10 @@ def choose(asked: Asked) -> tuple[Runner, Generator]:
     counted: callgrind runs on this machine. `MissingError` if something outside is needed and not there, `UsageError`
     for options that contradict each other.
     """
-    from nginxopt import nginx
     from nginxopt.bench.runner import engine
     from nginxopt.bench.runner.compose import Compose
     from nginxopt.bench.runner.local import Local
+    from nginxopt.system import nginx
 
     chosen = images(asked)
     may_be_contained = asked.nginx is None and asked.metric != "instructions"

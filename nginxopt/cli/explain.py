@@ -22,10 +22,10 @@ Exit status: 0 done, 2 there is no such rule or premise.
 @click.argument("rule", metavar="RULE|PREMISE")
 def command(rule: str) -> None:
     """Explain a rule (what it finds, why it matters, what its fix does, when to ignore it) or a premise of fixes."""
-    from nginxopt.catalogue import catalogue
-    from nginxopt.premises import PREMISES
-    from nginxopt.report import pages
-    from nginxopt.suggest import suggestion
+    from nginxopt.lint.catalogue import catalogue
+    from nginxopt.lint.premises import PREMISES
+    from nginxopt.lint.report import pages
+    from nginxopt.text import suggestion
 
     rules = catalogue()
     if rule not in rules and rule not in PREMISES:

@@ -11,20 +11,19 @@ import click
 
 from nginxopt.cli import stdout
 from nginxopt.errors import DefectError, InputError, UsageError
-from nginxopt.report import COUNTED, FORMATS
+from nginxopt.lint.report import COUNTED, FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from nginxopt.check import Checked, Judge
     from nginxopt.config import Config
-    from nginxopt.diagnostic import Diagnostic
-    from nginxopt.host import Host
-    from nginxopt.inputs import Inputs
-    from nginxopt.premises import Premise
-    from nginxopt.report.model import Note, Report
-    from nginxopt.settings import Settings
-    from nginxopt.target import Target
+    from nginxopt.config.inputs import Inputs
+    from nginxopt.lint import Diagnostic, Premise
+    from nginxopt.lint.check import Checked, Judge
+    from nginxopt.lint.report.model import Note, Report
+    from nginxopt.lint.settings import Settings
+    from nginxopt.lint.target import Target
+    from nginxopt.system.host import Host
 
 _EXAMPLES = """\b
 Examples:
@@ -129,8 +128,8 @@ def command(
     PATH is a whole nginx.conf (its includes are followed), a fragment, a folder, a pattern, or - for standard input,
     which may be what nginx -T prints. Without any, the paths of the settings are checked, or the working directory.
     """
-    from nginxopt import settings as settings_
-    from nginxopt.catalogue import catalogue
+    from nginxopt.lint import settings as settings_
+    from nginxopt.lint.catalogue import catalogue
 
     if not paths and asked["nginx"]:
         paths, asked["nginx"] = (asked["nginx"],), ""  # `--nginx FILE` without a path of its own
@@ -163,7 +162,7 @@ def _refuse_contradictions(call: _Call, paths: Sequence[str]) -> None:
 
 def _refuse_overwriting(call: _Call, inputs: Inputs) -> None:
     """`UsageError` if a report is to be written over a file that is checked."""
-    from nginxopt.filesystem import DISK
+    from nginxopt.config.filesystem import DISK
 
     checked = {DISK.identity(file.path) for config in inputs.configs for file in config.files}
     for option, path in (("--output", call.output), ("--write-baseline", call.write_baseline)):
@@ -172,7 +171,7 @@ def _refuse_overwriting(call: _Call, inputs: Inputs) -> None:
 
 
 def _target(stated: str | None, settings: Settings, binary: str | None) -> Target:
-    from nginxopt.target import choose
+    from nginxopt.lint.target import choose
     from nginxopt.version import Version
 
     return choose(None if stated is None else Version.parse(stated), next(iter(settings.target_version), None), binary)
@@ -181,23 +180,23 @@ def _target(stated: str | None, settings: Settings, binary: str | None) -> Targe
 def _judge(
     settings: Settings, select: Sequence[str], ignore: Sequence[str], target: Target, host: Host | None
 ) -> Judge:
-    from nginxopt.catalogue import catalogue
-    from nginxopt.check import Judge
-    from nginxopt.selection import selection
+    from nginxopt.lint.catalogue import catalogue
+    from nginxopt.lint.check import Judge
+    from nginxopt.lint.selection import selection
 
     rules = selection(catalogue().values(), settings, select=select, ignore=ignore)
     return Judge(rules, target.version, settings, host)
 
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
-    from nginxopt import premises
+    from nginxopt.lint import premises
 
     return settings.assume | premises.named(names)
 
 
 def _host(configs: Iterable[Config]) -> Host:
     """Return the limits of this machine, and of the nginx that runs with one of the configurations, if one does."""
-    from nginxopt.host import pid_files, read_host
+    from nginxopt.system.host import pid_files, read_host
 
     return read_host(pids=[path for config in configs for path in pid_files(config)])
 
@@ -205,8 +204,8 @@ def _host(configs: Iterable[Config]) -> Host:
 def _read(
     paths: Sequence[str], settings: Settings, prefix: str | None, context: str | None, stdin_name: str | None
 ) -> Inputs:
-    from nginxopt import inputs
-    from nginxopt.filesystem import STDIN
+    from nginxopt.config import inputs
+    from nginxopt.config.filesystem import STDIN
 
     how = inputs.How(prefix or settings.prefix, lambda path: context or settings.context_of(path), stdin_name or STDIN)
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
@@ -214,7 +213,7 @@ def _read(
 
 def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: Inputs) -> int:
     """Judge, mend, ask nginx, write, report: the whole command."""
-    from nginxopt.check import check, mend
+    from nginxopt.lint.check import check, mend
 
     checked = mend(inputs.configs, judge, unsafe=call.unsafe) if call.mends else check(inputs.configs, judge)
     errors = (*inputs.errors, *checked.errors)
@@ -229,7 +228,7 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
     if errors:
         return InputError.exit_code
     would_change = call.diff and bool(checked.drafts)
-    from nginxopt.diagnostic import Severity
+    from nginxopt.lint import Severity
 
     least = Severity(call.fail_on) if call.fail_on else settings.fail_on
     return int(would_change or any(one.severity >= least for one in diagnostics))
@@ -237,9 +236,9 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
 
 def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
     """Have `nginx -t` judge what the fixes make; return what it warns of. `DefectError` if it got worse."""
-    from nginxopt import nginx, trial
-    from nginxopt.report.model import Note
+    from nginxopt.lint.report.model import Note
     from nginxopt.rewrite.program import is_whole
+    from nginxopt.system import nginx, trial
 
     binary = nginx.find(call.nginx or None)
     notes = []
@@ -260,9 +259,9 @@ def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list
 
 def _put(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
     """Write the changed files, or print what would change, or, of standard input, what it becomes; return notes."""
-    from nginxopt.diff import unified
-    from nginxopt.inplace import change
-    from nginxopt.report.model import Note
+    from nginxopt.lint.report.model import Note
+    from nginxopt.system.inplace import change
+    from nginxopt.text.diff import unified
 
     drafts = checked.drafts
     if call.diff:
@@ -289,7 +288,7 @@ def _refuse_more_than_piped(checked: Checked) -> None:
 
 def _write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -> int:
     """Write what is found into a baseline; a file that could not be read is an error all the same."""
-    from nginxopt import baseline
+    from nginxopt.lint import baseline
 
     for error in errors:
         click.echo(error.render(), err=True)
@@ -305,8 +304,8 @@ def _beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: li
     """Return the findings that no baseline has; what is to be said of it is added to `notes`."""
     if path is None:
         return checked.diagnostics
-    from nginxopt import baseline
-    from nginxopt.report.model import Note
+    from nginxopt.lint import baseline
+    from nginxopt.lint.report.model import Note
 
     rules = {rule.id for rule, _ in judge.rules}
     compared = baseline.compare(baseline.load(path), checked.diagnostics, files=checked.files, rules=rules)
@@ -320,7 +319,7 @@ def _beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: li
 
 def _missing(configs: Iterable[Config]) -> list[Note]:
     """Return what is to be said of includes that lead nowhere."""
-    from nginxopt.report.model import Note
+    from nginxopt.lint.report.model import Note
 
     return [
         Note(f"{include.args[0]} cannot be read: what it may set is not judged", include.source, include.args[0].span)
@@ -338,7 +337,7 @@ def _report(
     errors: Sequence[InputError],
     notes: Sequence[Note],
 ) -> Report:
-    from nginxopt.report.model import Report
+    from nginxopt.lint.report.model import Report
 
     return Report(
         diagnostics=diagnostics,
@@ -355,7 +354,7 @@ def _report(
 
 def _tell(call: _Call, report: Report) -> None:
     """Put the report where it was asked for: on standard output, unless a changed text stands there."""
-    from nginxopt.report import render
+    from nginxopt.lint.report import render
 
     aside = call.diff or (call.fix and call.piped)
     color = not call.output and stdout.colored(err=aside)
@@ -364,7 +363,7 @@ def _tell(call: _Call, report: Report) -> None:
         for piece in render(report, call.format, statistics=call.statistics, color=color, quiet=call.quiet)
     ]
     if call.output:
-        from nginxopt.files import write_all
+        from nginxopt.system.files import write_all
 
         so_far = "the files are fixed" if call.fix and report.fixed else "nothing was written"
         write_all({call.output: b"".join(pieces)}, so_far=so_far)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from nginxopt.probe import Observation
+    from nginxopt.lint.probe import Observation
 
 _EXAMPLES = """\b
 Examples:
@@ -38,8 +38,7 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
     It is sent some GET requests for URL, as nginx sends them, over HTTP/1.0 and HTTP/1.1, and idle connections are held
     meanwhile. Ask each server of an upstream, and a path whose answer is typical.
     """
-    from nginxopt import probe
-    from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
+    from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, probe
 
     seen = []
     for observation in probe.probe(probe.Target.parse(url), probe.Effort(held, idle, wait)):
@@ -53,7 +52,7 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
 
 
 def _line(observation: Observation) -> str:
-    from nginxopt.report.wording import printable
+    from nginxopt.lint.report.wording import printable
 
     sign = {True: "ok  ", False: "FAIL", None: "note"}[observation.fits]
     return f"{sign}  {observation.premise.name}: {printable(observation.text)}"

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nginxopt.config import Config, File
+    from nginxopt.config.surroundings import Alone, Surroundings
     from nginxopt.rewrite import Emission, Options, Plan, Proof
     from nginxopt.rewrite.nginx import Differential
-    from nginxopt.surroundings import Alone, Surroundings
 
 Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
 
@@ -225,8 +225,7 @@ def _load(call: _Call) -> tuple[Config, File | None, Surroundings | Alone | None
 
     The main configuration is looked for where the files stay where they are, unless FILE is one.
     """
-    from nginxopt import surroundings
-    from nginxopt.config import load
+    from nginxopt.config import load, surroundings
 
     around: Surroundings | Alone | None = None
     if call.main is not None or call.mode in _IN_PLACE:
@@ -249,7 +248,7 @@ def _is_main(call: _Call) -> bool:
 
 def _refuse_context(call: _Call, around: Surroundings) -> None:
     """`UsageError` if the configuration includes a file elsewhere than the call says."""
-    from nginxopt.context import stated
+    from nginxopt.config.context import stated
 
     places = {place.context for place in around.config.contexts(around.file)}
     if call.context is not None and places != {stated(call.context)}:
@@ -262,8 +261,9 @@ def _refuse_context(call: _Call, around: Surroundings) -> None:
 
 def _reread(call: _Call, emission: Emission, around: Surroundings | Alone | None) -> list[str]:
     """Try the result as nginx will read it; return what the user is to be told of that."""
-    from nginxopt import nginx, surroundings
+    from nginxopt.config import surroundings
     from nginxopt.rewrite import rereading
+    from nginxopt.system import nginx
 
     if not emission.changes:
         return []
@@ -296,8 +296,8 @@ def _counterexample(proof: Proof) -> str:
 
 
 def _ask_nginx(call: _Call, emission: Emission) -> list[Differential]:
-    from nginxopt import nginx
     from nginxopt.rewrite.questions import ask
+    from nginxopt.system import nginx
 
     binary = nginx.find(call.nginx or None)
     if call.quiet or not sys.stderr.isatty():
@@ -321,8 +321,8 @@ def _refuse_mismatches(differentials: list[Differential] | None) -> None:
 def _report(call: _Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
     if call.report is None:
         return
-    from nginxopt.files import write_all
     from nginxopt.rewrite.report import report
+    from nginxopt.system.files import write_all
 
     text = json.dumps(report(compiled, proof, differentials), indent=2, ensure_ascii=False) + "\n"
     data = text.encode("utf-8", "backslashreplace")

@@ -35,8 +35,8 @@ def command(format_: str) -> None:
 
 
 def _pieces(format_: str) -> Iterable[str]:
-    from nginxopt.catalogue import catalogue
-    from nginxopt.report import pages
+    from nginxopt.lint.catalogue import catalogue
+    from nginxopt.lint.report import pages
 
     rules = catalogue().values()
     if format_ == "json":

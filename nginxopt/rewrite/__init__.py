@@ -8,8 +8,9 @@
 `plan` and `emit` write nothing; `prove` reads the emitted text again, from nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.emission import Emission, emit
@@ -19,19 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Emission", "Options", "Plan", "Proof", "Readings", "emit", "plan", "prove"]
 
-_LAZY = {
-    "Emission": "emission",
-    "emit": "emission",
-    "Options": "options",
-    "Readings": "options",
-    "Plan": "planning",
-    "plan": "planning",
-    "Proof": "proof",
-    "prove": "proof",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+__getattr__ = attributes(
+    __name__,
+    {
+        "emission": ("Emission", "emit"),
+        "options": ("Options", "Readings"),
+        "planning": ("Plan", "plan"),
+        "proof": ("Proof", "prove"),
+    },
+)

@@ -10,7 +10,7 @@ import re
 from functools import cache
 
 from nginxopt.config import Block, Comment, Config, Directive, File
-from nginxopt.directives import NGINX
+from nginxopt.semantics.directives import NGINX
 
 _CAPTURE = re.compile(r"\$\{?[1-9]")
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt import _native
 from nginxopt.config import File
-from nginxopt.edit import Edit, apply
 from nginxopt.rewrite import mapfile, names, premises, program, sizes
 from nginxopt.rewrite.names import Names
 from nginxopt.rewrite.options import OLDEST, Options, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
 from nginxopt.rewrite.sizes import Sizes
-from nginxopt.source import Span, decode, encode
+from nginxopt.text import Edit, Span, apply, decode, encode
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -15,10 +15,10 @@ from functools import cached_property
 
 from nginxopt import _native
 from nginxopt.config import Block, Bulk, Comment, Config, Directive
-from nginxopt.inherit import FRAGMENT, Level
-from nginxopt.locations import Locations, Uncertain, modifier, path
 from nginxopt.rewrite.program import transparent
-from nginxopt.source import Source, Span, encode
+from nginxopt.semantics import FRAGMENT, Level, Locations, Uncertain
+from nginxopt.semantics.locations import modifier, path
+from nginxopt.text import Source, Span, encode
 
 REDIRECTS = ("301", "302", "303", "307", "308")
 """The codes with which `return` sends a client elsewhere."""

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nginxopt.config import Config, Directive, File
-from nginxopt.edit import Edit
 from nginxopt.rewrite import program, sizes
 from nginxopt.rewrite.sizes import Sizes, Standing
-from nginxopt.source import Span, encode
+from nginxopt.text import Edit, Span, encode
 
 FRAGMENT_NAME = "http.conf"
 """What the http part of a fragment is called: whoever includes the fragment includes it, too."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from nginxopt.errors import InputError
-from nginxopt.http import Client, Request, batches
-from nginxopt.nginx import Binary, Instance, Verdict, configuration
 from nginxopt.rewrite.requests import HOST, sample
+from nginxopt.system.http import Client, Request, batches
+from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
 
 Level: TypeAlias = Literal["server", "location"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from nginxopt import _native
 from nginxopt.config import Bulk, Directive, directive_at
-from nginxopt.inherit import Level
 from nginxopt.rewrite.planning import refusal
-from nginxopt.source import Span
+from nginxopt.semantics import Level
+from nginxopt.text import Span
 
 
 def odd(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:

@@ -6,17 +6,16 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from nginxopt import diff
 from nginxopt.config import Config, File, load
+from nginxopt.config.filesystem import DISK, STDIN
+from nginxopt.config.paths import FOLDERS, SITES
 from nginxopt.errors import UsageError
-from nginxopt.files import folder, write_all
-from nginxopt.filesystem import DISK, STDIN
-from nginxopt.inplace import change
-from nginxopt.paths import FOLDERS, SITES
 from nginxopt.rewrite import program, sizes
 from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.mapfile import FRAGMENT_NAME
-from nginxopt.source import encode
+from nginxopt.system.files import folder, write_all
+from nginxopt.system.inplace import change
+from nginxopt.text import diff, encode
 
 SERVER_NAME = "server.conf"
 """What the rest of a fragment is called in a folder."""

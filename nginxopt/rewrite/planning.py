@@ -11,7 +11,7 @@ from nginxopt.config import Config, File
 from nginxopt.errors import InputError
 from nginxopt.rewrite import program
 from nginxopt.rewrite.options import Options, Readings
-from nginxopt.source import Source, Span
+from nginxopt.text import Source, Span
 
 _SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
 

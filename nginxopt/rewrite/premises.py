@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from nginxopt.config import Directive
 from nginxopt.rewrite import program
 from nginxopt.rewrite.planning import Plan
-from nginxopt.values import flag
+from nginxopt.semantics.values import flag
 
 
 @dataclass(frozen=True, slots=True)

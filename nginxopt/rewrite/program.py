@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
-from nginxopt.directives import NGINX
 from nginxopt.rewrite import captures
-from nginxopt.source import Span
+from nginxopt.semantics.directives import NGINX
+from nginxopt.text import Span
 
 Level = Literal["server", "location"]
 

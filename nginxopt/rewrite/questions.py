@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from nginxopt.edit import Edit, apply
-from nginxopt.nginx import Binary
 from nginxopt.rewrite.emission import Compiled, Emission
 from nginxopt.rewrite.nginx import Differential, Level, differential
 from nginxopt.rewrite.planning import Run
-from nginxopt.source import Span
+from nginxopt.system.nginx import Binary
+from nginxopt.text import Edit, Span, apply
 
 REQUESTS = 20_000
 """How many requests are put to each side, at most."""

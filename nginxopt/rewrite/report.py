@@ -11,7 +11,7 @@ from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.planning import Plan, reasons
 from nginxopt.rewrite.proof import Proof
 from nginxopt.rewrite.uris import percent_encode
-from nginxopt.source import Span
+from nginxopt.text import Span
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.nginx import Differential

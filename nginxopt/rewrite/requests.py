@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from nginxopt.http import Request
 from nginxopt.rewrite.uris import percent_encode, receivable
+from nginxopt.system.http import Request
 
 HOST = b"nxo.test"
 CAPTURING_HOST = b"captured.test"

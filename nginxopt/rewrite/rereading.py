@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from nginxopt import includes, trial
-from nginxopt.config import Config, reread
+from nginxopt.config import Config, includes, reread
 from nginxopt.errors import DefectError, InputError
-from nginxopt.nginx import Binary
 from nginxopt.rewrite.emission import Emission
+from nginxopt.system import trial
+from nginxopt.system.nginx import Binary
 
 
 def read(emission: Emission) -> Config:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from nginxopt import _native
 from nginxopt.config import Config, Directive, File
-from nginxopt.edit import Edit
 from nginxopt.errors import DefectError
-from nginxopt.source import encode
-from nginxopt.values import number
+from nginxopt.semantics.values import number
+from nginxopt.text import Edit, encode
 
 MAPS = ("map_hash_max_size", "map_hash_bucket_size")
 VARIABLES = ("variables_hash_max_size", "variables_hash_bucket_size")

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from nginxopt import nginx
-from nginxopt.rule import CATEGORIES
+from nginxopt.lint.declare import CATEGORIES
+from nginxopt.system import nginx
 from tests.fix_fuzz import corpus, generate
 from tests.fix_fuzz.case import Case
 from tests.fix_fuzz.compare import as_it_is, without_connection

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nginxopt.config import Block, Directive, load_text
-from nginxopt.edit import Draft, Edit
 from nginxopt.errors import InputError
-from nginxopt.source import Span
+from nginxopt.text import Draft, Edit, Span
 from tests.fix_fuzz.case import MAIN, Case, Start
 from tests.fix_fuzz.locations import Server, Target
 from tests.fix_fuzz.origins import HTTP_KINDS, REPLICAS

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.fix_fuzz.case import MAIN, Case, Start
 from tests.fix_fuzz.locations import Server, server
 from tests.fix_fuzz.origins import HTTP_KINDS, OTHER_KINDS, REPLICAS

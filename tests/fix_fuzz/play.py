@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from nginxopt import nginx, process
+from nginxopt.system import nginx, process
 from tests.fix_fuzz import material
 from tests.fix_fuzz.case import MAIN, Case, Start, Step, Talk, placed
 from tests.fix_fuzz.origins import Origins

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.fix_fuzz.case import MAIN, Case, Start, Step, Talk
 
 PLAIN = Start()

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from nginxopt import nginx
-from nginxopt.fix import Fixed, fix
+from nginxopt.lint.fix import Fixed, fix
+from nginxopt.system import nginx
 from tests import fuzz
 from tests.fix_fuzz.case import MAIN, Case, unplaced
 from tests.fix_fuzz.compare import Difference, Mask, as_it_is, differences
@@ -164,7 +164,7 @@ def _counting(made: Counter[str]) -> Iterator[None]:
         made.update(fixed.made)
         return fixed
 
-    with mock.patch("nginxopt.check.fix", counted):
+    with mock.patch("nginxopt.lint.check.fix", counted):
         yield
 
 

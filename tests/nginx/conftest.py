@@ -2,7 +2,7 @@
 
 import pytest
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.support import NGINXES, the_nginx
 
 

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.config import Directive, load_text
-from nginxopt.edit import apply
-from nginxopt.layout import replace
-from nginxopt.nginx import Binary, Verdict
-from nginxopt.tokens import Token
+from nginxopt.config import Directive, Token, load_text
+from nginxopt.config.layout import replace
+from nginxopt.system import nginx
+from nginxopt.system.nginx import Binary, Verdict
+from nginxopt.text import apply
 
 _CERTIFICATES = {"ssl_certificate", "ssl_trusted_certificate", "ssl_client_certificate", "proxy_ssl_certificate",
                  "proxy_ssl_trusted_certificate", "grpc_ssl_certificate", "grpc_ssl_trusted_certificate"}  # fmt: skip

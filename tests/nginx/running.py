@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 
 _SECONDS = 20.0
 

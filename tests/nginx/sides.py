@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nginxopt import nginx
 from nginxopt.config import load
-from nginxopt.http import Request
-from nginxopt.nginx import Instance
 from nginxopt.rewrite import emit, plan, prove
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
+from nginxopt.system.nginx import Instance
 
 HOST = "a.test"
 _LAST = "/-last-of-all"

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
 from nginxopt.bench import compare, rounds, stage
 from nginxopt.bench.benchmark import Benchmark
 from nginxopt.bench.catalogue import catalogue
@@ -42,6 +41,7 @@ from nginxopt.bench.site import Generator
 from nginxopt.bench.temporary import private_folder
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, MissingError, RunError
+from nginxopt.system import nginx
 
 pytestmark = pytest.mark.usefixtures("binary")
 

@@ -1,7 +1,7 @@
 """The compiler against a real nginx: what is emitted is proved, and answers every request as the rules do.
 
 Random rule lists, awkward ones made by hand, whole configurations with servers, locations and includes, and the files
-of set A of the corpus (see `tests/test_corpus.py`), each run before and after. The seeds are fixed; two variables of
+of set A of the corpus (`tests/config/test_corpus.py`), each run before and after. The seeds are fixed; two variables of
 the environment make the run longer:
 
     NGINXOPT_SEEDS     how many random lists and configurations at each level (by default 12)
@@ -24,17 +24,17 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
 from nginxopt.config import Config, load, load_text
 from nginxopt.errors import InputError
-from nginxopt.http import Request
-from nginxopt.nginx import Instance
 from nginxopt.rewrite import Emission, Options, emit, plan, prove
 from nginxopt.rewrite.nginx import Level, differential
 from nginxopt.rewrite.requests import sample
 from nginxopt.rewrite.uris import percent_encode
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
+from nginxopt.system.nginx import Instance
 from tests import rulegen
-from tests.test_corpus import CORPUS, is_plain, rows
+from tests.config.test_corpus import CORPUS, is_plain, rows
 
 SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
 REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.defaults import default
-from nginxopt.http import Request
+from nginxopt.semantics import default
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 from nginxopt.version import Version
 
 OLD = Version(1, 22, 1)

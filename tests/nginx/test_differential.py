@@ -2,9 +2,9 @@
 
 import pytest
 
-from nginxopt import nginx
 from nginxopt.errors import InputError
 from nginxopt.rewrite.nginx import Differential, Level, differential
+from nginxopt.system import nginx
 from tests import rulegen
 from tests.nginx.shapes import CLEAR, Compiled, Literal, exact, literals, naive
 

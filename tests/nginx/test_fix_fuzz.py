@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.fix_fuzz import generate
 from tests.fix_fuzz.case import MAIN
 from tests.fix_fuzz.compare import as_it_is, without_connection

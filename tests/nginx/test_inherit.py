@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nginxopt import nginx
 from nginxopt.config import load
-from nginxopt.http import Client, Request
-from nginxopt.inherit import Level, Setting, levels
+from nginxopt.semantics import Level, Setting, levels
+from nginxopt.system import nginx
+from nginxopt.system.http import Client, Request
 from nginxopt.version import Version
 
 OLD = Version(1, 22, 1)

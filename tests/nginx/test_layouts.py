@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import cli, nginx
+from nginxopt import cli
+from nginxopt.system import nginx
 
 LONG = "x" * 60
 """Longer than a key of nginx's own buckets may be."""

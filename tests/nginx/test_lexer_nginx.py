@@ -16,12 +16,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nginxopt.config import statements
+from nginxopt.config.tokens import Statement
+from nginxopt.config.tree import DEPTH, parse
 from nginxopt.errors import InputError
-from nginxopt.http import Request
-from nginxopt.nginx import Instance
-from nginxopt.source import Source, encode
-from nginxopt.tokens import Statement, statements
-from nginxopt.tree import DEPTH, parse
+from nginxopt.system.http import Request
+from nginxopt.system.nginx import Instance
+from nginxopt.text import Source, encode
 from tests.support import Verdict, needs_nginx, nginx_test, the_nginx
 
 pytestmark = needs_nginx

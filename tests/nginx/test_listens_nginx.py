@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.listens import sockets
-from nginxopt.model import Model
+from nginxopt.lint import Model
+from nginxopt.semantics import sockets
+from nginxopt.system import nginx
 from tests.lintcheck import TARGET, read
 
 PAIRS = [

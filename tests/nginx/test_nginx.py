@@ -1,4 +1,4 @@
-"""nginxopt.nginx: the binary is found, tested, started, asked and ended, and nothing is left behind."""
+"""nginxopt.system.nginx: the binary is found, tested, started, asked and ended, and nothing is left behind."""
 
 import os
 import sys
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
 from nginxopt.errors import InputError, MissingError
-from nginxopt.http import Request
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 
 SERVER = b"""
 location / { return 200 "uri=[$uri]"; }

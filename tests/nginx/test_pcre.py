@@ -6,14 +6,14 @@ from collections import Counter
 
 import pytest
 
-from nginxopt import nginx
 from nginxopt.config import load_text
-from nginxopt.http import Request
-from nginxopt.nginx import Instance
 from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.rewrite.uris import percent_encode
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
+from nginxopt.system.nginx import Instance
 from tests.nginx.test_compiler import check, different
-from tests.test_rewrite_pcre import BACKTRACKING, OTHER
+from tests.rewrite.test_rewrite_pcre import BACKTRACKING, OTHER
 
 # The pattern of a rule that stays, and URIs on which some library finds a match and another none.
 ODD: dict[bytes, tuple[bytes, ...]] = {

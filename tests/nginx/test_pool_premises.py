@@ -16,15 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.catalogue import catalogue
-from nginxopt.check import Judge
 from nginxopt.config import Config
-from nginxopt.fix import fix
-from nginxopt.http import Request
-from nginxopt.lint import Selected
-from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
-from nginxopt.settings import Settings
+from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.check import Judge
+from nginxopt.lint.fix import fix
+from nginxopt.lint.run import Selected
+from nginxopt.lint.settings import Settings
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 from nginxopt.version import Version
 from tests import origins
 from tests.lintcheck import read

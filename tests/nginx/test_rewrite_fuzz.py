@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.rewrite_fuzz.check import Failure, check, compare
 from tests.rewrite_fuzz.generate import Case, Command, generate
 from tests.rewrite_fuzz.minimise import minimise, reproduction

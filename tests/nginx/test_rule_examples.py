@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from _pytest.mark import ParameterSet
 
-from nginxopt import nginx
-from nginxopt.catalogue import catalogue
-from nginxopt.diagnostic import Safety
-from nginxopt.rule import Example, Rule
+from nginxopt.lint import Example, Rule, Safety
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.lintcheck import TARGET, mend, wrapped
 from tests.nginx.example import verdict_on, warnings

@@ -1,6 +1,6 @@
 """The random rules of tests.rulegen are rules to nginx."""
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.rulegen import PATTERNS, generate
 
 

@@ -13,10 +13,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.catalogue import catalogue
-from nginxopt.http import Request
-from nginxopt.rule import Example
+from nginxopt.lint import Example
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 from tests.lintcheck import fixed
 
 BODY = b"x" * 1000

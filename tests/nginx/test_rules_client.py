@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.http import Client, Request
+from nginxopt.system import nginx
+from nginxopt.system.http import Client, Request
 from tests.lintcheck import fixed
 
 TEXT = b"a { color: red }\n" * 400

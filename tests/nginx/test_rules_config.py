@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.lintcheck import fixed
 
 LOCATIONS = {

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.host import read_host
+from nginxopt.system import nginx
+from nginxopt.system.host import read_host
 from tests.lintcheck import judge, read
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limits of the machine are read on Linux only")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.http import Request
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 from tests.lintcheck import fixed
 
 ASK = Request(b"GET /file HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n", alone=True)

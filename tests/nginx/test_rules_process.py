@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.lintcheck import fixed
 from tests.nginx.running import Running, running
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.catalogue import catalogue
-from nginxopt.check import Judge
 from nginxopt.config import Config
-from nginxopt.defaults import PIVOT
-from nginxopt.fix import fix
-from nginxopt.http import Request
-from nginxopt.lint import Selected, lint
-from nginxopt.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
-from nginxopt.settings import Settings
+from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.check import Judge
+from nginxopt.lint.fix import fix
+from nginxopt.lint.run import Selected, lint
+from nginxopt.lint.settings import Settings
+from nginxopt.semantics import PIVOT
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 from nginxopt.version import Version
 from tests.lintcheck import fixed, read
 

@@ -7,11 +7,10 @@ import re
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.http import Request
-from nginxopt.inherit import levels
-from nginxopt.locations import Locations, Uncertain
 from nginxopt.rewrite.follow import Site
+from nginxopt.semantics import Locations, Uncertain, levels
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 from tests.lintcheck import TARGET, fixed, found, mend, read
 from tests.support import needs_nginx, the_nginx
 

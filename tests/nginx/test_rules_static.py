@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.http import Request
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 from tests.lintcheck import fixed
 
 SIZE = 6_000_000

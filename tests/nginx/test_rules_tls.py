@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.lintcheck import fixed
 
 TARGET = "1.22.1"

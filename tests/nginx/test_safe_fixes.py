@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.catalogue import catalogue
-from nginxopt.diagnostic import Safety
-from nginxopt.http import Request
+from nginxopt.lint import Safety
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 from tests.lintcheck import fixed
 
 BIG = bytes(range(256)) * 40_000

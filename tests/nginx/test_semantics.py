@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.http import Request
 from nginxopt.rewrite.nginx import Level, differential
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 
 STATE = 'location / { return 200 "uri=[$uri] args=[$args]"; }'
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.lintcheck import mend
 from tests.nginx.running import Running, running
 from tests.nginx.test_rules_tls import client, connected

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
 from nginxopt.config import load_text
 from nginxopt.rewrite import emit, plan, prove
+from nginxopt.system import nginx
 from tests.nginx.sides import Site, check, get, said
 
 FAILS = "rewrite ^/l/(a+)+$ /l/kept permanent;\n"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import trial
 from nginxopt.config import Config, load
-from nginxopt.filesystem import Overlay
+from nginxopt.config.filesystem import Overlay
+from nginxopt.system import trial
 from tests.support import the_nginx
 
 MAIN = "pid nginx.pid;\nerror_log {log};\nevents {}\nhttp {\n    access_log off;\n    include sites/*.conf;\n}\n"

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from nginxopt import nginx
 from nginxopt.config import load_text
-from nginxopt.http import Request
-from nginxopt.model import Model
-from nginxopt.upstreams import Pass
+from nginxopt.lint import Model
+from nginxopt.semantics import Pass
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 from nginxopt.version import Version
 
 OLD = Version(1, 22, 1)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from nginxopt import nginx, values
-from nginxopt.http import Request
+from nginxopt.semantics import values
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 
 TIMES = (
     "0", "0s", "1", "75s", "1m", "1m 30s", "1m30s", "1m30", "1h1", "500ms", "0ms", "1s500ms", "1s 500ms", "1 500ms",

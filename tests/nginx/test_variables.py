@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
-from nginxopt.diagnostic import Safety
-from nginxopt.http import Request
+from nginxopt.lint import Safety
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
 from tests.lintcheck import fixed, found
 
 MODULES = [Path("/usr/lib/nginx/modules") / f"{name}.so" for name in ("ndk_http_module", "ngx_http_lua_module")]

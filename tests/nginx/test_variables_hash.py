@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.nginx import Binary
 from nginxopt.rewrite import emit, plan, prove
+from nginxopt.system.nginx import Binary
 
 WARNING = "variables_hash"
 RULES = "rewrite ^/a$ /b permanent; rewrite ^/c$ https://$host/d redirect; rewrite ^/e$ /f last;"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.lintcheck import mend
 
 MODULES = Path("/usr/lib/nginx/modules")

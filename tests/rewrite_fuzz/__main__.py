@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from nginxopt import nginx
+from nginxopt.system import nginx
 from tests.rewrite_fuzz.check import Outcome, check
 from tests.rewrite_fuzz.generate import Case, generate
 from tests.rewrite_fuzz.minimise import minimise, reproduction

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt import nginx
-from nginxopt.process import end, start
+from nginxopt.system import nginx
+from nginxopt.system.process import end, start
 from tests.rewrite_fuzz.client import converse
 from tests.rewrite_fuzz.generate import FILES, Case
 from tests.rewrite_fuzz.nodes import Rendered, render

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt import process
 from nginxopt.errors import MissingError, RunError
+from nginxopt.system import process
 
 _ASK_SECONDS = 60.0
 _REMOVE_SECONDS = 120.0

@@ -1,7 +1,7 @@
 """The runner on this machine: nginx and the load generator of its PATH, on free ports of 127.0.0.1.
 
 Nothing is left running, whatever happens: each process is ended by pid, and the kernel ends it if we die
-(`nginxopt.process`); an nginx that gets SIGTERM ends its workers.
+(`nginxopt.system.process`); an nginx that gets SIGTERM ends its workers.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nginxopt import nginx, process
 from nginxopt.bench import callgrind, stage
 from nginxopt.bench.scenario import Experiment, Node, Target, Variant
 from nginxopt.bench.site import Memory, Status
 from nginxopt.errors import InputError, MissingError, RunError
-from nginxopt.http import Client, Request
+from nginxopt.system import nginx, process
+from nginxopt.system.http import Client, Request
 
 PROBE_SECONDS = 10.0
 

@@ -1,0 +1,283 @@
+"""A result as one HTML page that needs nothing else: no script, no network, and the same numbers as the JSON.
+
+The page is a template (`templates/bench-report.html.j2`) that escapes all it is given but the charts, which
+`nginxopt.bench.report.charts` makes. It follows the reader's light or dark mode, and prints light.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from nginxopt.bench.measure import PERCENTILES
+from nginxopt.bench.report import charts, table, vega, wording
+from nginxopt.bench.result import Ratio, Result, Summary
+from nginxopt.bench.scenario import Comparison
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_RANKS = tuple(f"p{rank}" for rank in PERCENTILES)
+_GROUPS = (
+    ("Latency", (*_RANKS, "mean")),
+    ("Answers", ("throughput", "hits_a_day", "errors")),
+    ("Cost", ("instructions", "cpu", "rss", "pss", "time_wait")),
+)
+_MOST_COLUMNS = 6
+_NOTHING = "\u2013"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A comparison and what came of it: a range of ratios of the first figure, and a sentence for each figure."""
+
+    pair: str
+    figure: str
+    headline: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table: its head and its cells."""
+
+    head: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows of a table that belong together."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: what it is about, the heads of its columns, and its groups of rows."""
+
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+
+def render(result: Result) -> str:
+    """Return the page. `MissingError` if what draws the charts is not installed (`nginxopt.bench.report.vega`)."""
+    return vega.text(_template().render(_page(result)))
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("nginxopt", "templates")
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return made.get_template("bench-report.html.j2")
+
+
+def _page(result: Result) -> dict[str, Any]:
+    found = {ratio.figure for ratio in result.ratios}
+    figures = [figure for figure in table.compared(result.experiment) if figure in found]
+    return {
+        "result": result,
+        "experiment": result.experiment,
+        "heading": list(_heading(result)),
+        "notes": [*result.experiment.notes, *_busy(result)],
+        "answers": list(_answers(result, figures)),
+        "gates": [(gate, table.margin(gate)) for gate in result.gates],
+        "figures": [figure for figure in _figures(result, figures) if figure is not None],
+        "ratios": _ratios(result, figures),
+        "tables": list(_cases(result)),
+        "published": list(_published(result)),
+        "variants": list(_variants(result)),
+        "loads": list(_loads(result)),
+        "provenance": list(_provenance(result)),
+        "commands": dict(result.provenance.get("commands", {})),
+    }
+
+
+def _heading(result: Result) -> Iterator[str]:
+    about = result.provenance
+    if "date" in about:
+        yield _date(about["date"])
+    if "nginx" in about:
+        yield str(about["nginx"])
+    yield f"{result.rounds} round{'s' if result.rounds != 1 else ''}"
+    yield f"by {result.experiment.metric}"
+
+
+def _date(text: str) -> str:
+    """A date of ISO 8601 as people read it; the text itself if it is none."""
+    try:
+        return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M UTC")
+    except (TypeError, ValueError):
+        return str(text)
+
+
+def _busy(result: Result) -> Iterator[str]:
+    for case in result.experiment.cases if result.experiment.metric != "instructions" else ():
+        yield from (f"{case}, {line}." for line in table.busy(result, case))
+
+
+def _answers(result: Result, figures: Sequence[str]) -> Iterator[Answer]:
+    for pair in result.experiment.comparisons:
+        found = {figure: list(_of(result, pair.before, pair.after, figure)) for figure in figures}
+        found = {figure: ratios for figure, ratios in found.items() if ratios}
+        if found:
+            first = next(iter(found))
+            sentences = tuple(wording.answer(figure, ratios) for figure, ratios in found.items())
+            yield Answer(wording.pair(pair), wording.name(first), wording.headline(found[first]), sentences)
+
+
+def _of(result: Result, before: str, after: str, figure: str) -> Iterator[Ratio]:
+    for ratio in result.ratios:
+        if (ratio.before, ratio.after, ratio.figure) == (before, after, figure):
+            yield ratio
+
+
+def _figures(result: Result, figures: Sequence[str]) -> Iterator[charts.Figure | None]:
+    yield charts.ratios(result, figures)
+    for figure in dict.fromkeys((table.COLUMNS[result.experiment.metric][0], "cpu")):
+        yield charts.growth(result, figure)
+    yield charts.distribution(result)
+
+
+def _ratios(result: Result, figures: Sequence[str]) -> Table:
+    groups = []
+    for pair in result.experiment.comparisons:
+        rows = []
+        for case in result.experiment.cases:
+            found = {ratio.figure: ratio for ratio in result.ratios if _is_of(ratio, pair) and ratio.case == case}
+            if found:
+                cells = (_two_lines(found[figure]) if figure in found else _NOTHING for figure in figures)
+                rows.append(Row(case, tuple(cells)))
+        groups.append(Group(wording.pair(pair), tuple(rows)))
+    caption = "Medians of the ratios of the rounds, with their 95 % intervals."
+    return Table(
+        "All ratios", caption, tuple(map(wording.name, figures)), tuple(group for group in groups if group.rows)
+    )
+
+
+def _two_lines(ratio: Ratio) -> str:
+    """A comparison, and below it its interval."""
+    first, _, interval = table.comparison(ratio).partition(" (")
+    return f"{first}\n{interval.removesuffix(')')}" if interval else first
+
+
+def _is_of(ratio: Ratio, pair: Comparison) -> bool:
+    return (ratio.before, ratio.after) == (pair.before, pair.after)
+
+
+def _cases(result: Result) -> Iterator[Table]:
+    """Yield the figures of each case; of many variants in several tables, for paper is no wider."""
+    for case in result.experiment.cases:
+        summaries = [summary for summary in result.summaries if summary.case == case]
+        for start in range(0, len(summaries), _MOST_COLUMNS):
+            yield _case(result, case, summaries[start : start + _MOST_COLUMNS])
+
+
+def _case(result: Result, case: str, summaries: Sequence[Summary]) -> Table:
+    names = tuple(summary.variant for summary in summaries)
+    groups = [Group(title, tuple(_rows(summaries, figures))) for title, figures in _groups(summaries)]
+    groups.append(Group("Failed, in all rounds", tuple(_failed(result, case, names))))
+    groups.append(Group("Start", tuple(_start(result, names))))
+    return Table(case, _conditions(result, case), names, tuple(group for group in groups if group.rows))
+
+
+def _rows(summaries: Sequence[Summary], figures: Sequence[str]) -> Iterator[Row]:
+    """Yield a row for each figure that at least one of them has."""
+    for figure in figures:
+        values = [summary.figures.get(figure) for summary in summaries]
+        if any(number is not None for number in values):
+            yield Row(
+                _head(figure), tuple(_NOTHING if number is None else table.value(figure, number) for number in values)
+            )
+
+
+def _failed(result: Result, case: str, variants: Sequence[str]) -> Iterator[Row]:
+    found = [table.failures(result, name, case) for name in variants]
+    for kind in dict.fromkeys(kind for of in found for kind in of):
+        yield Row(kind, tuple(f"{of[kind]:,}" for of in found))
+
+
+def _start(result: Result, variants: Sequence[str]) -> Iterator[Row]:
+    found = [result.test_seconds.get(name) for name in variants]
+    if any(seconds is not None for seconds in found):
+        cells = (_NOTHING if seconds is None else table.value("mean", seconds) for seconds in found)
+        yield Row("nginx -t", tuple(cells))
+
+
+def _groups(summaries: Sequence[Summary]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    yield from _GROUPS
+    found = dict.fromkeys(figure for summary in summaries for figure in summary.figures)
+    alone = sum(figure.startswith("cpu.") for figure in found) == 1  # its CPU is that of all
+    kinds = ("accepts", "requests") if alone else ("cpu", "accepts", "requests")
+    yield "By node", tuple(figure for figure in found if figure.partition(".")[0] in kinds and "." in figure)
+
+
+def _head(figure: str) -> str:
+    if figure in _RANKS:
+        rank = figure.removeprefix("p")
+        return f"{rank} %" + {"50": " (median)", "100": " (longest)"}.get(rank, "")
+    return figure if figure == "mean" else wording.name(figure)
+
+
+def _conditions(result: Result, case: str) -> str:
+    """The rate of a case, and what share of the capacity it is, if it was found."""
+    rate = result.rates.get(case)
+    if rate is None or result.experiment.metric == "instructions":
+        return ""
+    capacity = result.capacities.get(case)
+    share = f", {rate / capacity:.0%} of the capacity of the slowest variant ({capacity:,.0f})" if capacity else ""
+    return f"At {rate:,.0f} requests a second{share}."
+
+
+def _published(result: Result) -> Iterator[tuple[str, str, str, str]]:
+    """What a report says, its figures, their ratio, and ours by case."""
+    for figure in result.experiment.published:
+        ours = list(_of(result, *figure.compares, figure.figure)) if len(figure.compares) == 2 else []
+        yield (
+            figure.what,
+            f"{figure.before} \u2192 {figure.after}" if figure.before else figure.after,
+            f"{table.times(figure.ratio)} x" if figure.ratio else _NOTHING,
+            "; ".join(f"{ratio.case}: {table.comparison(ratio)}" for ratio in ours) or "not measured alike",
+        )
+
+
+def _variants(result: Result) -> Iterator[tuple[str, str]]:
+    for variant in result.experiment.variants:
+        nodes = [f"{node.role}: {node.says}" for node in variant.nodes if node.says]
+        yield variant.name, "; ".join([variant.says, *nodes])
+
+
+def _loads(result: Result) -> Iterator[tuple[str, str]]:
+    """The load and the targets of each case; those of its first variant stand for all."""
+    for case in result.experiment.cases:
+        attack = next(attack for attack in result.experiment.attacks if attack.case == case)
+        counted = any(sample.instructions is not None for sample in result.samples)
+        how = "callgrind, a request after the other" if counted else wording.load(attack.load)
+        yield case, f"{how}: {wording.targets(attack)}"
+
+
+def _provenance(result: Result) -> Iterator[tuple[str, str]]:
+    about = result.provenance
+    for head, text in (
+        ("Command", shlex.join(map(str, about.get("command", ())))),
+        ("Date", about.get("date")),
+        ("nginxopt", about.get("nginxopt")),
+        ("nginx", " ".join(str(about[key]) for key in ("nginx", "path") if key in about)),
+        ("Load generator", about.get("generator")),
+        ("Runner", about.get("runner")),
+        ("Kernel", " ".join(str(about[key]) for key in ("kernel", "architecture") if key in about)),
+        ("CPU", " x ".join(str(about[key]) for key in ("cpus", "cpu") if key in about)),
+        ("Memory", table.value("rss", about["memory"]) if isinstance(about.get("memory"), int) else None),
+        ("Load average before", ", ".join(map(str, about.get("load", ())))),
+    ):
+        if text:
+            yield head, str(text)

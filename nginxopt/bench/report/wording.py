@@ -1,0 +1,104 @@
+"""Words for what a result holds: names of figures, loads, and the answer of a comparison in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nginxopt.bench.report.table import comparison, times
+from nginxopt.bench.result import Ratio
+from nginxopt.bench.scenario import Attack, ClosedLoop, Comparison, Load
+
+_NAMES = {
+    "p50": "Median latency",
+    "p99": "99th percentile",
+    "p100": "Longest latency",
+    "mean": "Mean latency",
+    "min": "Shortest latency",
+    "throughput": "Throughput",
+    "hits_a_day": "Hits a day",
+    "errors": "Failed requests",
+    "cpu": "CPU a request",
+    "instructions": "Instructions a request",
+    "rss": "Memory (RSS)",
+    "pss": "Memory (PSS)",
+    "time_wait": "Sockets in TIME_WAIT",
+}
+_OF_NODES = {
+    "cpu": "CPU of {}, a request",
+    "accepts": "Connections to {}, a request",
+    "requests": "Requests to {}, a request",
+}
+_SAME, _TOO_FEW = "no difference seen", "too few rounds to tell"
+_SHOWN_TARGETS = 3
+
+
+def name(figure: str) -> str:
+    """Return what a figure is called where there is room: `Median latency`."""
+    kind, _, role = figure.partition(".")
+    if role:
+        return _OF_NODES[kind].format(role)
+    return _NAMES.get(figure) or f"{figure.removeprefix('p')}th percentile"
+
+
+def answer(figure: str, ratios: Sequence[Ratio]) -> str:
+    """Return what became of a figure, over the cases of a comparison, in a sentence.
+
+    `Median latency: lower in 4 of 5 cases (0.12 to 0.86 x); no difference seen in 1.`
+    """
+    if len(ratios) == 1:
+        return f"{name(figure)}: {comparison(ratios[0])}."
+    lower = [ratio.ratio for ratio in ratios if is_seen(ratio) and ratio.ratio < 1]
+    higher = [ratio.ratio for ratio in ratios if is_seen(ratio) and ratio.ratio > 1]
+    told = [
+        f"{side} in {len(found)} of {len(ratios)} cases ({_range(found)})"
+        for side, found in (("lower", lower), ("higher", higher))
+        if found
+    ]
+    few = sum(_is_too_few(ratio) for ratio in ratios)
+    same = len(ratios) - len(lower) - len(higher) - few
+    rest = [f"{what} in {count}" for what, count in ((_SAME, same), (_TOO_FEW, few)) if count]
+    if not told:
+        rest[-1] += f" of {len(ratios)} cases"
+    return f"{name(figure)}: {'; '.join([', '.join(told), *rest] if told else rest)}."
+
+
+def headline(ratios: Sequence[Ratio]) -> str:
+    """Return the ratios of a comparison that differ from 1 as one range; that none does; or that it cannot be told."""
+    found = [ratio.ratio for ratio in ratios if is_seen(ratio)]
+    return _range(found) if found else _TOO_FEW if any(map(_is_too_few, ratios)) else _SAME
+
+
+def is_seen(ratio: Ratio) -> bool:
+    """Return whether a ratio may be called one: the rounds tell it from 1, or it is exact."""
+    return ratio.difference or ratio.low == ratio.high
+
+
+def _is_too_few(ratio: Ratio) -> bool:
+    return not is_seen(ratio) and not ratio.low <= 1 <= ratio.high
+
+
+def pair(found: Comparison) -> str:
+    """Return what is compared: `819 rewrites \u2192 819 compiled`."""
+    return f"{found.before} \u2192 {found.after}"
+
+
+def load(found: Load) -> str:
+    """Return how the load is made, in a phrase."""
+    if isinstance(found, ClosedLoop):
+        most = f" or {found.requests:,} requests" if found.requests is not None else ""
+        how = f"{found.connections:,} connections as fast as they go, for {found.seconds:g} s{most}"
+    else:
+        rate = "a rate of its own" if found.rate is None else f"{found.rate:,.0f} requests a second"
+        how = f"{rate} for {found.seconds:g} s"
+    return f"{how}, {'connections are kept' if found.keepalive else 'a new connection for each request'}"
+
+
+def targets(attack: Attack) -> str:
+    """Return the first targets of an attack."""
+    shown = [f"{target.method} {target.path}" for target in attack.targets[:_SHOWN_TARGETS]]
+    return ", ".join([*shown, *(["..."] if len(attack.targets) > _SHOWN_TARGETS else [])])
+
+
+def _range(found: Sequence[float]) -> str:
+    low, high = times(min(found)), times(max(found))
+    return f"{low} x" if low == high else f"{low} to {high} x"

@@ -1,0 +1,185 @@
+"""A configuration as nginx reads it: the main file, the files it includes, and where each of them stands.
+
+`load` reads a file and what it includes into a `Config`. A file is parsed once, wherever and however often it
+is included; `Config.contexts` gives every place it stands in. Long runs of rewrites stay folded: see
+`nginxopt.config.tree`.
+
+nginx stops at the first error as it reads on; here a file is read to its end before its includes are, so that
+of several errors another one may be told.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nginxopt.config import context as contexts
+from nginxopt.config.context import Context
+from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
+from nginxopt.config.reader import File, Reader, contents, parsed
+from nginxopt.config.tokens import Comment, Token
+from nginxopt.config.tree import Block, Bulk, Directive, Node, directive_at
+from nginxopt.text import Source
+
+__all__ = [
+    "Block",
+    "Bulk",
+    "Comment",
+    "Config",
+    "Context",
+    "Directive",
+    "File",
+    "Node",
+    "Place",
+    "Token",
+    "directive_at",
+    "load",
+    "load_text",
+    "reread",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a file stands: its context, and the directives around it, outermost first, across files.
+
+    `include` is the directive that includes it, None for the main file.
+    """
+
+    context: Context
+    parents: tuple[Directive, ...] = ()
+    include: Directive | None = None
+
+    @property
+    def parent(self) -> Directive | None:
+        """The directive whose block the file stands in, None at the top level."""
+        return self.parents[-1] if self.parents else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Config:
+    """A configuration or a fragment of one, with all it includes.
+
+    `files` are in the order in which nginx first reads them; relative includes start from `prefix`.
+    `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
+    several, none if they tell nothing. `missing` are the includes that name a file that could not be read, if
+    that was allowed. `origin` is where the files were read from.
+    """
+
+    main: File
+    files: tuple[File, ...]
+    candidates: tuple[Context, ...]
+    prefix: str
+    missing: tuple[Directive, ...]
+    origin: Files
+    _included: dict[tuple[Source, int], tuple[File, ...]] = field(repr=False)
+    _missing: frozenset[tuple[Source, int]] = field(repr=False)
+    _places: dict[File, tuple[tuple[tuple[Directive, ...], Directive | None], ...]] = field(repr=False)
+
+    def file(self, path: str | os.PathLike[str]) -> File:
+        """Return the file at `path`, by whatever name; `KeyError` if it is not part of the configuration."""
+        meant = self.origin.identity(os.fspath(path))
+        for file in self.files:
+            if self.origin.identity(file.path) == meant:
+                return file
+        raise KeyError(os.fspath(path))
+
+    def included(self, include: Directive) -> tuple[File, ...]:
+        """Return the files of an `include`, in nginx's order."""
+        return self._included.get(include.origin, ())
+
+    def is_missing(self, include: Directive) -> bool:
+        """Return whether an `include` names a file that could not be read."""
+        return include.origin in self._missing
+
+    def contexts(self, file: File | str | os.PathLike[str]) -> tuple[Place, ...]:
+        """Return every place the file stands in: for each candidate of `main`, in the order of reading."""
+        file = file if isinstance(file, File) else self.file(file)
+        return tuple(
+            Place(outer + tuple(str(parent.name) for parent in parents), parents, include)
+            for outer in self.candidates
+            for parents, include in self._places[file]
+        )
+
+    def times(self, file: File) -> int:
+        """Return how often nginx reads the file: once for each include, each time the including file is read."""
+        return len(self._places[file])
+
+    def walk(self) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
+        """Yield every directive as nginx reads them, includes in place, with the directives around it."""
+        return self._walk(Block.directives, self.main.block, ())
+
+    def outline(self) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
+        """As `walk`, without the rewrites of folded runs: they are not made, so that this costs next to nothing."""
+        return self._walk(Block.unfolded, self.main.block, ())
+
+    def _walk(
+        self, directives: Callable[[Block], Iterator[Directive]], block: Block, parents: tuple[Directive, ...]
+    ) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
+        for directive in directives(block):
+            yield directive, parents
+            if directive.block:
+                yield from self._walk(directives, directive.block, (*parents, directive))
+            for file in self.included(directive):
+                yield from self._walk(directives, file.block, parents)
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    prefix: str | os.PathLike[str] | None = None,
+    context: str | Sequence[str] | None = None,
+    includes: bool = True,
+    missing_ok: bool = False,
+    files: Files = DISK,
+) -> Config:
+    """Read the configuration at `path` (`-`: standard input) and, if `includes`, what it includes.
+
+    `prefix` is what relative includes are relative to: by default the directory of `path`, as nginx's
+    `conf_prefix` is that of its main file. `context` states where a fragment stands (`server`,
+    `http,server`); without it, it is inferred. `missing_ok` reads on where an included file cannot be read
+    (see `Config.missing`); one that does not parse is an error all the same. `files` is where files are read
+    from. `InputError` for a file that cannot be read or parsed, `UsageError` for an unknown context.
+    """
+    name = os.fspath(path)
+    data = sys.stdin.buffer.read() if name == STDIN else contents(name, files)
+    return load_text(data, name, prefix=prefix, context=context, includes=includes, missing_ok=missing_ok, files=files)
+
+
+def load_text(
+    data: bytes,
+    name: str = STDIN,
+    *,
+    prefix: str | os.PathLike[str] | None = None,
+    context: str | Sequence[str] | None = None,
+    includes: bool = True,
+    missing_ok: bool = False,
+    files: Files = DISK,
+) -> Config:
+    """Read a configuration from memory: as `load`, `name` being its path."""
+    stated = contexts.stated(context) if context is not None else None
+    main = parsed(name, data)
+    base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)
+    reader = Reader(main, base, files, missing_ok=missing_ok)
+    if includes:
+        reader.follow(main)
+    candidates = contexts.possible(main.block) if stated is None else (stated,)
+    places = {file: tuple(found) for file, found in reader.places.items()}
+    read = tuple(reader.files.values())
+    included = {include.origin: found for include, found in reader.included.items()}
+    lacking = frozenset(include.origin for include in reader.missing)
+    return Config(main, read, candidates, base, tuple(reader.missing), files, included, lacking, places)
+
+
+def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
+    """Read a configuration again with other texts in place of some of its files; nothing is written.
+
+    Its main file stands where it stood, and a missing include is no error. `InputError` if a text does not parse.
+    """
+    files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)
+    main = files.read(config.main.path)
+    again = load_text(main, config.main.path, prefix=config.prefix, missing_ok=True, files=files)
+    return replace(again, candidates=config.candidates)

@@ -1,0 +1,119 @@
+"""The contexts of nginx: where a directive may stand, and where a file by itself may be meant to be included.
+
+A context is the tuple of the names of the enclosing blocks: `()` is the main one, `("http", "server")` a
+server's. Which directive may stand where is known from crossplane's table, which was made from nginx's
+sources (the `NGX_HTTP_SRV_CONF`-like masks of `ngx_command_t`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crossplane.analyzer import CONTEXTS, DIRECTIVES, NGX_CONF_BLOCK
+
+from nginxopt.config.tree import Block, Bulk, Directive
+from nginxopt.errors import UsageError
+
+Context = tuple[str, ...]
+
+_LOCATION = ("http", "server", "location")
+
+
+def _full(context: Context) -> Context:
+    """crossplane says `("http", "location")` for a location wherever it stands."""
+    return _LOCATION + context[2:] if context[:2] == ("http", "location") else context
+
+
+_MASKS: dict[Context, int] = {_full(tuple(context)): mask for context, mask in CONTEXTS.items()}
+
+_BLOCKS = {context[-1] for context in _MASKS if context}
+"""The names of the blocks that are contexts."""
+
+_SHORT: dict[str, Context] = {
+    "main": (),
+    "events": ("events",),
+    "http": ("http",),
+    "server": ("http", "server"),
+    "location": _LOCATION,
+    "upstream": ("http", "upstream"),
+}
+
+
+def known() -> tuple[Context, ...]:
+    """Return every context of the table, outer ones first."""
+    return tuple(sorted(_MASKS, key=lambda context: (len(context), context)))
+
+
+def stated(context: str | Sequence[str]) -> Context:
+    """Return the context a user means: `server`, `http,server`, `("http", "server")`; `UsageError` if none.
+
+    A name by itself is short for the usual place of that block in http.
+    """
+    names = tuple(name.strip() for name in context.split(",")) if isinstance(context, str) else tuple(context)
+    full = _full(_SHORT.get(names[0], names) if len(names) == 1 else names)
+    if _flat(full) not in _MASKS:
+        raise UsageError(
+            f"there is no context {','.join(names)!r} in nginx",
+            hint=f"one of {', '.join(_SHORT)}, or block names such as http,server,if",
+        )
+    return full
+
+
+def _flat(context: Context) -> Context:
+    """Return the context with nested locations as one, as they have the same directives."""
+    names = [name for name, before in zip(context, (None, *context), strict=False) if name != before]
+    return tuple(names)
+
+
+def possible(block: Block) -> tuple[Context, ...]:
+    """Return the contexts in which every known directive of `block` is allowed, outer ones first.
+
+    Of these, the ones stay that the directives in the blocks within contradict least: none at all, unless the
+    text is wrong everywhere. Empty if no directive is known, as in a file of map rows, or if they contradict
+    each other. `include` says nothing, and neither does what stands in a block of rows such as `map`.
+    """
+    used: set[_Use] = set()
+    _collect(block, (), used)
+    told = [(inner, mask) for inner, name, is_block in used if (mask := _mask(name, is_block)) is not None]
+    outer = [mask for inner, mask in told if not inner]
+    if not outer:
+        return ()
+    candidates = [context for context in known() if all(mask & _MASKS[context] for mask in outer)]
+    faults = {context: sum(_contradicts(context + inner, mask) for inner, mask in told) for context in candidates}
+    return tuple(context for context in candidates if faults[context] == min(faults.values()))
+
+
+_Use = tuple[Context, str, bool]
+"""A directive somewhere in a file: the blocks around it, its name, and whether it has a block."""
+
+
+def _collect(block: Block, inner: Context, used: set[_Use]) -> None:
+    """Put every distinct use of a directive in a block, and in the blocks within, into `used`."""
+    for node in block.nodes:
+        if isinstance(node, Directive):
+            name = str(node.name)
+            if node.block is None:
+                used.add((inner, name, False))
+                continue
+            used.add((inner, name, True))
+            if name in _BLOCKS:
+                _collect(node.block, _flat((*inner, name)), used)
+        elif isinstance(node, Bulk):
+            used.add((inner, node.name, False))
+    used.discard((inner, "include", False))
+
+
+def _contradicts(context: Context, mask: int) -> bool:
+    """Return whether a directive may not stand in a context; what is no context of nginx tells nothing."""
+    return not mask & _MASKS.get(_flat(context), mask)
+
+
+def _mask(name: str, is_block: bool) -> int | None:
+    """Return the contexts of a directive as a mask; None if it is not known."""
+    if name not in DIRECTIVES:
+        return None
+    masks = [mask for mask in DIRECTIVES[name] if bool(mask & NGX_CONF_BLOCK) == is_block]
+    result = 0
+    for mask in masks:
+        result |= mask
+    return result

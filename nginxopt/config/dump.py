@@ -1,0 +1,101 @@
+"""What `nginx -T` prints: every file of a configuration, one after the other, as a place to read them from.
+
+For each file, in the order in which nginx first opens them, `main` (src/core/nginx.c) writes the line
+`# configuration file NAME:`, the bytes of the file, and a line feed. `ngx_conf_add_dump`
+(src/core/ngx_conf_file.c) takes every name once. With `2>&1` the messages of the test stand before.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from pathlib import Path
+from typing import Self
+
+from nginxopt.config import includes
+from nginxopt.errors import InputError
+from nginxopt.text import Source, Span, decode
+
+# A name is a prefix, which ends with a slash, and what follows it.
+_HEADER = re.compile(rb"^# configuration file (?P<name>[^\s/]*/.*):(?P<end>\r?\n)", re.MULTILINE)
+_MESSAGES = re.compile(rb"(?:nginx: .*\n)*")
+
+
+class Dump:
+    """The files in the output of `nginx -T`, which stand for all that there are.
+
+    `main` is the path of the main file. Relative includes are relative to its folder, which is nginx's
+    `conf_prefix`.
+    """
+
+    def __init__(self, source: Source, spans: dict[str, Span]) -> None:
+        self._source = source
+        self._spans = spans
+        self.main = next(iter(spans))
+
+    @classmethod
+    def of(cls, name: str, data: bytes) -> Self | None:
+        """Return the text called `name` as a dump; None unless it begins with the header of a file.
+
+        A line in a file that looks like a header is taken for one if it names no file that came before.
+        """
+        messages = _MESSAGES.match(data)
+        start = messages.end() if messages else 0
+        if not _HEADER.match(data, start):
+            return None
+        headers: dict[bytes, re.Match[bytes]] = {}
+        for header in _HEADER.finditer(data, start):
+            headers.setdefault(header["name"], header)
+        ends = [*(header.start() for header in headers.values()), len(data)][1:]
+        spans: dict[str, Span] = {}
+        for (path, header), end in zip(headers.items(), ends, strict=True):
+            spans.setdefault(_normal(decode(path)), _contents(header, end))
+        return cls(Source(name, data), spans)
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a file."""
+        span = self._spans.get(_normal(path))
+        if span is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return self._source.data[span.start : span.end]
+
+    def matches(self, prefix: str, name: str) -> list[str]:
+        """Return the paths of `include name`."""
+        return includes.among(self._spans, prefix, name)
+
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path`."""
+        return path in includes.among([path], prefix, name)
+
+    def identity(self, path: str) -> str:
+        """Return the path as the dump knows it: no file has two."""
+        return _normal(path)
+
+    def left_over(self, read: set[str]) -> list[InputError]:
+        """Return an error for each file of the dump that is not among those that were `read`, by path.
+
+        nginx printed it because something includes it, so the dump is not whole, or this is not a header.
+        """
+        return [
+            InputError(f"nothing in this dump includes {path}", source=self._source, span=self._header(span))
+            for path, span in self._spans.items()
+            if path not in read
+        ]
+
+    def _header(self, span: Span) -> Span:
+        """Return the place of the header before a file."""
+        end = self._source.data.rindex(b":", 0, span.start) + 1
+        return Span(self._source.data.rfind(b"\n", 0, end) + 1, end)
+
+
+def _contents(header: re.Match[bytes], end: int) -> Span:
+    """Return what of the text between a header and `end` is of the file: all but the line end that nginx adds."""
+    line_end = header["end"]
+    is_added = header.string.endswith(line_end, header.end(), end)
+    return Span(header.end(), end - len(line_end) * is_added)
+
+
+def _normal(path: str) -> str:
+    """Return a path as `nginxopt.config.includes` writes it, without `./` and doubled slashes."""
+    return str(Path(path))

@@ -1,0 +1,107 @@
+"""Where the files of a configuration are read from: the disk, or texts that take the place of some of its files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from nginxopt.config import includes
+
+STDIN = "-"
+"""The name of a text that was read from standard input."""
+
+
+class Files(Protocol):
+    """What holds the files of a configuration. Paths are as nginx makes them: a prefix and what an `include` names."""
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a file; `OSError` if it cannot be read, `ValueError` for what is no path."""
+
+    def matches(self, prefix: str, name: str) -> list[str]:
+        """Return the paths of `include name` in nginx's order: see `nginxopt.config.includes.matches`."""
+
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path`: see `nginxopt.config.includes.reads`."""
+
+    def identity(self, path: str) -> str:
+        """Return what all names of one file have in common."""
+
+
+class Disk:
+    """The files of this machine."""
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a file."""
+        return Path(path).read_bytes()
+
+    def matches(self, prefix: str, name: str) -> list[str]:
+        """Return the paths of `include name`."""
+        return includes.matches(prefix, name)
+
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path`."""
+        return includes.reads(prefix, name, path)
+
+    def identity(self, path: str) -> str:
+        """Return the path without symbolic links."""
+        return path if path == STDIN else os.path.realpath(path)
+
+
+DISK = Disk()
+
+
+class Moved(Disk):
+    """The files of this machine, where those of `folder` are to be found in `installed` one day, such as `/etc/nginx`.
+
+    So the absolute paths of a configuration that is kept elsewhere, in a repository or for an image, are read.
+    """
+
+    def __init__(self, folder: str, installed: str) -> None:
+        self._folder = Path(folder).absolute()
+        self._installed = Path(installed)
+
+    def matches(self, prefix: str, name: str) -> list[str]:
+        """Return the paths of `include name`, as they are here."""
+        return includes.matches(*self._here(prefix, name))
+
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path`, as it is here."""
+        prefix, name = self._here(prefix, name)
+        return includes.reads(prefix, name, path)
+
+    def _here(self, prefix: str, name: str) -> tuple[str, str]:
+        path = Path(os.path.normpath(name))
+        if not path.is_relative_to(self._installed):
+            return prefix, name
+        return str(self._folder), str(path.relative_to(self._installed))
+
+
+class Overlay:
+    """The files of `base` with other texts in place of some, under any of their names.
+
+    So a changed text is read before it is written. A text at a path where `base` has no file is found by that
+    path, and by no wildcard.
+    """
+
+    def __init__(self, texts: Mapping[str, bytes], base: Files = DISK) -> None:
+        self._texts = {base.identity(path): text for path, text in texts.items()}
+        self._base = base
+
+    def read(self, path: str) -> bytes:
+        """Return the text that stands for a file, or else its bytes in `base`."""
+        text = self._texts.get(self.identity(path))
+        return self._base.read(path) if text is None else text
+
+    def matches(self, prefix: str, name: str) -> list[str]:
+        """Return the paths of `include name` in `base`."""
+        return self._base.matches(prefix, name)
+
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path` in `base`."""
+        return self._base.reads(prefix, name, path)
+
+    def identity(self, path: str) -> str:
+        """Return what all names of one file have in common in `base`."""
+        return self._base.identity(path)

@@ -1,0 +1,147 @@
+"""The configurations that the names on a command line stand for, each read with all it includes."""
+
+# ruff: noqa: PTH110 - those of os.path take what cannot be asked for as absent, those of Path raise
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from os.path import exists
+from pathlib import Path
+
+from nginxopt.config import paths
+from nginxopt.config.configuration import Config, Directive, load_text
+from nginxopt.config.dump import Dump
+from nginxopt.config.filesystem import DISK, STDIN
+from nginxopt.config.reader import contents
+from nginxopt.config.templating import refuse_tags, refused
+from nginxopt.errors import InputError
+from nginxopt.text import Span
+
+_MAIN = "nginx.conf"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What was read, and an error for each file that was not; both in the order of the names.
+
+    A file that another of the files includes is read there and is no configuration of its own. Includes of
+    files that do not exist are in `Config.missing`.
+    """
+
+    configs: tuple[Config, ...]
+    errors: tuple[InputError, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How files are read: as `nginxopt.config.load`, and standard input under the name `stdin_name`.
+
+    `context` is where a file stands by its path, None if nothing is said of it.
+    """
+
+    prefix: str | None = None
+    context: Callable[[str], str | Sequence[str] | None] = lambda _: None
+    stdin_name: str = STDIN
+
+
+def read(names: Sequence[str], how: How | None = None, *, excludes: paths.Excludes = paths.nothing) -> Inputs:
+    """Read the configurations of `names`, which `nginxopt.config.paths.named` explains.
+
+    Each is read by itself, with relative includes from `How.prefix` on, or else from its own folder, or, where
+    that finds less, from the nearest folder above with a `nginx.conf`. The output of `nginx -T` is read as the
+    files in it. `UsageError` for an unknown context.
+    """
+    how = how or How()
+    files, errors = paths.named(names, excludes)
+    reading = _Reading(how)
+    for path in sorted(files, key=_outer_first):
+        reading.read(path)
+    return Inputs(
+        tuple(config for path in files for config in reading.roots(path)),
+        tuple(_once([*errors, *(error for path in files for error in reading.errors.get(path, ()))])),
+    )
+
+
+def _outer_first(path: str) -> tuple[bool, int]:
+    """Sort what is likely to include others to the front, so that the others need not be read by themselves."""
+    return Path(path).name != _MAIN, len(Path(path).parts)
+
+
+class _Reading:
+    """Files as they are read, one after the other; `errors` are by the path that was to be read."""
+
+    def __init__(self, how: How) -> None:
+        self._how = how
+        self._configs: dict[str, Config] = {}
+        self._included: set[str] = set()
+        self.errors: dict[str, list[InputError]] = {}
+
+    def roots(self, path: str) -> Iterator[Config]:
+        """Yield the configuration at `path`, if there is one and no other includes it."""
+        if path in self._configs and DISK.identity(path) not in self._included:
+            yield self._configs[path]
+
+    def read(self, path: str) -> None:
+        """Read what is at `path`, unless something that was read includes it."""
+        if DISK.identity(path) in self._included:
+            return
+        try:
+            config = self._load(path)
+            for file in config.files:
+                refuse_tags(file.block)
+        except InputError as error:
+            self.errors.setdefault(path, []).append(refused(error))
+            return
+        self._configs[path] = config
+        if config.origin is DISK:
+            self._included |= {DISK.identity(file.path) for file in config.files[1:]}
+
+    def _load(self, path: str) -> Config:
+        """Return the configuration at `path`."""
+        name = self._how.stdin_name if path == STDIN else path
+        data = sys.stdin.buffer.read() if path == STDIN else contents(path, DISK)
+        dump = Dump.of(name, data)
+        if dump is None:
+            return self._load_text(name, data)
+        main = dump.read(dump.main)
+        config = load_text(main, dump.main, context=self._how.context(name), missing_ok=True, files=dump)
+        self.errors.setdefault(path, []).extend(dump.left_over({file.path for file in config.files}))
+        return config
+
+    def _load_text(self, name: str, data: bytes) -> Config:
+        """Return a text as the configuration at `name`, with the includes that can be found."""
+        context = self._how.context(name)
+        config = load_text(data, name, prefix=self._how.prefix, context=context, missing_ok=True)
+        above = _above(name) if self._how.prefix is None else None
+        if above is None or not any(_is_open(config, include) for include, _ in config.outline()):
+            return config
+        other = load_text(data, name, prefix=above, context=context, missing_ok=True)
+        return other if len(other.files) > len(config.files) else config
+
+
+def _above(name: str) -> str | None:
+    """Return the nearest folder above that of a file that holds a `nginx.conf`; None if its own does, or none."""
+    folder = Path(name).absolute().parent
+    if exists(folder / _MAIN):
+        return None
+    found = next((parent for parent in folder.parents if exists(parent / _MAIN)), None)
+    if found is None:
+        return None
+    return str(found) if Path(name).is_absolute() else os.path.relpath(found)
+
+
+def _is_open(config: Config, include: Directive) -> bool:
+    """Return whether a directive is an include with a relative path that leads nowhere."""
+    is_include = include.name == "include" and include.block is None
+    return is_include and not include.args[0].startswith("/") and not config.included(include)
+
+
+def _once(errors: Sequence[InputError]) -> list[InputError]:
+    """Return the errors without those that were told before: a broken file is found by each that includes it."""
+    told: dict[tuple[str, Span | None, str], InputError] = {}
+    for error in errors:
+        told.setdefault((DISK.identity(error.path or ""), error.span, error.message), error)
+    return list(told.values())

@@ -1,0 +1,233 @@
+"""Edits that look as if the author of the file had made them: indentation, line ends and comments stay as they are.
+
+All of them return a `Change`, a byte span of one file and its new text. What is put in is a list of lines, each a
+whole statement (or a line of one), indented relative to the place. Lines end as those of the file do, but for line
+ends within a word, which are a part of its value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nginxopt.config.configuration import Bulk, Comment, Directive
+from nginxopt.config.tokens import Token, statements
+from nginxopt.config.tree import Block
+from nginxopt.text import Change, Edit, Source, Span, encode
+
+# A backslash stands for itself, unless what follows makes it stand for something else (ngx_conf_read_token).
+_PLAIN = re.compile(r"(?:\$\{\w+\}|\\[^\s;{}\"'\\#trn]|[^\s;{}\"'\\#])+")
+_ESCAPED = re.compile(r"\"|\\(?=[\"'\\trn]|\Z)")
+_UNIT = re.compile(rb"^([ \t]*)[^\s#][^\n]*\{[ \t\r]*\n\1([ \t]+)[^\s#}]", re.MULTILINE)
+_BLANKS = b" \t"
+
+
+def replace(directive: Directive, token: Token, word: str) -> Change:
+    """Put `word`, quoted if it must be, in the place of one word of a directive."""
+    return Change(directive.source, Edit(token.span, encode(quoted(word))))
+
+
+def rewrite(directive: Directive, text: str) -> Change:
+    """Put the statement `text` in the place of a directive; comments between its words go before it."""
+    lines = [*_comments(directive), text]
+    return _change(directive.source, directive.span, f"\n{indent(directive)}".join(lines))
+
+
+def delete(directive: Directive) -> Change:
+    """Take a directive away, with its line if nothing else stands in it; all comments stay but those in its block."""
+    source, span = directive.source, directive.span
+    start, end = _blanks_before(source, span.start), _blanks_after(source, span.end)
+    first, last = _starts_line(source, start), _ends_line(source, end)
+    if comments := _comments(directive):
+        between = f"\n{indent(directive)}"
+        return _change(source, Span(span.start, end), between.join(comments) + ("" if last else between))
+    if first and last:
+        return _change(source, Span(start, _line_end(source, end)), "")
+    return _change(source, Span(span.start, end) if first else Span(start, span.end), "")
+
+
+def without(directive: Directive, words: Sequence[Token]) -> tuple[Change, ...]:
+    """Take some words of a directive away, not all, with the blanks or the lines that they leave; comments stay."""
+    changes = []
+    run: list[Token] = []
+    before = directive.name
+    for word in (*directive.args, None):
+        if word is not None and any(word is one for one in words):
+            run.append(word)
+            continue
+        if run:
+            changes += _without_run(directive, before, run, word)
+        run = []
+        before = word or before
+    return tuple(changes)
+
+
+def after(directive: Directive | Bulk, lines: Sequence[str]) -> Change:
+    """Put statements behind a directive: on lines of their own, behind a comment at the end of its line."""
+    source, end = directive.source, directive.span.end
+    rest = _rest_of_line(source, end)
+    if _starts_line(source, directive.span.start) and rest.strip(b" \t\r")[:1] in (b"", b"#"):
+        return _insert(source, end + len(rest), "".join(f"\n{indent(directive)}{line}" for line in lines))
+    return _insert(source, end, "".join(f" {line}" for line in lines))
+
+
+def before(directive: Directive | Bulk, lines: Sequence[str], *, in_any_order: bool = False) -> Change:
+    """Put statements before a directive: on lines of their own if it begins one. `in_any_order` as `Edit` has it."""
+    source, start = directive.source, directive.span.start
+    between = f"\n{indent(directive)}" if _starts_line(source, start) else " "
+    return _insert(source, start, "".join(f"{line}{between}" for line in lines), in_any_order=in_any_order)
+
+
+def append(block: Block, lines: Sequence[str]) -> Change:
+    """Put statements at the end of a block, or of a file."""
+    nodes = list(_statements(block))
+    if nodes and block.nodes[-1] is nodes[-1]:
+        return after(nodes[-1], lines)
+    if _is_file(block):
+        return _at_end_of_file(block.source, lines, indent(nodes[-1]) if nodes else "")
+    source, close = block.source, block.span.end - 1
+    if not _starts_line(source, close):  # the block is empty: a comment would end with its line
+        return _change(source, Span(block.span.start + 1, close), "".join(f" {line}" for line in lines) + " ")
+    inner = indent(nodes[-1]) if nodes else _brace_indent(block) + _unit(source)
+    return _insert(source, _blanks_before(source, close), "".join(f"{inner}{line}\n" for line in lines))
+
+
+def prepend(block: Block, lines: Sequence[str]) -> Change:
+    """Put statements at the beginning of a block, or of a file behind the comments that open it."""
+    first = next(_statements(block), None)
+    return append(block, lines) if first is None else before(first, lines)
+
+
+def written(directive: Directive) -> str:
+    """Return a directive as it is written in its file, comments and all."""
+    return directive.source.text(directive.span)
+
+
+def indent(directive: Directive | Bulk) -> str:
+    """Return the blanks before the first statement in the line of a directive."""
+    data, start = directive.source.data, directive.span.start
+    first = data.rfind(b"\n", 0, start) + 1
+    return data[first : _blanks_after(directive.source, first)].decode()
+
+
+def quoted(word: str) -> str:
+    """Return a word as it may stand in a configuration: in quotes if it needs them.
+
+    A `$` stays what it is, the beginning of a variable.
+    """
+    if _PLAIN.fullmatch(word):
+        return word
+    return '"' + _ESCAPED.sub(lambda found: f"\\{found[0]}", word) + '"'
+
+
+def _statements(block: Block) -> Iterator[Directive | Bulk]:
+    """Yield what stands directly in a block, but for comments."""
+    return (node for node in block.nodes if not isinstance(node, Comment))
+
+
+def _without_run(directive: Directive, before: Token, run: Sequence[Token], following: Token | None) -> list[Change]:
+    """Take words away that stand behind each other, between two that stay, or before the `;`."""
+    source = directive.source
+    stop = following.start if following else directive.span.end - 1
+    if not any(before.end <= comment.span.start < stop for comment in directive.comments):
+        return [_change(source, Span(run[0].start if following else before.end, stop), "")]
+    return [_change(source, _with_blanks(source, word), "") for word in run]
+
+
+def _with_blanks(source: Source, word: Token) -> Span:
+    """The line of a word if nothing else stands in it, or else the word with the blanks before it."""
+    start, end = _blanks_before(source, word.start), _blanks_after(source, word.end)
+    if _starts_line(source, start) and _ends_line(source, end):
+        return Span(start, _line_end(source, end))
+    return Span(word.start, end) if _starts_line(source, start) else Span(start, word.end)
+
+
+def _comments(directive: Directive) -> list[str]:
+    """Return the comments between the words of a directive, without line ends."""
+    return [directive.source.text(comment.span).removesuffix("\r") for comment in directive.comments]
+
+
+def _insert(source: Source, at: int, text: str, *, in_any_order: bool = False) -> Change:
+    return _change(source, Span(at, at), text, in_any_order=in_any_order)
+
+
+def _change(source: Source, span: Span, text: str, *, in_any_order: bool = False) -> Change:
+    return Change(source, Edit(span, _with_line_ends(encode(text), _newline(source)), in_any_order))
+
+
+def _newline(source: Source) -> bytes:
+    """The line end of a file: that of its first line."""
+    first = source.data.find(b"\n")
+    return b"\r\n" if first > 0 and source.data[first - 1 : first] == b"\r" else b"\n"
+
+
+def _with_line_ends(text: bytes, newline: bytes) -> bytes:
+    """Return statements with this line end between their words; one within a word belongs to its value."""
+    if b"\n" not in text or (newline == b"\n" and b"\r\n" not in text):
+        return text
+    pieces = []
+    at = 0
+    for statement in statements(Source("", text)):
+        for word in statement.words:
+            pieces += [_lines(text[at : word.start], newline), text[word.start : word.end]]
+            at = word.end
+    return b"".join([*pieces, _lines(text[at:], newline)])
+
+
+def _lines(text: bytes, newline: bytes) -> bytes:
+    return re.sub(rb"\r?\n", lambda _: newline, text)
+
+
+def _starts_line(source: Source, offset: int) -> bool:
+    start = _blanks_before(source, offset)
+    return start == 0 or source.data[start - 1 : start] == b"\n"
+
+
+def _ends_line(source: Source, offset: int) -> bool:
+    return not _rest_of_line(source, offset).strip(b" \t\r")
+
+
+def _blanks_before(source: Source, offset: int) -> int:
+    while offset and source.data[offset - 1] in _BLANKS:
+        offset -= 1
+    return offset
+
+
+def _blanks_after(source: Source, offset: int) -> int:
+    while offset < len(source.data) and source.data[offset] in _BLANKS:
+        offset += 1
+    return offset
+
+
+def _rest_of_line(source: Source, offset: int) -> bytes:
+    """The bytes from `offset` on, without the line end."""
+    end = source.data.find(b"\n", offset)
+    rest = source.data[offset : len(source.data) if end < 0 else end]
+    return rest.removesuffix(b"\r")
+
+
+def _line_end(source: Source, offset: int) -> int:
+    """The offset behind the line of `offset`, its line end included."""
+    end = source.data.find(b"\n", offset)
+    return len(source.data) if end < 0 else end + 1
+
+
+def _is_file(block: Block) -> bool:
+    return block.span == Span(0, len(block.source.data))
+
+
+def _at_end_of_file(source: Source, lines: Sequence[str], inner: str) -> Change:
+    start = "" if not source.data or source.data.endswith(b"\n") else "\n"
+    return _insert(source, len(source.data), start + "".join(f"{inner}{line}\n" for line in lines))
+
+
+def _brace_indent(block: Block) -> str:
+    """The blanks before the closing brace of a block, which begins its line."""
+    close = block.span.end - 1
+    return block.source.data[_blanks_before(block.source, close) : close].decode()
+
+
+def _unit(source: Source) -> str:
+    """One step of indentation: that of the first block of the file that shows one, or four blanks."""
+    found = _UNIT.search(source.data)
+    return found[2].decode() if found else "    "

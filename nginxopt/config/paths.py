@@ -1,0 +1,105 @@
+"""From the names on a command line to files: files, folders, wildcards that the shell left, and standard input."""
+
+# ruff: noqa: PTH112, PTH113 - those of os.path take what cannot be asked for as absent, those of Path raise
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from os.path import isdir, isfile, lexists
+from pathlib import Path
+
+from nginxopt.config.filesystem import DISK, STDIN
+from nginxopt.errors import InputError
+
+SUFFIXES = (".conf", ".nginx", ".vhost")
+"""How the name of a configuration ends, wherever it lies."""
+
+FOLDERS = ("conf.d", "vhosts.d")
+"""Where a name without a suffix is a configuration, too."""
+
+SITES = ("sites-available", "sites-enabled")
+"""Where nearly any name is a configuration: a site is often called by its domain, `example.com`."""
+
+LEFT_BEHIND = (".bak", ".backup", ".disabled", ".md", ".old", ".orig", ".save", ".swp", ".tmp", ".txt")
+"""How a name ends in `SITES` that is none."""
+
+
+Excludes = Callable[[str], bool]
+"""Tells whether the file at a path is not wanted."""
+
+
+def nothing(_: str) -> bool:
+    """Exclude no file."""
+    return False
+
+
+def named(names: Sequence[str], excludes: Excludes = nothing) -> tuple[list[str], list[InputError]]:
+    """Return the files that `names` stand for, each once and in order, and an error for each name that has none.
+
+    A file is taken, whatever it is called; one that does not exist is taken as well, for its reading tells why it
+    cannot be read. A folder is walked: see `_walk`. A name with wildcards (`**`: folders at any depth) that is
+    no file stands for what it matches. What is excluded is left out of folders and wildcards.
+    """
+    found: dict[str, str] = {}
+    errors: list[InputError] = []
+    for name in names:
+        for path in _files(name, excludes, errors):
+            found.setdefault(DISK.identity(path), path)
+    return list(found.values()), errors
+
+
+def _files(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[str]:
+    """Yield the files of one name."""
+    if name == STDIN:
+        yield name
+    elif isdir(name):
+        yield from _folder(name, excludes, errors)
+    elif glob.has_magic(name) and not lexists(name):
+        yield from _wildcard(name, excludes, errors)
+    else:
+        yield name
+
+
+def _folder(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[str]:
+    inside = list(_walk(name, errors))
+    kept = [path for path in inside if not excludes(path)]
+    if not kept:
+        reason = "each one in it is excluded" if inside else f"it has no file called *{', *'.join(SUFFIXES)}"
+        errors.append(InputError("no configuration found", path=name, hint=reason))
+    yield from kept
+
+
+def _wildcard(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[str]:
+    found = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - the name may be absolute or not
+    if not found:
+        errors.append(InputError("no file matches", path=name))
+    for path in found:
+        inside = _walk(path, errors) if isdir(path) else [path]
+        yield from (file for file in inside if not excludes(file))
+
+
+def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:
+    """Yield the configurations in a folder and below it, sorted; nothing hidden, and no folder behind a link.
+
+    nginxopt's copies of old texts are hidden files (`nginxopt.system.files.BACKUP`).
+    """
+
+    def tell(error: OSError) -> None:
+        errors.append(InputError(f"cannot be read: {error.strerror}", path=str(error.filename)))
+
+    for path, folders, files in os.walk(folder, onerror=tell):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inner = Path(path)
+        yield from (str(inner / name) for name in sorted(files) if _is_configuration(inner, name))
+
+
+def _is_configuration(folder: Path, name: str) -> bool:
+    suffix = Path(name).suffix
+    if name.startswith(".") or name.endswith("~") or not isfile(folder / name):
+        return False
+    where = folder.absolute().name
+    if where in SITES:
+        return not suffix.startswith((".dpkg-", ".rpm")) and suffix not in LEFT_BEHIND
+    return suffix in SUFFIXES or (not suffix and where in FOLDERS)

@@ -1,0 +1,135 @@
+"""Files into trees, and from file to file along the includes, each file read once."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nginxopt.config.filesystem import STDIN, Files
+from nginxopt.config.tree import Block, Directive, parse
+from nginxopt.errors import InputError
+from nginxopt.text import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class File:
+    """One file of a configuration."""
+
+    source: Source
+    block: Block
+
+    @property
+    def path(self) -> str:
+        """The name of the file in messages: as it was given, or the prefix and the path in the `include`."""
+        return self.source.path
+
+
+class Reader:
+    """Follows the includes of `main` through `files`, from `prefix`.
+
+    With `missing_ok` an include that names a file that cannot be read is kept in `missing`; otherwise it is an
+    `InputError`.
+    """
+
+    def __init__(self, main: File, prefix: str, files: Files, *, missing_ok: bool) -> None:
+        self._prefix = prefix
+        self._disk = files
+        self._missing_ok = missing_ok
+        self.files: dict[str, File] = {files.identity(main.path): main}
+        self.missing: list[Directive] = []
+        self.included: dict[Directive, tuple[File, ...]] = {}
+        self.places: dict[File, list[tuple[tuple[Directive, ...], Directive | None]]] = {main: [((), None)]}
+
+    def follow(self, file: File, parents: tuple[Directive, ...] = (), chain: tuple[File, ...] = ()) -> None:
+        """Read what `file` includes, which stands in `parents` and was included by the files of `chain`."""
+        chain = (*chain, file)
+        for include, inner in _includes(file.block, parents):
+            if include not in self.included:
+                self.included[include] = tuple(self._open(include))
+            for child in self.included[include]:
+                _refuse_circle(include, child, chain)
+                self.places.setdefault(child, []).append((inner, include))
+                self.follow(child, inner, chain)
+
+    def _open(self, include: Directive) -> Iterator[File]:
+        """Yield the files of an include."""
+        for path in self._disk.matches(self._prefix, _name(include)):
+            identity = self._disk.identity(path)
+            if identity not in self.files:
+                data = self._read(include, path)
+                if data is None:
+                    continue
+                self.files[identity] = parsed(path, data)
+            yield self.files[identity]
+
+    def _read(self, include: Directive, path: str) -> bytes | None:
+        """Return the bytes of a file, or None if it is missing and may be."""
+        try:
+            return self._disk.read(path)
+        except OSError as error:
+            if not self._missing_ok:
+                raise _unread(include, path, error) from None
+        if include not in self.missing[-1:]:
+            self.missing.append(include)
+        return None
+
+
+def parsed(path: str, data: bytes) -> File:
+    """Return a text as the file at `path`; `InputError` if it cannot be parsed."""
+    source = Source(path, data)
+    return File(source, parse(source))
+
+
+def contents(path: str, files: Files) -> bytes:
+    """Return the bytes of a main file; `InputError` if it cannot be read."""
+    try:
+        return files.read(path)
+    except OSError as error:
+        nginx = _said(path, error)
+        raise InputError(f"cannot be read: {_reason(error)}", path=path, nginx=nginx) from None
+    except ValueError as error:  # a NUL in the path
+        raise InputError(f"cannot be read: {error}", path=path) from None
+
+
+def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
+    """Yield the includes of a file with what is around them; folded rewrites have none."""
+    for node in block.unfolded():
+        if node.block:
+            yield from _includes(node.block, (*parents, node))
+        elif node.name == "include":
+            yield node, parents
+
+
+def _name(include: Directive) -> str:
+    if len(include.args) != 1:
+        nginx = include.told('invalid number of arguments in "include" directive')
+        raise include.error('"include" takes one path', nginx=nginx)
+    return str(include.args[0])
+
+
+def _unread(include: Directive, path: str, error: OSError) -> InputError:
+    said = _said(path, error)
+    nginx = said if error.errno == errno.EISDIR else include.told(said)  # reading a directory, nginx names no place
+    return include.error(f"{path} cannot be read: {_reason(error)}", at=include.args[0], nginx=nginx)
+
+
+def _refuse_circle(include: Directive, child: File, chain: tuple[File, ...]) -> None:
+    if child not in chain:
+        return
+    circle = " -> ".join(file.path for file in (*chain[chain.index(child) :], child))
+    nginx = _said(child.path, OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+    raise include.error(f"circular include: {circle}", at=include.args[0], nginx=include.told(nginx))
+
+
+def _said(path: str, error: OSError) -> str:
+    """Return what nginx says of a file that it cannot read."""
+    call = "pread()" if error.errno == errno.EISDIR else "open()"
+    absolute = path if path == STDIN else str(Path(path).absolute())
+    return f'{call} "{absolute}" failed ({error.errno}: {_reason(error)})'
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -1,0 +1,124 @@
+"""The configuration that a file is a part of: the main file whose includes reach it.
+
+A file in `sites-enabled`, `conf.d` or `snippets` says nothing of what stands around it. Its main file does, and lies in
+a folder above it, or where nginx is installed to look for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nginxopt.config.configuration import Config, File, load
+from nginxopt.config.filesystem import DISK, Files, Moved
+from nginxopt.errors import InputError, UsageError
+
+_NAMES = ("nginx.conf", "conf/nginx.conf")
+"""What a main file is called below its folder, and below nginx's prefix."""
+
+INSTALLED = (
+    "/etc/nginx",
+    "/usr/local/nginx/conf",
+    "/usr/local/etc/nginx",
+    "/usr/local/openresty/nginx/conf",
+    "/opt/bitnami/nginx/conf",
+    "/opt/homebrew/etc/nginx",
+)
+"""The folders of main files in packages and images."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The configuration around a file.
+
+    Attributes:
+        config: All of it. Includes of files that are not there are in its `missing`.
+        file: The file, as it is known there.
+        installed: The folder that its absolute includes name for the main file's own, if that is another one.
+    """
+
+    config: Config
+    file: File
+    installed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """That no configuration includes a file; `because` says what was looked at, as a clause."""
+
+    because: str
+
+
+def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Surroundings | Alone:
+    """Return the configuration that includes the file at `path`.
+
+    `main` is its main file, if that is known: `UsageError` if it does not include the file, `InputError` if it cannot
+    be read. Else the nearest `nginx.conf` is taken that does, in `prefix`, in the folders above the file (and above
+    what it is a link to), or where packages install it.
+    """
+    if main is not None:
+        found = _around(path, main)
+        if found is None:
+            raise UsageError(f"{main} does not include {path}", hint="-c names the main configuration, as nginx's -c")
+        return found
+    seen: list[str] = []
+    for candidate in _candidates(path, prefix):
+        try:
+            found = _around(path, candidate)
+        except InputError as error:
+            seen.append(f"{candidate} cannot be read ({error.message})")
+            continue
+        if found is not None:
+            return found
+        seen.append(f"{candidate} does not include it")
+    return Alone(seen[0] if seen else "no nginx.conf lies above it")
+
+
+def _candidates(path: str, prefix: str | None) -> Iterator[str]:
+    """Yield the main files that may include a file, the nearest first, each once."""
+    folders = [] if prefix is None else [Path(prefix)]
+    for name in (os.path.abspath(path), os.path.realpath(path)):  # noqa: PTH100 - links of the folders stay
+        folders += Path(name).parents
+    found: dict[str, str] = {}
+    for folder in [*folders, *map(Path, INSTALLED)]:
+        for name in _NAMES:
+            candidate = folder / name
+            if candidate.is_file():
+                found.setdefault(DISK.identity(str(candidate)), str(candidate))
+    found.pop(DISK.identity(path), None)
+    yield from found.values()
+
+
+def _around(path: str, main: str) -> Surroundings | None:
+    """Return the configuration of a main file if it includes the file at `path`, where it lies or where it will."""
+    config = load(main, missing_ok=True)
+    found = _in(config, path)
+    if found is not None or not _is_main(config):
+        return found
+    folder = os.path.dirname(os.path.abspath(main))  # noqa: PTH100, PTH120
+    for installed in _named_folders(config, folder):
+        files: Files = Moved(folder, installed)
+        found = _in(load(main, missing_ok=True, files=files), path, installed)
+        if found is not None:
+            return found
+    return None
+
+
+def _is_main(config: Config) -> bool:
+    return any(not parents and directive.name == "http" and directive.block for directive, parents in config.outline())
+
+
+def _in(config: Config, path: str, installed: str | None = None) -> Surroundings | None:
+    try:
+        file = config.file(path)
+    except KeyError:
+        return None
+    return Surroundings(config, file, installed) if _is_main(config) and file is not config.main else None
+
+
+def _named_folders(config: Config, folder: str) -> list[str]:
+    """Return the folders of main files, other than this one's, that absolute includes name."""
+    names = [str(d.args[0]) for d, _ in config.outline() if d.name == "include" and len(d.args) == 1]
+    return [one for one in INSTALLED if one != folder and any(Path(name).is_relative_to(one) for name in names)]

@@ -1,0 +1,149 @@
+"""From the bytes of one file to statements: the native lexer's events as `Statement`s of `Token`s.
+
+The rules are nginx's (`ngx_conf_read_token`); they stand in the crate, `rust/src/lexer.rs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+from nginxopt._native import Events, LexError
+from nginxopt.errors import InputError
+from nginxopt.text import Source, Span
+
+
+class Token(str):
+    """One word: the value nginx works with, which knows where it is written.
+
+    `start` and `end` are byte offsets as written, quotes included; `quoted` tells whether it is in quotes.
+    """
+
+    __slots__ = ("end", "quoted", "start")
+
+    start: int
+    end: int
+    quoted: bool
+
+    def __new__(cls, value: str, start: int, end: int, quoted: bool = False) -> Self:  # noqa: D102 - as the class
+        token = super().__new__(cls, value)
+        token.start = start
+        token.end = end
+        token.quoted = quoted
+        return token
+
+    @property
+    def span(self) -> Span:
+        """The bytes of the token as written, quotes included."""
+        return Span(self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comment:
+    """A comment, from its `#` up to the line end."""
+
+    text: str
+    span: Span
+    line: int
+    source: Source
+
+
+class Statement(NamedTuple):
+    """What stands in a file between two others of its kind.
+
+    `kind` is `;` for `words ;`, `{` for `words {`, `}`, `#` for a comment outside all statements, and `*` for
+    a folded run; `rewrites` is its length. `start` and `end` are byte offsets, the `;`, `{` or `}` included;
+    `line` is that of `start`. `comments` are those between the words, or the comment itself.
+    """
+
+    kind: str
+    start: int
+    end: int
+    line: int
+    rewrites: int
+    words: tuple[Token, ...]
+    comments: tuple[Comment, ...]
+
+
+def statements(
+    source: Source, *, fold: int = 0, start: int = 0, end: int | None = None, line: int = 1
+) -> Iterator[Statement]:
+    """Yield the statements of `source`, or of its part from `start` (in `line`) to `end`.
+
+    Runs of at least `fold` rewrites are folded into one statement (0: none). `InputError` at the first place
+    where nginx would refuse to read on.
+    """
+    comments: list[Comment] = []
+    try:
+        for batch in Events(source.data, fold=fold, start=start, end=end, line=line):
+            for kind, first, last, number, count, words in batch:
+                if kind == "#":
+                    comments.append(Comment(words[0][0], Span(first, last), number, source))
+                    continue
+                within: tuple[Comment, ...] = ()
+                if comments:
+                    yield from (_alone(comment) for comment in comments if comment.span.start < first)
+                    within = tuple(comment for comment in comments if comment.span.start > first)
+                    comments.clear()
+                tokens = tuple([Token(text, at, to, quoted) for text, at, to, _, quoted in words])
+                yield Statement(kind, first, last, number, count, tokens, within)
+    except LexError as error:
+        raise _input_error(source, *error.args) from None
+    yield from map(_alone, comments)
+
+
+def _alone(comment: Comment) -> Statement:
+    return Statement("#", comment.span.start, comment.span.end, comment.line, 0, (), (comment,))
+
+
+class _Refusal(NamedTuple):
+    """How a kind of `LexError` is told, at `offset` (the byte refused) or `opened` (what is unfinished)."""
+
+    message: str
+    expected: str
+    where: str
+
+
+_REFUSALS = {
+    "no-directive": _Refusal("no directive stands before this", "the name of a directive", "offset"),
+    "close-in-statement": _Refusal(
+        "the block ends inside a statement", '";" at the end of the statement in line {line}', "offset"
+    ),
+    "unmatched-close": _Refusal("this closes no block of this file", "a directive or the end", "offset"),
+    "after-quote": _Refusal(
+        "this may not follow a closing quote", 'a blank, ";", "{" or ")" after the quote', "offset"
+    ),
+    "end-in-statement": _Refusal(
+        "the file ends inside this statement", '";" or "{" at the end of the statement', "opened"
+    ),
+    "unclosed-quote": _Refusal("the file ends inside this quoted word", "a closing quote", "opened"),
+    "unclosed-block": _Refusal("this block is not closed", '"}" at the end of the block', "opened"),
+    "too-long": _Refusal("this word or comment is too long", "its end within 4096 bytes, nginx's buffer", "offset"),
+    "too-long-quote": _Refusal(
+        "this quoted word is too long", "a closing quote within 4096 bytes, nginx's buffer", "offset"
+    ),
+}
+
+
+def _input_error(source: Source, kind: str, message: str, offset: int, line: int, opened: int | None) -> InputError:
+    refusal = _REFUSALS[kind]
+    begin = offset if opened is None else opened
+    start = begin if refusal.where == "opened" else offset
+    return InputError(
+        refusal.message,
+        source=source,
+        span=Span(start, min(start + 1, len(source.data))),
+        expected=refusal.expected.replace("{line}", str(source.position(begin).line)),
+        nginx=f"{message} in {source.path}:{line}",
+        hint=_hint(source.data[:start][-1:], source.data[start : start + 1]),
+    )
+
+
+def _hint(before: bytes, byte: bytes) -> str | None:
+    """Return what helps with a `{` that is meant for something else than a block."""
+    if byte != b"{" or not before or before in b" \t\r\n;}":
+        return None
+    if before == b"{":
+        return "this looks like a template: read the file that is made of it"
+    return 'a word with "{" in it, such as a regular expression, must be quoted'

@@ -1,0 +1,303 @@
+"""From one file to a tree of directives: crossplane's parser over the native lexer.
+
+`crossplane.parse` asks the global `crossplane.parser.lex` for `(token, line, quoted)`. `parse` puts the
+native lexer there for the time of the call. crossplane passes tokens and lines through unchanged, so a
+`Statement` travels in place of the line, and every directive of the tree knows its words as written and its
+span.
+
+A run of at least `FOLD` consecutive `rewrite` statements is one `Bulk` node: a file of a million rules is
+read in about a second because no object is made for a rule until somebody asks. `Block.directives`,
+`Block.walk` and iteration over a `Bulk` make its directives on the way, by reading its span again;
+`Block.nodes` holds it as it is.
+
+Deliberate differences from nginx: a NUL byte is refused even in a comment, blocks nest at most `DEPTH` deep,
+and `*_by_lua_block` is read as OpenResty reads it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+import crossplane.parser
+from crossplane.analyzer import DIRECTIVES
+
+from nginxopt.config.tokens import Comment, Statement, Token, statements
+from nginxopt.errors import InputError
+from nginxopt.text import Source, Span
+
+FOLD = 64
+"""From how many consecutive rewrites on a run is folded into a `Bulk`."""
+
+DEPTH = 200
+"""How deep blocks may nest: the parser, as nginx's, recurses."""
+
+_MARK = "\ufeff"
+_SWAP = Lock()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Directive:
+    """One directive. `span` ends with its `;` or, if it has a block, with the block's `}`.
+
+    `args` of an `if` are without the parentheses around them. `comments` are those between its words.
+    """
+
+    name: Token
+    args: tuple[Token, ...]
+    span: Span
+    line: int
+    source: Source
+    block: Block | None = None
+    comments: tuple[Comment, ...] = ()
+
+    @property
+    def origin(self) -> tuple[Source, int]:
+        """The file and the place in it, the same for every reading of the file."""
+        return self.source.original or self.source, self.span.start
+
+    def error(self, message: str, *, at: Token | None = None, nginx: str | None = None) -> InputError:
+        """Return an error at this directive, or at one of its words; `nginx` is what nginx says."""
+        word = at if at is not None else self.name
+        return InputError(message, source=self.source, span=word.span, nginx=nginx)
+
+    def told(self, message: str) -> str:
+        """Return a message of nginx about this directive with its place: the line nginx has read so far."""
+        end = self.block.span.start if self.block else self.span.end - 1
+        return f"{message} in {self.source.path}:{self.source.position(end).line}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bulk:
+    """A run of `count` rewrites with only blanks and comments between them.
+
+    Iteration makes its directives, in order, and keeps none.
+    """
+
+    name: str
+    span: Span
+    line: int
+    count: int
+    source: Source
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Directive]:
+        return (node for node in self.nodes() if isinstance(node, Directive))
+
+    def nodes(self, start: int | None = None, line: int | None = None) -> Iterator[Directive | Comment]:
+        """Yield the directives and the comments between them, in order: all, or those from the place between two
+        of them that `start` and its `line` say.
+        """
+        at = (self.span.start, self.line) if start is None or line is None else (start, line)
+        part = statements(self.source, start=at[0], end=self.span.end, line=at[1])
+        return (_directive(self.source, each) if each.kind == ";" else each.comments[0] for each in part)
+
+
+def directive_at(source: Source, span: Span) -> Directive:
+    """Return the directive that stands at `span`: one of a `Bulk`, without the others being made."""
+    line = source.position(span.start).line
+    (statement,) = (one for one in statements(source, start=span.start, end=span.end, line=line) if one.kind == ";")
+    return _directive(source, statement)
+
+
+Node = Directive | Bulk | Comment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """What stands between `{` and `}`, both in `span`, or a whole file."""
+
+    nodes: tuple[Node, ...]
+    span: Span
+    source: Source
+
+    def directives(self) -> Iterator[Directive]:
+        """Yield the directives that stand directly in the block, those of each `Bulk` included."""
+        for node in self.nodes:
+            if isinstance(node, Directive):
+                yield node
+            elif isinstance(node, Bulk):
+                yield from node
+
+    def unfolded(self) -> Iterator[Directive]:
+        """Yield the directives that stand directly in the block, and none of a `Bulk`."""
+        return (node for node in self.nodes if isinstance(node, Directive))
+
+    def walk(self) -> Iterator[Directive]:
+        """Yield every directive in the block and in the blocks within, in the order of the text."""
+        for directive in self.directives():
+            yield directive
+            if directive.block:
+                yield from directive.block.walk()
+
+
+def reading(block: Block, source: Source) -> Block:
+    """Return a copy of a block whose nodes say that they stand in `source`, which has the same text."""
+    return replace(block, nodes=tuple([_reading(node, source) for node in block.nodes]), source=source)
+
+
+def _reading(node: Node, source: Source) -> Node:
+    if isinstance(node, Directive):
+        inner = reading(node.block, source) if node.block else None
+        return Directive(node.name, node.args, node.span, node.line, source, inner, node.comments)
+    return replace(node, source=source)
+
+
+def parse(source: Source) -> Block:
+    """Return the tree of one file; includes are directives like any other.
+
+    `InputError` where nginx would refuse to read on, for a binary file, and for a byte order mark that makes
+    the first directive unknown to nginx.
+    """
+    _refuse_binary(source)
+    _refuse_byte_order_mark(source)
+    ends: dict[int, int] = {}
+    with _SWAP, _lexer(lambda _: _tokens(source, ends)), collector_paused():
+        payload = crossplane.parser.parse(
+            source.path, onerror=_raise, single=True, comments=True, check_ctx=False, check_args=False
+        )
+        nodes = _nodes(source, payload["config"][0]["parsed"], ends)
+    return Block(nodes, Span(0, len(source.data)), source)
+
+
+@contextmanager
+def _lexer(lexer: Callable[[str], Iterator[tuple[str, Statement, bool]]]) -> Iterator[None]:
+    """Put `lexer` in the place of crossplane's own."""
+    theirs = crossplane.parser.lex
+    crossplane.parser.lex = lexer
+    try:
+        yield
+    finally:
+        crossplane.parser.lex = theirs
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Let the garbage collector rest: all that is built is kept, and looking for garbage in it again and
+    again takes more than half of the time of a large file.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _tokens(source: Source, ends: dict[int, int]) -> Iterator[tuple[str, Statement, bool]]:
+    """Yield what crossplane expects of its lexer, the statement in place of the line.
+
+    `ends` receives the end of every block by the start of its statement.
+    """
+    opened: list[Statement] = []
+    for statement in statements(source, fold=FOLD):
+        if statement.kind == "#":
+            yield "#", statement, False
+            continue
+        if statement.kind == "*":
+            yield "rewrite", statement, False
+            yield ";", statement, False
+            continue
+        for word in statement.words:
+            yield word, statement, word.quoted
+        if statement.kind == "{":
+            opened.append(statement)
+            _refuse_depth(source, opened)
+        elif statement.kind == "}":
+            ends[opened.pop().start] = statement.end
+        yield statement.kind, statement, False
+
+
+def _nodes(source: Source, parsed: list[dict[str, Any]], ends: dict[int, int]) -> tuple[Node, ...]:
+    return tuple([_node(source, item, ends) for item in parsed])
+
+
+def _node(source: Source, item: dict[str, Any], ends: dict[int, int]) -> Node:
+    statement: Statement = item["line"]
+    if statement.kind == "#":
+        return statement.comments[0]
+    if statement.kind == "*":
+        span = Span(statement.start, statement.end)
+        return Bulk("rewrite", span, statement.line, statement.rewrites, source)
+    if statement.kind == ";":
+        return _directive(source, statement)
+    end = ends[statement.start]
+    block = Block(_nodes(source, item["block"], ends), Span(statement.end - 1, end), source)
+    return _directive(source, statement, block)
+
+
+def _directive(source: Source, statement: Statement, block: Block | None = None) -> Directive:
+    name, *args = statement.words
+    if name == "if":
+        args = _without_parentheses(args)
+    span = Span(statement.start, block.span.end if block else statement.end)
+    return Directive(name, tuple(args), span, statement.line, source, block, statement.comments)
+
+
+def _without_parentheses(args: list[Token]) -> list[Token]:
+    """Return the words of a condition as `ngx_http_rewrite_if_condition` sees them.
+
+    It takes one `(` from the first word and one `)` from the last, and drops a word of which nothing is left.
+    """
+    if not (args and args[0].startswith("(") and args[-1].endswith(")")):
+        return args
+    args = [_part(args[0], 1, len(args[0])), *args[1:]]
+    args[-1] = _part(args[-1], 0, len(args[-1]) - 1)
+    first = int(not args[0])
+    return args[first : len(args) - int(not args[-1])]
+
+
+def _part(token: Token, first: int, last: int) -> Token:
+    """Return a token without the ASCII characters outside `first` to `last`.
+
+    The span of a quoted one stays, for that is what is written.
+    """
+    if token.quoted:
+        return Token(token[first:last], token.start, token.end, True)
+    return Token(token[first:last], token.start + first, token.end - (len(token) - last))
+
+
+def _refuse_depth(source: Source, opened: list[Statement]) -> None:
+    if len(opened) > DEPTH:
+        start = opened[-1].start
+        raise InputError(f"blocks are nested more than {DEPTH} deep", source=source, span=Span(start, start + 1))
+
+
+def _refuse_binary(source: Source) -> None:
+    offset = source.data.find(b"\0")
+    if offset >= 0:
+        raise InputError(
+            "this is a binary file: it has a NUL byte",
+            source=source,
+            span=Span(offset, offset + 1),
+            expected="a text in UTF-8 or another encoding without NUL bytes",
+        )
+
+
+def _refuse_byte_order_mark(source: Source) -> None:
+    """To nginx the mark is a part of the first word: harmless in a map, but it makes a directive unknown."""
+    if not source.data.startswith(_MARK.encode()):
+        return
+    first = next(statements(source))  # there is one, or an error: the mark begins a word
+    name = first.words[0]
+    if name[1:] in DIRECTIVES or name[1:].startswith("#"):
+        line = source.position(first.end - 1).line
+        raise InputError(
+            "the file begins with a byte order mark, which nginx takes for a part of the first word",
+            source=source,
+            span=Span(0, 3),
+            expected="the first directive, or a comment",
+            nginx=f'unknown directive "{name}" in {source.path}:{line}',
+            hint="save the file as UTF-8 without a byte order mark",
+        )

@@ -1,0 +1,81 @@
+"""Rules over a configuration.
+
+A `Config` goes in; diagnostics come out, with fixes, and a report of them. `check` is the whole run; a rule imports
+from here what it is declared with, what it asks (`Model`) and what it yields (`Finding`).
+"""
+
+from typing import TYPE_CHECKING
+
+from nginxopt.lazy import attributes
+
+if TYPE_CHECKING:
+    from nginxopt.lint.declare import Check, Example, Page, Rule, rule
+    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Severity
+    from nginxopt.lint.model import Model
+    from nginxopt.lint.premises import (
+        ENOUGH_DESCRIPTORS,
+        FAST_DISK,
+        HTTP11_BACKENDS,
+        IDLE_CONNECTIONS,
+        LOCAL_FILES,
+        NO_CLIENT_REVOCATION,
+        PCRE_LIBRARY,
+        PLAIN_COMMAND_LINE,
+        RAISES_THE_LIMIT,
+        SESSIONS_BY_NAME,
+        SEVERAL_WORKERS,
+        WHOLE_CONFIGURATION,
+        Premise,
+    )
+
+__all__ = [
+    "ENOUGH_DESCRIPTORS",
+    "FAST_DISK",
+    "HTTP11_BACKENDS",
+    "IDLE_CONNECTIONS",
+    "LOCAL_FILES",
+    "NO_CLIENT_REVOCATION",
+    "PCRE_LIBRARY",
+    "PLAIN_COMMAND_LINE",
+    "RAISES_THE_LIMIT",
+    "SESSIONS_BY_NAME",
+    "SEVERAL_WORKERS",
+    "WHOLE_CONFIGURATION",
+    "Check",
+    "Diagnostic",
+    "Example",
+    "Finding",
+    "Fix",
+    "Model",
+    "Page",
+    "Premise",
+    "Related",
+    "Rule",
+    "Safety",
+    "Severity",
+    "rule",
+]
+
+__getattr__ = attributes(
+    __name__,
+    {
+        "declare": ("Check", "Example", "Page", "Rule", "rule"),
+        "diagnostic": ("Diagnostic", "Finding", "Fix", "Related", "Safety", "Severity"),
+        "model": ("Model",),
+        "premises": (
+            "HTTP11_BACKENDS",
+            "IDLE_CONNECTIONS",
+            "WHOLE_CONFIGURATION",
+            "NO_CLIENT_REVOCATION",
+            "SESSIONS_BY_NAME",
+            "FAST_DISK",
+            "PCRE_LIBRARY",
+            "LOCAL_FILES",
+            "PLAIN_COMMAND_LINE",
+            "ENOUGH_DESCRIPTORS",
+            "RAISES_THE_LIMIT",
+            "SEVERAL_WORKERS",
+            "Premise",
+        ),
+    },
+)

@@ -1,0 +1,160 @@
+"""A baseline: the findings that are known and not to be told, so that only new ones are.
+
+It is JSON with one line a finding, sorted, so that a version control system shows what came and went:
+
+    {"file": "conf/nginx.conf", "rule": "gzip-level", "fingerprint": "3f0c..."}
+
+Files are relative to the folder of the baseline. The fingerprint is made of the rule, the file and the text of the
+lines that the finding marks (`nginxopt.lint.report.fingerprint`): it stays when other lines come and go.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from nginxopt.config.filesystem import STDIN
+from nginxopt.errors import InputError
+from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.report.fingerprint import fingerprints
+from nginxopt.system.files import write_all
+from nginxopt.text import Source, Span
+
+VERSION = 1
+"""The version of the form of the file."""
+
+_LIST = re.compile(r'"findings"\s*:\s*\[')
+_BETWEEN = re.compile(r"[\s,]*")
+_ANEW = "write it anew with --write-baseline"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """A finding that is known; `file` is relative to the folder of the baseline."""
+
+    file: str
+    rule: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The findings that are known, and the folder that their files are relative to."""
+
+    entries: frozenset[Entry]
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a baseline leaves to tell, how many findings it hides, and how many of its entries are found no more."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    hidden: int
+    gone: int
+
+    @property
+    def note(self) -> str | None:
+        """What is to be said of the entries that are gone; None if none is."""
+        if not self.gone:
+            return None
+        entries = "1 entry of the baseline is" if self.gone == 1 else f"{self.gone} entries of the baseline are"
+        return f"{entries} gone: {_ANEW}"
+
+
+def compare(
+    baseline: Baseline,
+    diagnostics: Sequence[Diagnostic],
+    *,
+    files: Iterable[str],
+    rules: Collection[str],
+    exists: Callable[[str], bool] = os.path.exists,
+) -> Compared:
+    """Hide the findings that the baseline has.
+
+    `files` are those that were read, as they are named in messages, and `rules` the ids of those that were asked. An
+    entry of another rule or of another file cannot be told to be gone, unless the file does not exist any more.
+    """
+    found = entries(diagnostics, baseline.folder)
+    left = tuple(one for one, entry in zip(diagnostics, found, strict=True) if entry not in baseline.entries)
+    read = {_relative(file, baseline.folder) for file in files}
+    is_gone = cache(lambda file: file in read or not exists(str(Path(baseline.folder, file))))
+    gone = sum(entry.rule in rules and is_gone(entry.file) for entry in baseline.entries.difference(found))
+    return Compared(left, len(diagnostics) - len(left), gone)
+
+
+def entries(diagnostics: Sequence[Diagnostic], folder: str) -> tuple[Entry, ...]:
+    """Return the entry of each finding, for a baseline in `folder`; no two are equal."""
+    source = cache(lambda source: Source(_relative(source.path, folder), source.data))
+    # Under the names that the files have from the folder, a finding is the same wherever it is looked at from.
+    named = [replace(one, finding=replace(one.finding, source=source(one.finding.source))) for one in diagnostics]
+    prints = fingerprints(named, ".")
+    return tuple(Entry(one.path, one.rule, digest) for one, digest in zip(named, prints, strict=True))
+
+
+def _relative(path: str, folder: str) -> str:
+    return path if path == STDIN else os.path.relpath(path, folder or ".")
+
+
+def write(path: str, diagnostics: Sequence[Diagnostic]) -> None:
+    """Write the baseline of these findings; `InputError` if it cannot be written."""
+    write_all({path: text(entries(diagnostics, str(Path(path).parent))).encode()})
+
+
+def text(known: Iterable[Entry]) -> str:
+    """Return the text of a baseline file."""
+    lines = ",\n".join(f"    {json.dumps(asdict(entry))}" for entry in sorted(known))
+    return f'{{\n  "version": {VERSION},\n  "findings": [\n{lines}\n  ]\n}}\n'
+
+
+def load(path: str) -> Baseline:
+    """Return the baseline at `path`; `InputError` if it cannot be read or is damaged."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path, hint=_ANEW) from None
+    return read(Source(path, data))
+
+
+def read(source: Source) -> Baseline:
+    """Return the baseline that a text is; `InputError` with the place of what is wrong in it."""
+    try:
+        content = json.loads(source.data.decode())
+    except UnicodeDecodeError as error:
+        raise _damaged(source, "this byte is not UTF-8", error.start) from None
+    except json.JSONDecodeError as error:
+        raise _damaged(source, f"this is no JSON: {error.msg}", len(error.doc[: error.pos].encode())) from None
+    if not isinstance(content, dict) or not isinstance(content.get("findings"), list):
+        raise _damaged(source, "this is no baseline", 0)
+    if content.get("version") != VERSION:
+        raise _damaged(source, f"this is no baseline of version {VERSION}", max(0, source.data.find(b'"version"')))
+    for number, item in enumerate(content["findings"]):
+        if not _is_entry(item):
+            raise _damaged(source, "this is no entry of a baseline", _offset(source, number))
+    return Baseline(frozenset(Entry(**item) for item in content["findings"]), str(Path(source.path).parent))
+
+
+def _is_entry(item: Any) -> bool:
+    names = {each.name for each in fields(Entry)}
+    return isinstance(item, dict) and item.keys() == names and all(isinstance(value, str) for value in item.values())
+
+
+def _offset(source: Source, number: int) -> int:
+    """Return where a finding stands in a text that is JSON."""
+    content = source.data.decode()
+    start = end = next(_LIST.finditer(content)).end()
+    for _ in range(number + 1):
+        start = next(_BETWEEN.finditer(content, end)).end()
+        _, end = json.JSONDecoder().raw_decode(content, start)
+    return len(content[:start].encode())
+
+
+def _damaged(source: Source, message: str, offset: int) -> InputError:
+    end = min(offset + 1, len(source.data))
+    return InputError(message, source=source, span=Span(offset, end), hint=_ANEW)

@@ -1,0 +1,127 @@
+"""Requests that state a length and have no body: over a kept connection the next request would be taken for it.
+
+A request is passed on with `Content-Length` as the client stated it, unless `proxy_set_header` clears it, and without
+a body (ngx_http_proxy_create_request; seen on nginx 1.22.1 and 1.31.3: `Content-Length: 12` with nothing behind it)
+
+- where `proxy_pass_request_body off` says so;
+- in a subrequest whose parent has not read its body: `auth_request`, `mirror`, SSI, `add_before_body` and
+  `add_after_body`, `ngx.location.capture` with a method that has a body;
+- after a body was thrown away: by nginx as it is too large (413), by whoever answers and then fails (412, 416 of a
+  file, 404 of memcached), or by code, once `error_page` or code goes on with another location.
+
+Over a connection that ends with its request that does no harm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.lint.model import Model
+from nginxopt.semantics import Level, Pass
+from nginxopt.semantics.directives import BLOCKS, NAMES
+
+_LENGTH, _CODING = "content-length", "transfer-encoding"
+
+# What nginx itself answers once a body was thrown away, or was not read as the request is invalid.
+_LATE = {"400", "408", "411", "412", "413", "414", "415", "416", "421", "431", "494", "495", "496", "497", "499"}
+_FAILING = ("memcached_pass", "image_filter", "xslt_stylesheet")  # may fail after the body was thrown away
+_LUA = re.compile(r"(?:server_rewrite|rewrite|access|precontent|content)_by_lua(?:_block|_file)?")
+_DROPS = re.compile(r"discard_body|capture|require|dofile|load")
+
+
+def may_lack_a_body(model: Model, one: Pass) -> bool:
+    """Return whether a request of a `proxy_pass` may state a body that it has not."""
+    if one.protocol != "proxy" or one.setting("set_body").is_set:
+        return False
+    stated = {_LENGTH: list(_values(one, _LENGTH)), _CODING: list(_values(one, _CODING))}
+    if any(value for values in stated.values() for value in values):
+        return True
+    if stated[_LENGTH]:
+        return False
+    if one.setting("pass_request_body").value == "off":
+        return True
+    return _has_code(model) or any(_may_reach(one.level, uri) for uri in _bodiless(model))
+
+
+def _values(one: Pass, header: str) -> Iterator[str]:
+    for directive in one.setting("set_header").directives:
+        if len(directive.args) == 2 and directive.args[0].lower() == header:
+            yield directive.args[1]
+
+
+def _bodiless(model: Model) -> Iterator[str]:
+    """Yield the URIs of subrequests without a body, and those to which a request may go on once it has none."""
+    subrequests = list(_subrequests(model))
+    yield from subrequests
+    may_fail_late = bool(subrequests) or any(model.each(*_FAILING)) or any(map(_streams, model.passes))
+    intercepts = any(directive.name.endswith("_intercept_errors") for directive in _all(model))
+    early = set() if intercepts else {"401"}  # no subrequest is asked for a password
+    for directive, _ in model.each("error_page"):
+        codes = {word for word in directive.args[:-1] if word.isdecimal()} - early
+        if codes & _LATE or (codes and may_fail_late):
+            yield directive.args[-1]
+
+
+def _subrequests(model: Model) -> Iterator[str]:
+    for directive, level in model.each("auth_request", "mirror", "add_before_body", "add_after_body"):
+        has_body = directive.name == "mirror" and level.setting("mirror_request_body").value in (None, "on")
+        if directive.args and directive.args[0] not in ("off", "") and not has_body:
+            yield directive.args[0]
+
+
+def _streams(one: Pass) -> bool:
+    """Return whether an upstream may fail before all of the body is read."""
+    return one.setting("request_buffering").value == "off"
+
+
+def _all(model: Model) -> Iterator[Directive]:
+    """Yield every directive that is no row of a `map` or the like."""
+    for directive, parents in model.config.outline():
+        if BLOCKS.issuperset(parent.name for parent in parents):
+            yield directive
+
+
+def _has_code(model: Model) -> bool:
+    """Return whether code may pass a request without its body to any location: SSI, Lua, Perl or an unknown module."""
+    return any(map(_may_drop, _all(model)))
+
+
+def _may_drop(directive: Directive) -> bool:
+    name = str(directive.name)
+    if name == "ssi":
+        return directive.args != ("off",)
+    if _LUA.fullmatch(name):
+        return name.endswith("_file") or any(map(_DROPS.search, directive.args))
+    return name == "perl" or name not in NAMES
+
+
+def _may_reach(level: Level, uri: str) -> bool:
+    """Return whether a location, or what is within it, may be asked for a URI, or for what that is changed to."""
+    server = level.around("server")
+    is_folder = uri.endswith("/")  # whose index has another URI
+    if server is None or is_folder or _goes_on(server) or _may_serve(level, uri):
+        return True
+    within = (other for other in server.walk() if other.kind == "location" and _may_serve(other, uri))
+    return any(_goes_on(inner) for other in within for inner in other.walk())
+
+
+def _goes_on(level: Level) -> bool:
+    """Return whether a request may leave a level for another location."""
+    names = any(name in level.names for name in ("try_files", "index", "random_index"))
+    rewrites = any(not one.args[2:] or one.args[2] == "last" for one in level.own("rewrite"))
+    return (
+        names or rewrites or bool(level.bulks) or any(inner.kind == "if" and _goes_on(inner) for inner in level.levels)
+    )
+
+
+def _may_serve(level: Level, uri: str) -> bool:
+    """Return whether a location, or what is within it, may be that of a URI."""
+    location, server = level.around("location"), level.around("server")
+    if location is None or server is None:
+        return True
+    if any(other.args == ("=", uri) for other in server.walk() if other.kind == "location"):
+        return location.args == ("=", uri)
+    *modifier, pattern = location.args or ("",)
+    return "$" in uri or modifier in (["~"], ["~*"]) or (modifier != ["="] and uri.startswith(pattern))

@@ -1,0 +1,145 @@
+"""What rules ask: a configuration as levels, with an index of its directives, for one version of nginx."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nginxopt.config import Config, Directive
+from nginxopt.semantics import (
+    FRAGMENT,
+    PROTOCOLS,
+    Address,
+    Endpoint,
+    Level,
+    Listen,
+    Pass,
+    Upstream,
+    endpoints,
+    levels,
+    read_listens,
+    read_pass,
+)
+from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.follow import Way
+    from nginxopt.rewrite.planning import Plan
+    from nginxopt.system.host import Host
+
+_OTHERS = {"stream", "mail"}
+
+
+class Model:
+    """A configuration that is judged for the nginx `target`; all of it is made once, when it is first asked for.
+
+    A file that is included in several places occurs in each of them. `host` is the machine that nginx is to run on,
+    None if it is not asked about.
+    """
+
+    def __init__(self, config: Config, target: Version, host: Host | None = None) -> None:
+        self.config = config
+        self.target = target
+        self.host = host
+
+    @cached_property
+    def root(self) -> Level:
+        """The outermost level."""
+        return levels(self.config, self.target)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the configuration was read: it is no fragment, and every include was found."""
+        return not (self.config.missing or any(level.is_open for level in self._levels))
+
+    def each(self, *names: str) -> Iterator[tuple[Directive, Level]]:
+        """Yield the directives of these names with their levels, name by name; those of stream and mail left out."""
+        for name in names:
+            yield from self._index.get(name, ())
+
+    def levels(self, *kinds: str) -> Iterator[Level]:
+        """Yield the levels of these kinds in the order of reading; those of stream and mail left out."""
+        return (level for level in self._levels if level.kind in kinds)
+
+    @cached_property
+    def upstreams(self) -> dict[str, Upstream]:
+        """The upstreams of http by their names in lower case."""
+        found = (Upstream(level.args[0], level) for level in self.levels("upstream") if level.args)
+        return {upstream.name.lower(): upstream for upstream in found}
+
+    @cached_property
+    def passes(self) -> tuple[Pass, ...]:
+        """All that passes requests on."""
+        names = [f"{protocol}_pass" for protocol in PROTOCOLS]
+        found = (read_pass(directive, level, self.upstreams) for directive, level in self.each(*names))
+        return tuple(one for one in found if one is not None)
+
+    @cached_property
+    def passes_at(self) -> dict[Level, list[Pass]]:
+        """The passes by the levels in which they stand."""
+        found: dict[Level, list[Pass]] = {}
+        for one in self.passes:
+            found.setdefault(one.level, []).append(one)
+        return found
+
+    @cached_property
+    def maps(self) -> dict[str, Level]:
+        """The maps by the names of their variables in lower case, without the `$`."""
+        found = (level for level in self.levels("map") if len(level.args) == 2)
+        return {level.args[1].lstrip("$").strip("{}").lower(): level for level in found}
+
+    @cached_property
+    def listens(self) -> tuple[Listen, ...]:
+        """Where the servers of http listen, in the order of reading."""
+        return tuple(read_listens(self.levels("server")))
+
+    @cached_property
+    def endpoints(self) -> dict[Address, Endpoint]:
+        """The addresses at which http listens, with the servers of each."""
+        return endpoints(self.listens)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The rewrites as `nginxopt rewrite-to-map` divides them. `InputError` at a rewrite that nginx refuses."""
+        from nginxopt.rewrite.planning import plan
+
+        return plan(self.config)
+
+    @cached_property
+    def odd_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
+        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`.
+
+        `InputError` at a rewrite that nginx refuses.
+        """
+        from nginxopt.rewrite.oddities import odd
+
+        return tuple(odd(self._levels))
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """The ways from redirect to redirect, and the loops. `InputError` at a rewrite that nginx refuses."""
+        from nginxopt.rewrite.follow import sites
+
+        _ = self.plan  # it has the words for what is refused
+        servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
+        return tuple(way for site in sites(self.config, servers) for way in site.ways())
+
+    @cached_property
+    def _levels(self) -> tuple[Level, ...]:
+        return tuple(_walk(self.root))
+
+    @cached_property
+    def _index(self) -> dict[str, list[tuple[Directive, Level]]]:
+        index: dict[str, list[tuple[Directive, Level]]] = {}
+        for level in self._levels:
+            for directive in level.directives:
+                index.setdefault(str(directive.name), []).append((directive, level))
+        return index
+
+
+def _walk(level: Level) -> Iterator[Level]:
+    yield level
+    for inner in level.levels:
+        if inner.kind not in _OTHERS:
+            yield from _walk(inner)

@@ -1,0 +1,218 @@
+"""The fix that makes an upstream keep its connections: pool, HTTP/1.1 and no `Connection: close`, all of it or nothing.
+
+It is one fix for three rules, as each part alone is of no use. Its lines go into the locations that pass to the
+upstream, where nothing else inherits them: a location within, or an `if`, that passes to another server would speak
+HTTP/1.1 to that one as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from nginxopt.config.layout import after, append
+from nginxopt.lint.capacity import overflow, size
+from nginxopt.lint.diagnostic import Fix, Safety
+from nginxopt.lint.headers import (
+    CLEARED,
+    HTTP11,
+    NOT_IN_IF,
+    heirs,
+    owners,
+    takes_directives,
+    with_header,
+    without_value,
+)
+from nginxopt.lint.model import Model
+from nginxopt.lint.pools import Connection, connection, headers, is_check, lacking, pools, states_http10, users
+from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION
+from nginxopt.lint.sharing import obstacles
+from nginxopt.semantics import PIVOT, Level, Pass, Upstream
+from nginxopt.text import Change
+
+POOLED = Safety.under(IDLE_CONNECTIONS, WHOLE_CONFIGURATION)
+"""What a pool may need; `needed` says what it does."""
+
+KEPT = Safety.under(HTTP11_BACKENDS) & POOLED
+"""What a pool needs to which requests are then passed over HTTP/1.1, or without `Connection: close`."""
+
+# What may stand in an upstream beside a pool; anything else may keep or share connections in its own way.
+_UNDERSTOOD = {
+    "server", "zone", "state", "include", "resolver", "resolver_timeout", "hash", "ip_hash", "least_conn", "least_time",
+    "random", "sticky", "keepalive", "keepalive_requests", "keepalive_time", "keepalive_timeout",
+}  # fmt: skip
+
+_INHERITED = "`{} {}` within this location would inherit what it needs: move it to a location of its own"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What makes an upstream keep its connections: a fix, or why there is none."""
+
+    fix: Fix | None
+    why_not: str = ""
+
+
+def needed(model: Model, safety: Safety) -> Safety:
+    """Return what is needed of what a pool may need: where all was read, it is known what is passed to an upstream."""
+    return safety.given(frozenset([WHOLE_CONFIGURATION])) if model.is_whole else safety
+
+
+def offers(model: Model) -> dict[Upstream, Offer]:
+    """Return what is offered for each upstream that keeps connections or should."""
+    planner = _Planner(model)
+    return {upstream: planner.offer(upstream) for upstream in planner.plans}
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What the passes to an upstream need: changes with the words for them, or why that cannot be."""
+
+    why_not: str
+    changes: tuple[Change, ...] = ()
+    added: tuple[str, ...] = ()
+
+
+class _Planner:
+    """What can be done for the upstreams of a model; the size of new pools depends on how many there will be."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._passes = users(model)
+        self._pooled = pools(model)
+        self._lacking = {upstream for upstream, _ in lacking(model)}
+        self._obstacles = obstacles(model)
+        self._owners = owners(model, self._group)
+        self.plans = {upstream: self._plan(upstream) for upstream in self._passes if upstream in self._pooled}
+        self._new = {upstream for upstream in self._lacking if not self.plans[upstream].why_not}
+        self._overflow = overflow(model, len(self._new))
+
+    def offer(self, upstream: Upstream) -> Offer:
+        """Return the fix for an upstream."""
+        plan, block = self.plans[upstream], upstream.level.block
+        if plan.why_not:
+            return Offer(None, plan.why_not)
+        if self._overflow:
+            return Offer(None, self._overflow)
+        safety = needed(self.model, KEPT if plan.changes else POOLED)
+        changes, added = plan.changes, plan.added
+        if upstream in self._new and block:
+            line = f"keepalive {size(self.model, len(self._new))};"
+            changes, added = (append(block, [line]), *changes), (line, *added)
+        if not changes:
+            return Offer(None)
+        return Offer(Fix(_title(added), changes, safety))
+
+    def _plan(self, upstream: Upstream) -> _Plan:
+        why_not = self._obstacles.of(upstream) or peculiar(upstream)
+        if why_not:
+            return _Plan(why_not)
+        changes: dict[Change, None] = {}  # a set of headers that several passes share is changed once
+        added: dict[str, None] = {}
+        keeps = False
+        for one in self._passes[upstream]:
+            if self._group(one) is not upstream:
+                keeps = keeps or one.protocol in ("grpc", "memcached") or one.setting("keep_conn").value == "on"
+                continue
+            keeps = True
+            why_not, needed = self._needed(one, upstream)
+            if why_not:
+                return _Plan(why_not)
+            changes |= dict.fromkeys(needed)
+            added |= dict.fromkeys(missing(self.model, one))
+        if not keeps and upstream in self._lacking:
+            return _Plan("nothing that is passed to it can be said to keep its connection")
+        if not _agree(changes):
+            return _Plan("a file that is included in several places would need other lines in each of them")
+        return _Plan("", tuple(changes), tuple(added))
+
+    def _group(self, one: Pass) -> Upstream | None:
+        """Return the upstream of a pass that will keep its connections, None for one that stays as it is."""
+        return one.upstream if one.upstream in self._pooled and may_keep(self.model, one) else None
+
+    def _needed(self, one: Pass, upstream: Upstream) -> tuple[str, tuple[Change, ...]]:
+        """Return why what a pass needs cannot be put where it belongs, or the changes."""
+        needs = missing(self.model, one)
+        if not needs:
+            return "", ()
+        if not takes_directives(one):
+            around = one.level.around("location")
+            within = (other for other in self._passes[upstream] if other.level is around)
+            return ("" if any(map(self._group, within)) else NOT_IN_IF), ()
+        names = [name for name, line in (("http_version", HTTP11), ("set_header", CLEARED)) if line in needs]
+        for heir in heirs(self.model, one, *names):
+            if self._group(heir) is not upstream:
+                return _INHERITED.format(heir.directive.name, heir.directive.args[0]), ()
+        changes = completed(self.model, one, self._owners.get(upstream, set()))
+        return ("", changes) if changes else ("the headers that hold for a pass to it are not known", ())
+
+
+def may_keep(model: Model, one: Pass) -> bool:
+    """Return whether a `proxy_pass` keeps its connections once it has what is `missing`: it says nothing against it.
+
+    One that sends bodies on as they come keeps HTTP/1.0: over HTTP/1.1 the upstream would get them in chunks.
+    """
+    if one.protocol != "proxy" or is_check(one) or states_http10(one):
+        return False
+    said = connection(model, one)
+    if one.setting("http_version").value == "1.0" and (said is Connection.MAPPED or streams(one)):
+        return False
+    return said in (Connection.DEFAULT, Connection.CLEAR, Connection.CLIENT, Connection.KEEP_ALIVE, Connection.MAPPED)
+
+
+def streams(one: Pass) -> bool:
+    """Return whether request bodies may be sent on as they come."""
+    return one.setting("request_buffering").value != "on"
+
+
+def missing(model: Model, one: Pass) -> tuple[str, ...]:
+    """Return the lines that a pass needs to keep its connections."""
+    said = connection(model, one)
+    lines = [HTTP11] if one.setting("http_version").value == "1.0" and said is not Connection.KEEP_ALIVE else []
+    closes = said is Connection.CLIENT or (said is Connection.DEFAULT and model.target < PIVOT)
+    return (*lines, CLEARED) if closes else tuple(lines)
+
+
+def completed(model: Model, one: Pass, levels: Collection[Level]) -> tuple[Change, ...] | None:
+    """Return the changes that put what is missing into the location of a pass; None if they cannot be made.
+
+    A set of headers is changed where it stands if its level is one of `levels`.
+    """
+    needs = missing(model, one)
+    first = [line for line in needs if line == HTTP11]
+    if CLEARED not in needs:
+        return (after(one.directive, first),)
+    return cleared(model, one, levels, first=first)
+
+
+def cleared(
+    model: Model, one: Pass, levels: Collection[Level], *, first: Sequence[str] = ()
+) -> tuple[Change, ...] | None:
+    """Return the changes with which a pass sends no `Connection` header; None if they cannot be made."""
+    if connection(model, one) is Connection.DEFAULT:
+        return with_header(one, [CLEARED], levels, first=first)
+    return without_value(one, headers(one, "connection"), levels, first=first)
+
+
+def peculiar(upstream: Upstream) -> str:
+    """Return why an upstream had better not keep connections, empty if it may."""
+    other = next((one.name for one in upstream.level.directives if one.name not in _UNDERSTOOD), None)
+    if other is not None:
+        return f"`{other}` in it may keep or share connections in its own way"
+    if any(word.startswith("max_conns=") for server in upstream.servers for word in server.args):
+        return "its servers state max_conns, and idle connections come on top of that"
+    return ""
+
+
+def _agree(changes: Collection[Change]) -> bool:
+    """Return whether all readings of a file are changed alike, those that are changed at all."""
+    readings: dict[object, dict[object, set[object]]] = {}
+    for change in changes:
+        of_file = readings.setdefault(change.source.original or change.source, {})
+        of_file.setdefault(change.source, set()).add(change.edit)
+    return all(len(set(map(frozenset, of_file.values()))) == 1 for of_file in readings.values())
+
+
+def _title(added: Sequence[str]) -> str:
+    *before, last = [f"`{line}`" for line in added]
+    return f"add {', '.join(before)} and {last}" if before else f"add {last}"

@@ -1,0 +1,203 @@
+"""Kept connections: which upstreams have a pool, and what keeps a pass from using it.
+
+nginx keeps a connection to an upstream if the upstream has a pool, and the answer does not end the connection:
+
+- proxy: the request says HTTP/1.1 and no `Connection: close` (ngx_http_proxy_process_header); HTTP/1.0 with
+  `Connection: keep-alive` is kept as well (seen on nginx 1.22.1: 20 requests, 1 connection).
+- fastcgi: `fastcgi_keep_conn on`. gRPC and memcached: always. uwsgi and SCGI: never, they have no notion of it
+  (nginx.org, ngx_http_upstream_module, keepalive).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import Enum, auto
+
+from nginxopt.config import Comment, Directive
+from nginxopt.lint.model import Model
+from nginxopt.semantics import PIVOT, Level, Pass, Upstream
+
+KEEPERS = ("proxy", "fastcgi", "grpc", "memcached")
+"""The protocols whose connections can be kept."""
+
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_CHECK = re.compile(r"health|status|\bping\b", re.IGNORECASE)
+_COMMENTED_OUT = re.compile(r"\s*keepalive\s+\d+\s*;?")
+
+
+class Connection(Enum):
+    """What the upstream is told about the connection, by the `Connection` header of a pass.
+
+    `DEFAULT`: nothing is configured. `CLEAR`: the header is not sent, or says nothing of a close. `KEEP_ALIVE`: it
+    asks to keep the connection. `CLOSE`: it says close. `UPGRADE`: it is that of a WebSocket. `MAPPED`: the value of
+    a map, which ends the connection of a request that upgrades to nothing. `CLIENT`: what the client says.
+    `UNKNOWN`: it cannot be told.
+    """
+
+    DEFAULT = auto()
+    CLEAR = auto()
+    KEEP_ALIVE = auto()
+    CLOSE = auto()
+    UPGRADE = auto()
+    MAPPED = auto()
+    CLIENT = auto()
+    UNKNOWN = auto()
+
+
+# Every header that is not empty is sent, so the most harmful of them counts.
+_GRAVEST = (
+    Connection.UNKNOWN, Connection.CLOSE, Connection.UPGRADE, Connection.MAPPED, Connection.CLIENT,
+    Connection.KEEP_ALIVE, Connection.CLEAR,
+)  # fmt: skip
+
+
+def connection(model: Model, one: Pass) -> Connection:
+    """Return what a `proxy_pass` tells the upstream about the connection."""
+    if not knows_headers(one):
+        return Connection.UNKNOWN
+    said = {_said(model, one, directive) for directive in headers(one, "connection")}
+    return next((kind for kind in _GRAVEST if kind in said), Connection.DEFAULT)
+
+
+def knows_headers(one: Pass) -> bool:
+    """Return whether all `proxy_set_header` that hold for a pass were read: none may stand in a missing include."""
+    found = one.setting("set_header")
+    return found.known and not (found.level and found.level.is_open)
+
+
+def headers(one: Pass, name: str) -> tuple[Directive, ...]:
+    """Return the `proxy_set_header` directives that hold for a pass and set the header `name` (in lower case)."""
+    found = one.setting("set_header").directives
+    return tuple(header for header in found if len(header.args) == 2 and header.args[0].lower() == name)
+
+
+def culprit(model: Model, one: Pass, kind: Connection) -> Directive:
+    """Return the `proxy_set_header Connection` of a pass that is of that kind, which there must be."""
+    return next(directive for directive in headers(one, "connection") if _said(model, one, directive) is kind)
+
+
+def _said(model: Model, one: Pass, directive: Directive) -> Connection:
+    value = directive.args[1].lower()
+    if "$" not in value:
+        return _literal(value)
+    name = variable(value)
+    if name is None:
+        return Connection.UNKNOWN
+    if name.startswith("http_"):
+        upgrades = name == "http_upgrade" or any(header.args[1] for header in headers(one, "upgrade"))
+        return Connection.UPGRADE if upgrades else Connection.CLIENT
+    level = model.maps.get(name)
+    idle = map_value(level, "") if level and variable(level.args[0]) == "http_upgrade" else None
+    if idle is None:
+        return Connection.UNKNOWN
+    kind = _literal(idle.lower())
+    return Connection.MAPPED if kind is Connection.CLOSE else kind
+
+
+def _literal(value: str) -> Connection:
+    words = {word.strip() for word in value.split(",")}
+    if "close" in words:
+        return Connection.CLOSE
+    if "upgrade" in words:
+        return Connection.UPGRADE
+    return Connection.KEEP_ALIVE if "keep-alive" in words else Connection.CLEAR
+
+
+def variable(text: str) -> str | None:
+    """Return the name, in lower case, of the one variable that a text consists of; None for any other text."""
+    match = _VARIABLE.fullmatch(text)
+    return (match[1] or match[2]).lower() if match else None
+
+
+def row(level: Level, key: str) -> Directive | None:
+    """Return the row of a map that says what `key` gives, or its `default`; None if there is none, or for a regex."""
+    rows = {str(directive.name).lower(): directive for directive in level.directives if len(directive.args) == 1}
+    return rows.get(key) or rows.get("default")
+
+
+def map_value(level: Level, key: str) -> str | None:
+    """Return the literal that a map gives for `key`; None if that cannot be told."""
+    found = row(level, key)
+    if level.is_open or (
+        (found is None or found.name == "default")
+        and any(directive.name.startswith("~") and _may_match(directive.name, key) for directive in level.directives)
+    ):
+        return None
+    value = "" if found is None else str(found.args[0])
+    return None if "$" in value else value
+
+
+def _may_match(pattern: str, key: str) -> bool:
+    try:
+        return re.search(pattern.lstrip("~*"), key) is not None
+    except re.error:
+        return True
+
+
+def is_check(one: Pass) -> bool:
+    """Return whether a pass is, by its location, for a check of health now and then: it needs no kept connection.
+
+    A location with `health_check` takes requests as well, unless it is internal.
+    """
+    checks = bool(one.level.own("health_check")) and bool(one.level.own("internal"))
+    return checks or any(_CHECK.search(word) for word in one.level.args)
+
+
+def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
+    """Return the passes to each upstream, of the protocols whose connections can be kept."""
+    found: dict[Upstream, list[Pass]] = {}
+    for one in model.passes:
+        if one.upstream and one.protocol in KEEPERS:
+            found.setdefault(one.upstream, []).append(one)
+    return {upstream: tuple(passes) for upstream, passes in found.items()}
+
+
+def wants_pool(model: Model, one: Pass) -> bool:
+    """Return whether a pass may keep its connections: nothing that it says speaks against it."""
+    if one.protocol == "fastcgi":
+        return one.setting("keep_conn").value == "on"
+    if one.protocol != "proxy":
+        return True
+    said = connection(model, one)
+    if said is Connection.KEEP_ALIVE:
+        return True
+    return said not in (Connection.CLOSE, Connection.UPGRADE) and not states_http10(one)
+
+
+def states_http10(one: Pass) -> bool:
+    """Return whether `proxy_http_version 1.0` is written for a pass."""
+    version = one.setting("http_version")
+    return version.is_set and version.value == "1.0"
+
+
+def lacking(model: Model) -> Iterator[tuple[Upstream, tuple[Pass, ...]]]:
+    """Yield the upstreams without a pool that want one, with the passes to them.
+
+    Not those that say otherwise: by `keepalive 0`, by a `keepalive` that is commented out, or because nothing that
+    is passed to them may keep its connection. `ntlm` keeps connections of its own.
+    """
+    if model.target >= PIVOT:
+        return
+    for upstream, passes in users(model).items():
+        declined = upstream.level.own("ntlm") or _commented_out(upstream)
+        if upstream.keepalive.is_unset and not declined and any(wants_pool(model, one) for one in passes):
+            yield upstream, passes
+
+
+def _commented_out(upstream: Upstream) -> bool:
+    nodes = upstream.level.block.nodes if upstream.level.block else ()
+    return any(isinstance(node, Comment) and _COMMENTED_OUT.match(node.text.lstrip("#")) for node in nodes)
+
+
+def pools(model: Model) -> set[Upstream]:
+    """Return the upstreams that keep connections: stated, by default, or once `upstream-keepalive-missing` is heard."""
+    passed = users(model)
+    stated = {upstream for upstream in passed if upstream.keepalive.value not in (None, "0")}
+    if model.target < PIVOT:
+        return stated | {upstream for upstream, _ in lacking(model)}
+    return stated | {
+        upstream
+        for upstream, passes in passed.items()
+        if upstream.keepalive.is_unset and any(wants_pool(model, one) for one in passes)
+    }

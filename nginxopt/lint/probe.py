@@ -1,0 +1,323 @@
+"""Questions to a server that nginx passes to: what it does with HTTP/1.1 and with connections that are kept.
+
+Raw requests as nginx sends them, a handful, one after the other, and a few connections that are held meanwhile. What
+is seen speaks against a premise or does not; a server may still behave otherwise on other days and other paths.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from nginxopt.errors import RunError, UsageError
+from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
+
+_MOST = 16 << 20  # bytes of an answer that are read
+# What differs from answer to answer, or belongs to the connection and not to what is answered (RFC 9110, 7.6.1).
+_OF_THE_MESSAGE = {
+    "date", "age", "expires", "connection", "keep-alive", "transfer-encoding", "content-length", "set-cookie", "server",
+}  # fmt: skip
+_OF_THE_CONNECTION = re.compile(r"ntlm|negotiate|kerberos", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server and what it is asked for: `http://host:port/path`, or `http://unix:/socket:/path` as nginx has it."""
+
+    address: tuple[str, int] | str
+    host: str
+    path: str
+    tls: bool
+
+    @classmethod
+    def parse(cls, url: str) -> Target:
+        """Read a URL. `UsageError` if it is no http or https."""
+        scheme, _, rest = url.partition("://")
+        if scheme not in ("http", "https") or not rest:
+            raise UsageError(
+                f'invalid URL "{url}"', hint="http://host:port/path, https://..., http://unix:/socket:/path"
+            )
+        if rest.startswith("unix:"):
+            file, _, path = rest[5:].partition(":")
+            return cls(file, "localhost", path or "/", scheme == "https")
+        try:
+            parts = urlsplit(url)
+            port = parts.port or (443 if scheme == "https" else 80)
+        except ValueError as error:
+            raise UsageError(f'invalid URL "{url}": {error}') from None
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        return cls((parts.hostname or "", port), parts.netloc.rpartition("@")[2], path, scheme == "https")
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is asked: idle connections that are held at a time, seconds one of them is, and seconds to wait for
+    an answer."""
+
+    held: int = 8
+    idle: float = 5.0
+    wait: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Something seen, and whether it speaks against a premise; None: nothing can be said."""
+
+    premise: Premise
+    fits: bool | None
+    text: str
+
+
+@dataclass(slots=True)
+class _Answer:
+    version: str
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+    interim: list[int] = field(default_factory=list)
+
+    def header(self, name: str) -> str:
+        return ", ".join(value for own, value in self.headers if own == name)
+
+    def essence(self) -> dict[str, object]:
+        """What a client gets, but for what changes from answer to answer."""
+        named = {name: self.header(name) for name, _ in self.headers if name not in _OF_THE_MESSAGE}
+        return {"status": self.status, **named, "body": self.body}
+
+    def differences(self, other: _Answer) -> set[str]:
+        """The names of what a client gets otherwise from another answer."""
+        one, two = self.essence(), other.essence()
+        return {name for name in {*one, *two} if one.get(name) != two.get(name)}
+
+
+def probe(target: Target, effort: Effort) -> Iterator[Observation]:
+    """Ask a server, and yield what is seen as it is seen. `RunError` if it does not answer over HTTP/1.0."""
+    server = _Server(target, effort)
+    for encoding in ("", "gzip"):
+        yield from _versions(server, encoding)
+    yield from _kept(server)
+    yield from _blocked(server)
+
+
+def _versions(server: _Server, encoding: str) -> Iterator[Observation]:
+    """Compare answers over HTTP/1.0, as nginx asks by default before 1.29.7, with those over HTTP/1.1."""
+    old, again = server.once("1.0", encoding), server.once("1.0", encoding)
+    if old is None or again is None:
+        raise RunError("there is no answer over HTTP/1.0")
+    new = server.once("1.1", encoding)
+    asked = f" with Accept-Encoding: {encoding}" if encoding else ""
+    if new is None:
+        yield Observation(HTTP11_BACKENDS, False, f"no answer over HTTP/1.1{asked}")
+        return
+    changing = old.differences(again)
+    differs = sorted(old.differences(new) - changing)
+    text = f"HTTP/1.1{asked} gives another {', '.join(differs)}: " + "; ".join(_compared(old, new, differs))
+    yield Observation(HTTP11_BACKENDS, not differs, text if differs else f"HTTP/1.1{asked} is answered as HTTP/1.0")
+    if changing:
+        told = f"{', '.join(sorted(changing))} differ from answer to answer{asked} and were not compared"
+        yield Observation(HTTP11_BACKENDS, None, told)
+    if new.interim:
+        told = f"interim responses over HTTP/1.1 that nobody asked for: {', '.join(map(str, new.interim))}"
+        yield Observation(HTTP11_BACKENDS, False, told)
+    if _OF_THE_CONNECTION.search(new.header("www-authenticate")):
+        told = f"connections are authenticated: WWW-Authenticate: {new.header('www-authenticate')}"
+        yield Observation(IDLE_CONNECTIONS, False, told)
+
+
+def _compared(old: _Answer, new: _Answer, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        if name == "body":
+            yield f"{len(old.body):,} and {len(new.body):,} bytes"
+        else:
+            yield f"{name} {old.essence().get(name, 'none')} and {new.essence().get(name, 'none')}"
+
+
+def _kept(server: _Server) -> Iterator[Observation]:
+    """Ask twice over one connection, then hold it idle."""
+    with server.connect() as connection:
+        first = connection.ask("1.1")
+        if first is None:
+            return
+        if connection.ends(0.2):
+            says = "close" in first.header("connection").lower() or first.version == "1.0"
+            how = "is closed after an answer" + ("" if says else " that does not say so")
+            yield Observation(IDLE_CONNECTIONS, says, f"a connection {how}")
+            if says:
+                yield Observation(IDLE_CONNECTIONS, None, "nothing is kept, so a pool does not help")
+            return
+        if connection.ask("1.1") is None:
+            yield Observation(IDLE_CONNECTIONS, False, "a connection that stays open does not answer a second request")
+            return
+        yield Observation(IDLE_CONNECTIONS, True, "a connection answers a second request")
+        seconds = connection.ends(server.effort.idle)
+        if seconds:
+            told = (
+                f"an idle connection is closed after {seconds:.1f} s: state a shorter keepalive_timeout in the upstream"
+            )
+            yield Observation(IDLE_CONNECTIONS, False, told)
+            return
+        answered = connection.ask("1.1") is not None
+        told = f"a connection that was idle for {server.effort.idle:g} s " + (
+            "answers" if answered else "does not answer"
+        )
+        yield Observation(IDLE_CONNECTIONS, answered, told)
+
+
+def _blocked(server: _Server) -> Iterator[Observation]:
+    """Hold idle connections that have been used, and ask over another."""
+    with contextlib.ExitStack() as stack:
+        held = 0
+        while held < server.effort.held:
+            connection = stack.enter_context(server.connect())
+            if connection.ask("1.1") is None:
+                break
+            held += 1
+        free = held == server.effort.held and server.once("1.1", "") is not None
+        told = f"{held} idle connections " + ("leave others to be served" if free else "keep others from being served")
+        yield Observation(IDLE_CONNECTIONS, free, told)
+
+
+class _Server:
+    def __init__(self, target: Target, effort: Effort) -> None:
+        self.target, self.effort = target, effort
+
+    def connect(self) -> _Connection:
+        return _Connection(self.target, self.effort.wait)
+
+    def once(self, version: str, encoding: str) -> _Answer | None:
+        with self.connect() as connection:
+            return connection.ask(version, encoding)
+
+
+class _Connection:
+    """One connection to the server; `RunError` if there is none."""
+
+    def __init__(self, target: Target, wait: float) -> None:
+        self._target = target
+        self._wait = wait
+        self._deadline = 0.0
+        self._received = b""
+        try:
+            self._socket = self._open()
+        except OSError as error:
+            raise RunError(f"cannot connect to {target.address}: {error}") from None
+
+    def _open(self) -> socket.socket:
+        if isinstance(self._target.address, str):
+            plain = socket.socket(socket.AF_UNIX)
+            plain.settimeout(self._wait)
+            plain.connect(self._target.address)
+        else:
+            plain = socket.create_connection(self._target.address, self._wait)
+        if not self._target.tls:
+            return plain
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nginx does not verify, either
+        return context.wrap_socket(plain, server_hostname=self._target.host.partition(":")[0])
+
+    def __enter__(self) -> _Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def ask(self, version: str, encoding: str = "") -> _Answer | None:
+        """Return the answer to a GET; None if there is none, or not all of it."""
+        lines = [f"GET {self._target.path} HTTP/{version}", f"Host: {self._target.host}"]
+        lines += ["Connection: close"] if version == "1.0" else []
+        lines += [f"Accept-Encoding: {encoding}"] if encoding else []
+        self._deadline = time.monotonic() + self._wait
+        try:
+            self._socket.settimeout(self._wait)
+            self._socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+            return self._answer()
+        except (OSError, ValueError):
+            return None
+
+    def ends(self, seconds: float) -> float:
+        """Return after how many of these seconds the server ends the connection, 0 if it does not."""
+        started = time.monotonic()
+        self._socket.settimeout(seconds)
+        try:
+            ended = not self._socket.recv(1)
+        except TimeoutError:
+            return 0
+        except OSError:
+            ended = True
+        return max(time.monotonic() - started, 0.001) if ended else 0
+
+    def _answer(self) -> _Answer:
+        interim: list[int] = []
+        while True:
+            version, status, headers = self._head()
+            if status >= 200 or status == 101:
+                return _Answer(version, status, headers, self._body(version, status, headers), interim)
+            interim.append(status)
+
+    def _head(self) -> tuple[str, int, list[tuple[str, str]]]:
+        text = self._until(b"\r\n\r\n").decode("latin-1")
+        first, *lines = text.removesuffix("\r\n\r\n").split("\r\n")
+        found = re.match(r"HTTP/(\d\.\d) (\d{3})", first)
+        if found is None:
+            raise ValueError(first)
+        headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+        return found[1], int(found[2]), headers
+
+    def _body(self, version: str, status: int, headers: list[tuple[str, str]]) -> bytes:
+        named = dict(headers)
+        if status in (101, 204, 304):
+            return b""
+        if "chunked" in named.get("transfer-encoding", ""):
+            return self._chunks()
+        if "content-length" in named:
+            return self._take(int(named["content-length"]))
+        if version == "1.1" and "close" not in named.get("connection", "").lower() and not self._is_last():
+            raise ValueError("an answer without a length on a connection that stays open")
+        return self._rest()
+
+    def _is_last(self) -> bool:
+        """Return whether the server ends the connection though nothing says so: then its end is that of the body."""
+        with contextlib.suppress(OSError):
+            self._rest()
+            return True
+        return False
+
+    def _chunks(self) -> bytes:
+        body = b""
+        while size := int(self._until(b"\r\n").partition(b";")[0], 16):
+            body += self._take(size)
+            self._until(b"\r\n")
+        while self._until(b"\r\n") != b"\r\n":
+            pass
+        return body
+
+    def _rest(self) -> bytes:
+        with contextlib.suppress(ValueError):
+            while True:
+                self._more()
+        return self._take(len(self._received))
+
+    def _until(self, end: bytes) -> bytes:
+        while end not in self._received:
+            self._more()
+        return self._take(self._received.index(end) + len(end))
+
+    def _take(self, count: int) -> bytes:
+        while len(self._received) < count:
+            self._more()
+        taken, self._received = self._received[:count], self._received[count:]
+        return taken
+
+    def _more(self) -> None:
+        """Receive some more; `TimeoutError` once the answer as a whole has taken too long."""
+        self._socket.settimeout(max(0.001, self._deadline - time.monotonic()))
+        data = self._socket.recv(65536)
+        if not data or len(self._received) > _MOST:
+            raise ValueError("the answer ends early" if not data else "the answer is too long")
+        self._received += data

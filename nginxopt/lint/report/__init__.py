@@ -1,0 +1,39 @@
+"""What linting found, in the formats that people and servers read: one module a format, imported when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nginxopt.lint.report.model import Report
+
+FORMATS = {
+    "text": "findings with their source lines, for people",
+    "json": "all there is; the schema is lint-report.json",
+    "sarif": "SARIF 2.1.0, for code scanning",
+    "github": "workflow commands of GitHub Actions",
+    "gitlab": "a Code Quality report of GitLab",
+    "junit": "JUnit XML: a suite for each file, a failure for each finding",
+    "checkstyle": "Checkstyle XML",
+}
+"""Each format is a module of this package with `render(report)`; and what it is."""
+
+COUNTED = ("text", "json")
+"""The formats that also have `statistics(report)`."""
+
+
+def render(
+    report: Report, name: str, *, statistics: bool = False, color: bool = False, quiet: bool = False
+) -> Iterator[str]:
+    """Yield the report in a format, in pieces that follow each other; all of it can be encoded as UTF-8.
+
+    `statistics` counts by rule instead of listing findings. `color` styles text for a terminal, `quiet` leaves out of
+    it all but findings and errors. `ValueError` if there is no such format, or no statistics in it.
+    """
+    if name not in (COUNTED if statistics else FORMATS):
+        raise ValueError(f"no format of {'statistics' if statistics else 'reports'}: {name}")
+    module: Any = import_module(f"nginxopt.lint.report.{name}")
+    make = module.statistics if statistics else module.render
+    yield from make(report, color=color, quiet=quiet) if name == "text" else make(report)

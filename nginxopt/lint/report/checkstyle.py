@@ -1,0 +1,35 @@
+"""A report in the form of Checkstyle, which many servers and editors read.
+
+The form is that of `com.puppycrawl.tools.checkstyle.XMLLogger`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+from nginxopt.lint.report.model import Report, details
+from nginxopt.lint.report.place import Placed, ends
+from nginxopt.lint.report.wording import advice, xml
+from nginxopt.lint.report.xml import document, sections
+
+
+def render(report: Report) -> Iterator[str]:
+    """Yield every file that was checked with its findings and errors."""
+    root = ElementTree.Element("checkstyle", version="4.3")
+    for section in sections(report):
+        file = ElementTree.SubElement(root, "file", name=xml(section.path))
+        for found in section.diagnostics:
+            text = "; ".join([found.message, *advice(found)])
+            _add(file, found.finding, str(found.severity), text, f"nginxopt.{found.rule}")
+        for error in section.errors:
+            _add(file, error, "error", "; ".join([error.message, *details(error)]), "nginxopt.input")
+    yield document(root)
+
+
+def _add(file: ElementTree.Element, placed: Placed, severity: str, message: str, source: str) -> None:
+    positions = ends(placed)
+    # What has no place is shown at the first line.
+    line, column = (1, 1) if positions is None else (positions[0].line, positions[0].column)
+    attributes = {"line": str(line), "column": str(column), "severity": severity, "message": xml(message)}
+    ElementTree.SubElement(file, "error", attributes, source=source)

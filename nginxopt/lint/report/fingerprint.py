@@ -1,0 +1,58 @@
+"""What a finding is known by when lines move: for baselines, and for servers that compare two reports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.report.place import relative
+from nginxopt.text import Source, Span, encode
+
+
+def fingerprints(diagnostics: Sequence[Diagnostic], base: str) -> tuple[str, ...]:
+    """Return the fingerprint of each diagnostic, in their order: 32 hexadecimal digits, no two alike.
+
+    It is made of the rule, the path relative to the folder `base`, and the text of the lines that the finding marks;
+    findings in which all these are equal are numbered in the order of their places. So it survives other lines coming
+    and going, indentation and line ends, another place of the whole folder, and a rule that words its message anew.
+    """
+    digest = cache(_digest)  # on a long line there may be many findings
+    keys = [_key(diagnostic, base, digest) for diagnostic in diagnostics]
+    found: Counter[tuple[str, str, str]] = Counter()
+    made: dict[int, str] = {}
+    for number in sorted(range(len(keys)), key=lambda number: diagnostics[number].finding.span):
+        made[number] = fingerprint(*keys[number], found[keys[number]])
+        found[keys[number]] += 1
+    return tuple(made[number] for number in range(len(keys)))
+
+
+def fingerprint(rule: str, path: str, digest: str, number: int) -> str:
+    """Return the fingerprint of the finding `number`, from 0, among those of one rule, path and digest of a text."""
+    return text_digest(encode(f"{rule}\0{path}\0{digest}\0{number}"))
+
+
+def text_digest(text: bytes) -> str:
+    """Return 32 hexadecimal digits that stand for a text."""
+    import hashlib
+
+    return hashlib.sha256(text).hexdigest()[:32]
+
+
+def _key(diagnostic: Diagnostic, base: str, digest: Callable[[Source, Span], str]) -> tuple[str, str, str]:
+    source = diagnostic.finding.source
+    return diagnostic.rule, relative(diagnostic.path, base), digest(source, _lines(source, diagnostic.finding.span))
+
+
+def _lines(source: Source, span: Span) -> Span:
+    """The whole lines that `span` touches."""
+    start = source.data.rfind(b"\n", 0, span.start) + 1
+    end = source.data.find(b"\n", max(span.start, span.end - 1))
+    return Span(start, end if end >= 0 else len(source.data))
+
+
+def _digest(source: Source, lines: Span) -> str:
+    """The digest of lines, each without what is around it."""
+    text = source.data[lines.start : lines.end]
+    return text_digest(b"\n".join(line.strip() for line in text.split(b"\n")))

@@ -1,0 +1,56 @@
+"""A report as workflow commands of GitHub Actions, which shows them beside the lines of a pull request.
+
+Their form and escapes: "Workflow commands for GitHub Actions" in GitHub's documentation, and `actions/toolkit`,
+packages/core/src/command.ts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.lint.diagnostic import Severity
+from nginxopt.lint.report.model import Report, details
+from nginxopt.lint.report.place import Placed, ends, relative
+from nginxopt.lint.report.wording import advice, printable, unicode
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def render(report: Report) -> Iterator[str]:
+    """Yield a command a line: findings, errors, and notes as notices."""
+    for found in report.diagnostics:
+        place = _place(found.finding, found.path, report.base)
+        lines = [found.message, *advice(found), found.url]
+        yield _command(_COMMANDS[found.severity], {**place, "title": found.rule}, lines)
+    for error in report.errors:
+        lines = [error.message, *details(error)]
+        yield _command("error", {**_place(error, error.path, report.base), "title": "nginxopt"}, lines)
+    for note in report.notes:
+        path = None if note.source is None else note.source.path
+        yield _command("notice", {**_place(note, path, report.base), "title": "nginxopt"}, [note.message])
+
+
+def _place(placed: Placed, path: str | None, base: str) -> dict[str, str]:
+    if path is None:
+        return {}
+    properties = {"file": relative(path, base)}
+    positions = ends(placed)
+    if positions is None:
+        return properties
+    start, end = positions
+    properties |= {"line": str(start.line), "endLine": str(end.line)}
+    # The runner takes columns only where both ends are in one line.
+    return properties | ({"col": str(start.column), "endColumn": str(end.column)} if start.line == end.line else {})
+
+
+def _command(name: str, properties: dict[str, str], message: list[str]) -> str:
+    listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{name} {listed}::{'%0A'.join(_data(printable(line)) for line in message)}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(unicode(text)).replace(":", "%3A").replace(",", "%2C")

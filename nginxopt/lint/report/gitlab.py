@@ -1,0 +1,56 @@
+"""A report as GitLab's Code Quality, which shows in a merge request what is new and what is gone.
+
+The form: "Code Quality report format" in GitLab's documentation. Findings are compared by their fingerprints.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from nginxopt.errors import InputError
+from nginxopt.lint.diagnostic import Diagnostic, Severity
+from nginxopt.lint.report.fingerprint import fingerprint, fingerprints, text_digest
+from nginxopt.lint.report.model import Report, details
+from nginxopt.lint.report.place import Placed, ends, relative
+from nginxopt.lint.report.wording import advice, unicode
+from nginxopt.text import encode
+
+_SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
+
+
+def render(report: Report) -> Iterator[str]:
+    """Yield the findings and the errors; an error is a `blocker`."""
+    made = fingerprints(report.diagnostics, report.base)
+    findings = [_finding(*pair, report.base) for pair in zip(report.diagnostics, made, strict=True)]
+    errors = [_error(error, number, report.base) for number, error in enumerate(report.errors)]
+    yield json.dumps([*findings, *errors], indent=2) + "\n"
+
+
+def _finding(found: Diagnostic, made: str, base: str) -> dict[str, Any]:
+    return {
+        "description": unicode("; ".join([found.message, *advice(found)])),
+        "check_name": found.rule,
+        "fingerprint": made,
+        "severity": _SEVERITIES[found.severity],
+        "location": _location(found.finding, found.path, base),
+    }
+
+
+def _error(error: InputError, number: int, base: str) -> dict[str, Any]:
+    path = error.path or "."
+    return {
+        "description": unicode("; ".join([error.message, *details(error)])),
+        "check_name": "input",
+        "fingerprint": fingerprint("input", relative(path, base), text_digest(encode(error.message)), number),
+        "severity": "blocker",
+        "location": _location(error, path, base),
+    }
+
+
+def _location(placed: Placed, path: str, base: str) -> dict[str, Any]:
+    """Where it is; what has no place is shown at the first line."""
+    positions = ends(placed)
+    begin, end = (1, 1) if positions is None else (positions[0].line, positions[1].line)
+    return {"path": unicode(relative(path, base)), "lines": {"begin": begin, "end": end}}

@@ -1,0 +1,132 @@
+"""A report with all there is, as JSON in ASCII. Its schema is `schemas/lint-report.json`."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from nginxopt import __version__
+from nginxopt.errors import InputError
+from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Severity
+from nginxopt.lint.report.model import Note, Report, by_rule
+from nginxopt.lint.report.place import Placed, ends
+from nginxopt.lint.report.wording import unicode
+from nginxopt.text import Change
+
+VERSION = 1
+"""Grows when a reader of reports would have to change."""
+
+
+def render(report: Report) -> Iterator[str]:
+    """Yield the report."""
+    yield _text(_whole(report, diagnostics=list(map(_diagnostic, report.diagnostics))))
+
+
+def statistics(report: Report) -> Iterator[str]:
+    """Yield the report with counts by rule in place of the findings."""
+    yield _text(_whole(report, statistics=list(map(asdict, by_rule(report)))))
+
+
+def _text(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _whole(report: Report, **findings: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "tool": {"name": "nginxopt", "version": __version__},
+        "target": {"version": str(report.target.version), "origin": report.target.origin},
+        **findings,
+        "errors": list(map(_error, report.errors)),
+        "notes": list(map(_note, report.notes)),
+        "summary": _summary(report),
+    }
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    return {
+        "rule": diagnostic.rule,
+        "severity": str(diagnostic.severity),
+        "file": unicode(diagnostic.path),
+        **_place(diagnostic.finding),
+        "message": unicode(diagnostic.message),
+        "help": unicode(diagnostic.finding.help) or None,
+        "url": diagnostic.url,
+        "scenario": diagnostic.scenario,
+        "related": [
+            {"file": unicode(related.source.path), **_place(related), "message": unicode(related.message)}
+            for related in diagnostic.finding.related
+        ],
+        "fix": None if diagnostic.fix is None else _fix(diagnostic.fix),
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "title": unicode(fix.title),
+        "safety": str(fix.safety),
+        "premises": [premise.name for premise in sorted(fix.safety.premises or ())],
+        "edits": list(map(_edit, fix.changes)),
+    }
+
+
+def _edit(change: Change) -> dict[str, Any]:
+    span = change.edit.span
+    start, end = change.source.position(span.start), change.source.position(span.end)
+    return {
+        "file": unicode(change.source.path),
+        "start": span.start,
+        "end": span.end,
+        "line": start.line,
+        "column": start.column,
+        "end_line": end.line,
+        "end_column": end.column,
+        **_replacement(change.edit.text),
+    }
+
+
+def _replacement(text: bytes) -> dict[str, str | None]:
+    """What stands there after an edit: as text, or, where it is no UTF-8, as base64."""
+    try:
+        return {"text": text.decode(), "base64": None}
+    except UnicodeDecodeError:
+        return {"text": None, "base64": b64encode(text).decode()}
+
+
+def _error(error: InputError) -> dict[str, Any]:
+    texts = {"message": error.message, "expected": error.expected, "nginx": error.nginx, "hint": error.hint}
+    return {
+        "file": None if error.path is None else unicode(error.path),
+        **_place(error),
+        **{name: None if text is None else unicode(text) for name, text in texts.items()},
+    }
+
+
+def _note(note: Note) -> dict[str, Any]:
+    path = None if note.source is None else unicode(note.source.path)
+    return {"file": path, **_place(note), "message": unicode(note.message)}
+
+
+def _place(placed: Placed) -> dict[str, int | None]:
+    found = ends(placed)
+    if found is None:
+        return dict.fromkeys(("line", "column", "end_line", "end_column"))
+    start, end = found
+    return {"line": start.line, "column": start.column, "end_line": end.line, "end_column": end.column}
+
+
+def _summary(report: Report) -> dict[str, Any]:
+    grades = Counter(diagnostic.severity for diagnostic in report.diagnostics)
+    fixable = report.fixable()
+    return {
+        "files": len(report.files),
+        "findings": {str(severity): grades[severity] for severity in Severity},
+        "fixable": {grade.value: fixable[grade] for grade in Grade},
+        "lacking": [premise.name for premise in sorted(report.lacking())],
+        "fixed": None if report.shown else report.fixed,
+        "errors": len(report.errors),
+    }

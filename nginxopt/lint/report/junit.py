@@ -1,0 +1,62 @@
+"""A report as JUnit XML: a suite for each file, a failure for each finding; a file without findings passes.
+
+The elements and attributes are those that `junit-10.xsd` of the Jenkins xUnit plugin allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+from nginxopt.errors import InputError
+from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.report.model import Report, details
+from nginxopt.lint.report.place import Placed, ends
+from nginxopt.lint.report.wording import advice, xml
+from nginxopt.lint.report.xml import Section, document, sections
+
+
+def render(report: Report) -> Iterator[str]:
+    """Yield the suites; a file that could not be read or parsed has an error in its suite."""
+    suites = [_suite(section) for section in sections(report)]
+    root = ElementTree.Element("testsuites", name="nginxopt lint")
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.attrib[name]) for suite in suites)))
+    root.extend(suites)
+    yield document(root)
+
+
+def _suite(section: Section) -> ElementTree.Element:
+    path = xml(section.path)
+    cases = [_failure(path, found) for found in section.diagnostics]
+    cases += [_error(path, error) for error in section.errors]
+    counts = {"failures": str(len(section.diagnostics)), "errors": str(len(section.errors))}
+    cases = cases or [_case(path, "no findings")]
+    suite = ElementTree.Element("testsuite", name=path, tests=str(len(cases)), attrib=counts)
+    suite.extend(cases)
+    return suite
+
+
+def _failure(path: str, found: Diagnostic) -> ElementTree.Element:
+    case = _case(path, f"{found.rule}{_at(found.finding)}")
+    failure = ElementTree.SubElement(case, "failure", type=str(found.severity), message=xml(found.message))
+    source, at = found.finding.source, found.finding.span
+    failure.text = xml("\n".join(["", source.snippet(at), *advice(found), found.url, ""]))
+    return case
+
+
+def _error(path: str, error: InputError) -> ElementTree.Element:
+    case = _case(path, f"input{_at(error)}")
+    element = ElementTree.SubElement(case, "error", type="input", message=xml(error.message))
+    snippet = [] if error.source is None or error.span is None else [error.source.snippet(error.span)]
+    element.text = xml("\n".join(["", *snippet, *details(error), ""]))
+    return case
+
+
+def _case(path: str, name: str) -> ElementTree.Element:
+    return ElementTree.Element("testcase", classname=path, name=name)
+
+
+def _at(placed: Placed) -> str:
+    positions = ends(placed)
+    return "" if positions is None else f" at {positions[0].line}:{positions[0].column}"

@@ -1,0 +1,164 @@
+"""The rules as text: a table for a terminal, tables and pages in Markdown, data for JSON."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from nginxopt.lint.declare import CATEGORIES, PAGES, Rule
+from nginxopt.lint.diagnostic import Grade, Safety
+from nginxopt.lint.premises import Premise
+from nginxopt.lint.report.pen import Pen
+
+_OPTIONS = {Grade.SAFE: "--fix", Grade.CONDITIONAL: "--assume", Grade.UNSAFE: "--unsafe-fixes"}
+PREMISES_PAGE = f"{PAGES.removesuffix('/rules')}/premises.md"
+"""Where the premises of fixes are explained."""
+
+_MARKDOWN = re.compile(
+    r"(?P<fence>^```[^\n]*\n(?:[^\n]*\n)*?```$)|(?P<heading>^#+ [^\n]*$)|(?P<code>`[^`\n]+`)", re.MULTILINE
+)
+
+
+def versions(rule: Rule) -> str:
+    """Return the nginx that a rule speaks of: `all`, `from 1.25.1`, `up to 1.29.6`, `1.7.11 to 1.29.6`."""
+    if rule.since is not None and rule.until is not None:
+        return f"{rule.since} to {rule.until}"
+    if rule.since is not None:
+        return f"from {rule.since}"
+    return "all" if rule.until is None else f"up to {rule.until}"
+
+
+def data(rules: Iterable[Rule]) -> list[dict[str, Any]]:
+    """Return each rule as a JSON object, those of a category together."""
+    return [
+        {
+            "id": rule.id,
+            "title": rule.title,
+            "category": rule.category,
+            "severity": str(rule.severity),
+            "fixes": [str(safety) for safety in rule.fixes],
+            "premises": [premise.name for premise in sorted(rule.premises)],
+            "since": None if rule.since is None else str(rule.since),
+            "until": None if rule.until is None else str(rule.until),
+            "default": rule.default,
+            "scenario": rule.scenario,
+            "url": rule.url,
+        }
+        for rule in _sorted(rules)
+    ]
+
+
+def table(rules: Iterable[Rule], *, color: bool = False) -> Iterator[str]:
+    """Yield the lines of a table for a terminal: id, severity, option of the fix, versions, title, by category."""
+    listed = _sorted(rules)
+    pen = Pen(color)
+    widths = [max(map(len, column)) for column in zip(*map(_cells, listed), strict=True)]
+    for number, (category, group) in enumerate(groupby(listed, key=lambda rule: rule.category)):
+        yield ("\n" if number else "") + pen(f"{category}: {CATEGORIES[category]}", bold=True) + "\n"
+        for rule in group:
+            cells = [f"{cell:<{width}}" for cell, width in zip(_cells(rule), widths, strict=True)]
+            yield "  ".join(["", pen(cells[0], fg="cyan"), *cells[1:], _title(rule)]) + "\n"
+
+
+def _cells(rule: Rule) -> tuple[str, str, str, str]:
+    return rule.id, str(rule.severity), ", ".join(_options(rule)), versions(rule)
+
+
+def _options(rule: Rule) -> list[str]:
+    return [_OPTIONS[safety.grade] for safety in rule.fixes]
+
+
+def markdown(rules: Iterable[Rule], folder: str = PAGES) -> Iterator[str]:
+    """Yield the lines of a section with a table for each category; links lead to the pages in `folder`."""
+    for number, (category, group) in enumerate(groupby(_sorted(rules), key=lambda rule: rule.category)):
+        yield ("\n" if number else "") + f"## {category}: {CATEGORIES[category]}\n\n"
+        yield "| rule | finds | severity | fix | nginx |\n|---|---|---|---|---|\n"
+        for rule in group:
+            options = ", ".join(map(_code, _options(rule)))
+            cells = (_link(rule, folder), _title(rule), str(rule.severity), options, versions(rule))
+            yield f"| {' | '.join(map(_cell, cells))} |\n"
+
+
+def overview(rules: Iterable[Rule], folder: str) -> Iterator[str]:
+    """Yield the lines of a short table: a row for each category with its rules, and before it how many fix."""
+    listed = _sorted(rules)
+    fixes = Counter(rule.fixes[0].grade for rule in listed if rule.fixes)
+    yield f"{len(listed)} rules; `--fix` fixes what {fixes[Grade.SAFE]} of them find, `--assume` with a "
+    yield f"[premise]({folder.removesuffix('rules')}premises.md) what {fixes[Grade.CONDITIONAL]} others find, "
+    yield f"`--unsafe-fixes` what {fixes[Grade.UNSAFE]} more find.\n\n"
+    yield "| category | rules |\n|---|---|\n"
+    for category, group in groupby(listed, key=lambda rule: rule.category):
+        yield f"| {category}: {CATEGORIES[category]} | {', '.join(_link(rule, folder) for rule in group)} |\n"
+
+
+def page(rule: Rule) -> str:
+    """Return the page of a rule in Markdown: its id, its properties, and its documentation."""
+    title, _, rest = rule.page.text.partition("\n")
+    properties = "".join(f"- {line}\n" for line in _properties(rule))
+    return f"# {rule.id}\n\n{title}\n\n{properties}{rest.rstrip()}\n"
+
+
+def _properties(rule: Rule) -> list[str]:
+    lines = [
+        f"Severity: {rule.severity}",
+        f"Category: {rule.category} ({CATEGORIES[rule.category]})",
+        f"Fix: {'; or '.join(map(_means, rule.fixes)) or 'none, by hand'}",
+        f"nginx: {versions(rule)}",
+        f"On by default: {'yes' if rule.default else 'no, only if selected'}",
+    ]
+    return lines + ([f"Shown by: `nginxopt bench {rule.scenario}`"] if rule.scenario else [])
+
+
+def _means(safety: Safety) -> str:
+    """Return what a fix of that safety is, and the option that makes it."""
+    if safety.premises is None:
+        return "unsafe (`--unsafe-fixes`): something other than speed may change"
+    if not safety.premises:
+        return "safe (`--fix`): no response changes, nor what an upstream is asked"
+    links = ", ".join(f"[`{premise.name}`]({PREMISES_PAGE}#{premise.name})" for premise in sorted(safety.premises))
+    return f"safe if the premises hold (`--assume`): {links}"
+
+
+def premise_page(premise: Premise, rules: Iterable[Rule], folder: str = PAGES, level: str = "#") -> str:
+    """Return the section of a premise in Markdown: what it says, how to find out, and the rules whose fixes need it."""
+    sentence = f"{premise.sentence[0].upper()}{premise.sentence[1:]}."
+    needing = [_link(rule, folder) for rule in _sorted(rules) if premise in rule.premises]
+    needed = f"\n\nNeeded by {', '.join(needing)}." if needing else ""
+    return f"{level} {premise.name}\n\n{sentence}\n\n{premise.check}{needed}\n"
+
+
+def styled(text: str, *, color: bool) -> str:
+    """Return Markdown for a terminal: headings, fences and code have a style, the text is the same."""
+    pen = Pen(color)
+
+    def style(match: re.Match[str]) -> str:
+        if match["fence"]:
+            opening, *lines, closing = match[0].split("\n")
+            return "\n".join([pen(opening, dim=True), *lines, pen(closing, dim=True)])
+        return pen(match[0], bold=True) if match["heading"] else pen(match[0], fg="cyan")
+
+    return _MARKDOWN.sub(style, text)
+
+
+def _sorted(rules: Iterable[Rule]) -> list[Rule]:
+    order = list(CATEGORIES)
+    return sorted(rules, key=lambda rule: (order.index(rule.category), rule.id))
+
+
+def _title(rule: Rule) -> str:
+    return rule.title if rule.default else f"{rule.title} (only if selected)"
+
+
+def _link(rule: Rule, folder: str) -> str:
+    return f"[`{rule.id}`]({folder}/{rule.id}.md)" if folder else f"[`{rule.id}`]({rule.id}.md)"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

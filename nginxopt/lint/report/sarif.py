@@ -1,0 +1,154 @@
+"""A report as SARIF 2.1.0 (OASIS Standard, 27 March 2020), for code scanning and editors.
+
+Paths below the folder of the run are relative to `%SRCROOT%`, whose place is left to the reader. Columns
+count characters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote
+
+from nginxopt import __version__
+from nginxopt.lint.declare import Rule
+from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Severity
+from nginxopt.lint.premises import listed
+from nginxopt.lint.report.fingerprint import fingerprints
+from nginxopt.lint.report.model import PROJECT, Report, details
+from nginxopt.lint.report.place import Placed, relative
+from nginxopt.lint.report.wording import unicode
+from nginxopt.text import Change, Source, Span, encode
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_ROOT = "%SRCROOT%"
+_ROOT_IS = "The folder that nginxopt ran in."
+
+
+def render(report: Report) -> Iterator[str]:
+    """Yield one run: the rules that were asked, their results, and errors and notes as notifications."""
+    run = {
+        "tool": {"driver": _driver(report.rules)},
+        "invocations": [{"executionSuccessful": not report.errors, "toolExecutionNotifications": _notices(report)}],
+        "originalUriBaseIds": {_ROOT: {"description": {"text": _ROOT_IS}}},
+        "columnKind": "unicodeCodePoints",
+        "results": list(_results(report)),
+        "properties": {"nginx": str(report.target.version), "nginxFrom": report.target.origin},
+    }
+    yield json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _driver(rules: Iterable[Rule]) -> dict[str, Any]:
+    return {
+        "name": "nginxopt",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "informationUri": PROJECT,
+        "rules": list(map(_rule, rules)),
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": f"{rule.title}."},
+        "fullDescription": {"text": rule.page.summary or f"{rule.title}."},
+        "helpUri": rule.url,
+        "help": {"text": rule.page.text, "markdown": rule.page.text},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity], "enabled": rule.default},
+        "properties": {"category": rule.category, "tags": ["performance", rule.category]},
+    }
+
+
+def _results(report: Report) -> Iterator[dict[str, Any]]:
+    indexes = {rule.id: index for index, rule in enumerate(report.rules)}
+    made = fingerprints(report.diagnostics, report.base)
+    for found, fingerprint in zip(report.diagnostics, made, strict=True):
+        index = {"ruleIndex": indexes[found.rule]} if found.rule in indexes else {}
+        yield {"ruleId": found.rule, **index, **_result(found, fingerprint, report.base)}
+
+
+def _result(found: Diagnostic, fingerprint: str, base: str) -> dict[str, Any]:
+    related: list[dict[str, Any]] = []
+    for place in found.finding.related:
+        location = {**_location(place, place.source.path, base), "message": {"text": unicode(place.message)}}
+        related += [location] if location not in related else []  # the schema wants them unique
+    fixes = [] if found.fix is None else list(_fixes(found.fix, base))
+    return {
+        "level": _LEVELS[found.severity],
+        "message": {"text": unicode(" ".join(_sentence(text) for text in (found.message, found.finding.help) if text))},
+        "locations": [_location(found.finding, found.path, base)],
+        **({"relatedLocations": related} if related else {}),
+        **({"fixes": fixes} if fixes else {}),
+        "partialFingerprints": {"nginxopt/v1": fingerprint},
+    }
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
+
+
+def _fixes(fix: Fix, base: str) -> Iterator[dict[str, Any]]:
+    """The fix, unless it writes bytes that are no UTF-8: SARIF edits text, which has none."""
+    try:
+        changes = [
+            {"artifactLocation": _artifact(path, base), "replacements": list(map(_replacement, in_file))}
+            for path, in_file in groupby(sorted(fix.changes, key=_path), key=_path)
+        ]
+    except UnicodeDecodeError:
+        return
+    premises = sorted(fix.safety.premises or ())
+    needs = {Grade.SAFE: "", Grade.CONDITIONAL: f" (if {listed(premises)})", Grade.UNSAFE: " (unsafe)"}
+    yield {
+        "description": {"text": unicode(fix.title) + needs[fix.safety.grade]},
+        "artifactChanges": changes,
+        "properties": {"safety": str(fix.safety), "premises": [premise.name for premise in premises]},
+    }
+
+
+def _path(change: Change) -> str:
+    return change.source.path
+
+
+def _replacement(change: Change) -> dict[str, Any]:
+    text = change.edit.text.decode()
+    return {"deletedRegion": _region(change.source, change.edit.span), "insertedContent": {"text": text}}
+
+
+def _notices(report: Report) -> list[dict[str, Any]]:
+    errors = [
+        _notice("error", "\n".join([error.message, *details(error)]), error, error.path, report.base)
+        for error in report.errors
+    ]
+    notes = [
+        _notice("note", note.message, note, None if note.source is None else note.source.path, report.base)
+        for note in report.notes
+    ]
+    return errors + notes
+
+
+def _notice(level: str, message: str, placed: Placed, path: str | None, base: str) -> dict[str, Any]:
+    locations = {} if path is None else {"locations": [_location(placed, path, base)]}
+    return {"level": level, "message": {"text": unicode(message)}, **locations}
+
+
+def _location(placed: Placed, path: str, base: str) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": _artifact(path, base)}
+    if placed.source is not None and placed.span is not None:
+        place["region"] = _region(placed.source, placed.span)
+    return {"physicalLocation": place}
+
+
+def _region(source: Source, span: Span) -> dict[str, int]:
+    start, end = source.position(span.start), source.position(span.end)
+    return {"startLine": start.line, "startColumn": start.column, "endLine": end.line, "endColumn": end.column}
+
+
+def _artifact(path: str, base: str) -> dict[str, str]:
+    """A URI: relative to the folder of the run, or of a file elsewhere."""
+    name = relative(path, base)
+    uri = quote(encode(name))
+    return {"uri": f"file://{uri}"} if name.startswith("/") else {"uri": uri, "uriBaseId": _ROOT}

@@ -1,0 +1,155 @@
+"""A report for people: `file:line:column: severity rule message`, the source line, what to do; counts at the end."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from nginxopt.errors import InputError
+from nginxopt.lint.diagnostic import Diagnostic, Grade, Severity
+from nginxopt.lint.premises import listed
+from nginxopt.lint.report.model import Report, RuleCount, by_rule, details
+from nginxopt.lint.report.pen import Pen
+from nginxopt.lint.report.place import Placed, ends
+from nginxopt.lint.report.wording import advice, count, printable
+
+_COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+
+
+def render(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
+    """Yield the findings, the errors, the notes and the counts; nothing raw of a file reaches the terminal.
+
+    With `quiet` the findings and the errors are all.
+    """
+    pen = Pen(color)
+    for diagnostic in report.diagnostics:
+        yield from _lines(_finding(diagnostic, pen))
+    for error in report.errors:
+        yield from _lines(_error(error, pen))
+    if quiet:
+        return
+    for note in report.notes:
+        yield from _lines([f"{_place(note, None, pen)}{pen('note', fg='cyan')} {printable(note.message)}"])
+    if report.diagnostics or report.errors or report.notes:
+        yield "\n"
+    yield from _lines(_closing(report, pen))
+
+
+def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
+    """Yield a line for each rule that found something: how often, its id, and a mark for its safest fix.
+
+    `[*]` is a safe one, `[?]` one with premises, `[-]` an unsafe one.
+    """
+    pen = Pen(color)
+    counts = list(by_rule(report))
+    digits = max((len(f"{found.count:,}") for found in counts), default=0)
+    width = max((len(found.rule) for found in counts), default=0)
+    for found in counts:
+        sign = _sign(found)
+        mark = pen(sign, fg="cyan") if sign.strip() else sign
+        number = pen(f"{found.count:>{digits},}", bold=True)
+        yield f"{number}  {found.rule:<{width}}  {mark}  {printable(found.title)}".rstrip() + "\n"
+    for error in report.errors:
+        yield from _lines(_error(error, pen))
+    if quiet:
+        return
+    if counts or report.errors:
+        yield "\n"
+    yield from _lines(_counts(report, pen))
+    if any(_sign(found).strip() for found in counts):
+        yield "  [*] has findings that --fix fixes, [?] only with --assume, [-] only with --unsafe-fixes\n"
+
+
+def _sign(found: RuleCount) -> str:
+    if found.safe:
+        return "[*]"
+    if found.conditional:
+        return "[?]"
+    return "[-]" if found.unsafe else "   "
+
+
+def _lines(lines: Iterator[str] | list[str]) -> Iterator[str]:
+    return (f"{line}\n" for line in lines)
+
+
+def _finding(diagnostic: Diagnostic, pen: Pen) -> Iterator[str]:
+    hue = _COLORS[diagnostic.severity]
+    head = f"{pen(str(diagnostic.severity), fg=hue, bold=True)} {pen(diagnostic.rule, bold=True)}"
+    yield f"{_place(diagnostic.finding, None, pen)}{head} {printable(diagnostic.message)}"
+    yield from _snippet(diagnostic.finding, hue, pen)
+    for line in advice(diagnostic):
+        name, _, text = line.partition(": ")
+        yield f"  {pen(f'{name}:', fg='cyan')} {printable(text)}"
+    for related in diagnostic.finding.related:
+        yield f"  {pen('note:', fg='cyan')} {_place(related, None, pen)}{printable(related.message)}"
+
+
+def _error(error: InputError, pen: Pen) -> Iterator[str]:
+    yield f"{_place(error, error.path, pen)}{pen('error', fg='red', bold=True)} {printable(error.message)}"
+    yield from _snippet(error, "red", pen)
+    for line in details(error):
+        yield f"  {printable(line)}"
+
+
+def _place(placed: Placed, path: str | None, pen: Pen) -> str:
+    """`file:line:column: `, as much of it as is known."""
+    path = path if placed.source is None else placed.source.path
+    if path is None:
+        return ""
+    found = ends(placed)
+    position = f":{found[0].line}:{found[0].column}" if found else ""
+    return f"{pen(printable(path), bold=True)}{position}: "
+
+
+def _snippet(placed: Placed, hue: str, pen: Pen) -> Iterator[str]:
+    if placed.source is not None and placed.span is not None:
+        line, carets = placed.source.snippet(placed.span).split("\n")
+        indent = carets.rstrip("^")
+        yield f"    {line}"
+        yield f"    {indent}{pen(carets.removeprefix(indent), fg=hue, bold=True)}"
+
+
+def _closing(report: Report, pen: Pen) -> Iterator[str]:
+    yield from _counts(report, pen)
+    yield from _fixes(report)
+    yield from _benchmarks(report)
+
+
+def _counts(report: Report, pen: Pen) -> Iterator[str]:
+    if report.fixed is not None:
+        yield f"{'would fix' if report.shown else 'fixed'} {count(report.fixed, 'finding')}"
+    missed = f", {len(report.errors):,} not checked" if report.errors else ""
+    for_target = f"(for nginx {report.target.version}, {report.target.origin})"
+    found = count(len(report.diagnostics), "finding") if report.diagnostics else "no findings"
+    grades = Counter(diagnostic.severity for diagnostic in report.diagnostics)
+    parts = ", ".join(
+        pen(_grade(severity, grades[severity]), fg=_COLORS[severity]) for severity in sorted(grades, reverse=True)
+    )
+    listed = f": {parts}" if parts else ""
+    yield f"{pen(found, bold=True)} in {count(len(report.files), 'file')}{missed}{listed} {for_target}"
+
+
+def _grade(severity: Severity, number: int) -> str:
+    return f"{number:,} info" if severity is Severity.INFO else count(number, str(severity))
+
+
+def _fixes(report: Report) -> Iterator[str]:
+    fixable = report.fixable()
+    options = {
+        Grade.SAFE: "--fix",
+        Grade.CONDITIONAL: f"--assume {listed(report.lacking())}",
+        Grade.UNSAFE: "--unsafe-fixes",
+    }
+    parts = [f"{fixable[grade]:,} {{}} with {option}" for grade, option in options.items() if fixable[grade]]
+    if parts:
+        first, *others = parts
+        yield f"  {', '.join([first.format('can be fixed'), *(other.format('more') for other in others)])}"
+
+
+def _benchmarks(report: Report) -> Iterator[str]:
+    rules: defaultdict[str, set[str]] = defaultdict(set)
+    for diagnostic in report.diagnostics:
+        if diagnostic.scenario is not None:
+            rules[diagnostic.scenario].add(diagnostic.rule)
+    for scenario, found in sorted(rules.items()):
+        yield f"  nginxopt bench {scenario} shows the effect of {', '.join(sorted(found))}"

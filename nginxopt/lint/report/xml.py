@@ -1,0 +1,48 @@
+"""What the XML formats share: the report by files, and a document of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from xml.etree import ElementTree
+
+from nginxopt.errors import InputError
+from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.report.model import Report
+from nginxopt.lint.report.place import relative
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What was found in one file. `path` is as `place.relative` names it."""
+
+    path: str
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    errors: list[InputError] = field(default_factory=list)
+
+
+def sections(report: Report) -> Iterable[Section]:
+    """Return a section for every file that was checked, in that order, then for those that could not be.
+
+    An error without a file belongs to the folder, `.`.
+    """
+    found: dict[str, Section] = {}
+
+    def section(path: str) -> Section:
+        name = relative(path, report.base)
+        return found.setdefault(name, Section(name))
+
+    for path in report.files:
+        section(path)
+    for diagnostic in report.diagnostics:
+        section(diagnostic.path).diagnostics.append(diagnostic)
+    for error in report.errors:
+        section(error.path or ".").errors.append(error)
+    return found.values()
+
+
+def document(root: ElementTree.Element) -> str:
+    """Return a document, indented; text stays as it is."""
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

@@ -1,0 +1,161 @@
+"""Rules over a configuration: what they find, sorted and without repetition."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from nginxopt.config import Config
+from nginxopt.config.tree import collector_paused
+from nginxopt.errors import InputError
+from nginxopt.lint.declare import Rule
+from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Safety, Severity
+from nginxopt.lint.model import Model
+from nginxopt.text import Change, Source, Span, Together
+from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.system.host import Host
+
+
+class Selected(NamedTuple):
+    """A rule that is to judge, and what its findings are."""
+
+    rule: Rule
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What the rules found, in the order of files and places, and what kept a rule from judging."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    errors: tuple[InputError, ...] = ()
+
+
+def lint(config: Config, rules: Iterable[Selected], target: Version, host: Host | None = None) -> Linted:
+    """Judge a configuration by every rule that speaks of the nginx `target`, and with `host` for that machine."""
+    with collector_paused():
+        return _lint(Model(config, target, host), rules)
+
+
+def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
+    config = model.config
+    diagnostics: list[Diagnostic] = []
+    errors: dict[str, InputError] = {}
+    times = {file.source: config.times(file) for file in config.files}
+    for rule, severity in rules:
+        if not rule.speaks_of(model.target):
+            continue
+        try:
+            diagnostics += [
+                Diagnostic(rule.id, severity, finding, rule.url, rule.scenario)
+                for finding in _merged(rule.check(model), times)
+            ]
+        except InputError as error:  # what only some rules read closely: nginx would refuse it
+            errors[error.render()] = error
+    return Linted(tuple(sorted(diagnostics, key=_order(config))), tuple(errors.values()))
+
+
+def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterator[Finding]:
+    """Yield each finding once, however often its file is read.
+
+    A fix changes a file for all the places that read it, so it stands only if it is offered, and is the same, for
+    every one of them.
+    """
+    groups: dict[tuple[Source, Span, str], list[tuple[Finding, bool]]] = {}
+    offers = _Offers(times)
+    read = list(findings)
+    for finding in read:
+        offers.add(finding.fix)
+    for finding in read:
+        stands = finding.fix is not None and offers.stands(finding.fix)
+        one = _original(finding) if offers.are_shared else finding
+        groups.setdefault((one.source, one.span, one.message), []).append((one, stands))
+    for group in groups.values():
+        standing = [finding for finding, stands in group if stands]
+        yield _joined(standing) if standing else offers.without_fix(group[0][0])
+
+
+def _joined(findings: list[Finding]) -> Finding:
+    """Return findings of one place as one, whose fix does for each reading of the file what is to be done there."""
+    first = findings[0]
+    fixes = dict.fromkeys(finding.fix for finding in findings if finding.fix)
+    if first.fix is None or len(fixes) == 1:
+        return first
+    together = Together()
+    safety = first.fix.safety
+    joined = [fix.changes for fix in fixes if fix.safety == safety and together.take(fix.changes)]
+    changes = tuple(dict.fromkeys(chain.from_iterable(joined)))
+    return replace(first, fix=replace(first.fix, changes=changes))
+
+
+_Key = tuple[tuple[Change, ...], Safety]
+
+
+class _Offers:
+    """The fixes that a rule offers, and in which readings of a file each of them would change it.
+
+    `times` is how often each file is read; if that is once for all of them, there is nothing to compare.
+    """
+
+    def __init__(self, times: Mapping[Source, int]) -> None:
+        self._times = times
+        self.are_shared = any(number > 1 for number in times.values())
+        self._readings: dict[_Key, set[Source]] = {}
+        self._stands: dict[_Key, bool] = {}
+
+    def add(self, fix: Fix | None) -> None:
+        """Note a fix as a rule offers it."""
+        if fix is not None and self.are_shared:
+            self._readings.setdefault(_key(fix), set()).update(change.source for change in fix.changes)
+
+    def stands(self, fix: Fix) -> bool:
+        """Return whether a fix is offered for every reading of the files that it changes."""
+        if not self.are_shared:
+            return True
+        key = _key(fix)
+        if key not in self._stands:
+            counted = Counter(source.original for source in self._readings[key])
+            times = {change.source: self._times.get(change.source, 1) for change in key[0]}
+            self._stands[key] = all(counted[file] == number for file, number in times.items() if number > 1)
+        return self._stands[key]
+
+    def without_fix(self, finding: Finding) -> Finding:
+        """Return a finding without its fix, which does not stand, but with the reason."""
+        if finding.fix is None:
+            return finding
+        shared = max((change.source for change in finding.fix.changes), key=lambda source: self._times.get(source, 1))
+        why = f"{shared.path} is included in {self._times[shared]} places, and this is not right for all of them"
+        helps = [f"{finding.fix.title} by hand: {why}", *([finding.help] if finding.help else [])]
+        return replace(finding, fix=None, help="; ".join(helps))
+
+
+def _key(fix: Fix) -> _Key:
+    return tuple(_of_file(change) for change in fix.changes), fix.safety
+
+
+def _file(source: Source) -> Source:
+    return source.original or source
+
+
+def _of_file(change: Change) -> Change:
+    return Change(_file(change.source), change.edit)
+
+
+def _original(finding: Finding) -> Finding:
+    """Return a finding in one of the readings of a file as one in the file."""
+    return replace(
+        finding,
+        source=_file(finding.source),
+        fix=finding.fix and replace(finding.fix, changes=tuple(dict.fromkeys(map(_of_file, finding.fix.changes)))),
+        related=tuple(replace(related, source=_file(related.source)) for related in finding.related),
+    )
+
+
+def _order(config: Config) -> Callable[[Diagnostic], tuple[int, Span, str, str]]:
+    numbers = {file.source: number for number, file in enumerate(config.files)}
+    return lambda found: (numbers[found.finding.source], found.finding.span, found.rule, found.message)

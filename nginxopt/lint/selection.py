@@ -1,0 +1,89 @@
+"""Which rules are asked: what the settings and the command line name, by id, by category or as `all`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from functools import cache
+
+from nginxopt.errors import UsageError
+from nginxopt.lint.declare import CATEGORIES, Rule
+from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.run import Selected
+from nginxopt.lint.settings import ALL, Settings
+from nginxopt.text import suggestion
+
+
+class _Named(IntEnum):
+    """How exactly a rule is named."""
+
+    NOT = 0
+    WITH_ALL = 1
+    BY_CATEGORY = 2
+    BY_ID = 3
+
+
+def selection(
+    rules: Iterable[Rule], settings: Settings, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
+) -> tuple[Selected, ...]:
+    """Return the rules that are to be asked, in their order, and what a finding of each is.
+
+    Where nothing is selected these are the default rules. A category selects its default rules and ignores all of
+    its rules; an id and `all` mean what they name, whether default or not. Of `select` and `ignore` the more exact
+    one counts, an id more than a category and a category more than `all`; between equals, `ignore`.
+
+    `select` and `ignore` are those of the command line: `select` takes the place of all that the settings select
+    and ignore, `ignore` takes away from what is then selected. `UsageError` for a name that there is not.
+    """
+    rules = tuple(rules)
+    _refuse_unknown([*select, *ignore], rules)
+    if select:
+        chosen = _chosen(rules, select, ignore)
+    else:
+        by_settings = _chosen(rules, settings.select, settings.ignore, settings.extend_select)
+        chosen = (rule for rule in by_settings if not is_ignored(rule, ignore))
+    return tuple(Selected(rule, settings.severity.get(rule.id, rule.severity)) for rule in chosen)
+
+
+def told(diagnostics: Iterable[Diagnostic], rules: Mapping[str, Rule], settings: Settings) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics that `exclude` and `per-file-ignores` leave; `rules` has the rule of each by its id."""
+    silent = cache(lambda path: frozenset([ALL]) if settings.excludes(path) else settings.ignored_in(path))
+    return tuple(found for found in diagnostics if not is_ignored(rules[found.rule], silent(found.path)))
+
+
+def is_ignored(rule: Rule, names: Iterable[str]) -> bool:
+    """Return whether `names` have the rule, its category or `all`."""
+    return _named(rule, frozenset(names)) > _Named.NOT
+
+
+def _chosen(
+    rules: Iterable[Rule], select: Iterable[str] | None, ignore: Iterable[str], extend: Iterable[str] = ()
+) -> Iterator[Rule]:
+    """Yield the rules that are selected more exactly than ignored; `select` is None for the default rules."""
+    selected, ignored = frozenset([*(select or ()), *extend]), frozenset(ignore)
+    for rule in rules:
+        default = _Named.WITH_ALL if select is None and rule.default else _Named.NOT
+        if max(default, _selected(rule, selected)) > _named(rule, ignored):
+            yield rule
+
+
+def _selected(rule: Rule, names: frozenset[str]) -> _Named:
+    named = _named(rule, names)
+    if named is _Named.BY_CATEGORY and not rule.default:
+        return _Named.WITH_ALL if ALL in names else _Named.NOT
+    return named
+
+
+def _named(rule: Rule, names: frozenset[str]) -> _Named:
+    if rule.id in names:
+        return _Named.BY_ID
+    if rule.category in names:
+        return _Named.BY_CATEGORY
+    return _Named.WITH_ALL if ALL in names else _Named.NOT
+
+
+def _refuse_unknown(names: Iterable[str], rules: Iterable[Rule]) -> None:
+    known = {*(rule.id for rule in rules), *CATEGORIES, ALL}
+    for name in names:
+        if name not in known:
+            raise UsageError(f'there is no rule and no category "{name}"', hint=suggestion(name, known))

@@ -1,0 +1,109 @@
+"""Which passes may share the connections of a pool.
+
+A pool finds a connection by its address alone (ngx_http_upstream_get_keepalive_peer), so what is settled when a
+connection is opened must be the same for all that use it, and must not depend on the request: the protocol, the local
+address and options of the socket (ngx_http_upstream_init_request), and with TLS all that `*_ssl_*` directives say
+(ngx_http_upstream_ssl_init_connection; the SSL_CTX of a location, ngx_http_proxy_set_ssl).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nginxopt.lint.framing import may_lack_a_body
+from nginxopt.lint.model import Model
+from nginxopt.semantics import Level, Pass, Upstream
+
+Identity = tuple[str, ...]
+
+_TLS = ("https", "grpcs", "suwsgi")
+_PLAIN = {"grpc": "grpc", "uwsgi": "uwsgi"}  # what a pass without a scheme means
+_MIXED = (
+    "the passes to it differ in TLS, protocol, local address or socket, and a pool would mix their connections: give "
+    "each kind an upstream of its own"
+)
+_VARIABLE = "its connections depend on the request, by a variable in what opens them, and a pool would mix them"
+_LENGTH = (
+    "requests to it may state a length and have no body (proxy_pass_request_body off, subrequests, error pages, code), "
+    'and the next request would be taken for it: add `proxy_set_header Content-Length "";` where none has a body'
+)
+_NAMED = "`{}` may name it, over connections of another kind, and a pool would mix them"
+
+
+def may_share(passes: Iterable[Pass]) -> bool:
+    """Return whether a connection opened for one of the passes will do for all of them."""
+    return not _why_not(set(map(identity, passes)))
+
+
+def obstacles(model: Model) -> Obstacles:
+    """Return what keeps the passes to each upstream of a model from sharing connections."""
+    passes: dict[Upstream, list[Pass]] = {}
+    strangers: dict[Identity, Pass] = {}
+    for one in model.passes:
+        if one.upstream is not None:
+            passes.setdefault(one.upstream, []).append(one)
+        elif _may_name_any(one):
+            strangers.setdefault(identity(one), one)
+    lengths = {one.upstream: _LENGTH for one in model.passes if one.upstream and may_lack_a_body(model, one)}
+    return Obstacles(passes, strangers, lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacles:
+    """What may be passed to each upstream, by what was read.
+
+    Attributes:
+        passes: The passes that name an upstream.
+        strangers: Those whose variables may name any, one for each identity.
+        lengths: The upstreams whose requests may lack the body that they state, with the reason in words.
+    """
+
+    passes: dict[Upstream, list[Pass]]
+    strangers: dict[Identity, Pass]
+    lengths: dict[Upstream, str]
+
+    def of(self, upstream: Upstream) -> str:
+        """Return why a pool of the upstream would mix connections, empty if it would not."""
+        named = set(map(identity, self.passes.get(upstream, ())))
+        why = _why_not(named) or self.lengths.get(upstream, "")
+        if why:
+            return why
+        stranger = next((one for own, one in self.strangers.items() if named and own not in named), None)
+        return "" if stranger is None else _NAMED.format(f"{stranger.directive.name} {stranger.directive.args[0]}")
+
+
+def identity(one: Pass) -> Identity:
+    """Return what a connection for a pass is, as words; with a `$` if that depends on the request."""
+    version = one.setting("http_version").value if one.protocol == "proxy" else None
+    words = [one.protocol, one.scheme or _PLAIN.get(one.protocol, ""), "2" if version == "2" else ""]
+    for name in sorted(set(_settled(one))):
+        for directive in one.level.setting(name).directives:
+            words += ["|", name, *directive.args]
+    return tuple(words)
+
+
+def _settled(one: Pass) -> Iterable[str]:
+    """Return the names of the directives in force that are settled when a connection is opened."""
+    prefixes = [f"{one.protocol}_bind", f"{one.protocol}_socket_"]
+    if one.scheme in _TLS or "$" in one.scheme:
+        prefixes.append(f"{one.protocol}_ssl_")
+    level: Level | None = one.level
+    while level is not None:
+        yield from (name for name in level.names if name.startswith(tuple(prefixes)))
+        level = level.parent
+
+
+def _why_not(identities: set[Identity]) -> str:
+    if len(identities) > 1:
+        return _MIXED
+    return _VARIABLE if any("$" in word for words in identities for word in words) else ""
+
+
+def _may_name_any(one: Pass) -> bool:
+    """Return whether the target of a pass may be the name of any upstream: it is a variable, and has no port.
+
+    A port that is written is one of an address (ngx_http_upstream_init_request compares it with that of the upstream,
+    which has none).
+    """
+    return "$" in one.host and (one.port is None or "$" in one.port)

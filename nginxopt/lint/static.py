@@ -1,0 +1,57 @@
+"""Which locations send files from disk, and which are for files that seldom change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.lint.model import Model
+from nginxopt.semantics import Level
+
+_ELSEWHERE = {
+    "return", "rewrite", "stub_status", "empty_gif", "perl", "js_content", "api", "internal_redirect", "dav_methods",
+    "mp4", "flv", "random_index",
+}  # fmt: skip
+_EXTENSIONS = {
+    "css", "js", "mjs", "map", "wasm", "png", "apng", "jpg", "jpeg", "gif", "ico", "cur", "bmp", "svg", "svgz", "webp",
+    "avif", "avifs", "jxl", "tif", "tiff", "woff", "woff2", "ttf", "ttc", "otf", "eot", "mp3", "mp4", "m4a", "m4v",
+    "ogg", "oga", "ogv", "webm", "wav", "flac", "mov", "avi", "mpg", "mpeg", "swf", "webmanifest",
+}  # fmt: skip
+_ENDING = re.compile(r"\\\.(?:\((?:\?:)?([\w|?:()]+)\)|(\w+))\$")
+_FOLDER = re.compile(r"/(?:[\w.-]+/)*(?:static|assets|images|img|css|js|fonts)/?")
+
+
+def senders(model: Model) -> Iterator[Level]:
+    """Yield the locations that send files of a stated `root` or `alias`, and servers that have only that.
+
+    Left out are locations of one file (`=`), of certificates' challenges, those that answer otherwise, and those that
+    nobody may read.
+    """
+    for level in model.levels("server"):
+        if not level.levels and _sends(level):
+            yield level
+    for level in model.levels("location"):
+        if level.args[:1] != ("=",) and not any(".well-known" in word for word in level.args) and _sends(level):
+            yield level
+
+
+def is_for_files(level: Level) -> bool:
+    """Return whether a location is, by its pattern, for files that seldom change: `~* \\.(css|js)$`, `/static/`."""
+    pattern = level.args[-1] if level.args else ""
+    if level.args[:1] not in (("~",), ("~*",)):
+        return bool(_FOLDER.fullmatch(pattern))
+    ending = _ENDING.search(pattern)
+    if ending is None or ending.end() != len(pattern):
+        return False
+    words = re.sub(r"\?:|[?()]", "", (ending[1] or ending[2]).lower()).split("|")
+    return all(word in _EXTENSIONS for word in words if word)
+
+
+def _sends(level: Level) -> bool:
+    others = any(
+        name in _ELSEWHERE or name.endswith(("_pass", "_by_lua_block", "_by_lua_file", "_by_lua"))
+        for name in {str(directive.name) for directive in level.directives}
+    )
+    closed = any(directive.args == ("all",) for directive in level.own("deny")) and not level.own("allow")
+    root = level.setting("root")
+    return not others and not closed and bool(level.own("alias") or (root.is_set and root.value != "/dev/null"))

@@ -1,0 +1,178 @@
+"""Findings that comments hide, and what is to be said of these comments.
+
+To be called with all that the rules found, before `per-file-ignores` and a baseline take anything away: what they
+hide is not unused. That a comment hides nothing is said only if all is known that it could hide.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nginxopt.config import Block, Token
+from nginxopt.lint.comments import Kind, Suppression, suppressions
+from nginxopt.lint.declare import CATEGORIES, page_url
+from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Severity
+from nginxopt.text import Change, Edit, Source, Span, encode, suggestion
+
+FAULTY = "suppression"
+UNUSED = "unused-suppression"
+"""The rules about suppressions. They are selected as any other and asked here, after all others."""
+
+
+Further = Callable[[Collection[str]], Iterable[Sequence[Diagnostic]] | None]
+"""Returns what these rules find in the same configuration for other versions of nginx; None if what can be found is not
+known, as of a fragment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """What is left to tell, the findings about suppressions included, and how many findings are hidden."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    hidden: int = 0
+
+
+def suppress(
+    files: Sequence[Block],
+    diagnostics: Iterable[Diagnostic],
+    active: Mapping[str, Severity],
+    known: Collection[str],
+    further: Further = lambda _: (),
+) -> Suppressed:
+    """Hide what the comments in the files of a configuration suppress.
+
+    `active` has the rules that were asked, with their severities: only they can be unused, and of the two about
+    suppressions only those in it are told. `known` has the ids of all rules that there are. `further` is asked if some
+    comment hides nothing. The result is in the order of files and places.
+    """
+    diagnostics = tuple(diagnostics)
+    found = [one for file in files for one in suppressions(file)]
+    if not found:
+        return Suppressed(diagnostics)
+    hiding = _Hiding(found)
+    faults = _told(FAULTY, active, (fault for one in found for fault in _faults(one, known)))
+    left = hiding.left([*diagnostics, *faults])
+    is_known = UNUSED in active and hiding.look_further(active.keys() - {FAULTY, UNUSED}, further)
+    judged = frozenset(active if is_known else ())
+    unused = _told(UNUSED, active, hiding.unused(judged - {UNUSED}, judged))
+    left += hiding.left(unused)
+    idle = _told(UNUSED, active, hiding.unused({UNUSED} & judged, judged))
+    every = len(diagnostics) + len(faults) + len(unused)
+    return Suppressed(_sorted(files, [*left, *idle]), every - len(left))
+
+
+def _told(rule: str, active: Mapping[str, Severity], findings: Iterable[Finding]) -> list[Diagnostic]:
+    if rule not in active:
+        return []
+    return [Diagnostic(rule, active[rule], finding, page_url(rule)) for finding in findings]
+
+
+def _sorted(files: Sequence[Block], diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    numbers = {file.source: number for number, file in enumerate(files)}
+
+    def order(one: Diagnostic) -> tuple[int, Span, str, str]:
+        return numbers.get(one.finding.source, len(files)), one.finding.span, one.rule, one.message
+
+    return tuple(sorted(diagnostics, key=order))
+
+
+class _Hiding:
+    """Suppressions at work: it remembers which of their ids hid something."""
+
+    def __init__(self, found: Sequence[Suppression]) -> None:
+        self._found = found
+        self._used: set[tuple[Suppression, str]] = set()
+
+    def left(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+        """Return what none of the suppressions hides."""
+        starts: dict[tuple[Source, str], list[tuple[int, int]]] = {}
+        for number, one in enumerate(diagnostics):
+            starts.setdefault((one.finding.source, one.rule), []).append((one.finding.span.start, number))
+        for places in starts.values():
+            places.sort()
+        hidden: set[int] = set()
+        for suppression in self._found:
+            for name in suppression.names:
+                inside = _inside(starts.get((suppression.source, name), []), suppression.scope)
+                hidden.update(inside)
+                self._used |= {(suppression, name)} if inside else set()
+        return [one for number, one in enumerate(diagnostics) if number not in hidden]
+
+    def look_further(self, rules: Collection[str], further: Further) -> bool:
+        """See what of `rules` is hidden for other versions of nginx; return whether all of that is known."""
+        idle = {str(name) for _, names in self._idle(rules) for name in names}
+        found = further(idle) if idle else ()
+        for diagnostics in found or ():
+            self.left(diagnostics)
+        return found is not None
+
+    def unused(self, rules: Collection[str], judged: frozenset[str]) -> Iterator[Finding]:
+        """Yield a finding for each suppression that has some of `rules` and hid nothing of them.
+
+        It has a fix if all ids of the suppression are of rules that judged.
+        """
+        for suppression, names in self._idle(rules):
+            finding = _unused(suppression, names)
+            yield finding if judged.issuperset(suppression.names) else replace(finding, fix=None)
+
+    def _idle(self, rules: Collection[str]) -> Iterator[tuple[Suppression, list[Token]]]:
+        """Yield the suppressions that have some of `rules` and hid nothing of them, with these ids."""
+        for suppression in self._found:
+            if suppression.kind is None or suppression.scope is None:
+                continue
+            names = [name for name in suppression.names if name in rules and (suppression, name) not in self._used]
+            if names:
+                yield suppression, names
+
+
+def _inside(starts: Sequence[tuple[int, int]], scope: Span | None) -> list[int]:
+    if scope is None:
+        return []
+    return [number for _, number in starts[bisect_left(starts, (scope.start,)) : bisect_left(starts, (scope.end,))]]
+
+
+def _unused(suppression: Suppression, names: Sequence[Token]) -> Finding:
+    """Return the finding for ids that hide nothing; its fix deletes them, or all if no other id is left."""
+    others = [name for name in suppression.names if name not in names]
+    edit = Edit(suppression.removal, b"")
+    if others and suppression.listed:
+        edit = Edit(suppression.listed, encode(", ".join(others)))
+    listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    fix = Fix(f"delete {'the ids' if others else 'the comment'}", (Change(suppression.source, edit),))
+    span = Span(names[0].start, names[-1].end)
+    return Finding(suppression.source, span, f"this hides nothing: there is no finding of {listed} here", fix)
+
+
+_PLACES = {
+    Kind.BLOCK: "the first thing in a block, or in the line of its {",
+    Kind.FILE: "before the first directive of a file",
+}
+
+
+def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Finding]:
+    """Yield what is wrong with a suppression."""
+    source, word = suppression.source, suppression.word
+    if suppression.kind is None:
+        meant = suggestion(word, [kind.value for kind in Kind])
+        if meant or suppression.listed:  # else it is a sentence, no suppression
+            yield Finding(
+                source, word.span, f'this hides nothing: "{word}" is no suppression', help=meant or _form(Kind.LINE)
+            )
+        return
+    if not suppression.names:
+        yield Finding(
+            source, word.span, f'this hides nothing: "{word}" has no ids of rules', help=_form(suppression.kind)
+        )
+    elif suppression.scope is None:
+        place = _PLACES[suppression.kind]
+        yield Finding(source, word.span, f'this hides nothing: "{word}" does so as {place}', help="move it there")
+    for name in suppression.names:
+        if name not in known:
+            hint = "this is a category: name its rules" if name in CATEGORIES else suggestion(name, known)
+            yield Finding(source, name.span, f'there is no rule "{name}"', help=hint or "")
+
+
+def _form(kind: Kind) -> str:
+    return f"write # nginxopt: {kind.value}[rule-id] and the reason"

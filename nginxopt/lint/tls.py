@@ -1,0 +1,164 @@
+"""What the rules about TLS share: which endpoints are known, and how a server gets a session cache."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from nginxopt.config.layout import after, append, rewrite
+from nginxopt.lint.diagnostic import Fix, Safety
+from nginxopt.lint.model import Model
+from nginxopt.lint.premises import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
+from nginxopt.lint.variables import is_read_by_code, readers
+from nginxopt.lint.zones import free_name
+from nginxopt.semantics import FRAGMENT, Endpoint, Level
+from nginxopt.text import Change
+
+SIZE = "10m"
+"""The size of nginx's own example; a megabyte holds about 4,000 sessions (docs, ssl_session_cache)."""
+
+BY_HAND = "state a cache with a name that no other zone has: ssl_session_cache shared:NAME:10m"
+
+CLIENTS = "clients are asked for certificates, and a session that is resumed is not judged again: decide it by hand"
+"""Why no cache is offered where several servers share the sessions of clients with certificates (CVE-2025-23419)."""
+
+# What differs between a full handshake and one that resumes a session (ngx_ssl_get_session_id and others in
+# ngx_event_openssl.c).
+_OF_HANDSHAKES = (
+    "ssl_session_reused", "ssl_session_id", "ssl_ciphers", "ssl_curve", "ssl_curves", "ssl_early_data", "ssl_sigalg",
+    "ssl_sigalgs", "ssl_client_sigalg",
+)  # fmt: skip
+_LOGS = ("log_format", "access_log")
+
+# What does not depend on the server that the name of a session leads to: sessions, certificates, and what is asked for
+# after the header of a request was read.
+_OF_ALL = re.compile(r"ssl_(?:certificate.*|session_.*|stapling.*|trusted_certificate|password_file|dhparam)")
+_AT_FIRST = re.compile(
+    r"ssl_.*|http2.*|client_header_.*|large_client_header_buffers|ignore_invalid_headers|underscores_in_headers"
+    r"|merge_slashes|max_headers|http3.*|quic_.*|connection_pool_size|request_pool_size"
+)
+
+
+def endpoints(model: Model) -> Iterator[Endpoint]:
+    """Yield the addresses at which TLS is spoken, if it is certain what listens there: all of http was read."""
+    if any(level.is_open for level in model.levels(FRAGMENT, "http", "server")):
+        return
+    yield from (endpoint for endpoint in model.endpoints.values() if endpoint.is_tls)
+
+
+def has_shared_cache(server: Level) -> bool:
+    """Whether the workers share the sessions of a server."""
+    cache = server.setting("ssl_session_cache").directive
+    return cache is not None and any(word.startswith("shared:") for word in cache.args)
+
+
+def cache_fix(model: Model, server: Level) -> Fix | None:
+    """Return how the default server of an address gets a cache that the workers share.
+
+    It is stated in that server, so that no other inherits it. None if no name for it is surely free, or if several
+    servers share the sessions and one of them asks for certificates.
+    """
+    argument, safety = _argument(model, server), _safety(model, server)
+    if argument is None or safety is None:
+        return None
+    line = f"ssl_session_cache {argument};"
+    stated = next(iter(server.own("ssl_session_cache")), None)
+    if stated:
+        return Fix(f"set `{line}`", (rewrite(stated, line),), safety)
+    return Fix(f"add `{line}`", _added(server, line), safety)
+
+
+def by_hand(model: Model, server: Level) -> str:
+    """Return what to do where `cache_fix` returns None."""
+    return BY_HAND if _safety(model, server) else CLIENTS
+
+
+def _safety(model: Model, server: Level) -> Safety | None:
+    """Return what must hold for sessions to be resumed with a default server; None if nothing makes it safe.
+
+    A handshake that resumes a session verifies no certificate, runs no code of `ssl_certificate_by_lua` and the like,
+    and reads no certificate that a variable names.
+    """
+    shared = dict.fromkeys(other for one in endpoints(model) if one.default is server for other in one.servers)
+    asking = [other for other in shared if asks_for_certificates(other)]
+    if asking and len(shared) > 1:
+        return None
+    stated_off = any(other.setting("ssl_session_cache").value == "off" for other in shared)
+    if stated_off or any(map(_decides_by_handshake, shared)) or _tells_handshakes_apart(model):
+        return Safety.UNSAFE
+    by_name = Safety.under(SESSIONS_BY_NAME) if _depends_on_name(model, shared) else Safety.SAFE
+    return Safety.under(NO_CLIENT_REVOCATION) & by_name if asking else by_name
+
+
+def _depends_on_name(model: Model, servers: Collection[Level]) -> bool:
+    """Whether it matters which of the servers of an address a session was made with.
+
+    In TLS 1.2 a session that is resumed has the name and the cipher that were agreed on with it, whatever name the
+    client says now, and nginx before 1.27.5 takes the server of that name until it knows the header: seen on nginx
+    1.22.1, so that `ssl_reject_handshake` lets in who has a session of another name.
+    """
+    if all(server.setting("ssl_protocols").value == "TLSv1.3" and _is_single(server) for server in servers):
+        return False
+    tells = any(one.name not in _LOGS for one in readers(model, ("ssl_server_name",)))
+    return tells or len(set(map(_at_first, servers))) > 1
+
+
+def _is_single(server: Level) -> bool:
+    stated = server.setting("ssl_protocols").directive
+    return stated is not None and len(stated.args) == 1
+
+
+def _at_first(server: Level) -> tuple[tuple[str, ...], ...]:
+    """Return what holds for a server before a request's header is read, as words."""
+    levels = [level for level in (server, server.parent) if level is not None]
+    names = {name for level in levels for name in level.names if _AT_FIRST.fullmatch(name)}
+    return tuple(
+        (name, *directive.args)
+        for name in sorted(name for name in names if not _OF_ALL.fullmatch(name))
+        for directive in server.setting(name).directives
+    )
+
+
+def asks_for_certificates(server: Level) -> bool:
+    """Whether clients of a server may be asked for certificates, by its directives or by those of OpenSSL."""
+    verify = server.setting("ssl_verify_client")
+    commands = (one.args[0].lower() for one in server.setting("ssl_conf_command").directives if one.args)
+    return not (verify.is_unset or verify.value == "off") or any("verify" in command for command in commands)
+
+
+def _decides_by_handshake(server: Level) -> bool:
+    """Whether a server accepts data before a handshake ends, or has certificates that a request chooses."""
+    early = server.setting("ssl_early_data")
+    certificates = (word for one in server.setting("ssl_certificate").directives for word in one.args)
+    return not (early.is_unset or early.value == "off") or any("$" in word for word in certificates)
+
+
+def _tells_handshakes_apart(model: Model) -> bool:
+    """Whether something other than a log may see that a session was resumed."""
+    return is_read_by_code(model) or any(one.name not in _LOGS for one in readers(model, _OF_HANDSHAKES))
+
+
+def _added(server: Level, line: str) -> tuple[Change, ...]:
+    assert server.block is not None  # nothing around it is unknown: see `endpoints`
+    own = [one for one in server.directives if one.name.startswith("ssl_") and one.source is server.block.source]
+    return (after(own[-1], [line]) if own else append(server.block, [line]),)
+
+
+def _argument(model: Model, server: Level) -> str | None:
+    """Return the shared cache of the configuration, or a new one: one for each address if clients are verified.
+
+    A client that one server verifies, with its own list of revoked ones, would come back to another by its session.
+    """
+    if any(map(asks_for_certificates, model.levels("server"))):
+        defaults = list(dict.fromkeys(endpoint.default for endpoint in endpoints(model)))
+        return _new(model, f"SSL_{defaults.index(server) + 1}")
+    for directive, _ in model.each("ssl_session_cache"):
+        for word in directive.args:
+            if word.startswith("shared:"):
+                return str(word)
+    return _new(model, "SSL")
+
+
+def _new(model: Model, wanted: str) -> str | None:
+    name = free_name(model, wanted)
+    return None if name is None else f"shared:{name}:{SIZE}"

@@ -1,0 +1,177 @@
+"""TOML values that know where they are written, so that an error in one has file, line and column.
+
+`tomllib` says what a text means, not where. So the place of a value is looked for only when there is an error to
+tell, and with the help of `tomllib` again: a part of the text that it reads by itself is one statement, and of the
+places in it where the name could be written it is the one whose change changes the value.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from nginxopt.errors import InputError
+from nginxopt.text import Source, Span
+
+Path = tuple[str | int, ...]
+"""The keys, and the numbers in arrays, that lead to a value."""
+
+_MARK = "\ue000"
+"""A name that no settings have: a private character."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a TOML file; `path` leads to it."""
+
+    source: Source
+    data: Any
+    path: Path = ()
+
+    def error(self, message: str, *, expected: str | None = None, hint: str | None = None) -> InputError:
+        """Return an error at the key, or at the item of an array."""
+        return InputError(message, source=self.source, span=_place(self), expected=expected, hint=hint)
+
+    def table(self) -> dict[str, Value]:
+        """Return the values of a table by their keys; `InputError` if it is none."""
+        self._require(dict, "a table")
+        return {key: Value(self.source, value, (*self.path, key)) for key, value in self.data.items()}
+
+    def strings(self) -> tuple[Value, ...]:
+        """Return the items of an array of strings; `InputError` if it is none."""
+        self._require(list, 'an array of strings, such as ["a", "b"]')
+        items = tuple(Value(self.source, item, (*self.path, number)) for number, item in enumerate(self.data))
+        for item in items:
+            item.text()
+        return items
+
+    def text(self) -> str:
+        """Return a string; `InputError` if it is none, or empty."""
+        self._require(str, 'a string, such as "a"')
+        if not self.data:
+            raise self.error(f"{self._name} is empty")
+        text: str = self.data
+        return text
+
+    @property
+    def _name(self) -> str:
+        keys = [key for key in self.path if isinstance(key, str)]
+        return f'"{keys[-1]}"' if keys else "the file"
+
+    def _require(self, kind: type, expected: str) -> None:
+        if not isinstance(self.data, kind):
+            subject = f"an item of {self._name}" if isinstance(self.path[-1], int) else self._name
+            raise self.error(f"{subject} has a value of the wrong type", expected=expected)
+
+
+def read(source: Source) -> Value:
+    """Return the table that a TOML file is; `InputError` with its place for what is no TOML."""
+    try:
+        text = source.data.decode()
+    except UnicodeDecodeError as error:
+        span = Span(error.start, error.end)
+        raise InputError("this byte is not UTF-8, which TOML is written in", source=source, span=span) from None
+    try:
+        return Value(source, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(source, text, str(error)) from None
+
+
+def _syntax_error(source: Source, text: str, said: str) -> InputError:
+    """Make an error of what `tomllib` says: a message, and `(at line 3, column 5)` or `(at end of document)`."""
+    message, _, place = said.rpartition(" (at ")
+    numbers = [int(number) for number in re.findall(r"\d+", place)]
+    at = len(text.rstrip())
+    if numbers:
+        lines = text.split("\n")
+        at = sum(len(line) + 1 for line in lines[: numbers[0] - 1]) + numbers[1] - 1
+    return InputError(f"this is no TOML: {message}", source=source, span=_span(text, at, min(at + 1, len(text))))
+
+
+def _span(text: str, start: int, end: int) -> Span:
+    """Return the bytes of the characters from `start` to `end`."""
+    before = len(text[:start].encode())
+    return Span(before, before + len(text[start:end].encode()))
+
+
+class _Statement(NamedTuple):
+    """A statement of a TOML file: `[a table]` or `key = value`.
+
+    `start` is its offset in characters; `table` the path of the table that it stands in, () for a header.
+    """
+
+    text: str
+    start: int
+    data: dict[str, Any]
+    table: tuple[str, ...]
+
+
+def _statements(text: str) -> Iterator[_Statement]:
+    """Yield the statements of a file that is TOML. A line end within one is in brackets or in quotes that its
+    beginning leaves open, so no shorter part of it can be read by itself.
+    """
+    table: tuple[str, ...] = ()
+    start = 0
+    for line in re.finditer(r"\n|\Z", text):
+        part = text[start : line.end()]
+        try:
+            data = tomllib.loads(part)
+        except tomllib.TOMLDecodeError:
+            continue
+        if part.lstrip().startswith("["):
+            table = ()
+        yield _Statement(part, start, data, table)
+        if part.lstrip().startswith("["):
+            table = _only(data)
+        start = line.end()
+
+
+def _only(data: Any) -> tuple[str, ...]:
+    """Return the path that the data of a header is."""
+    while isinstance(data, list):  # [[a]]
+        data = data[0]
+    return tuple(name for key, inner in data.items() for name in (key, *_only(inner)))
+
+
+def _at(data: Any, path: Path) -> Any:
+    """Return what `path` leads to, None if nothing is there: TOML has no null."""
+    for key in path:
+        if isinstance(data, dict):
+            data = data.get(key)
+        elif isinstance(data, list) and isinstance(key, int):
+            data = data[key]
+        else:
+            return None
+    return data
+
+
+def _place(value: Value) -> Span:
+    """Return where the last key of a path is written, or the item of an array that it leads to."""
+    text = value.source.data.decode()
+    for statement in _statements(text):
+        depth = len(statement.table)
+        path = value.path[depth:]
+        if value.path[:depth] == statement.table and path and _at(statement.data, path) is not None:
+            first = re.search(r"\S.*", statement.text)
+            start, end = _written(statement, path) or (first.span() if first else (0, 0))
+            return _span(text, statement.start + start, statement.start + end)
+    return Span(0, 0)
+
+
+def _written(statement: _Statement, path: Path) -> tuple[int, int] | None:
+    """Return where in a statement the end of `path` is written; None if it is written with escapes."""
+    value = _at(statement.data, path)
+    name = re.escape(str(path[-1] if isinstance(path[-1], str) else value))
+    for found in re.finditer(f"\"{name}\"|'{name}'|(?<![\\w-]){name}(?![\\w-])", statement.text):
+        changed = f'{statement.text[: found.start()]}"{_MARK}"{statement.text[found.end() :]}'
+        try:
+            data = tomllib.loads(changed)
+        except tomllib.TOMLDecodeError:
+            continue
+        marked = (*path[:-1], _MARK) if isinstance(path[-1], str) else path
+        if _at(data, marked) == (value if isinstance(path[-1], str) else _MARK):
+            return found.span()
+    return None

@@ -1,0 +1,48 @@
+"""What nginx makes of a configuration.
+
+A `Config` goes in; levels and what they inherit, listening addresses, locations, upstreams and the passes to them,
+values and the sizes of hash tables come out.
+"""
+
+from typing import TYPE_CHECKING
+
+from nginxopt.lazy import attributes
+
+if TYPE_CHECKING:
+    from nginxopt.semantics.defaults import PIVOT, default
+    from nginxopt.semantics.inherit import FRAGMENT, Level, Setting, levels
+    from nginxopt.semantics.listens import Address, Endpoint, Listen, endpoints, read_listens, sockets
+    from nginxopt.semantics.locations import Locations, Uncertain
+    from nginxopt.semantics.upstreams import PROTOCOLS, Pass, Upstream, read_pass
+
+__all__ = [
+    "FRAGMENT",
+    "PIVOT",
+    "PROTOCOLS",
+    "Address",
+    "Endpoint",
+    "Level",
+    "Listen",
+    "Locations",
+    "Pass",
+    "Setting",
+    "Uncertain",
+    "Upstream",
+    "default",
+    "endpoints",
+    "levels",
+    "read_listens",
+    "read_pass",
+    "sockets",
+]
+
+__getattr__ = attributes(
+    __name__,
+    {
+        "defaults": ("PIVOT", "default"),
+        "inherit": ("FRAGMENT", "Level", "Setting", "levels"),
+        "listens": ("Address", "Endpoint", "Listen", "endpoints", "read_listens", "sockets"),
+        "locations": ("Locations", "Uncertain"),
+        "upstreams": ("PROTOCOLS", "Pass", "Upstream", "read_pass"),
+    },
+)

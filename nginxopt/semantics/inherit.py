@@ -1,0 +1,279 @@
+"""What holds where: blocks as nginx merges them, and the effective value of a directive at any of them.
+
+nginx reads the configuration of a block, then merges into it what the block around it says (`ngx_http_merge_servers`,
+`ngx_http_merge_locations` in ngx_http.c): a directive that a level does not have comes from the nearest level around
+it that has it, all occurrences at once. So one `proxy_set_header` in a location drops every one of the server. An
+`if` or `limit_except` is a level of its own inside its location. Blocks such as `upstream` or `map` take nothing from
+outside, although they use names that mean something there (`keepalive_timeout`).
+
+What was not read is not guessed: an `include` that cannot be read, or the unknown outside of a fragment, makes a level
+*open*, and what may be set there is unknown; so is what else a list may have. Only `mime.types` is taken for what it is
+everywhere: `types`. A block that nginx does not allow where it stands is open as well: nothing is merged into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, KeysView
+from dataclasses import dataclass, field
+
+from nginxopt.config import Block, Bulk, Config, Directive
+from nginxopt.config.tree import reading
+from nginxopt.semantics.defaults import default
+from nginxopt.text import Source, Span
+from nginxopt.version import Version
+
+FRAGMENT = "fragment"
+"""The kind of the outermost level of a file that may stand in several contexts."""
+
+_MERGED = {"main", "http", "stream", "server", "location", "if", "limit_except", FRAGMENT}
+"""The kinds of levels that take values from around them, or have some to give."""
+
+_AROUND = {
+    "http": {"main"},
+    "server": {"http", "stream", "mail"},
+    "location": {"server", "location"},
+    "if": {"server", "location"},
+    "limit_except": {"location"},
+}
+"""Where nginx allows the blocks that it merges, as the masks of their `ngx_command_t` say."""
+
+# A handler belongs to its location. An `if` inherits it, another location does not; a `limit_except` inherits the
+# handlers of those modules that see to it (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
+_GATEWAYS = {"proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass"}
+_HANDLERS = _GATEWAYS | {"memcached_pass", "stub_status", "empty_gif", "flv", "mp4", "perl"}
+
+# The rewrite module keeps a script for each level, and hands none on (ngx_http_rewrite_merge_loc_conf); the others
+# belong to one block by their nature.
+_OWN = {
+    "rewrite", "return", "set", "break", "if", "try_files", "listen", "server_name", "location", "internal",
+    "limit_except", "include", "server", "upstream", "map", "geo", "types_hash",
+}  # fmt: skip
+
+# A level that has one of these has its own value for all of them: `root` and `alias` are one field, `allow` and `deny`
+# one list (ngx_http_core_merge_loc_conf, ngx_http_access_merge_loc_conf), and a request has one handler.
+_TOGETHER = [{"root", "alias"}, {"allow", "deny"}, _HANDLERS]
+_RIVALS = {name: names - {name} for names in _TOGETHER for name in names}
+
+# Directives that a level may have more than once, each adding to the others.
+_LISTS = {
+    "access_log", "add_header", "add_trailer", "allow", "auth_request_set", "deny", "error_log", "error_page",
+    "fastcgi_param", "grpc_set_header", "index", "limit_conn", "limit_req", "proxy_cookie_domain", "proxy_cookie_flags",
+    "proxy_cookie_path", "proxy_redirect", "proxy_set_header", "scgi_param", "set_real_ip_from", "ssl_certificate",
+    "ssl_certificate_key", "sub_filter", "types", "uwsgi_param",
+    *(f"{protocol}_{name}" for protocol in ("proxy", "fastcgi", "uwsgi", "scgi", "grpc") for name in (
+        "cache_bypass", "cache_valid", "hide_header", "no_cache", "pass_header")),
+}  # fmt: skip
+
+_STOCK = {"mime.types": "types"}
+"""Files that come with nginx, and the one directive that is in them."""
+
+
+@dataclass(eq=False, slots=True)
+class Level:
+    """A block of the configuration, with the files that it includes.
+
+    Attributes:
+        kind: The name of the block (`http`, `server`, `location`, `upstream` ...), `main` for the outermost one, or
+            `FRAGMENT`.
+        opener: The directive whose block it is; None for `main`, for the outermost level of a fragment, and for the
+            unknown levels around it.
+        block: Where text is to be put that belongs here; None for the unknown levels around a fragment.
+        parent: The level around it.
+        is_open: Whether something of it was not read that may be anything.
+        unread: The directives that may stand in what was not read and cannot be anything.
+        directives: All that stands directly in it, in nginx's order of reading, without folded runs of rewrites.
+        bulks: Those folded runs.
+        levels: The levels directly in it.
+    """
+
+    kind: str
+    opener: Directive | None
+    block: Block | None
+    parent: Level | None
+    target: Version
+    is_open: bool = False
+    unread: set[str] = field(default_factory=set)
+    directives: list[Directive] = field(default_factory=list)
+    bulks: list[Bulk] = field(default_factory=list)
+    levels: list[Level] = field(default_factory=list)
+    _own: dict[str, list[Directive]] = field(default_factory=dict, repr=False)
+    _settings: dict[str, Setting] = field(default_factory=dict, repr=False)
+
+    def own(self, name: str) -> tuple[Directive, ...]:
+        """Return the directives of that name that stand directly in this level."""
+        return tuple(self._own.get(name, ()))
+
+    @property
+    def names(self) -> KeysView[str]:
+        """The names of the directives that stand directly in this level."""
+        return self._own.keys()
+
+    def setting(self, name: str) -> Setting:
+        """Return what holds for the directive `name` here, inherited or by default."""
+        found = self._settings.get(name)
+        if found is None:
+            found = self._settings[name] = self._stated(name) or self._inherited(name)
+        return found
+
+    def _stated(self, name: str) -> Setting | None:
+        """Return what this level itself says of a directive, None if that is nothing for certain."""
+        found = self.own(name)
+        if not found and any(rival in self._own for rival in _RIVALS.get(name, ())):
+            return Setting(name, (), self, True, None)
+        is_open = self.is_open or name in self.unread
+        if not found and not is_open:
+            return None
+        known = bool(found) and not (is_open and name in _LISTS)
+        return Setting(name, found, self, known, default(name, self.target))
+
+    def _inherited(self, name: str) -> Setting:
+        outer = self._outer(name)
+        return Setting(name, (), None, True, default(name, self.target)) if outer is None else outer.setting(name)
+
+    def around(self, kind: str) -> Level | None:
+        """Return the nearest level of that kind, which may be this one; None if there is none."""
+        level: Level | None = self
+        while level is not None and level.kind != kind:
+            level = level.parent
+        return level
+
+    def walk(self) -> Iterator[Level]:
+        """Yield this level and all within it, in the order of reading."""
+        yield self
+        for level in self.levels:
+            yield from level.walk()
+
+    @property
+    def span(self) -> Span:
+        """Where to point at when the level is meant: its name, or the first directive of its file."""
+        meant = self.opener or (next(self.block.unfolded(), None) if self.block else None)
+        return meant.name.span if meant else Span(0, 0)
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        """The words behind the name of the block."""
+        return self.opener.args if self.opener else ()
+
+    @property
+    def source(self) -> Source | None:
+        """The file in which the block begins."""
+        return self.block.source if self.block else None
+
+    def _outer(self, name: str) -> Level | None:
+        """Return the level that `name` is inherited from, None if it is from none."""
+        if self.kind not in _MERGED or name in _OWN:
+            return None
+        if name in _HANDLERS and self.kind != "if" and not (name in _GATEWAYS and self.kind == "limit_except"):
+            return None
+        return self.parent
+
+    def _add(self, directive: Directive) -> None:
+        self.directives.append(directive)
+        self._own.setdefault(str(directive.name), []).append(directive)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What holds for a directive at a level.
+
+    Attributes:
+        directives: Those that set it: one, or all of a list such as `proxy_set_header`; none if it is not set.
+        level: Where they stand, or where something may stand that was not read; None if nothing sets it.
+        known: Whether it is certain; of a list, that nothing of it stands in what was not read.
+        default: The value that nginx takes if nothing sets it, None if there is none or it is not in `defaults`.
+    """
+
+    name: str
+    directives: tuple[Directive, ...]
+    level: Level | None
+    known: bool
+    default: str | None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether a directive sets it."""
+        return bool(self.directives)
+
+    @property
+    def is_unset(self) -> bool:
+        """Whether it is certain that no directive sets it."""
+        return self.known and not self.directives
+
+    @property
+    def directive(self) -> Directive | None:
+        """The directive that counts: the last one."""
+        return self.directives[-1] if self.directives else None
+
+    @property
+    def value(self) -> str | None:
+        """The first argument, or the default; None if it is unknown or there is none."""
+        if not self.known:
+            return None
+        if self.directives:
+            args = self.directives[-1].args
+            return str(args[0]) if args else ""
+        return self.default
+
+
+def levels(config: Config, target: Version) -> Level:
+    """Return the outermost level of `config` with all within it. Linear in the text that is read.
+
+    What a file says that is read several times stands in each of those places, with a source of its own for each
+    reading (`Source.original`).
+    """
+    root = _outermost(config, target)
+    _fill(config, root, config.main.block)
+    return root
+
+
+def _outermost(config: Config, target: Version) -> Level:
+    """Return the level of the main file, within open levels if it is a fragment."""
+    block = config.main.block
+    if len(config.candidates) != 1:
+        outer = None if config.candidates else Level("main", None, None, None, target, is_open=True)
+        if () in config.candidates and _is_main(block):
+            return Level("main", None, block, None, target)
+        return Level(FRAGMENT, None, block, outer, target, is_open=True)
+    context = config.candidates[0]
+    if not context:
+        return Level("main", None, block, None, target)
+    level = Level("main", None, None, None, target, is_open=True)
+    for kind in context[:-1]:
+        level = Level(kind, None, None, level, target, is_open=True)
+    return Level(context[-1], None, block, level, target, is_open=True)
+
+
+def _is_main(block: Block) -> bool:
+    return any(directive.name in ("http", "events", "stream", "mail") for directive in block.unfolded())
+
+
+def _fill(config: Config, level: Level, block: Block) -> None:
+    """Add to a level what stands in a block or file, and in the files that it includes."""
+    for node in block.nodes:
+        if isinstance(node, Bulk):
+            level.bulks.append(node)
+        elif isinstance(node, Directive):
+            level._add(node)
+            if node.name == "include":
+                _include(config, level, node)
+            elif node.block:
+                inner = Level(str(node.name), node, node.block, level, level.target, _is_misplaced(node, level))
+                level.levels.append(inner)
+                _fill(config, inner, node.block)
+
+
+def _is_misplaced(block: Directive, level: Level) -> bool:
+    around = _AROUND.get(block.name)
+    return around is not None and level.kind not in around and level.kind != FRAGMENT
+
+
+def _include(config: Config, level: Level, include: Directive) -> None:
+    if config.is_missing(include):
+        stock = _STOCK.get(include.args[0].rpartition("/")[2])
+        if stock:
+            level.unread.add(stock)
+        else:
+            level.is_open = True
+    for file in config.included(include):
+        shared = config.times(file) > 1
+        _fill(config, level, reading(file.block, file.source.reading()) if shared else file.block)

@@ -1,0 +1,113 @@
+"""Where requests are passed to: the `*_pass` directives and the upstreams that they name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from nginxopt.config import Directive
+from nginxopt.semantics.inherit import Level, Setting
+
+PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
+"""The modules that pass requests on; the directive of each is its name and `_pass`."""
+
+METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time", "ntlm")
+"""The directives that choose how an upstream balances; without one it goes round."""
+
+_LITERAL_HOST = re.compile(r"localhost|\d+(?:\.\d+){0,3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
+_SCHEME = re.compile(r"([^:/?]*)://")
+_PATH = r"[/?]|\$\{?(?:request_uri|uri|document_uri|is_args)\b"  # and variables that begin with one of these
+_ADDRESS = re.compile(
+    rf"(\[[^]]*\]|(?:(?!{_PATH})[^:])*)(?::((?:(?!{_PATH}).)*))?((?:{_PATH}).*)?", re.DOTALL | re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Upstream:
+    """An `upstream` block of http."""
+
+    name: str
+    level: Level
+
+    @property
+    def servers(self) -> tuple[Directive, ...]:
+        """Its `server` directives."""
+        return self.level.own("server")
+
+    @property
+    def method(self) -> Directive | None:
+        """The directive that chooses how it balances, the last if there are several; None: it goes round."""
+        return next((directive for directive in reversed(self.level.directives) if directive.name in METHODS), None)
+
+    @property
+    def keepalive(self) -> Setting:
+        """The size of its pool of idle connections, as it is stated; `keepalive 0` is none."""
+        return self.level.setting("keepalive")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pass:
+    """One `proxy_pass`, `fastcgi_pass` ... at the level where it stands.
+
+    Attributes:
+        protocol: One of `PROTOCOLS`.
+        scheme: What is written before `://`; empty where there is none.
+        host: The host, an upstream's name or `unix`, as it is written; with variables if there are any.
+        port: The port or socket path behind the host, None without one.
+        uri: What follows the host, None without it: only then is the request's own URI passed on. HTTP has it alone.
+        upstream: The `upstream` block that it names, None if none was read.
+    """
+
+    directive: Directive
+    level: Level
+    protocol: str
+    scheme: str
+    host: str
+    port: str | None
+    uri: str | None
+    upstream: Upstream | None
+
+    @property
+    def has_variable(self) -> bool:
+        """Whether the target is only known when a request comes."""
+        return bool(self.directive.args) and "$" in self.directive.args[0]
+
+    @property
+    def names_an_address(self) -> bool:
+        """Whether it names a server itself: an address, `localhost`, a socket or a host with a port.
+
+        Other names may be those of an upstream that stands in a file that was not read.
+        """
+        return self.upstream is None and (self.port is not None or bool(_LITERAL_HOST.fullmatch(self.host)))
+
+    def setting(self, name: str) -> Setting:
+        """Return what holds for a directive of its protocol: `setting("buffering")` for `proxy_buffering`."""
+        return self.level.setting(f"{self.protocol}_{name}")
+
+
+def read_pass(directive: Directive, level: Level, upstreams: dict[str, Upstream]) -> Pass | None:
+    """Return what a `*_pass` directive says; None if it names no target.
+
+    As `ngx_parse_url` splits it. Upstreams are found by their name, whatever its case, and only without a port
+    (`ngx_http_upstream_add`); where there are variables behind the name too (`ngx_http_upstream_init_request`).
+    """
+    protocol = directive.name.removesuffix("_pass")
+    if not directive.args:
+        return None
+    text = str(directive.args[0])
+    scheme = _SCHEME.match(text)
+    address = text[scheme.end() :] if scheme else text
+    host, port, uri = _split(address, has_uri=protocol == "proxy")
+    upstream = upstreams.get(host.lower()) if port is None else None
+    return Pass(directive, level, protocol, scheme[1].lower() if scheme else "", host, port, uri, upstream)
+
+
+def _split(address: str, *, has_uri: bool) -> tuple[str, str | None, str | None]:
+    """Return host, port and URI of `host:port/uri` or `unix:/path:/uri`."""
+    if address[:5].lower() == "unix:":
+        path, _, uri = address[5:].partition(":") if has_uri else (address[5:], "", "")
+        return "unix", path, uri or None
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
+        return address, None, None
+    return match[1], match[2], match[3]

@@ -1,0 +1,1 @@
+"""All effects: files, processes, HTTP, the machine, the nginx binary and its trials."""

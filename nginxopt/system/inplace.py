@@ -1,0 +1,73 @@
+"""New texts for the files of configurations, written only if the configurations are still what was read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from nginxopt.config import Config, Directive
+from nginxopt.system.files import Written, sweep, write_all
+from nginxopt.system.writing.copies import BACKUP
+from nginxopt.system.writing.targets import changed
+
+
+def change(
+    configs: Sequence[Config],
+    texts: Mapping[str, bytes],
+    *,
+    like: Mapping[str, str] | None = None,
+    keep_old: bool = False,
+) -> tuple[Written, ...]:
+    """Write new texts into files of configurations, and new files beside them, as `system.files.write_all` does.
+
+    What killed runs have left beside the files is removed, even if there is nothing to write. `InputError`, and nothing
+    is written, if a file of the configurations was changed since it was read, or an include has other files now.
+    """
+    read = _read(configs)
+    sweep(os.path.dirname(os.path.realpath(path)) for path in read)  # noqa: PTH120
+    if not texts:
+        return ()
+    for config in configs:
+        _refuse_other_files(config)
+        _refuse_to_keep_where_it_is_read(config, texts)
+    return write_all(texts, read=read, like=like or {}, keep_old=keep_old)
+
+
+def _read(configs: Iterable[Config]) -> dict[str, bytes]:
+    """Return what was read from each file."""
+    read: dict[str, bytes] = {}
+    for config in configs:
+        for file in config.files:
+            if read.setdefault(file.path, file.source.data) != file.source.data:
+                raise changed(file.path)
+    return read
+
+
+def _refuse_other_files(config: Config) -> None:
+    """`InputError` if an include leads to other files than those that were read."""
+    for include in _includes(config):
+        known = [config.origin.identity(file.path) for file in config.included(include)]
+        paths = config.origin.matches(config.prefix, str(include.args[0]))
+        found = [config.origin.identity(path) for path in paths]
+        readable = [name for name, path in zip(found, paths, strict=True) if name in known or os.access(path, os.R_OK)]
+        if readable != known:
+            raise include.error("the files of this include were changed while this command ran; nothing was written")
+
+
+def _refuse_to_keep_where_it_is_read(config: Config, paths: Iterable[str]) -> None:
+    """`InputError` if an include would read the copies that are kept: a wildcard that begins with a dot finds them."""
+    files = [os.path.split(os.path.realpath(path)) for path in paths]
+    copies = [os.path.join(folder, f".{name}.{BACKUP}") for folder, name in files]  # noqa: PTH118
+    for include in _includes(config):
+        name = str(include.args[0])
+        if any(config.origin.reads(config.prefix, name, copy) for copy in copies):
+            raise include.error("this include would read the copy of a file that is changed; nothing was written")
+
+
+def _includes(config: Config) -> Iterator[Directive]:
+    """Yield the includes, each once."""
+    seen = set()
+    for directive, _ in config.outline():
+        if directive.name == "include" and directive.block is None and directive.origin not in seen:
+            seen.add(directive.origin)
+            yield directive

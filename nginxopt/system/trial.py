@@ -1,0 +1,141 @@
+"""What `nginx -t` says of a changed configuration before it is written.
+
+Relative paths in a configuration start from the folder of the main file (`ngx_conf_full_name` with `conf_prefix`). So
+the changed main file is tried from a hidden file beside the real one; the changed files that it includes are tried from
+a temporary folder, and the copies include each other by absolute paths. All of that is gone afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import tempfile
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nginxopt.config import Config, Directive, File
+from nginxopt.config.layout import quoted
+from nginxopt.errors import InputError
+from nginxopt.system.nginx import Binary
+from nginxopt.system.writing.copies import make
+from nginxopt.system.writing.scratch import Scratch
+from nginxopt.text import Edit, Source, apply, decode, encode
+
+_SECONDS = 120.0
+# As nginx tells its caller, or as it writes a log, if `error_log` is standard error (ngx_log_error_core).
+_COMPLAINT = re.compile(r"^(?:nginx:|[\d/]+ [\d:]+) \[(\w+)\] (?:\d+#\d+: )?(.*)$", re.MULTILINE)
+_PLACE = re.compile(r" in \S+:\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What `nginx -t` says: whether it accepts, and its complaints, each with its level (`emerg`, `warn` ...)."""
+
+    ok: bool
+    complaints: tuple[tuple[str, str], ...]
+
+    def is_worse_than(self, before: Trial) -> bool:
+        """Return whether nginx refuses what it accepted, or refuses it for another reason."""
+        return not self.ok and (before.ok or self.reasons != before.reasons)
+
+    def new_warnings(self, before: Trial) -> list[str]:
+        """Return the warnings that were not there before, wherever they stood."""
+        known = {_PLACE.sub("", text) for _, text in before.complaints}
+        return [text for level, text in self.complaints if level == "warn" and _PLACE.sub("", text) not in known]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why nginx refuses, without places; empty if it does not."""
+        return [_PLACE.sub("", text) for level, text in self.complaints if level not in ("warn", "notice", "info")]
+
+    def __str__(self) -> str:
+        return "\n".join(f"nginx: [{level}] {text}" for level, text in self.complaints)
+
+
+def test(config: Config, binary: Binary) -> Trial:
+    """Return what nginx says of a configuration as it is on the disk."""
+    return _run(binary, str(Path(config.main.path).absolute()), {})
+
+
+def test_changed(config: Config, changed: Collection[str], binary: Binary) -> Trial:
+    """Return what nginx says of a configuration whose files at the paths `changed` are not on the disk yet.
+
+    `InputError` if a file cannot be put beside the main file.
+    """
+    with contextlib.ExitStack() as cleanup:
+        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="nginxopt-")))
+        stale = _stale(config, changed)
+        copies = {file: str(folder / f"{number}.conf") for number, file in enumerate(stale)}
+        copies[config.main] = cleanup.enter_context(_beside(config.main.path))
+        for file, path in copies.items():
+            Path(path).write_bytes(apply(file.source.data, _includes(config, file.source, copies)))
+        return _run(binary, copies[config.main], {path: _absolute(file) for file, path in copies.items()})
+
+
+def _stale(config: Config, changed: Collection[str]) -> list[File]:
+    """Return the files that are changed or lead to one that is."""
+    stale = {file for file in config.files if file.path in changed}
+    while True:
+        leading = {
+            file
+            for file in config.files
+            if file not in stale
+            and any(child in stale for include in _of(file.source, config) for child in config.included(include))
+        }
+        if not leading:
+            return sorted(stale - {config.main}, key=config.files.index)
+        stale |= leading
+
+
+def _of(source: Source, config: Config) -> Iterator[Directive]:
+    """Yield the includes that stand in a file, each once."""
+    seen = set()
+    for directive, _ in config.outline():
+        if directive.name == "include" and directive.source is source and directive not in seen:
+            seen.add(directive)
+            yield directive
+
+
+def _includes(config: Config, source: Source, copies: dict[File, str]) -> Iterator[Edit]:
+    """Yield the edits that make a file include the copies in the place of the files they are of."""
+    for include in _of(source, config):
+        files = config.included(include)
+        if any(file in copies for file in files):
+            names = (copies.get(file) or _absolute(file) for file in files)
+            yield Edit(include.span, encode(" ".join(f"include {quoted(name)};" for name in names)))
+
+
+@contextlib.contextmanager
+def _beside(path: str) -> Iterator[str]:
+    """Hold an empty hidden file in the folder of a file."""
+    with contextlib.ExitStack() as cleanup:
+        try:
+            name = cleanup.enter_context(Scratch(Path(path).absolute().parent)).name()
+            make(name, b"")
+        except OSError as error:
+            raise InputError(f"nginx -t needs a file beside it: {error.strerror}", path=path) from None
+        yield str(name)
+
+
+def _run(binary: Binary, path: str, names: dict[str, str]) -> Trial:
+    """Run `nginx -t` on a file; in what it says the paths of copies are those they are of."""
+    try:
+        run = subprocess.run(
+            [binary.path, "-t", "-q", "-c", path],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Trial(False, (("emerg", f"nginx -t did not end within {_SECONDS:.0f} seconds"),))
+    said = decode(run.stderr + run.stdout)
+    for copy, name in names.items():
+        said = said.replace(copy, name)
+    return Trial(run.returncode == 0, tuple(dict.fromkeys(_COMPLAINT.findall(said))))
+
+
+def _absolute(file: File) -> str:
+    return str(Path(file.path).absolute())

@@ -1,0 +1,1 @@
+"""What writing all files or none is made of: see `nginxopt.system.files`."""

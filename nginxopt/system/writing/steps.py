@@ -1,0 +1,229 @@
+"""The steps of a write: a file that is made, one that is replaced, one that is written in place. Each can be undone."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from nginxopt.system.writing import attributes
+from nginxopt.system.writing.copies import NO_LINKS, NOT_ALLOWED, Scratches, duplicate, give, keep, make, overwrite
+from nginxopt.system.writing.targets import Target
+
+_NOT_RENAMED = (*NOT_ALLOWED, errno.EBUSY, errno.EXDEV, errno.ETXTBSY)
+
+
+class ChangedError(Exception):
+    """A file does not hold what was read from it."""
+
+
+class _NotReplaceableError(Exception):
+    """No new file can take the place of an old one and be as it was; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a file.
+
+    Attributes:
+        path: Its name as it was given.
+        file: The file itself, links followed.
+        copy: Where its old text is kept; None if it is not.
+        in_place: Why the file was not replaced but written in place; None if it was replaced, or is new.
+    """
+
+    path: str
+    file: Path
+    copy: Path | None = None
+    in_place: str | None = None
+
+    @property
+    def undo(self) -> str:
+        """The command that restores the old text."""
+        path = str(self.file) if os.path.islink(self.path) else self.path  # noqa: PTH114 - of the path as given
+        return shlex.join(["cp" if self.in_place else "mv", str(self.copy), path])
+
+
+class Step(Protocol):
+    """A file that is ready to be written."""
+
+    target: Target
+
+    @property
+    def written(self) -> Written:
+        """What became of the file."""
+
+    def commit(self) -> None:
+        """Write it; `OSError` if that fails, `ChangedError` if it must not be."""
+
+    def undo(self) -> str | None:
+        """Restore what was there before; return what could not be restored."""
+
+
+def prepared(target: Target, scratches: Scratches, *, keep_old: bool) -> Step:
+    """Return the step that writes a file, after all that can be done beforehand; `OSError` if that fails."""
+    if target.status is None:
+        return _Creation(target, scratches)
+    if target.file.stat().st_nlink > 1:
+        return _InPlace(target, scratches, "it has several names (hard links)")
+    try:
+        return _Replacement(target, scratches, keep_old=keep_old)
+    except _NotReplaceableError as reason:
+        return _InPlace(target, scratches, str(reason))
+
+
+class _Creation:
+    """A new file. It gets its name only if nothing else has got that in the meantime."""
+
+    def __init__(self, target: Target, scratches: Scratches) -> None:
+        self.target = target
+        self.written = Written(target.path, target.file)
+        self._new = scratches(target.file.parent).name()
+        self._status = make(self._new, target.text, 0o600 if target.like else 0o666)
+        if target.like:
+            attributes.copy_access(target.like, self._new)
+
+    def commit(self) -> None:
+        try:
+            give(self._new, self.target.file)
+        except FileExistsError:
+            raise ChangedError from None
+
+    def undo(self) -> str | None:
+        if _is(self.target.file, self._status):
+            return _trouble(self.target.file.unlink, f"{self.target.path} is new")
+        return None
+
+
+class _Replacement:
+    """A new file that takes the place of an old one by a rename. The old one keeps a hidden name until all is done."""
+
+    def __init__(self, target: Target, scratches: Scratches, *, keep_old: bool) -> None:
+        self.target = target
+        self._scratches = scratches
+        self._instead: _InPlace | None = None
+        self._stage()
+        self._link_old()
+        self._copy: Path | None = None
+        self._copied = False
+        if keep_old:
+            self._copy, self._copied = keep(target.file, scratches)
+
+    def _stage(self) -> None:
+        """Make the new file under a hidden name."""
+        try:
+            here = self._scratches(self.target.file.parent)
+            self._new, self._old = here.name(), here.name()
+            self._status = make(self._new, self.target.text)
+        except OSError as error:
+            if error.errno not in NOT_ALLOWED:
+                raise
+            raise _NotReplaceableError("its folder cannot be written to") from None
+        try:
+            attributes.copy_all(self.target.file, self._new)
+        except OSError:
+            raise _NotReplaceableError("its owner or attributes cannot be given to a new file") from None
+
+    def _link_old(self) -> None:
+        """Give the old file a hidden name, from which it can be restored whatever happens to the disk."""
+        try:
+            os.link(self.target.file, self._old, follow_symlinks=False)
+        except OSError as error:
+            if error.errno == errno.EXDEV:
+                raise _NotReplaceableError("it is a mount of its own") from None
+            if error.errno not in NO_LINKS:
+                raise
+            duplicate(self.target.file, self._old)
+
+    @property
+    def written(self) -> Written:
+        return self._instead.written if self._instead else Written(self.target.path, self.target.file, self._copy)
+
+    def commit(self) -> None:
+        _refuse_changed(self.target, self.target.file)
+        try:
+            self._new.rename(self.target.file)
+        except OSError as error:
+            if error.errno not in _NOT_RENAMED:
+                raise
+            self._instead = _InPlace(self.target, self._scratches, f"it cannot be replaced: {error.strerror}")
+            self._instead.commit()
+        else:
+            _refuse_changed(self.target, self._old)  # by who had it open
+
+    def undo(self) -> str | None:
+        said = self._instead.undo() if self._instead else None
+        if _is(self.target.file, self._status):
+            said = _trouble(lambda: self._old.rename(self.target.file), f"{self.target.path} holds its new text")
+            if said:
+                return f"{said}; its old text is in {self._rescued()}"
+        if self._copied and not said:
+            _discard(self._copy)
+        return said
+
+    def _rescued(self) -> Path:
+        """Return where the old text is after all hidden names are gone."""
+        if self._copy:
+            return self._copy
+        try:
+            return keep(self._old, self._scratches, named=self.target.file)[0]
+        except OSError:
+            self._scratches(self._old.parent).leave(self._old)
+            return self._old
+
+
+class _InPlace:
+    """A new text in an old file, of which a copy is kept."""
+
+    def __init__(self, target: Target, scratches: Scratches, why: str) -> None:
+        self.target = target
+        self._old = target.file.read_bytes()
+        self._begun = False
+        copy, self._copied = keep(target.file, scratches)
+        self.written = Written(target.path, target.file, copy, why)
+
+    def commit(self) -> None:
+        _refuse_changed(self.target, self.target.file)
+        self._begun = True
+        overwrite(self.target.file, self.target.text)
+
+    def undo(self) -> str | None:
+        said = None
+        if self._begun:
+            what = f"{self.target.path} is damaged, its old text is in {self.written.copy}"
+            said = _trouble(lambda: overwrite(self.target.file, self._old), what)
+        if self._copied and not said:
+            _discard(self.written.copy)
+        return said
+
+
+def _refuse_changed(target: Target, file: Path) -> None:
+    if target.expected is not None and file.read_bytes() != target.expected:
+        raise ChangedError
+
+
+def _is(file: Path, status: os.stat_result) -> bool:
+    """Return whether a file is the one of a status."""
+    with contextlib.suppress(OSError):
+        return os.path.samestat(file.lstat(), status)
+    return False
+
+
+def _discard(copy: Path | None) -> None:
+    if copy:
+        with contextlib.suppress(OSError):
+            copy.unlink()
+
+
+def _trouble(restore: Callable[[], object], what: str) -> str | None:
+    """Restore something; return what is left as it is if that fails, and why."""
+    try:
+        restore()
+    except OSError as error:
+        return f"{what} ({error.strerror})"
+    return None

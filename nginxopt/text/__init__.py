@@ -1,0 +1,24 @@
+"""Bytes with places: sources and spans, edits, diffs, suggestions. Nothing here knows nginx.
+
+A `Source` is the bytes of a file; a `Span` is a place in it, an `Edit` puts text in its stead, and a `Change` says of
+which file. `apply` makes a new text of edits.
+"""
+
+from nginxopt.text.edit import Apart, Change, Draft, Edit, Together, apply
+from nginxopt.text.source import Position, Source, Span, decode, encode
+from nginxopt.text.suggest import suggestion
+
+__all__ = [
+    "Apart",
+    "Change",
+    "Draft",
+    "Edit",
+    "Position",
+    "Source",
+    "Span",
+    "Together",
+    "apply",
+    "decode",
+    "encode",
+    "suggestion",
+]

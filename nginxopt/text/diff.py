@@ -1,0 +1,139 @@
+"""Unified diffs from edits: what changed is known, so nothing has to be searched for, however long the file."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nginxopt.text.edit import Edit, apply
+from nginxopt.text.source import Span
+
+CONTEXT = 3
+"""How many unchanged lines stand around a change."""
+
+
+_SEARCHED = 10_000
+"""Up to how many pairs of lines what stays is looked for within the lines that edits touch."""
+
+
+@dataclass(slots=True)
+class _Hunk:
+    """The lines from `start` up to `end` of the old text, counted from 0, and what they become."""
+
+    start: int
+    end: int
+    new: list[bytes]
+
+
+def unified(old: bytes, edits: Iterable[Edit], name: str) -> bytes:
+    """Return what `edits` make of `old` in the form of `diff -u`; empty if nothing changes. Linear in the text."""
+    lines = _lines(old)
+    hunks = [part for hunk in _hunks(old, list(edits)) for part in _minimal(hunk, lines)]
+    if not hunks:
+        return b""
+    out = [b"--- %s\n" % name.encode(), b"+++ %s\n" % name.encode()]
+    shift = 0
+    for group in _groups(hunks):
+        shift = _write(group, lines, shift, out)
+    return b"".join(out)
+
+
+def added(text: bytes, name: str) -> bytes:
+    """Return the diff that makes a new file of `text`."""
+    lines = _lines(text)
+    head = [b"--- /dev/null\n", b"+++ %s\n" % name.encode(), b"@@ -0,0 +1,%d @@\n" % len(lines)]
+    return b"".join([*head, *(_line(b"+", line) for line in lines)])
+
+
+def _hunks(old: bytes, edits: list[Edit]) -> Iterator[_Hunk]:
+    """Yield the whole lines that edits touch, with what becomes of them; edits whose lines meet are one hunk."""
+    starts = [0, *(match.end() for match in re.finditer(rb"\n", old))]
+    if starts[-1] != len(old):
+        starts.append(len(old))
+    count = len(starts) - 1
+    group: list[Edit] = []
+    start = end = at = 0
+    fresh = True  # whether what becomes of the text up to `at` ends a line
+    for edit in sorted(edits, key=lambda edit: (edit.span.start, len(edit.span) > 0)):
+        first = min(bisect_right(starts, edit.span.start) - 1, count)
+        last = max(bisect_left(starts, edit.span.end), first)
+        if first == count and old and not old.endswith(b"\n"):
+            first -= 1  # what is put behind a last line without an end belongs to it
+        if at < edit.span.start:
+            fresh = old.endswith(b"\n", 0, edit.span.start)
+        fresh, at = edit.text.endswith(b"\n") if edit.text else fresh, edit.span.end
+        if not fresh and starts[last] == edit.span.end:
+            last = min(last + 1, count)  # the next line is joined to what is before it
+        if group and first > end:
+            yield _hunk(old, starts, start, end, group)
+            group = []
+        if not group:
+            start, end = first, last
+        group.append(edit)
+        end = max(end, last)
+    if group:
+        yield _hunk(old, starts, start, end, group)
+
+
+def _hunk(old: bytes, starts: list[int], start: int, end: int, edits: list[Edit]) -> _Hunk:
+    base = starts[start]
+    moved = [Edit(Span(edit.span.start - base, edit.span.end - base), edit.text) for edit in edits]
+    new = apply(old[base : starts[end]], moved)
+    return _Hunk(start, end, _lines(new))
+
+
+def _minimal(hunk: _Hunk, lines: list[bytes]) -> Iterator[_Hunk]:
+    """Yield the parts of a hunk that change: lines in it may stay, such as one that text is put behind."""
+    from difflib import SequenceMatcher
+
+    old = lines[hunk.start : hunk.end]
+    if len(old) * len(hunk.new) > _SEARCHED:
+        yield hunk
+        return
+    for tag, start, end, first, last in SequenceMatcher(None, old, hunk.new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield _Hunk(hunk.start + start, hunk.start + end, hunk.new[first:last])
+
+
+def _groups(hunks: list[_Hunk]) -> Iterator[list[_Hunk]]:
+    """Put hunks together whose lines of context meet."""
+    group = [hunks[0]]
+    for hunk in hunks[1:]:
+        if hunk.start - group[-1].end > 2 * CONTEXT:
+            yield group
+            group = []
+        group.append(hunk)
+    yield group
+
+
+def _write(group: list[_Hunk], lines: list[bytes], shift: int, out: list[bytes]) -> int:
+    """Append a group of hunks with its context; return how far later lines have moved."""
+    start = max(0, group[0].start - CONTEXT)
+    end = min(len(lines), group[-1].end + CONTEXT)
+    growth = sum(len(hunk.new) - (hunk.end - hunk.start) for hunk in group)
+    sizes = (end - start, end - start + growth)
+    out.append(b"@@ -%s +%s @@\n" % (_range(start, sizes[0]), _range(start + shift, sizes[1])))
+    at = start
+    for hunk in group:
+        out += [_line(b" ", line) for line in lines[at : hunk.start]]
+        out += [_line(b"-", line) for line in lines[hunk.start : hunk.end]]
+        out += [_line(b"+", line) for line in hunk.new]
+        at = hunk.end
+    out += [_line(b" ", line) for line in lines[at:end]]
+    return shift + growth
+
+
+def _range(start: int, size: int) -> bytes:
+    """A range of lines as `diff -u` writes it: an empty one is named by the line before it."""
+    return b"%d,%d" % (start + 1 if size else start, size)
+
+
+def _line(mark: bytes, line: bytes) -> bytes:
+    return mark + line if line.endswith(b"\n") else mark + line + b"\n\\ No newline at end of file\n"
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """Split at LF alone, as `diff` and `patch` do."""
+    return re.findall(rb"[^\n]*\n|[^\n]+", text)

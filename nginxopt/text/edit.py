@@ -1,0 +1,185 @@
+"""The one kind of edit: a byte span and the bytes that take its place."""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nginxopt.text.source import Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Puts `text` in place of `span`; an empty span inserts.
+
+    `in_any_order`: what it inserts may stand before or behind what others of the kind insert at the same place, as
+    blocks do that have names of their own.
+    """
+
+    span: Span
+    text: bytes
+    in_any_order: bool = False
+
+
+def apply(data: bytes, edits: Iterable[Edit]) -> bytes:
+    """Return `data` with the edits made; `ValueError` if two of them overlap, or one is not within `data`.
+
+    What is inserted at one place stays in the order given, before what replaces text from there on.
+    """
+    pieces = []
+    at = 0
+    for edit in _in_order(edits, len(data)):
+        pieces += [data[at : edit.span.start], edit.text]
+        at = edit.span.end
+    return b"".join([*pieces, data[at:]])
+
+
+def _in_order(edits: Iterable[Edit], size: int) -> list[Edit]:
+    """Return edits of a text of `size` bytes from left to right; `ValueError` if they cannot be made together."""
+    ordered = sorted(edits, key=lambda edit: (edit.span.start, len(edit.span) > 0))
+    at = 0
+    for edit in ordered:
+        if edit.span.start < at:
+            raise ValueError(f"edits overlap at byte {edit.span.start}")
+        at = edit.span.end
+    if at > size:
+        raise ValueError(f"an edit ends at byte {at} of {size}")
+    return ordered
+
+
+class Apart:
+    """Edits of one text, in order, that can be made together whatever their order: they stand apart."""
+
+    def __init__(self) -> None:
+        self.edits: list[Edit] = []
+
+    def near(self, edit: Edit) -> list[Edit]:
+        """Return the edits that overlap one, or touch it so that their order would matter; the same one, too."""
+        near = []
+        for number in range(bisect_right(self.edits, edit.span.end, key=_start) - 1, -1, -1):
+            if self.edits[number].span.end < edit.span.start:
+                break
+            near.append(self.edits[number])
+        return [other for other in near if other == edit or _meet(edit, other)]
+
+    def add(self, edit: Edit) -> None:
+        """Add an edit. Those that start together are ordered by their ends, so that the ends are in order, too."""
+        insort(self.edits, edit, key=lambda other: (other.span.start, other.span.end))
+
+
+def _start(edit: Edit) -> int:
+    return edit.span.start
+
+
+def _meet(one: Edit, other: Edit) -> bool:
+    """Return whether two edits overlap, or touch where one of them inserts something whose order matters."""
+    first, second = one.span, other.span
+    if len(first) and len(second):
+        return first.start < second.end and second.start < first.end
+    if one.in_any_order and other.in_any_order and first == second:
+        return False
+    return first.start <= second.end and second.start <= first.end
+
+
+# What was put in is kept as a view, so that a long one is split without being copied.
+_Piece = Span | memoryview
+
+
+class Draft:
+    """A text that is changed in several rounds: spans of the original, and what was put between them."""
+
+    def __init__(self, data: bytes) -> None:
+        self.original = data
+        self._pieces: list[_Piece] = [Span(0, len(data))]
+
+    def change(self, edits: Iterable[Edit]) -> None:
+        """Make edits of the text as it is now, as `apply` does. Linear in pieces and edits."""
+        ordered = _in_order(edits, sum(map(len, self._pieces)))
+        old = deque(self._pieces)
+        new: list[_Piece] = []
+        at = 0
+        for edit in ordered:
+            new += _take(old, edit.span.start - at)
+            new.append(memoryview(edit.text))
+            _take(old, len(edit.span))
+            at = edit.span.end
+        self._pieces = [piece for piece in (*new, *old) if len(piece)]
+
+    @property
+    def text(self) -> bytes:
+        """The text as it is now."""
+        original = memoryview(self.original)
+        return b"".join(
+            original[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in self._pieces
+        )
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The edits that make the text of now out of the original in one step."""
+        edits: list[Edit] = []
+        at = 0
+        put: list[memoryview] = []
+        for piece in (*self._pieces, Span(len(self.original), len(self.original))):
+            if isinstance(piece, memoryview):
+                put.append(piece)
+                continue
+            if put or piece.start > at:
+                edits.append(Edit(Span(at, piece.start), b"".join(put)))
+            at, put = piece.end, []
+        return tuple(edits)
+
+
+def _take(pieces: deque[_Piece], count: int) -> list[_Piece]:
+    """Take the pieces of the next `count` bytes off the left end."""
+    taken: list[_Piece] = []
+    while count:
+        piece = pieces.popleft()
+        if len(piece) > count:
+            piece, rest = _split(piece, count)
+            pieces.appendleft(rest)
+        taken.append(piece)
+        count -= len(piece)
+    return taken
+
+
+def _split(piece: _Piece, at: int) -> tuple[_Piece, _Piece]:
+    if isinstance(piece, Span):
+        return Span(piece.start, piece.start + at), Span(piece.start + at, piece.end)
+    return piece[:at], piece[at:]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An edit, and the text that it belongs to."""
+
+    source: Source
+    edit: Edit
+
+
+class Together:
+    """Changes of any texts that can be made together."""
+
+    def __init__(self) -> None:
+        self._edits: dict[Source, Apart] = {}
+
+    def take(self, changes: Iterable[Change]) -> bool:
+        """Take changes, all or none of them; return whether they can be made with those taken before.
+
+        What was taken before is not taken again.
+        """
+        new = [change for change in dict.fromkeys(changes) if change.edit not in self._near(change)]
+        if any(self._near(change) for change in new):
+            return False
+        for change in new:
+            self._edits.setdefault(change.source, Apart()).add(change.edit)
+        return True
+
+    @property
+    def edits(self) -> dict[Source, list[Edit]]:
+        """What was taken, by text."""
+        return {source: apart.edits for source, apart in self._edits.items()}
+
+    def _near(self, change: Change) -> list[Edit]:
+        return self._edits[change.source].near(change.edit) if change.source in self._edits else []

@@ -1,0 +1,303 @@
+"""`nginxopt lint` as it is used: what it prints and writes, its exit statuses, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nginxopt import cli
+from nginxopt.config.layout import replace
+from nginxopt.lint import Finding, Fix, Model, Rule, Safety, Severity
+from nginxopt.lint.catalogue import catalogue
+from tests.support import needs_nginx
+
+SLOW = """events {}
+http {
+    gzip on;
+    gzip_types text/css;
+    gzip_comp_level 9; # as fast as can be
+    include sites/*.conf;
+}
+"""
+FAST = SLOW.replace("level 9", "level 6")
+UPSTREAM = (
+    "upstream app {\n    server 127.0.0.1:1;\n}\nserver { listen 127.0.0.1:1; location / { proxy_pass http://app; } }\n"
+)
+
+ASSUMED = ("--assume", "http11-backends", "--assume", "idle-connections")
+OPTIONS = ("--isolated", "--target-version", "1.22.1", "--select", "gzip-level,upstream-keepalive-missing", *ASSUMED)
+POOLED = UPSTREAM.replace(":1;\n}", ":1;\n    keepalive 32;\n}").replace(
+    "http://app;", 'http://app; proxy_http_version 1.1; proxy_set_header Connection "";'
+)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Any:
+    """A function that runs `nginxopt lint` in a folder with a configuration of two files."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    (tmp_path / "nginx.conf").write_text(SLOW)
+    (tmp_path / "sites").mkdir()
+    (tmp_path / "sites" / "app.conf").write_text(UPSTREAM)
+
+    def call(*args: str, options: tuple[str, ...] = OPTIONS) -> Ran:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["lint", *options, *args])
+        captured = capfdbinary.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ran(ended.value.code, captured.out.decode(), captured.err.decode())
+
+    return call
+
+
+def piped(text: str, *args: str) -> Ran:
+    """Run `nginxopt lint` with a text as standard input, in the working directory."""
+    command = [sys.executable, "-m", "nginxopt", "lint", *OPTIONS, *args]
+    ran = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def test_findings_have_their_places(run: Any) -> None:
+    """A finding is told with file, line, column, severity and rule, also in an included file, and counts."""
+    ran = run("nginx.conf")
+    assert "nginx.conf:5:21: info gzip-level " in ran.out
+    assert "sites/app.conf:1:1: warning upstream-keepalive-missing " in ran.out
+    assert ran.status == 1
+
+
+def test_a_folder_is_one_configuration(run: Any) -> None:
+    """What a file of a folder includes is judged where it stands, once."""
+    assert run(".").out.count("upstream-keepalive-missing") == run("nginx.conf").out.count("upstream-keepalive-missing")
+
+
+@pytest.mark.parametrize(("least", "status"), [("info", 1), ("warning", 1), ("error", 0)])
+def test_what_counts_is_chosen(run: Any, least: str, status: int) -> None:
+    """The exit status is 1 from the severity on that is asked for; a warning counts by default, advice does not."""
+    assert run("nginx.conf", "--fail-on", least).status == status
+    assert run("nginx.conf", "--ignore", "upstream-keepalive-missing").status == 0
+
+
+def test_a_clean_file_says_so(run: Any) -> None:
+    """Without findings there is one line, which says for which nginx, and how that is known."""
+    ran = run("nginx.conf", "--ignore", "gzip-level,upstream-keepalive-missing")
+    assert ran.out == "no findings in 2 files (for nginx 1.22.1, stated)\n"
+    assert run("nginx.conf", "--ignore", "gzip-level,upstream-keepalive-missing", "--quiet").out == ""
+
+
+def test_fix_changes_the_file_where_the_directive_lives(run: Any) -> None:
+    """--fix writes each file where a directive changes, with its comments; a second run finds nothing to do."""
+    ran = run("nginx.conf", "--fix")
+    assert ran.status == 0
+    assert "fixed 2 findings" in ran.out
+    assert Path("nginx.conf").read_text() == FAST
+    assert Path("sites/app.conf").read_text() == POOLED
+    again = run("nginx.conf", "--fix")
+    assert again.status == 0
+    assert "fixed 0 findings" in again.out
+    assert sorted(path.name for path in Path().rglob("*") if path.is_file()) == ["app.conf", "nginx.conf"]
+
+
+def test_a_premise_is_declared_to_be_relied_on(run: Any) -> None:
+    """Without its premises a fix is not made, and the finding names them; the settings can declare them as well."""
+    plain = tuple(option for option in OPTIONS if option not in ASSUMED)
+    ran = run("nginx.conf", "--fix", options=plain)
+    assert "(--assume http11-backends,idle-connections)\n" in ran.out
+    assert ran.out.endswith("  nginxopt bench keepalive shows the effect of upstream-keepalive-missing\n")
+    assert "  1 can be fixed with --assume http11-backends,idle-connections\n" in ran.out
+    assert Path("sites/app.conf").read_text() == UPSTREAM
+    Path("nginxopt.toml").write_text('assume = ["idle-connections"]\n')
+    declared = tuple(option for option in plain if option != "--isolated")
+    assert "(--assume http11-backends)\n" in run("nginx.conf", "--fix", options=declared).out
+    assert run("nginx.conf", "--fix", "--assume", "http11-backends", options=declared).status == 0
+    assert Path("sites/app.conf").read_text() == POOLED
+
+
+def test_an_unknown_premise_is_wrong_usage(run: Any) -> None:
+    """A misspelt premise ends with status 2, and the hint has the right name."""
+    ran = run("nginx.conf", "--assume", "http11-backend,idle-connections")
+    assert ran.status == 2
+    assert 'unknown premise "http11-backend"' in ran.err
+    assert 'did you mean "http11-backends"?' in ran.err
+    assert Path("nginx.conf").read_text() == SLOW
+
+
+def test_diff_shows_and_writes_nothing(run: Any) -> None:
+    """--diff prints what --fix would change, which `patch` could apply, and exits with 1 if that is something."""
+    ran = run("nginx.conf", "--diff")
+    assert ran.status == 1
+    assert "-    gzip_comp_level 9; # as fast as can be\n+    gzip_comp_level 6; # as fast as can be\n" in ran.out
+    assert "--- sites/app.conf\n+++ sites/app.conf\n" in ran.out
+    assert Path("nginx.conf").read_text() == SLOW
+    Path("nginx.conf").write_text(FAST)
+    assert run("nginx.conf", "--diff", "--ignore", "upstream-keepalive-missing").status == 0
+
+
+def test_standard_input_is_fixed_to_standard_output(run: Any) -> None:
+    """A text that comes in by a pipe goes out mended, and what is said of it goes elsewhere."""
+    del run  # it has made the folder
+    ran = piped(FAST.replace("6", "9").replace("    include sites/*.conf;\n", ""), "--fix", "-")
+    assert ran.out == FAST.replace("    include sites/*.conf;\n", "")
+    assert "fixed 1 finding" in ran.err
+    assert ran.status == 0
+    named = piped(SLOW, "--stdin-filename", "nginx.conf", "--ignore", "upstream-keepalive-missing", "--fix", "-")
+    assert named.out == FAST
+    assert Path("nginx.conf").read_text() == SLOW
+    others = piped(SLOW, "--stdin-filename", "nginx.conf", "--fix", "-")
+    assert others.status == 2
+    assert "the fixes change sites/app.conf as well" in others.err
+
+
+def test_a_dump_is_judged_and_not_fixed(run: Any) -> None:
+    """The output of nginx -T is judged as the files it was made of; there is no file to write."""
+    del run
+    texts = {"nginx.conf": SLOW, "sites/app.conf": UPSTREAM}
+    dump = "".join(f"# configuration file /etc/nginx/{name}:\n{text}\n" for name, text in texts.items())
+    assert "/etc/nginx/sites/app.conf:1:1: warning upstream-keepalive-missing" in piped(dump, "-").out
+    fixed = piped(dump, "--fix", "-")
+    assert fixed.status == 2
+    assert "what nginx -T prints cannot be fixed" in fixed.err
+
+
+def test_an_error_does_not_hide_the_rest(run: Any) -> None:
+    """A file that cannot be parsed is told with its place and gives status 3; the others are judged all the same."""
+    Path("broken.conf").write_text("server {\n    listen 80\n}\n")
+    ran = run("broken.conf", "none.conf", "nginx.conf")
+    assert ran.status == 3
+    assert "broken.conf:3:1: error " in ran.out
+    assert "none.conf: error cannot be read: No such file or directory" in ran.out
+    assert "gzip-level" in ran.out
+
+
+def test_a_missing_include_is_told(run: Any) -> None:
+    """An include that leads nowhere is a note with its place, and what it might set is not judged."""
+    Path("nginx.conf").write_text(SLOW.replace("sites/*.conf", "no/mime.types"))
+    ran = run("nginx.conf")
+    assert "nginx.conf:6:13: note no/mime.types cannot be read: what it may set is not judged" in ran.out
+    assert ran.status == 0
+
+
+def test_a_report_goes_into_a_file(run: Any) -> None:
+    """--output takes the report in any format, and nothing is printed."""
+    ran = run("nginx.conf", "--format", "json", "--output", "report.json")
+    assert (ran.status, ran.out, ran.err) == (1, "", "")
+    report = json.loads(Path("report.json").read_text())
+    assert [found["rule"] for found in report["diagnostics"]] == ["gzip-level", "upstream-keepalive-missing"]
+
+
+def test_a_baseline_hides_what_is_known(run: Any) -> None:
+    """What a baseline has is not told, wherever its lines have moved; what is new is."""
+    assert run("nginx.conf", "--write-baseline", "known.json").status == 0
+    Path("nginx.conf").write_text(f"# one more line\n{SLOW}")
+    ran = run("nginx.conf", "--baseline", "known.json")
+    assert ran.status == 0
+    assert "2 findings are in known.json and not told" in ran.out
+    Path("sites/b.conf").write_text(UPSTREAM.replace("app", "other"))
+    ran = run("nginx.conf", "--baseline", "known.json")
+    assert ran.status == 1
+    assert "sites/b.conf" in ran.out
+    assert "sites/app.conf" not in ran.out
+    Path("nginx.conf").write_text(FAST)
+    assert "1 entry of the baseline is gone" in run("nginx.conf", "--baseline", "known.json").out
+
+
+def test_settings_are_found(run: Any) -> None:
+    """Settings of the folder count, those of the command line more, and --isolated reads none."""
+    Path("nginxopt.toml").write_text(
+        'select = ["gzip-level"]\npaths = ["nginx.conf"]\ntarget-version = "1.22.1"\n[severity]\ngzip-level = "error"\n'
+    )
+    ran = run(options=())
+    assert "error gzip-level" in ran.out
+    assert "upstream-keepalive-missing" not in ran.out
+    assert "(for nginx 1.22.1, settings)" in ran.out
+    assert ran.status == 1
+    assert "upstream-keepalive-missing" in run("--select", "proxy", options=()).out
+    Path("nginxopt.toml").write_text("selekt = []\n")
+    ran = run(options=())
+    assert ran.status == 3
+    assert "nginxopt.toml:1:1: " in ran.err
+    assert 'did you mean "select"?' in ran.err
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--fix", "--diff"), "exclude each other"),
+        (("--unsafe-fixes",), "goes with --fix or --diff"),
+        (("--statistics", "--format", "sarif"), "no statistics as sarif"),
+        (("-", "other.conf"), "standard input goes with no other path"),
+        (("--diff", "--format", "json"), "needs --output"),
+        (("--fix", "--write-baseline", "b"), "goes with none of"),
+        (("--select", "gzip-levle"), 'did you mean "gzip-level"?'),
+        (("--target-version", "new"), "is no version of nginx"),
+        (("--context", "servers"), "there is no context"),
+    ],
+)
+def test_contradictions_are_wrong_usage(run: Any, args: tuple[str, ...], says: str) -> None:
+    """What contradicts itself, or names what there is not, is refused with the reason, and nothing is written."""
+    ran = run("nginx.conf", *args) if "-" not in args else run(*args)
+    assert ran.status == 2
+    assert says in ran.err
+    assert Path("nginx.conf").read_text() == SLOW
+
+
+@needs_nginx
+def test_nginx_is_asked_before_anything_is_written(run: Any) -> None:
+    """With --nginx the fixes are written if nginx -t accepts them, and nothing of the trial is left."""
+    Path("nginx.conf").write_text(f"pid nginx.pid;\nerror_log stderr;\n{SLOW}")
+    ran = run("nginx.conf", "--fix", "--nginx")
+    assert ran.status == 0
+    assert "level 6" in Path("nginx.conf").read_text()
+    left = sorted(path.name for path in Path().rglob("*") if path.is_file() and path.name != "nginx.pid")
+    assert left == ["app.conf", "nginx.conf"]
+
+
+@needs_nginx
+def test_nothing_is_written_if_nginx_refuses(run: Any) -> None:
+    """What nginx refused before, it may refuse for the same reason; a fragment cannot be asked for."""
+    Path("nginx.conf").write_text(f"pid nginx.pid;\nerror_log stderr;\nworker_priority 99x;\n{SLOW}")
+    ran = run("nginx.conf", "--fix", "--nginx")
+    assert 'nginx -t refuses nginx.conf, before the fixes and after: "worker_priority" directive invalid' in ran.out
+    assert "level 6" in Path("nginx.conf").read_text()
+    fragment = f"gzip on;\ngzip_types text/css;\ngzip_comp_level 9;\n{UPSTREAM}"
+    Path("sites/app.conf").write_text(fragment)
+    ran = run("sites/app.conf", "--fix", "--unsafe-fixes", "--nginx")
+    assert ran.status == 2
+    assert "--nginx needs a whole configuration" in ran.err
+    assert Path("sites/app.conf").read_text() == fragment
+
+
+@needs_nginx
+def test_a_fix_that_nginx_refuses_is_a_defect(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If nginx -t refuses what a fix makes, that is a fault of nginxopt: it is told, and nothing is written."""
+
+    def check(model: Model) -> Iterator[Finding]:
+        for directive, _ in model.each("gzip_comp_level"):
+            if directive.args[0] != "five":
+                fix = Fix("spoil it", (replace(directive, directive.args[0], "five"),))
+                yield Finding(directive.source, directive.span, "a finding", fix)
+
+    spoiling = Rule("gzip-level", check, catalogue()["gzip-level"].page, Severity.ERROR, "client", (Safety.SAFE,))
+    monkeypatch.setattr("nginxopt.lint.catalogue.catalogue", lambda: {"gzip-level": spoiling})
+    text = f"pid nginx.pid;\nerror_log stderr;\n{SLOW}"
+    Path("nginx.conf").write_text(text)
+    ran = run("nginx.conf", "--fix", "--nginx", options=("--isolated", "--target-version", "1.22.1"))
+    assert ran.status == 70
+    assert "nginx -t refuses nginx.conf after the fixes; nothing was written" in ran.err
+    assert '"gzip_comp_level" directive invalid number' in ran.err
+    assert Path("nginx.conf").read_text() == text

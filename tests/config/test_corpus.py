@@ -1,0 +1,89 @@
+"""Every file of a corpus of public nginx configurations is read or refused, and never crashes.
+
+The corpus is `fixtures/corpus`; NGINXOPT_CORPUS names the folder of a larger one, with `index.tsv` and `files/` as
+there. Each row of the index names a file, the set it belongs to (A: rewrites, redirects and maps; B: configurations;
+C: what other tools test with, often broken on purpose) and a note. Plain files are those that are no templates and not
+in set C.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import crossplane.parser
+
+from nginxopt.config import Config, load
+from nginxopt.errors import InputError
+
+CORPUS = Path(os.environ.get("NGINXOPT_CORPUS") or Path(__file__).parents[2] / "fixtures" / "corpus")
+INDEX = CORPUS / "index.tsv"
+
+
+def rows() -> Iterator[dict[str, str]]:
+    """The rows of the index."""
+    with INDEX.open(encoding="utf-8", newline="") as index:
+        yield from csv.DictReader(index, delimiter="\t")
+
+
+def is_plain(row: dict[str, str]) -> bool:
+    """Whether a row is of a file that is meant for nginx as it is."""
+    return "template" not in row["note"] and row["set"] != "C"
+
+
+def read(row: dict[str, str]) -> Config | InputError:
+    """What comes of reading one file; anything but an `InputError` is a crash."""
+    try:
+        return load(CORPUS / row["file"], includes=False)
+    except InputError as error:
+        return error
+
+
+def test_every_file_is_read_or_refused(record_property: Callable[[str, object], None]) -> None:
+    """No file crashes; of the plain ones those are accepted that are whole; a refusal names its place."""
+    found = [(row, read(row)) for row in rows()]
+    refused = [(row, result) for row, result in found if isinstance(result, InputError)]
+    plain = [row for row, _ in found if is_plain(row)]
+    accepted = len(plain) - sum(is_plain(row) for row, _ in refused)
+    all_accepted = len(found) - len(refused)
+    report = f"{len(found)} files read, {all_accepted} accepted; plain: {accepted} of {len(plain)}"
+    record_property("corpus", report)
+    assert len(found) >= 150
+    assert accepted >= len(plain) - 2  # those two have one "}" too few
+    assert all(error.render().count("\n") >= 2 and error.span is not None for _, error in refused)
+
+
+def test_spans_are_what_is_written() -> None:
+    """Every word of every file that is accepted stands in the file where its span says, quoted or not."""
+    words = 0
+    for row in rows():
+        config = read(row)
+        if isinstance(config, InputError):
+            continue
+        for directive, _ in config.walk():
+            for word in (directive.name, *directive.args):
+                written = directive.source.text(word.span)
+                lua = directive.name.endswith("_by_lua_block")
+                assert word.quoted == (written[0] in "\"'" or (lua and written[0] == "{")), row["file"]
+                if "\\" not in written:
+                    assert word == (written[1:-1] if word.quoted else written), row["file"]
+                words += 1
+    assert words > 9_000
+
+
+def test_crossplane_reads_the_same_directives() -> None:
+    """Where crossplane's own lexer reads a file too, the directives at the top level are the same."""
+    compared = 0
+    for row in filter(is_plain, rows()):
+        config = read(row)
+        options = {"single": True, "check_ctx": False, "check_args": False}
+        payload = crossplane.parser.parse(str(CORPUS / row["file"]), **options)
+        if isinstance(config, InputError) or payload["status"] != "ok" or "lua" in row["note"]:
+            continue
+        theirs = [item["directive"] for item in payload["config"][0]["parsed"]]
+        ours = [str(directive.name) for directive in config.main.block.directives()]
+        assert ours == theirs, row["file"]
+        compared += 1
+    assert compared > 40

@@ -1,0 +1,167 @@
+"""The report as JSON: its schema, and that its edits are the fix."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+
+from nginxopt.errors import InputError
+from nginxopt.lint import Diagnostic, Related
+from nginxopt.lint.report import json as reports_json
+from nginxopt.lint.report.model import Note, Report
+from nginxopt.lint.report.wording import unicode
+from nginxopt.text import Edit, Source, Span, apply
+from tests.diagnostics import diagnostic, fix, report, reports, rule, span
+
+SCHEMA = json.loads(files("nginxopt").joinpath("schemas/lint-report.json").read_bytes())
+VALID = jsonschema.Draft202012Validator(SCHEMA)
+SOURCE = Source("a.conf", b"gzip_comp_level 9;\n")
+AT = span(SOURCE, b"9")
+
+
+def read(found: Report) -> dict[str, Any]:
+    """The report as a reader gets it."""
+    text = "".join(reports_json.render(found))
+    assert text.isascii()
+    value: dict[str, Any] = json.loads(text)
+    return value
+
+
+def full() -> Report:
+    """A report that has every part."""
+    found = diagnostic(
+        SOURCE, AT, fix=fix(SOURCE, AT, b"5"), help="h", related=(Related(SOURCE, AT, "m"),), scenario="keepalive"
+    )
+    error = InputError("bad", source=SOURCE, span=AT, expected="e", nginx="n", hint="h")
+    return report(found, rules=(rule(),), errors=(error,), notes=(Note("n", SOURCE, AT),), fixed=1)
+
+
+def test_the_schema_is_one() -> None:
+    """The schema is valid JSON Schema."""
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@given(reports())
+def test_every_report_is_valid(found: Report) -> None:
+    """A report holds to the schema, with findings and with counts."""
+    VALID.validate(read(found))
+    VALID.validate(json.loads("".join(reports_json.statistics(found))))
+
+
+def objects(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
+    """Every object in a value, and the way to it."""
+    if isinstance(value, dict):
+        yield path, value
+        for name, inner in value.items():
+            yield from objects(inner, (*path, name))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from objects(inner, (*path, number))
+
+
+WAYS = [path for path, _ in objects(read(full()))]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_the_schema_refuses_what_is_unknown_or_missing(way: tuple[str | int, ...]) -> None:
+    """In no object of a report may a key be added or left out."""
+    keys = list(dict(objects(read(full())))[way])
+    for key in [None, *keys]:
+        value = read(full())
+        target = dict(objects(value))[way]
+        if key is None:
+            target["more"] = 1
+        else:
+            del target[key]
+        assert not VALID.is_valid(value), key
+
+
+def test_the_schema_describes_every_property() -> None:
+    """A reader of the schema finds a sentence at every property, or at what it refers to."""
+    for path, value in objects(SCHEMA):
+        if path and path[-1] == "properties" and "oneOf" not in path:
+            for name, property_ in value.items():
+                described = SCHEMA["$defs"].get(property_.get("$ref", "").rpartition("/")[2], property_)
+                assert "description" in described or "const" in described or name == "edits", (path, name)
+
+
+def edits(found: dict[str, Any], path: str) -> Iterator[Edit]:
+    """The edits of a fix in one file, as a reader makes them of the JSON."""
+    for edit in found["fix"]["edits"]:
+        if edit["file"] == path:
+            text = b64decode(edit["base64"]) if edit["text"] is None else edit["text"].encode()
+            yield Edit(Span(edit["start"], edit["end"]), text)
+
+
+def made(found: Diagnostic, source: Source) -> bytes:
+    """What a fix makes of a file."""
+    assert found.fix is not None
+    return apply(source.data, [change.edit for change in found.fix.changes if change.source is source])
+
+
+@given(reports())
+def test_the_edits_are_the_fix(found: Report) -> None:
+    """Who makes the edits of the JSON, at their bytes, gets what the fix gets."""
+    for diagnostic_, value in zip(found.diagnostics, read(found)["diagnostics"], strict=True):
+        if diagnostic_.fix is None:
+            assert value["fix"] is None
+            continue
+        for source in {change.source for change in diagnostic_.fix.changes}:
+            name = unicode(source.path)
+            assert apply(source.data, edits(value, name)) == made(diagnostic_, source)
+
+
+def test_a_finding_has_its_values() -> None:
+    """Each key of a finding has the value that its name says."""
+    (found,) = read(full())["diagnostics"]
+    assert found == {
+        "rule": "gzip-level",
+        "severity": "warning",
+        "file": "a.conf",
+        "line": 1,
+        "column": 17,
+        "end_line": 1,
+        "end_column": 18,
+        "message": "gzip_comp_level 9 costs more than it saves",
+        "help": "h",
+        "url": "https://github.com/nginxopt/nginxopt/blob/main/docs/rules/gzip-level.md",
+        "scenario": "keepalive",
+        "related": [{"file": "a.conf", "line": 1, "column": 17, "end_line": 1, "end_column": 18, "message": "m"}],
+        "fix": {
+            "title": "write 5",
+            "safety": "safe",
+            "premises": [],
+            "edits": [
+                {
+                    "file": "a.conf",
+                    "start": 16,
+                    "end": 17,
+                    "line": 1,
+                    "column": 17,
+                    "end_line": 1,
+                    "end_column": 18,
+                    "text": "5",
+                    "base64": None,
+                }
+            ],
+        },
+    }
+
+
+def test_the_summary_counts() -> None:
+    """The summary has the counts by severity and by fix, of files and of errors."""
+    assert read(full())["summary"] == {
+        "files": 1,
+        "findings": {"info": 0, "warning": 1, "error": 0},
+        "fixable": {"safe": 1, "conditional": 0, "unsafe": 0},
+        "lacking": [],
+        "fixed": 1,
+        "errors": 1,
+    }

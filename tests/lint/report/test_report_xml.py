@@ -1,0 +1,107 @@
+"""The reports as XML: JUnit and Checkstyle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+
+from nginxopt.errors import InputError
+from nginxopt.lint.report import checkstyle, junit
+from nginxopt.lint.report.model import Report
+from nginxopt.lint.report.wording import xml
+from nginxopt.text import Source
+from tests.diagnostics import diagnostic, fix, report, reports, span
+
+SOURCE = Source("a.conf", b"gzip_comp_level 9;\n")
+AT = span(SOURCE, b"9")
+ERROR = InputError("it ends ]]> \x1b", path="b.conf", nginx="unexpected end of file")
+
+# What junit-10.xsd of the Jenkins xUnit plugin allows: attributes, those that must be there, and elements.
+JUNIT = {
+    "testsuites": ({"name", "tests", "failures", "errors"}, set(), {"testsuite"}),
+    "testsuite": ({"name", "tests", "failures", "errors"}, {"name", "tests", "failures", "errors"}, {"testcase"}),
+    "testcase": ({"name", "classname"}, {"name"}, {"failure", "error"}),
+    "failure": ({"type", "message"}, set(), set()),
+    "error": ({"type", "message"}, set(), set()),
+}
+
+
+def parsed(render: Callable[[Report], Iterator[str]], found: Report) -> ElementTree.Element:
+    """The root of the document that a report is."""
+    return ElementTree.fromstring("".join(render(found)).encode())
+
+
+@given(reports())
+def test_junit_has_the_form_that_servers_know(found: Report) -> None:
+    """Every report is well-formed and has the elements and attributes of the schema, and no others."""
+    for element in parsed(junit.render, found).iter():
+        allowed, required, inside = JUNIT[element.tag]
+        assert required <= set(element.attrib) <= allowed
+        assert {child.tag for child in element} <= inside
+
+
+@given(reports())
+def test_junit_counts_what_it_lists(found: Report) -> None:
+    """The counts of each suite and of the whole are those of its cases, and every finding and error is one."""
+    root = parsed(junit.render, found)
+    for element in [root, *root.iter("testsuite")]:
+        for name, tag in [("tests", "testcase"), ("failures", "failure"), ("errors", "error")]:
+            assert int(element.attrib[name]) == len(list(element.iter(tag)))
+    assert (int(root.attrib["failures"]), int(root.attrib["errors"])) == (len(found.diagnostics), len(found.errors))
+
+
+def test_junit_passes_a_file_without_findings() -> None:
+    """A file that was checked and has no findings is a suite that passes; one that could not be is an error."""
+    found = report(diagnostic(SOURCE, AT, fix=fix(SOURCE, AT, b"5")), files=("c.conf", "a.conf"), errors=(ERROR,))
+    clean, failed, broken = parsed(junit.render, found)
+    assert (clean.attrib["name"], clean.attrib["tests"], clean.attrib["failures"]) == ("c.conf", "1", "0")
+    assert list(clean[0]) == []
+    assert failed[0].attrib == {"classname": "a.conf", "name": "gzip-level at 1:17"}
+    assert failed[0][0].attrib == {"type": "warning", "message": "gzip_comp_level 9 costs more than it saves"}
+    assert (failed[0][0].text or "").split("\n")[1:4] == [
+        "gzip_comp_level 9;",
+        "                ^",
+        "fix: write 5 (--fix)",
+    ]
+    assert broken[0][0].attrib == {"type": "input", "message": "it ends ]]> \ufffd"}
+    assert "nginx says: unexpected end of file" in (broken[0][0].text or "")
+
+
+@given(reports())
+def test_checkstyle_lists_files_and_errors(found: Report) -> None:
+    """Every report is well-formed: every file once, with its findings and errors in order."""
+    root = parsed(checkstyle.render, found)
+    assert root.tag == "checkstyle"
+    names = [file.attrib["name"] for file in root]
+    assert names[: len(found.files)] == [xml(path) for path in found.files]
+    listed = [error.attrib for error in root.iter("error")]
+    assert len(listed) == len(found.diagnostics) + len(found.errors)
+    for attributes in listed:
+        assert attributes.keys() == {"line", "column", "severity", "message", "source"}
+        assert attributes["severity"] in {"info", "warning", "error"}
+        assert min(int(attributes["line"]), int(attributes["column"])) >= 1
+
+
+def test_checkstyle_has_what_there_is() -> None:
+    """A finding has its place, severity, message with the fix, and the rule as its source."""
+    found = report(diagnostic(SOURCE, AT, fix=fix(SOURCE, AT, b"5")), files=("a.conf",), errors=(ERROR,))
+    (finding,), (error,) = parsed(checkstyle.render, found)
+    assert finding.attrib == {
+        "line": "1",
+        "column": "17",
+        "severity": "warning",
+        "message": "gzip_comp_level 9 costs more than it saves; fix: write 5 (--fix)",
+        "source": "nginxopt.gzip-level",
+    }
+    assert error.attrib["message"] == "it ends ]]> \ufffd; nginx says: unexpected end of file"
+
+
+@pytest.mark.parametrize("render", [junit.render, checkstyle.render])
+@pytest.mark.parametrize("message", ["]]>", "<&\"'>", "ä中👍"])
+def test_text_comes_back(render: Callable[[Report], Iterator[str]], message: str) -> None:
+    """What XML can carry is read as it was written."""
+    root = parsed(render, report(diagnostic(SOURCE, AT, message=message)))
+    assert message in [element.attrib.get("message") for element in root.iter()]

@@ -1,0 +1,97 @@
+"""Lint and fixes of all rules over the fixtures and the examples of the pages, whole and damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nginxopt.config import Config, load_text
+from nginxopt.errors import InputError
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.fix import Fixed, fix
+from nginxopt.lint.run import Linted, Selected, lint
+from nginxopt.version import Version
+from tests.lintcheck import wrapped
+
+FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").glob("*/*.conf"))
+TARGETS = [Version(1, 22, 1), Version(1, 28, 0), Version(1, 30, 0)]
+RULES = [Selected(rule, rule.severity) for rule in catalogue().values()]
+EXAMPLES = [wrapped(one.text, one.context) for rule in catalogue().values() for one in rule.page.examples]
+
+LINES = [line for text in EXAMPLES for line in text.splitlines(keepends=True)]
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """An example with lines and bytes put in, taken out, doubled and moved."""
+    lines = draw(st.sampled_from(EXAMPLES)).splitlines(keepends=True)
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(lines)))
+        match draw(st.sampled_from(["insert", "delete", "double", "join", "carriage return", "byte"])):
+            case "insert":
+                lines.insert(at, draw(st.sampled_from(LINES)))
+            case "delete":
+                del lines[at : at + 1]
+            case "double":
+                lines[at:at] = lines[at : at + 3]
+            case "join":
+                lines[at : at + 2] = [b" ".join(line.rstrip(b"\r\n") for line in lines[at : at + 2]) + b"\n"]
+            case "carriage return":
+                lines = [line.replace(b"\n", b"\r\n") for line in lines]
+            case "byte":
+                text = b"".join(lines)
+                place = draw(st.integers(0, len(text)))
+                byte = draw(st.binary(max_size=1) | st.sampled_from([b";", b"{", b"}", b'"', b"$", b"#", b"\\"]))
+                lines = (text[:place] + byte + text[place + draw(st.integers(0, 1)) :]).splitlines(keepends=True)
+    return b"".join(lines)
+
+
+def mended(data: bytes, target: Version, *, unsafe: bool) -> Fixed:
+    """What the fixes of all rules make of a text."""
+
+    def judge(config: Config) -> Linted:
+        return lint(config, RULES, target)
+
+    return fix(lambda texts: load_text(texts.get("a", data), "a", missing_ok=True), judge, unsafe=unsafe)
+
+
+def hold(data: bytes, target: Version, *, unsafe: bool) -> None:
+    """Check a text: all rules judge it, fixes come to an end, and a second run changes nothing."""
+    fixed = mended(data, target, unsafe=unsafe)
+    once = fixed.drafts["a"].text if fixed.drafts else data
+    again = mended(once, target, unsafe=unsafe)
+    assert (again.drafts, again.made) == ({}, {})
+    assert again.remaining.diagnostics == fixed.remaining.diagnostics or _shown(again) == _shown(fixed)
+
+
+def _shown(fixed: Fixed) -> list[tuple[str, object, str]]:
+    return [(one.rule, one.start, one.message) for one in fixed.remaining.diagnostics]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=str)
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_fixtures(path: Path, target: Version) -> None:
+    """Real configurations are judged and mended, once and for all."""
+    hold(path.read_bytes(), target, unsafe=True)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=str)
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_examples(target: Version, unsafe: bool) -> None:
+    """So are the examples of every page, by all rules together."""
+    for data in EXAMPLES:
+        hold(data, target, unsafe=unsafe)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@given(damaged(), st.sampled_from(TARGETS), st.booleans())
+def test_damaged_examples(data: bytes, target: Version, unsafe: bool) -> None:
+    """So is a damaged configuration, unless it is none any more: then reading it is an error."""
+    try:
+        load_text(data, "a", missing_ok=True)
+    except InputError:
+        return
+    hold(data, target, unsafe=unsafe)

@@ -1,0 +1,108 @@
+"""Premises of fixes: what is safe under them is made once they are declared, and only then."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nginxopt.errors import UsageError
+from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise, Rule, Safety
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.check import Judge, mend
+from nginxopt.lint.diagnostic import Grade
+from nginxopt.lint.premises import PREMISES, listed, named
+from nginxopt.lint.run import Selected
+from nginxopt.lint.settings import Settings
+from tests.lint.test_fix import becomes
+from tests.lintrules import TARGET, about, configuration
+
+premises = st.frozensets(st.sampled_from(sorted(PREMISES.values())))
+safeties = st.builds(Safety, st.none() | premises)
+
+
+def judge(*rules: Rule, assumed: frozenset[Premise] = frozenset()) -> Judge:
+    """A judge with these rules, under names of the catalogue."""
+    renamed = (replace(rule, id=name) for rule, name in zip(rules, catalogue(), strict=False))
+    return Judge(tuple(Selected(rule, rule.severity) for rule in renamed), TARGET, Settings(), assumed=assumed)
+
+
+def test_the_names_are_words() -> None:
+    """A premise has a name that a command line takes, a sentence without a full stop, and a way to find out."""
+    for name, premise in PREMISES.items():
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)
+        assert name == premise.name
+        assert re.fullmatch(r"[a-z][^\n]*[^.\n]", premise.sentence)
+        assert premise.check.endswith(".")
+
+
+def test_names_are_found() -> None:
+    """Names give their premises; one that there is not is wrong usage, with what was meant or all that there are."""
+    assert named(PREMISES) == frozenset(PREMISES.values())
+    with pytest.raises(UsageError) as close:
+        named(["http11-backend"])
+    assert (close.value.message, close.value.hint) == (
+        'unknown premise "http11-backend"',
+        'did you mean "http11-backends"?',
+    )
+    with pytest.raises(UsageError) as far:
+        named(["0"])
+    assert all(name in (far.value.hint or "") for name in PREMISES)
+
+
+@given(premises)
+def test_what_is_listed_is_read_again(some: frozenset[Premise]) -> None:
+    """The list of a report is what `--assume` takes."""
+    assert named(filter(None, listed(some).split(","))) == some
+
+
+@given(safeties, safeties, premises)
+def test_two_fixes_made_as_one_need_what_both_need(one: Safety, other: Safety, assumed: frozenset[Premise]) -> None:
+    """A fix of two is safe where both are, and nowhere else."""
+    both = (one & other).given(assumed)
+    assert (both.grade is Grade.SAFE) == (one.given(assumed) == other.given(assumed) == Safety.SAFE)
+    assert one & other == other & one
+    assert one & Safety.SAFE == one
+
+
+@given(safeties, premises)
+def test_what_is_assumed_is_needed_no_more(one: Safety, assumed: frozenset[Premise]) -> None:
+    """Premises only make a fix safer; an unsafe one stays unsafe whatever holds."""
+    left = one.given(assumed)
+    assert (left.grade is Grade.UNSAFE) == (one.grade is Grade.UNSAFE)
+    assert not (left.premises or frozenset()) & assumed
+    assert one.given(frozenset()) == one
+
+
+@pytest.mark.parametrize(
+    ("assumed", "unsafe", "expected"),
+    [
+        ((), False, b"a; c; f;"),
+        ((HTTP11_BACKENDS,), False, b"a; d; f;"),
+        ((IDLE_CONNECTIONS,), False, b"a; c; f;"),
+        ((HTTP11_BACKENDS, IDLE_CONNECTIONS), False, b"b; d; f;"),
+        ((), True, b"b; d; f;"),
+    ],
+)
+def test_a_fix_is_made_once_all_its_premises_are_declared(
+    assumed: tuple[Premise, ...], unsafe: bool, expected: bytes
+) -> None:
+    """A safe fix is always made, one with premises when all of them are assumed, `unsafe` makes all."""
+    rules = (
+        becomes("a", "b", Safety.under(HTTP11_BACKENDS, IDLE_CONNECTIONS)),
+        becomes("c", "d", Safety.under(HTTP11_BACKENDS)),
+        becomes("e", "f", Safety.SAFE),
+    )
+    config = configuration({"nginx.conf": b"a; c; e;"})
+    mended = mend([config], judge(*rules, assumed=frozenset(assumed)), unsafe=unsafe)
+    assert mended.configs[0].main.source.data == expected
+
+
+def test_a_finding_names_what_is_not_declared_yet() -> None:
+    """What is left to declare for a fix are its premises without those that are assumed."""
+    rule = becomes("a", "b", Safety.under(HTTP11_BACKENDS, IDLE_CONNECTIONS))
+    linted = judge(rule, about("c"), assumed=frozenset([IDLE_CONNECTIONS]))(configuration({"nginx.conf": b"a; c;"}))
+    assert [one.fix and one.fix.safety for one in linted.diagnostics] == [Safety.under(HTTP11_BACKENDS), None]

@@ -1,0 +1,126 @@
+"""`nginxopt probe` says of each kind of server which premises it speaks against."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from nginxopt.errors import RunError, UsageError
+from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS
+from nginxopt.lint.probe import Effort, Target, probe
+from tests import origins
+
+QUICK = Effort(held=3, idle=0.3, wait=1.0)
+
+KINDS = {
+    "plain": (origins.plain, False, set(), "answers a second request"),
+    "compressing": (origins.compressing, False, {HTTP11_BACKENDS}, "content-encoding none and gzip"),
+    "1.0 only": (origins.old, False, {HTTP11_BACKENDS}, "status 200 and 505"),
+    "upgrading": (origins.upgrading, False, {HTTP11_BACKENDS}, "upgrade none and h2c"),
+    "hinting": (origins.hinting, False, {HTTP11_BACKENDS}, "nobody asked for: 103"),
+    "authenticating": (origins.authenticating, False, {IDLE_CONNECTIONS}, "WWW-Authenticate: NTLM"),
+    "closing": (origins.closing, False, {IDLE_CONNECTIONS}, "does not answer a second request"),
+    "serial": (origins.plain, True, {IDLE_CONNECTIONS}, "keep others from being served"),
+}
+
+
+@pytest.mark.parametrize(("reply", "serial", "against", "told"), KINDS.values(), ids=KINDS)
+def test_each_kind_is_known(reply: origins.Reply, serial: bool, against: set[object], told: str) -> None:
+    """What a server does speaks against the premises that it breaks, and against no other."""
+    with origins.serving(reply, serial=serial) as origin:
+        seen = list(probe(Target.parse(f"http://127.0.0.1:{origin.port}/"), QUICK))
+    assert {one.premise for one in seen if one.fits is False} == against
+    assert any(told in one.text for one in seen), seen
+
+
+def test_it_asks_a_handful() -> None:
+    """A server gets a few requests, whatever it answers."""
+    with origins.serving(origins.plain) as origin:
+        list(probe(Target.parse(f"http://127.0.0.1:{origin.port}/a?b=1"), QUICK))
+    assert len(origin.asked) <= 6 + 3 + QUICK.held + 1
+    assert {asked.head.partition(b" HTTP/")[0] for asked in origin.asked} == {b"GET /a?b=1"}
+
+
+def run(*args: str) -> subprocess.CompletedProcess[str]:
+    """What the command does."""
+    command = [sys.executable, "-m", "nginxopt", "probe", "--idle", "0.2", "--wait", "2", *args]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_status_says_whether_the_premises_hold() -> None:
+    """The exit status is 0 if nothing speaks against the premises, else 1; the last lines say which."""
+    with origins.serving(origins.plain) as origin:
+        good = run(f"http://127.0.0.1:{origin.port}/")
+    assert (good.returncode, good.stderr) == (0, "")
+    assert good.stdout.endswith(
+        "\nhttp11-backends: nothing speaks against it\nidle-connections: nothing speaks against it\n"
+    )
+    with origins.serving(origins.old) as origin:
+        bad = run(f"http://127.0.0.1:{origin.port}/")
+    assert bad.returncode == 1
+    assert "\nhttp11-backends: does not hold\n" in bad.stdout
+
+
+ENDLESS = {
+    "a header that drips": b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000,
+    "chunks without end": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 1000,
+    "interim responses without end": b"HTTP/1.1 100 Continue\r\n\r\n" * 1000,
+}
+
+
+@pytest.mark.parametrize("answer", ENDLESS.values(), ids=ENDLESS)
+def test_an_answer_without_end_is_none(answer: bytes) -> None:
+    """The time to wait is that of the whole answer, however often a part of it comes."""
+    sent: list[int] = []
+
+    def drip(listener: socket.socket) -> None:
+        with listener.accept()[0] as connection, contextlib.suppress(OSError):
+            for byte in answer:
+                connection.sendall(bytes([byte]))
+                sent.append(byte)
+                time.sleep(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,))
+        thread.start()
+        with pytest.raises(RunError, match=r"no answer over HTTP/1\.0"):
+            list(probe(Target.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/"), QUICK))
+        thread.join()
+    assert len(sent) < len(answer)
+
+
+def test_no_server_is_an_error() -> None:
+    """Where nothing answers the status is 5, and 2 for what is no URL."""
+    with origins.serving(origins.plain) as origin:
+        port = origin.port
+    assert run(f"http://127.0.0.1:{port}/").returncode == 5
+    wrong = run("127.0.0.1")
+    assert (wrong.returncode, 'invalid URL "127.0.0.1"' in wrong.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("http://a.test", Target(("a.test", 80), "a.test", "/", False)),
+        ("https://a.test:8443/b?c=d", Target(("a.test", 8443), "a.test:8443", "/b?c=d", True)),
+        ("http://[::1]:8080/", Target(("::1", 8080), "[::1]:8080", "/", False)),
+        ("http://unix:/run/app.sock:/x", Target("/run/app.sock", "localhost", "/x", False)),
+        ("http://unix:/run/app.sock", Target("/run/app.sock", "localhost", "/", False)),
+    ],
+)
+def test_urls_are_as_in_proxy_pass(url: str, target: Target) -> None:
+    """A URL names host, port and path, or a socket as nginx names it."""
+    assert Target.parse(url) == target
+
+
+@pytest.mark.parametrize("url", ["ftp://a.test/", "http://", "http://a.test:x/", "/a"])
+def test_what_is_no_url_is_refused(url: str) -> None:
+    """Anything else is wrong usage."""
+    with pytest.raises(UsageError):
+        Target.parse(url)

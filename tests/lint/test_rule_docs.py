@@ -1,0 +1,41 @@
+"""What the documentation says of the rules and of reports is what the code says."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.report import FORMATS
+
+ROOT = Path(__file__).parents[2]
+MADE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+GENERATED: dict[Path, str] = MADE["generated"]()
+REPORTS = (ROOT / "docs" / "reports.md").read_text()
+
+
+@pytest.mark.parametrize("path", GENERATED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_documentation_is_fresh(path: Path) -> None:
+    """Every file that is made from the rules is as they are now."""
+    text = path.read_text() if path.exists() else ""
+    assert text == GENERATED[path], "the rules have changed: run `make docs`"
+
+
+def test_nothing_is_left_over() -> None:
+    """No page is left of a rule that is gone."""
+    assert MADE["left_over"]() == set(), "rules are gone: run `make docs`"
+
+
+def test_the_readme_lists_every_rule() -> None:
+    """The README has a place for the table, and every rule is in it, with a link that leads to its page."""
+    links = re.findall(r"\]\((docs/rules/[^)]+)\)", (ROOT / "README.md").read_text())
+    assert {f"docs/rules/{rule}.md" for rule in catalogue()} <= set(links)
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_format_is_told() -> None:
+    """The documentation has each format of a report, in the order of the code, with its sentence."""
+    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", REPORTS, re.MULTILINE) == list(FORMATS.items())

@@ -1,0 +1,101 @@
+"""Every rule is what its page says: examples are judged and mended, and a page has all its parts."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from nginxopt.lint import Diagnostic, Example, Rule
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.declare import EFFECTS, FIX_SAFETY, SECTIONS
+from nginxopt.lint.diagnostic import Grade
+from tests.lintcheck import TARGET, fixed, found
+
+RULES = catalogue()
+
+
+def of_kind(*kinds: str) -> list[ParameterSet]:
+    """The examples of these kinds."""
+    return [
+        pytest.param(rule, example, id=f"{rule.id}-{example.kind}-{number}")
+        for rule in RULES.values()
+        for number, example in enumerate(rule.page.examples, 1)
+        if example.kind in kinds
+    ]
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
+def test_a_page_is_whole(rule: Rule) -> None:
+    """A page has a title, says what is flagged, and has every section in the usual order."""
+    assert rule.page.title
+    assert rule.page.text.partition("\n")[0] == rule.page.title, "a title ends without a full stop"
+    assert rule.page.summary
+    fixes = bool(rule.fixes)
+    assert tuple(rule.page.sections) == tuple(name for name in SECTIONS if fixes or name != FIX_SAFETY)
+    assert set(rule.page.effects) <= set(EFFECTS)
+    assert bool(rule.page.effects) == fixes, "the section begins with what the fix may change"
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
+def test_a_page_has_its_examples(rule: Rule) -> None:
+    """A page has at least one bad, one good and one silent example."""
+    assert {example.kind for example in rule.page.examples} == {"bad", "good", "silent"}
+
+
+@pytest.mark.parametrize(("rule", "example"), of_kind("bad"))
+def test_bad_is_found(rule: Rule, example: Example) -> None:
+    """The rule finds something in a bad example, with a message of one line without a full stop."""
+    findings = judged(rule, example)
+    assert findings
+    for finding in findings:
+        assert "\n" not in finding.message
+        assert not finding.message.endswith(".")
+
+
+@pytest.mark.parametrize(("rule", "example"), of_kind("good", "silent"))
+def test_good_is_silent(rule: Rule, example: Example) -> None:
+    """The rule finds nothing in a good example, nor in one that only looks guilty."""
+    assert judged(rule, example) == ()
+
+
+@pytest.mark.parametrize(("rule", "example"), of_kind("bad"))
+def test_a_fix_mends(rule: Rule, example: Example) -> None:
+    """Mending a bad example leaves nothing to mend, and a second run changes nothing."""
+    once = mended(rule, example)
+    again = Example(example.kind, once.decode(), example.context, example.target)
+    assert mended(rule, again) == once
+    assert all(finding.fix is None for finding in judged(rule, again))
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.fixes], ids=attrgetter("id"))
+def test_the_page_shows_the_fix(rule: Rule) -> None:
+    """The first good example is what the fix makes of the first bad one, byte for byte."""
+    bad, good = (next(example for example in rule.page.examples if example.kind == kind) for kind in ("bad", "good"))
+    assert mended(rule, bad).decode() == good.text
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
+def test_fixes_are_as_safe_as_the_rule_says(rule: Rule) -> None:
+    """Each fix of an example is as safe as the rule says, and one of them is of the safest kind that it says."""
+    offered = {
+        finding.fix.safety
+        for example in rule.page.examples
+        for finding in judged(rule, example)
+        if finding.fix is not None
+    }
+    assert all(rule.states(safety) for safety in offered)
+    assert {safety.grade for safety in rule.fixes[:1]} <= {safety.grade for safety in offered}
+    grades = list(Grade)
+    assert list(rule.fixes) == sorted(rule.fixes, key=lambda safety: grades.index(safety.grade))
+
+
+def judged(rule: Rule, example: Example) -> tuple[Diagnostic, ...]:
+    """What the rule finds in an example."""
+    return found(rule.id, example.text, context=example.context, target=example.target or TARGET)
+
+
+def mended(rule: Rule, example: Example) -> bytes:
+    """What the fixes of the rule make of an example."""
+    return fixed(rule.id, example.text, context=example.context, target=example.target or TARGET)

@@ -1,0 +1,77 @@
+"""The rules about what nginx would refuse, beyond the examples of their pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.lint import Safety
+from tests.lintcheck import fixed, found, judge
+
+SILENT = {
+    "a module's own directive": "http { mruby_init /a.rb; check interval=3000; brotli_types text/css; }",
+    "a module that looks like nginx's own": "http { server { location / { subs_filter a b; proxy_wasm c; } } }",
+    "a newer directive": "http { http3 on; early_hints 1; server { http2 on; max_headers 100; } }",
+    "one of NGINX Plus": "http { server { location /api { api write=on; status_zone a; health_check; } } }",
+    "rows of a map": "http { map $uri $a { proxy_passs 1; include rows.map; } }",
+    "networks and names": "http { geo $a { defaul 1; lisen 2; } split_clients $uri $b { 50% a; } }",
+    "a block of a module": "rtmp { server { lisen 1935; application live { sever 1; } } }",
+    "a type": "http { types { text/html html; } }",
+    "Lua": "http { server { location / { content_by_lua_block { local lisen = 1; sever = 2; } } } }",
+    "stream": "stream { server { listen 1; proxy_pass 127.0.0.1:2; } }",
+}
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_names_of_others(case: str) -> None:
+    """Names of modules, newer names and values are no findings."""
+    assert found("unknown-directive", f"events {{}}\n{SILENT[case]}\n") == ()
+
+
+FOUND = {
+    "main": "worker_proceses auto; events {}",
+    "events": "events { worker_conections 512; }",
+    "http": "http { sendfil on; }",
+    "a location": "http { server { location / { try_file a b; } } }",
+    "an if": "http { server { if ($a) { retrun 301 /; } } }",
+    "an upstream": "http { upstream a { serve 10.0.0.1; } }",
+    "stream": "stream { server { proxy_pas 127.0.0.1:2; } }",
+    "a block": "http { sever { listen 80; } }",
+}
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_misspelt(case: str) -> None:
+    """A name with a wrong letter is found in every context, and pointed at."""
+    (diagnostic,) = found("unknown-directive", FOUND[case])
+    finding = diagnostic.finding
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.safety is Safety.UNSAFE
+    assert f'"{finding.source.text(finding.span)}"' in diagnostic.message
+
+
+def test_where_several_may_be_meant_there_is_no_fix() -> None:
+    """Which of several names is meant is left to the operator."""
+    (diagnostic,) = found("unknown-directive", "http9 on;\n", context="server")
+    assert diagnostic.fix is None
+    assert diagnostic.finding.help == 'write "http" or "http2" or "http3"'
+    assert fixed("unknown-directive", "http9 on;\n", context="server") == b"http9 on;\n"
+
+
+def test_a_name_in_quotes_is_replaced_as_a_whole() -> None:
+    """The quotes of a name go with it."""
+    assert fixed("unknown-directive", '"sendfil" on;\n', context="http") == b"sendfile on;\n"
+
+
+@pytest.mark.parametrize(("rows", "number"), [("/old /new;\nlisten. 1;\n", 0), ("listen 80;\nserver_nam a;\n", 1)])
+def test_a_file_of_rows_is_none_of_directives(rows: str, number: int) -> None:
+    """A fragment of which nginx knows next to nothing is a file of rows, not of misspelt directives."""
+    config = load_text(rows.encode(), "rows.conf")
+    assert len(judge("unknown-directive", config).diagnostics) == number
+
+
+def test_an_include_is_not_written() -> None:
+    """What an include would read is not known, and may be no configuration: there is no fix."""
+    (diagnostic,) = found("unknown-directive", "Include all vhosts;\n", context="http")
+    assert diagnostic.fix is None
+    assert diagnostic.finding.help == 'write "include"'

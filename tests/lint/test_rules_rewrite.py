@@ -1,0 +1,404 @@
+"""The rewrite rules beyond their pages: what looks guilty and is not, odd spellings, what several rules share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Safety
+from nginxopt.semantics import Locations, Uncertain, levels
+from nginxopt.semantics.locations import modifier, path
+from nginxopt.semantics.maphash import suitable, verdict
+from tests.lintcheck import TARGET, fixed, found, judge, read
+
+
+@dataclass(frozen=True)
+class Case:
+    """A claim about what a rule finds in a text: the line of each finding."""
+
+    says: str
+    rule: str
+    text: str
+    lines: tuple[int, ...] = ()
+    context: str = "server"
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.says}"
+
+
+def silent(rule: str, says: str, text: str, context: str = "server") -> Case:
+    """A case in which nothing is found."""
+    return Case(says, rule, text, (), context)
+
+
+def rewrites(count: int, flag: str) -> str:
+    """So many rewrites of fixed URIs, each on its line."""
+    return "".join(f"rewrite ^/{number}$ /x{number}{flag};\n" for number in range(count))
+
+
+ROWS = "".join(f"/{number} 1;\n" for number in range(50))
+
+CASES = [
+    # rewrite-literal-bulk
+    Case("each location has its run", "rewrite-literal-bulk",
+         f"location / {{\n{rewrites(25, ' permanent')}}}", (2,)),
+    silent("rewrite-literal-bulk", "rules that go on with the new URI are no run",
+           rewrites(25, "")),
+    # rewrite-shadowed and rewrite-duplicate
+    Case("several rules shadow one together", "rewrite-shadowed",
+         "rewrite ^/[a-m] /x last;\nrewrite ^/[n-z] /y last;\nrewrite ^/[a-z]+$ /z last;", (3,)),
+    Case("a rule of fixed URIs is shadowed by another", "rewrite-shadowed",
+         "rewrite ^/a/?$ /x last;\nrewrite ^/a$ /y last;", (2,)),
+    silent("rewrite-shadowed", "a condition is a script of its own",
+           "rewrite ^/a /x last;\nif ($host = b) {\n rewrite ^/a$ /y last;\n}"),
+    silent("rewrite-shadowed", "letters differ by case", "rewrite ^/a$ /x last;\nrewrite ^/A$ /y last;"),
+    silent("rewrite-shadowed", "a pattern that matches nothing is another rule's", "rewrite ^a$ /x last;"),
+    silent("rewrite-duplicate", "another flag is another rule", "rewrite ^/a$ /x last;\nrewrite ^/a$ /x permanent;"),
+    # rewrite-never-matches
+    *(Case(says, "rewrite-never-matches", f"rewrite {pattern} /x last;", (1,)) for says, pattern in [
+        ("a scheme and a host", "^https?://a\\.b/c$"), ("a host", "^www\\.a\\.b/c$"), ("two slashes", "^/a//b$"),
+        ("dots", "^/a/\\.\\./b$"), ("an escape in capitals", "^/a%C3%A9$"), ("an argument in quotes", '"^/a\\?b=1"'),
+        ("an unescaped question mark before an argument", "^/a.php?id=(.*)$"), ("a glob", "^/old/*.html$"),
+    ]),
+    *(silent("rewrite-never-matches", says, f"rewrite {pattern} /x last;") for says, pattern in [
+        ("a slash is optional", "^/?a$"), ("a group begins with the slash", "^(/a)$"), ("anything", "."),
+        ("no anchor", "a$"), ("a lazy repetition", "^/a(.*?)b=1$"), ("named groups", "^/(?<id>a)=1$"),
+        ("an escape as one of several", "^/a(%20)?b$"), ("a dot after a slash", "^/.well-known/"),
+        ("the look-ahead is no question", "^/(?!x)a=1$"), ("a glob that finds files all the same", "^/t/.*/*.tpl"),
+    ]),
+    silent("rewrite-never-matches", "where slashes are not merged",
+           "merge_slashes off;\nrewrite ^/a//b$ /x last;"),
+    silent("rewrite-never-matches", "behind a rule that takes the slash away",
+           "rewrite ^/(.*)$ $1;\nrewrite ^a$ /x last;"),
+    silent("rewrite-never-matches", "in a fragment it is not known whether slashes are merged",
+           "rewrite ^/a//b$ /x last;", None),  # type: ignore[arg-type]
+    silent("rewrite-never-matches", "what envsubst fills in", "location ${URL_PATH} { }\nlocation $PREFIX/a { }"),
+    Case("locations of all kinds", "rewrite-never-matches",
+         "location ~ ^a$ { }\nlocation = /a%20b { }\nlocation /a//b { }\n"
+         "location ~* \\.php\\?x=1$ { }\nlocation ^/(a|b)$ { }",
+         (1, 2, 3, 4, 5)),
+    silent("rewrite-never-matches", "names and ordinary locations",
+           "location @a%20 { }\nlocation /a { }\nlocation = /?x { }\nlocation ~ \\.php$ { }"),
+    # redirect-chain
+    Case("over a location", "redirect-chain", "rewrite ^/a$ /b permanent;\nlocation = /b { return 301 /c; }", (1,)),
+    Case("from a location to a rule", "redirect-chain",
+         "location /a/ { return 301 /b; }\nrewrite ^/b$ /c permanent;", (1,)),
+    Case("through `last`", "redirect-chain",
+         "rewrite ^/a$ /b permanent;\nrewrite ^/b$ /c last;\nlocation = /c { return 301 /d; }", (1,)),
+    Case("to its own name", "redirect-chain",
+         "server_name a.b;\nrewrite ^/a$ http://a.b/b permanent;\nrewrite ^/b$ /c permanent;", (2,)),
+    Case("whatever the host, on default ports", "redirect-chain",
+         "rewrite ^/a$ $scheme://$host/b permanent;\nrewrite ^/b$ /c permanent;", (1,)),
+    silent("redirect-chain", "another name, port or scheme",
+           "server_name a.b;\nrewrite ^/a$ http://c.d/b permanent;\nrewrite ^/d$ http://a.b:81/b permanent;\n"
+           "rewrite ^/e$ https://a.b/b permanent;\nrewrite ^/b$ /c permanent;"),
+    silent("redirect-chain", "an earlier rule takes the target",
+           "rewrite ^/a$ /b permanent;\nrewrite ^/[b] /x last;\nrewrite ^/b$ /c permanent;"),
+    silent("redirect-chain", "an earlier rule takes the source",
+           "rewrite ^/[a] /x last;\nrewrite ^/a$ /b permanent;\nrewrite ^/b$ /c permanent;"),
+    silent("redirect-chain", "a condition on arguments may take the target",
+           "rewrite ^/a$ /b permanent;\nif ($args) {\n return 200;\n}\nrewrite ^/b$ /c permanent;"),
+    silent("redirect-chain", "a target that depends on the URI is a chain for some only",
+           "rewrite ^/a/(.*)$ /b/$1 permanent;\nrewrite ^/b/$ /c permanent;"),
+    silent("redirect-chain", "an include that was not read comes before",
+           "rewrite ^/a$ /b permanent;\ninclude none.conf;\nrewrite ^/b$ /c permanent;"),
+    *(silent("redirect-chain", f"a return with {len(args.split())} arguments is refused by nginx",
+             f"location = /a {{\n return {args};\n}}\nlocation = /b {{\n return 301 /a;\n}}")
+      for args in ("", "301 /c d")),
+    silent("redirect-chain", "targets with escapes are not followed",
+           "rewrite ^/a$ /b%20 permanent;\nrewrite '^/b $' /c permanent;"),
+    silent("redirect-chain", "a regular expression takes the target before the prefix",
+           "rewrite ^/a$ /b/c permanent;\nlocation /b/ { return 301 /d; }\nlocation ~ c$ { return 200; }"),
+    # redirect-loop
+    Case("between two", "redirect-loop", "rewrite ^/a$ /b permanent;\nrewrite ^/b$ /a permanent;", (1,)),
+    Case("by a location to what it holds", "redirect-loop", "location /a/ { return 301 /a/b; }", (1,)),
+    Case("of the whole server to itself", "redirect-loop",
+         "server_name a.b www.a.b;\nreturn 301 http://www.a.b$request_uri;", (2,)),
+    Case("that grows", "redirect-loop", "rewrite ^/(.*)$ /x/$1 permanent;", (1,)),
+    Case("within nginx, over two locations", "redirect-loop",
+         "location /a { rewrite ^ /b last; }\nlocation /b { rewrite ^ /a last; }", (1, 2)),
+    silent("redirect-loop", "to the other server of the name",
+           "server_name a.b;\nreturn 301 https://a.b$request_uri;"),
+    silent("redirect-loop", "break ends the rules", "location / { rewrite ^(.*)$ /index.php break; }"),
+    silent("redirect-loop", "a condition may end it",
+           "location / {\nif ($arg_x) {\n return 200;\n}\nrewrite ^(.*)$ /index.php last; }"),
+    silent("redirect-loop", "the last rule leads out", "rewrite ^/a$ /b permanent;\nrewrite ^/b$ /c permanent;"),
+    # rewrite-catchall, rewrite-single-literal
+    silent("rewrite-catchall", "a path of its own before the URI",
+           "rewrite ^(.*)$ https://a.b/x$1 permanent;\nrewrite ^/(.*)$ https://a.b$1 permanent;"),
+    silent("rewrite-catchall", "arguments twice, or dropped",
+           "rewrite ^ https://a.b$request_uri permanent;\nrewrite ^(.*)$ https://a.b$1? permanent;"),
+    Case("in an if", "rewrite-catchall", "if ($host = a) {\n rewrite ^ http://b$request_uri? permanent;\n}", (2,)),
+    silent("rewrite-single-literal", "other rules in the location",
+           "location = /a { set $x 1; rewrite ^/a$ /b permanent; }"),
+    silent("rewrite-single-literal", "escapes and variables in the target",
+           "location = /a { rewrite ^ /b%20 permanent; }\nlocation = /c { rewrite ^ /$host permanent; }"),
+    silent("rewrite-single-literal", "a pattern that does not match, and a location of more URIs",
+           "location = /a { rewrite ^/b$ /c permanent; }\nlocation /d { rewrite ^/d$ /e permanent; }"),
+    # the others
+    silent("if-file-exists", "a file that does not depend on the request",
+           "if (-f /srv/maintenance) {\n rewrite ^ /maintenance.html last;\n}"),
+    silent("if-chain-to-map", "different operators",
+           "".join(f"if ($host != h{n}) {{ set $x {n}; }}\n" for n in range(4))),
+    silent("unanchored-or-dotstar", "escapes, possessive and lazy",
+           "rewrite ^/a\\.* /x last;\nrewrite .*?a /x last;\nrewrite ^/.*$ /x last;"),
+    silent("map-regex-bulk", "many plain keys", f"map $uri $x {{\n{ROWS}}}", "http"),
+    silent("map-hash-size", "a map of names is not judged",
+           "map $host $x {\nhostnames;\n.%s 1;\n}" % ("a." * 40 + "b"), "http"),
+    Case("a key that no default bucket holds", "map-hash-size", "map $uri $x {\n/%s 1;\n}" % ("k" * 60), (1,), "http"),
+    silent("map-hash-size", "in a fragment the sizes are not known", "map $uri $x {\n/%s 1;\n}" % ("k" * 60),
+           None),  # type: ignore[arg-type]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_found(case: Case) -> None:
+    """A rule finds what the case says, in these lines, and nothing else."""
+    first = {None: 1, "http": 3, "server": 4}[case.context]
+    lines = tuple(diagnostic.start.line - first + 1 for diagnostic in found(case.rule, case.text, context=case.context))
+    assert lines == case.lines
+
+
+FIXES = [
+    (
+        "rewrite-duplicate",
+        "rewrite ^/a$ /b last; # one\r\nrewrite ^/a$ /b last; # two\r\n",
+        "rewrite ^/a$ /b last; # one\r\n# two\r\n",
+    ),
+    ("rewrite-duplicate", "rewrite ^/a$ /b last; rewrite ^/a$ /b last;", "rewrite ^/a$ /b last;"),
+    (
+        "rewrite-catchall",
+        "rewrite ^ https://$host$request_uri? permanent;",
+        "return 301 https://$host$request_uri;",
+    ),
+    ("rewrite-catchall", "rewrite ^/(.*) http://a.b/$1;", "return 302 http://a.b$request_uri;"),
+    (
+        "rewrite-single-literal",
+        "location =/a { rewrite ^ http://b.c/d?x=1? redirect; }",
+        "location =/a { return 302 http://b.c/d?x=1; }",
+    ),
+    (
+        "regex-location-literal",
+        'location ~ "^/a\\.b$" { return 200; }',
+        "location = /a.b { return 200; }",
+    ),
+    (
+        "regex-location-literal",
+        "location ~ ^/a$ { return 200; } location ~ ^/a$ { return 201; }",
+        "location = /a { return 200; } location ~ ^/a$ { return 201; }",
+    ),
+    ("unanchored-or-dotstar", 'rewrite "^/a{1}.*" /b last;', 'rewrite "^/a{1}" /b last;'),
+    (
+        "if-file-exists",
+        "location / {\n  if (!-e $request_filename) {\n    rewrite . /i.php last;\n  }\n}",
+        "location / {\n  try_files $uri $uri/ /i.php$is_args$args;\n}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "before", "after"), FIXES)
+def test_what_is_mended(rule: str, before: str, after: str) -> None:
+    """A fix changes what it means to and nothing else, in whatever layout."""
+    assert fixed(rule, before, context="server").decode() == after
+    assert fixed(rule, after, context="server").decode() == after
+
+
+NOT_MENDED = [
+    ("regex-location-literal", "location ~ ^/a$ { return 200; } location = /a { return 201; }"),
+    ("regex-location-literal", "location ~ ^/a$ { location ~ b { return 200; } }"),
+    ("regex-location-literal", "location ~ x { location ~ ^/a$ { return 200; } }"),
+    ("rewrite-catchall", "rewrite ^/a$ /b; rewrite ^(.*)$ https://a.b$1 permanent;"),
+    ("if-file-exists", "location /x { if (!-e $request_filename) { rewrite ^ /i.php last; } }"),
+    ("if-file-exists", "location / { try_files $uri =404; if (!-e $request_filename) { rewrite ^ /i.php last; } }"),
+]
+
+
+@pytest.mark.parametrize(("rule", "text"), NOT_MENDED)
+def test_what_is_not_mended(rule: str, text: str) -> None:
+    """Where a fix might be wrong something is found, help is given, and nothing is changed."""
+    diagnostics = found(rule, text, context="server")
+    assert diagnostics
+    assert all(diagnostic.fix is None and diagnostic.finding.help for diagnostic in diagnostics[-1:])
+    assert fixed(rule, text, context="server").decode() == text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "safety"),
+    [
+        (r"^/(a)/.*", Safety.SAFE),
+        (r"^/(?:a|b)/[^/x-z]\d.*", Safety.SAFE),
+        (r".*\.php$", Safety.SAFE),
+        (r".*\.(a|b)$", Safety.UNSAFE),
+        (r".*\.a|b$", Safety.UNSAFE),
+        ("^/a.*$", Safety.UNSAFE),
+        ("^/(a+)+b.*", Safety.UNSAFE),
+        (".*a.*b", Safety.UNSAFE),
+        ("^/a{2}.*", Safety.UNSAFE),
+        (r"^/a\cb.*", Safety.UNSAFE),
+        (r"^/(?<x>a)/.*", Safety.UNSAFE),
+        (r"^/(?=a)/.*", Safety.UNSAFE),
+        ("^/[[:alpha:]]/.*", Safety.UNSAFE),
+    ],
+)
+def test_idle_dots_are_safe_or_not(pattern: str, safety: Safety) -> None:
+    """Taking `.*` away is safe where nothing repeats; not with `$`, nor before a group or beside an alternative."""
+    (diagnostic,) = found("unanchored-or-dotstar", f'rewrite "{pattern}" /x last;', context="server")
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.safety == safety
+
+
+def test_a_duplicate_with_groups_is_deleted_on_request() -> None:
+    """Where a pattern that does not match may touch captures its second rule is not for nothing."""
+    rules = "rewrite ^/{0}$ /b last;\nrewrite ^/{0}$ /b last;"
+    safeties = []
+    for pattern in ("a", "(a)"):
+        (diagnostic,) = found("rewrite-duplicate", rules.format(pattern), context="server")
+        assert diagnostic.fix is not None
+        safeties.append(diagnostic.fix.safety)
+    assert safeties == [Safety.SAFE, Safety.UNSAFE]
+
+
+JIT = Safety.under(PCRE_LIBRARY, PLAIN_COMMAND_LINE)
+
+
+@pytest.mark.parametrize(
+    ("more", "safety"),
+    [
+        ("", JIT),
+        ("rewrite ^/(x|y)+$ /z last;", Safety.UNSAFE),
+        ("location ~ ^(/(a|b)*)x$ { }", Safety.UNSAFE),
+        ("location / { fastcgi_split_path_info ^((?:/[a-z])+)(.*)$; }", Safety.UNSAFE),
+        ("valid_referers ~(a|b)+c;", Safety.UNSAFE),
+        ('server_name "~^(a|b){3,}$";', Safety.UNSAFE),
+        ("location / { proxy_redirect ~^(a|b)* /; }", Safety.UNSAFE),
+        ("location / { proxy_cookie_path ~(?1)(a) /; }", Safety.UNSAFE),
+        ("if ($http_cookie ~ (a|b)++) { return 403; }", Safety.UNSAFE),
+        ("include not-there.conf;", Safety.UNSAFE),
+    ],
+)
+def test_pcre_jit_needs_premises(more: str, safety: Safety) -> None:
+    """The library must be sound; any word that repeats a group, as whatever pattern, makes the fix unsafe."""
+    rules = "".join(f"rewrite ^/{n}/(x|y)$ /x{n} last;\n" for n in range(30))
+    (diagnostic,) = found("pcre-jit", rules + more, context="server")
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.safety == safety
+
+
+def test_pcre_jit_sees_the_patterns_of_maps_and_stream() -> None:
+    """A pattern may stand anywhere, also where no request to the server runs it."""
+    rules = "".join(f"rewrite ^/{n}/x$ /x{n} last;\n" for n in range(30))
+    for more in ("} map $uri $x { ~^/(a|b)*$ 1; }", "} } stream { map $ssl_preread_server_name $x { ~(a|b)* 1; }"):
+        text = f"events {{}} http {{ server {{ {rules} {more} }}"
+        (diagnostic,) = found("pcre-jit", text)
+        assert diagnostic.fix is not None
+        assert diagnostic.fix.safety == Safety.UNSAFE
+
+
+def test_pcre_jit_says_nothing_of_a_fragment() -> None:
+    """What the main context sets is not known in a fragment."""
+    text = "".join(f"rewrite ^/{n}(x)$ /x{n} last;\n" for n in range(30))
+    assert judge("pcre-jit", load_text(text.encode(), "rules.conf", context="server")).diagnostics == ()
+
+
+def test_a_name_of_two_servers_is_no_site() -> None:
+    """Which of two servers of one name and port answers depends on the address."""
+    text = "server {\nserver_name a.b;\nrewrite ^/a$ http://a.b/b permanent;\nrewrite ^/b$ /c permanent;\n}\n"
+    assert len(found("redirect-chain", text, context="http")) == 1
+    other = "server {\nlisten 127.0.0.2:80;\nserver_name a.b;\n}\n"
+    assert found("redirect-chain", text + other, context="http") == ()
+
+
+def test_folded_runs_are_looked_at() -> None:
+    """Of a run that is folded each odd rule is found, at its place."""
+    rules = [f"rewrite ^/{n}$ /x{n} permanent;" for n in range(200)]
+    rules[150] = "rewrite ^/a%20b$ /c permanent;"
+    rules[160] = "rewrite ^/y$ /x/0 permanent;"
+    rules[170] = "rewrite ^/x/0$ /z permanent;"
+    text = "\n".join(rules)
+    for rule, line in [("rewrite-never-matches", 151), ("redirect-chain", 161)]:
+        (diagnostic,) = found(rule, text, context="server")
+        assert diagnostic.start.line == line + 3
+
+
+def test_a_refused_rewrite_of_a_folded_run_is_an_error_with_its_place() -> None:
+    """Each rule that reads folded runs says the same of a rewrite that nginx refuses."""
+    rules = [f"rewrite ^/{n}$ /x{n} permanent;" for n in range(200)]
+    rules[150] = "rewrite ^/a$ /b permanent c;"
+    errors = {
+        judge(rule, read("\n".join(rules), "server")).errors[0].render()
+        for rule in ("rewrite-catchall", "rewrite-never-matches", "rewrite-duplicate")
+    }
+    (error,) = errors
+    assert error.startswith("nginx.conf:154:1: nginx refuses this rewrite")
+    assert 'invalid number of arguments in "rewrite" directive in nginx.conf:154' in error
+
+
+LOCATIONS = """
+    location = /e { } location / { } location /a/ { location /a/b/ { } location ~ n$ { } } location ^~ /s/ { }
+    location ~ \\.p$ { location ~ q { } } location ~* \\.G$ { } location @n { }
+"""
+
+
+@pytest.mark.parametrize(
+    ("uri", "chosen"),
+    [("/e", "=/e"), ("/x", "/"), ("/a/x", "/a/"), ("/a/b/x", "/a/b/"), ("/a/n", "~n$"), ("/a/b/x.p", r"~\.p$"),
+     ("/s/x.p", "^~/s/"), ("/q.p", "~q"), ("/x.g", r"~*\.G$")],
+)  # fmt: skip
+def test_locations_are_chosen_as_nginx_does(uri: str, chosen: str) -> None:
+    """Exact, longest prefix, regular expressions, those within: the order of `ngx_http_core_find_location`."""
+    (server,) = (one for one in levels(read(LOCATIONS, "server"), TARGET).walk() if one.kind == "server")
+    location = Locations(server).select(uri.encode())
+    assert location is not None
+    assert modifier(location) + path(location) == chosen
+
+
+def test_a_location_that_may_add_a_slash_is_uncertain() -> None:
+    """A location that passes on redirects to its slash, which depends on more than the location."""
+    (server,) = (one for one in levels(read(LOCATIONS, "server"), TARGET).walk() if one.kind == "server")
+    with pytest.raises(Uncertain):
+        Locations(server).select(b"/a")
+
+
+@pytest.mark.parametrize(
+    ("keys", "sizes"),
+    [([b"k" * 47], (2048, 128)), ([b"k%d" % n for n in range(5000)], (8192, 64)), ([b"k"], (2048, 64))],
+)
+def test_suitable_sizes(keys: list[bytes], sizes: tuple[int, int]) -> None:
+    """Sizes grow no further than they must, and the keys fit them."""
+    assert suitable([keys], 2048, 64) == sizes
+    assert verdict(keys, *sizes) == "fits"
+
+
+IFS = "".join(f"if ($arg_k = {key}) {{ set $x v; }} " for key in ("a", "b", "c"))
+LONG = "".join(f'if ($arg_k = "{key * 50}") {{ set $x v; }} ' for key in ("a", "b", "c"))
+
+
+@pytest.mark.parametrize(
+    ("http", "is_offered"),
+    [
+        (f"server {{ {IFS} }}", True),
+        (f"map_hash_max_size 4096; server {{ {IFS} }}", True),
+        (f"server {{ {IFS} }} map_hash_max_size 4096;", False),
+        (f"server {{ {IFS} }} map_hash_bucket_size 128; map $uri $y {{ default 1; }}", False),
+        (f"server {{ {LONG} }}", False),
+        (f"map_hash_bucket_size 128; server {{ {LONG} }}", True),
+    ],
+)
+def test_a_chain_becomes_a_map_that_nginx_takes(http: str, is_offered: bool) -> None:
+    """The first map settles the sizes of all tables: there is no fix if they come later, or do not hold its keys."""
+    (diagnostic,) = found("if-chain-to-map", http, context="http")
+    assert (diagnostic.fix is not None) is is_offered
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"^/[0-9]{,3}/*.html$", r"^/\Q/*.html\E$", r"^/a(?>//)b$", r"^old{1, 3}$", r"^/\p{Greek}//x$", r"^(?>/a%20b)$"],
+)
+def test_what_not_every_pcre_reads_alike_is_not_judged(pattern: str) -> None:
+    """No finding says that such a pattern never fires, or that a rule behind it does not."""
+    rules = (pattern, pattern.replace("$", ""), "^/id/42$")
+    text = "".join(f'rewrite "{rule}" /to permanent;\n' for rule in rules)
+    for name in ("rewrite-never-matches", "rewrite-shadowed", "redirect-chain", "redirect-loop"):
+        assert found(name, text, context="server") == ()

@@ -1,0 +1,491 @@
+"""Settings: what a file says, where an error in it is, which file is taken, and which rules are asked then."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nginxopt.errors import InputError, UsageError
+from nginxopt.lint import IDLE_CONNECTIONS, Diagnostic, Finding, Page, Rule, Severity, patterns, selection, settings
+from nginxopt.lint.declare import CATEGORIES
+from nginxopt.lint.premises import PREMISES
+from nginxopt.lint.settings import Settings
+from nginxopt.text import Source, Span
+from nginxopt.version import Version
+
+
+def a_rule(name: str, category: str, *, default: bool = True) -> Rule:
+    """A rule that finds nothing."""
+    return Rule(name, lambda _: iter(()), Page(name), Severity.WARNING, category, default=default)
+
+
+RULES = {
+    rule.id: rule
+    for rule in (
+        a_rule("keepalive-missing", "proxy"),
+        a_rule("zone-missing", "proxy", default=False),
+        a_rule("cache-stampede", "cache"),
+        a_rule("gzip-level", "client"),
+        a_rule("tcp-nodelay-off", "client", default=False),
+    )
+}
+
+
+def read(text: str | bytes, name: str = "nginxopt.toml") -> Settings:
+    """The settings that a text says."""
+    return settings.read(Source(name, text if isinstance(text, bytes) else text.encode()), RULES)
+
+
+def ids(*, select: tuple[str, ...] = (), ignore: tuple[str, ...] = (), **values: object) -> set[str]:
+    """The ids of the rules that are selected by settings and command line."""
+    chosen = selection.selection(RULES.values(), Settings(**values), select=select, ignore=ignore)  # type: ignore[arg-type]
+    return {rule.id for rule, _ in chosen}
+
+
+EVERY_KEY = """
+select = ["proxy", "all"]
+extend-select = ["cache-stampede"]
+ignore = ["gzip-level"]
+assume = ["idle-connections"]
+target-version = "1.22.1"
+paths = ["conf/nginx.conf", "/etc/nginx"]
+exclude = ["vendor", "**/*.bak"]
+prefix = "conf"
+fail-on = "warning"
+baseline = "baseline.json"
+
+[severity]
+gzip-level = "info"
+
+[per-file-ignores]
+"sites/*.conf" = ["proxy", "gzip-level"]
+
+[context]
+"locations/**" = "server"
+"""
+
+
+def test_every_key_is_read() -> None:
+    """A file that has every key gives every field; paths are joined with its folder, patterns are not."""
+    assert read(EVERY_KEY, "etc/nginxopt.toml") == Settings(
+        select=("proxy", "all"),
+        extend_select=("cache-stampede",),
+        ignore=("gzip-level",),
+        severity={"gzip-level": Severity.INFO},
+        assume=frozenset([IDLE_CONNECTIONS]),
+        per_file_ignores={"sites/*.conf": ("proxy", "gzip-level")},
+        target_version=(Version(1, 22, 1),),
+        paths=("etc/conf/nginx.conf", "/etc/nginx"),
+        exclude=("vendor", "**/*.bak"),
+        prefix="etc/conf",
+        fail_on=Severity.WARNING,
+        context={"locations/**": ("http", "server")},
+        baseline="etc/baseline.json",
+        origin=Path("etc/nginxopt.toml"),
+    )
+
+
+def test_one_target_version_or_several() -> None:
+    """The nginx that a configuration is for may be one or several, in any order."""
+    assert read('target-version = "1.22.1"').target_version == (Version(1, 22, 1),)
+    several = read('target-version = ["1.28.0", "1.22.1", "1.28"]')
+    assert several.target_version == (Version(1, 22, 1), Version(1, 28, 0))
+
+
+def test_the_keys_are_the_fields() -> None:
+    """Every field but the origin has a key, every key a field."""
+    assert [key.replace("-", "_") for key in settings.KEYS] == [
+        each.name for each in fields(Settings) if each.name != "origin"
+    ]
+
+
+def test_an_empty_file_says_nothing() -> None:
+    """A file without a key leaves every default."""
+    assert read("# nothing\n") == replace(Settings(), origin=Path("nginxopt.toml"))
+
+
+def test_pyproject_has_a_table() -> None:
+    """In a pyproject.toml the settings are a table, whatever else is in the file."""
+    text = (
+        '[project]\nname = "x"\n\n[tool.nginxopt]\nignore = ["proxy"]\n[tool.nginxopt.severity]\ngzip-level = "error"\n'
+    )
+    said = read(text, "pyproject.toml")
+    assert (said.ignore, said.severity) == (("proxy",), {"gzip-level": Severity.ERROR})
+
+
+# What is wrong, the place of the error, what is marked there, what is said, and what helps.
+ERRORS = [
+    ("selct = []", "1:1", "selct", 'there is no setting "selct"', 'did you mean "select"?'),
+    ("origin = 'x'", "1:1", "origin", 'there is no setting "origin"', None),
+    ("zzz = 1", "1:1", "zzz", 'there is no setting "zzz"', None),
+    ('"selct" = []', "1:1", '"selct"', 'there is no setting "selct"', 'did you mean "select"?'),
+    ("select = 3", "1:1", "select", '"select" has a value of the wrong type', None),
+    ("select = 'proxy'", "1:1", "select", '"select" has a value of the wrong type', None),
+    ("select = ['proxy', 3]", "1:20", "3", 'an item of "select" has a value of the wrong type', None),
+    ("\nignore = [ # not 'cash'\n  'proxy',\n\n  'cash'\n]", "5:3", "'cash'", '"cash"', 'did you mean "cache"?'),
+    ('ignore = ["proxy", "keepalive-mising"]', "1:20", '"keepalive-mising"', "", 'did you mean "keepalive-missing"?'),
+    ('ignore = ["cach\\u0065s"]', "1:1", 'ignore = ["cach\\u0065s"]', '"caches"', 'did you mean "cache"?'),
+    ('[severity]\ngzip-levle = "error"', "2:1", "gzip-levle", "there is no rule", 'did you mean "gzip-level"?'),
+    ('[severity]\nclient = "error"', "2:1", "client", 'there is no rule "client"', None),
+    ('[severity]\ngzip-level = "warn"', "2:1", "gzip-level", 'no severity "warn"', 'did you mean "warning"?'),
+    ('severity = {gzip-level = "eror"}', "1:13", "gzip-level", 'no severity "eror"', 'did you mean "error"?'),
+    ('severity.gzip-level = "off"', "1:10", "gzip-level", 'there is no severity "off"', None),
+    ('severity = "error"', "1:1", "severity", '"severity" has a value of the wrong type', None),
+    ('[[severity]]\nx = "error"', "1:3", "severity", '"severity" has a value of the wrong type', None),
+    ("[per-file-ignores]\n'a.conf' = ['proxi']", "2:13", "'proxi'", '"proxi"', 'did you mean "proxy"?'),
+    ("[per-file-ignores]\n'a.conf' = 'proxy'", "2:1", "'a.conf'", '"a.conf" has a value of the wrong type', None),
+    ("target-version = 1.22", "1:1", "target-version", "wrong type", None),
+    ("target-version = ['1.22.1', 'new']", "1:29", "'new'", "'new' is no version of nginx", "such as 1.22.1"),
+    ("target-version = 'new'", "1:1", "target-version", "'new' is no version of nginx", "such as 1.22.1"),
+    ("paths = ['']", "1:10", "''", '"paths" is empty', None),
+    ("fail-on = 'never'", "1:1", "fail-on", 'there is no severity "never"', None),
+    ("[context]\n'x/*' = 'sever'", "2:1", "'x/*'", "there is no context 'sever'", None),
+    ("prefix = ''", "1:1", "prefix", '"prefix" is empty', None),
+    ("baseline = ['x']", "1:1", "baseline", "wrong type", None),
+    ("a = 1\nselect = [", "2:11", "", "this is no TOML: ", None),
+    ("ä = 1", "1:1", "ä", "this is no TOML: ", None),
+    ("paths = 'ä' x", "1:13", "x", "this is no TOML: ", None),
+    ("fail-on = 'error'\r\nfail-on = 'info'\r\n", "2:17", "", "this is no TOML: ", None),
+    (b"paths = ['\xff']", "1:11", None, "this byte is not UTF-8", None),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "marked", "message", "hint"), ERRORS)
+def test_an_error_has_its_place(
+    text: str | bytes, place: str, marked: str | None, message: str, hint: str | None
+) -> None:
+    """What is not understood is an error with file, line and column, and with a suggestion if there is one."""
+    with pytest.raises(InputError) as caught:
+        read(text)
+    error = caught.value
+    assert error.render().startswith(f"nginxopt.toml:{place}: ")
+    assert message in error.message
+    assert error.source is not None
+    assert error.span is not None
+    assert marked is None or error.source.text(error.span).strip() == marked
+    assert hint is None or error.hint == hint
+
+
+def test_the_place_is_that_of_the_table_meant() -> None:
+    """An error in a pyproject.toml is not mistaken for the same key of another tool."""
+    text = '[tool.ruff]\nselct = ["selct"]\n[tool.nginxopt]\nignore = []\nselct = []\n[tool.more]\nselct = 1\n'
+    with pytest.raises(InputError) as caught:
+        read(text, "pyproject.toml")
+    assert caught.value.render().startswith("pyproject.toml:5:1: ")
+
+
+@pytest.mark.parametrize("text", ["[tool]\nnginxopt = 3\n", "[[tool.nginxopt]]\n"])
+def test_the_table_must_be_one(text: str) -> None:
+    """`tool.nginxopt` that is no table is an error at its name."""
+    with pytest.raises(InputError) as caught:
+        read(text, "pyproject.toml")
+    assert caught.value.source is not None
+    assert caught.value.span is not None
+    assert caught.value.source.text(caught.value.span) == "nginxopt"
+
+
+NAMES = st.sampled_from([*RULES, *CATEGORIES, "all"])
+SEVERITIES = st.sampled_from(Severity)
+WORDS = st.text("aä*./'\"\\\n[]=#{} -", min_size=1).filter(lambda text: not text.startswith("/"))
+VERSIONS = st.builds(Version, *[st.integers(0, 99)] * 3)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> dict[str, object]:
+    """A file of settings as data."""
+    values = {
+        "select": st.lists(NAMES),
+        "extend-select": st.lists(NAMES),
+        "ignore": st.lists(NAMES),
+        "severity": st.dictionaries(st.sampled_from(list(RULES)), SEVERITIES.map(str)),
+        "per-file-ignores": st.dictionaries(WORDS, st.lists(NAMES)),
+        "target-version": st.lists(VERSIONS, min_size=1, unique=True).map(
+            lambda found: [str(one) for one in sorted(found)]
+        ),
+        "assume": st.lists(st.sampled_from(sorted(PREMISES))),
+        "paths": st.lists(WORDS),
+        "exclude": st.lists(WORDS),
+        "prefix": WORDS,
+        "fail-on": SEVERITIES.map(str),
+        "context": st.dictionaries(WORDS, st.sampled_from(["http", "http,server", "http,server,if"])),
+        "baseline": WORDS,
+    }
+    assert values.keys() == settings.KEYS.keys()
+    return draw(st.fixed_dictionaries({}, optional=values))
+
+
+def as_toml(value: object) -> str:
+    """A value as TOML writes it: a string as JSON does, a table inline."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{as_toml(key)} = {as_toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def as_data(said: Settings) -> dict[str, object]:
+    """The keys that are not at their defaults, as data."""
+    found: dict[str, object] = {}
+    for key in settings.KEYS:
+        value = getattr(said, key.replace("-", "_"))
+        if value == getattr(Settings(), key.replace("-", "_")):
+            continue
+        found[key] = _plain(key, value)
+    return found
+
+
+def _plain(key: str, value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(premise.name for premise in value)
+    if isinstance(value, tuple):
+        return ",".join(value) if key == "context" else [str(item) for item in value]
+    if hasattr(value, "items"):
+        return {name: _plain(key, inner) for name, inner in value.items()}
+    return str(value)
+
+
+@given(documents())
+def test_settings_round_trip(document: dict[str, object]) -> None:
+    """What is written into a file is what is read from it, and what is read says all that was written."""
+    text = "".join(f"{key} = {as_toml(value)}\n" for key, value in document.items())
+    once = read(text)
+    again = read("".join(f"{key} = {as_toml(value)}\n" for key, value in as_data(once).items()))
+    assert again == once
+    untouched = ("select", "extend-select", "ignore", "severity", "per-file-ignores", "exclude", "target-version")
+    assert {key: as_data(once).get(key, document[key]) for key in untouched if key in document} == {
+        key: document[key] for key in untouched if key in document
+    }
+
+
+@given(documents(), st.data())
+def test_a_wrong_name_is_found_where_it_is_written(document: dict[str, object], data: st.DataObject) -> None:
+    """Whatever else a file says, an unknown name is marked where it stands, in any kind of quotes."""
+    written = data.draw(st.sampled_from(['"no-such-rule"', "'no-such-rule'"]))
+    before = data.draw(st.lists(NAMES))
+    document = {key: value for key, value in document.items() if key != "ignore"}
+    lines = [f"{key} = {as_toml(value)}\n" for key, value in document.items()]
+    broken = "ignore = [" + "".join(f"{json.dumps(name)}, # no-such-rule\n" for name in before) + f"{written}]\n"
+    lines.insert(data.draw(st.integers(0, len(lines))), broken)
+    with pytest.raises(InputError) as caught:
+        read("".join(lines))
+    assert caught.value.source is not None
+    assert caught.value.span is not None
+    assert caught.value.source.text(caught.value.span) == written
+    assert caught.value.span.start == "".join(lines).encode().index(f"{written}]".encode())
+
+
+def folder_with(folder: Path, files: dict[str, str]) -> Path:
+    """Write files into a folder, which stands for a repository."""
+    for name, text in {".git/HEAD": "", **files}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+FROM_A, FROM_B = 'ignore = ["proxy"]\n', 'ignore = ["cache"]\n'
+IN_PYPROJECT = '[tool.nginxopt]\nignore = ["client"]\n'
+
+FOUND = [
+    ({"nginxopt.toml": FROM_A}, ("proxy",), "../../nginxopt.toml"),
+    ({"a/nginxopt.toml": FROM_A, "nginxopt.toml": FROM_B}, ("proxy",), "../nginxopt.toml"),
+    ({"a/b/pyproject.toml": IN_PYPROJECT, "nginxopt.toml": FROM_B}, ("client",), "pyproject.toml"),
+    ({"a/b/pyproject.toml": IN_PYPROJECT, "a/b/nginxopt.toml": FROM_B}, ("cache",), "nginxopt.toml"),
+    ({"a/b/pyproject.toml": "[tool.ruff]\n", "nginxopt.toml": FROM_B}, ("cache",), "../../nginxopt.toml"),
+    ({"a/b/pyproject.toml": "no TOML", "nginxopt.toml": FROM_B}, ("cache",), "../../nginxopt.toml"),
+    ({"a/b/pyproject.toml": 'a = "nginxopt"\n', "nginxopt.toml": FROM_B}, ("cache",), "../../nginxopt.toml"),
+    ({"a/.git": "gitdir: elsewhere", "nginxopt.toml": FROM_B}, (), None),
+    ({}, (), None),
+]
+
+
+@pytest.mark.parametrize(("files", "ignore", "origin"), FOUND)
+def test_the_nearest_file_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], ignore: tuple[str, ...], origin: str | None
+) -> None:
+    """Settings are looked for upwards, to the folder that holds `.git`; one file is taken, and says where it is."""
+    inner = folder_with(tmp_path, {**files, "a/b/nginx.conf": ""}) / "a" / "b"
+    monkeypatch.chdir(inner)
+    found = settings.load(RULES)
+    assert (found.ignore, found.origin) == (ignore, None if origin is None else Path(origin))
+    assert settings.load(RULES, isolated=True) == Settings()
+
+
+def test_a_file_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`config` names a file of any name, instead of the one nearby; its folder is what paths start from."""
+    monkeypatch.chdir(folder_with(tmp_path, {"nginxopt.toml": FROM_A, "ci/strict.toml": 'paths = ["x.conf"]\n'}))
+    found = settings.load(RULES, config="ci/strict.toml")
+    assert (found.ignore, found.paths, found.folder) == ((), ("ci/x.conf",), Path("ci"))
+
+
+def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+    """A file that is named and cannot be read, or has no settings, is an error; so are two contrary options."""
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        settings.load(RULES, config=tmp_path / "missing.toml")
+    with pytest.raises(InputError, match=r"has no table \[tool.nginxopt\]"):
+        settings.load(RULES, config=tmp_path / "pyproject.toml")
+    with pytest.raises(UsageError, match="exclude each other"):
+        settings.load(RULES, config="x", isolated=True)
+
+
+def test_a_broken_file_nearby_is_no_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pyproject.toml that speaks of nginxopt and is no TOML is an error, not passed over."""
+    monkeypatch.chdir(folder_with(tmp_path, {"pyproject.toml": "[tool.nginxopt\n"}))
+    with pytest.raises(InputError, match="no TOML"):
+        settings.load(RULES)
+
+
+def test_patterns_tell_files_apart() -> None:
+    """`exclude`, `per-file-ignores` and `context` are asked by the path of a file, relative to the settings."""
+    said = read(EVERY_KEY, "etc/nginxopt.toml")
+    assert said.excludes("etc/vendor/deep/x.conf")
+    assert said.excludes("etc/a/b/x.bak")
+    assert not said.excludes("vendor/x.conf")
+    assert said.ignored_in("etc/sites/x.conf") == {"proxy", "gzip-level"}
+    assert said.ignored_in("etc/sites/deep/x.conf") == set()
+    assert said.context_of(Path("etc/locations/a/b.conf")) == ("http", "server")
+    assert said.context_of("etc/x.conf") is None
+
+
+def test_the_first_context_counts() -> None:
+    """Of several patterns that fit a file, the first says its context."""
+    said = read('[context]\n"**/a.conf" = "server"\n"*.conf" = "location"\n')
+    assert said.context_of("a.conf") == ("http", "server")
+    assert said.context_of("b.conf") == ("http", "server", "location")
+
+
+TREE = ["a", "b/a", "b/[a]", "b/c/a", "b/c/.a", "b/c/ab.conf", ".d/a", ".d/e/a.conf", "*"]
+PIECES = st.sampled_from(["*", "?", "[a]", "[!a]", "[a-c]", "[[]", "a", "b", "c", ".", "..", "*.conf", "[", "]", ".d"])
+PATTERNS = st.lists(
+    st.one_of(st.just("**"), st.just(".."), st.lists(PIECES, min_size=1, max_size=3).map("".join)),
+    min_size=1,
+    max_size=4,
+).map("/".join)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with files of many names, whose own name looks like a pattern."""
+    root = tmp_path_factory.mktemp("tree") / "[x]*"
+    for name in TREE:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    return root
+
+
+@given(pattern=PATTERNS)
+def test_patterns_are_those_of_glob(tree: Path, pattern: str) -> None:
+    """A pattern means a file if `glob.glob` finds, by the same pattern, the file or a folder that it is in."""
+    normal = os.path.normpath(pattern)
+    found = glob.glob(normal, root_dir=tree, recursive=True, include_hidden=True)  # noqa: PTH207 - Path.glob differs
+    found = [
+        name for name in found if not name.endswith("/") or (tree / name).is_dir()
+    ]  # some Python takes a/ for a file
+    meant = {str(tree / name) for name in map(os.path.normpath, found)}
+    for name in TREE:
+        path = tree / name
+        above = {str(path), *map(str, path.parents)}
+        expected = bool(above & {os.path.normpath(one) for one in meant})
+        assert patterns.matches(path, [pattern], tree) == expected, name
+
+
+def test_the_default_rules_are_asked() -> None:
+    """Without settings the default rules are selected, each with its severity."""
+    chosen = selection.selection(RULES.values(), Settings())
+    assert [(rule.id, severity) for rule, severity in chosen] == [
+        ("keepalive-missing", Severity.WARNING),
+        ("cache-stampede", Severity.WARNING),
+        ("gzip-level", Severity.WARNING),
+    ]
+
+
+DEFAULT = {"keepalive-missing", "cache-stampede", "gzip-level"}
+
+
+def test_selecting() -> None:
+    """Names select as the reference says: ids and `all` anything, categories their default rules."""
+    assert ids(select=("zone-missing",)) == {"zone-missing"}
+    assert ids(select=("proxy",)) == {"keepalive-missing"}
+    assert ids(select=("all",)) == set(RULES)
+    assert ids(select=("all", "proxy")) == set(RULES)
+    assert ids(extend_select=("zone-missing",)) == DEFAULT | {"zone-missing"}
+    assert ids(extend_select=("client",)) == DEFAULT
+    assert ids(select=("all",), ignore=("client",)) == {"keepalive-missing", "zone-missing", "cache-stampede"}
+    assert ids(ignore=("cache",)) == {"keepalive-missing", "gzip-level"}
+
+
+def test_the_more_exact_name_counts() -> None:
+    """An id counts more than a category, a category more than `all`; between equals, ignoring does."""
+    assert ids(select=("gzip-level",), ignore=("client",)) == {"gzip-level"}
+    assert ids(select=("client",), ignore=("all",)) == {"gzip-level"}
+    assert ids(select=("client",), ignore=("client",)) == set()
+    assert ids(select=("gzip-level",), ignore=("gzip-level",)) == set()
+    assert ids(ignore=("all",)) == set()
+
+
+def test_the_command_line_counts_more() -> None:
+    """`--select` takes the place of what the settings select and ignore; `--ignore` takes away from it."""
+    chosen = selection.selection(RULES.values(), Settings(select=("proxy",), ignore=("all",)), select=["cache"])
+    assert [rule.id for rule, _ in chosen] == ["cache-stampede"]
+    chosen = selection.selection(RULES.values(), Settings(select=("gzip-level", "cache")), ignore=["client"])
+    assert [rule.id for rule, _ in chosen] == ["cache-stampede"]
+
+
+def test_severities_are_those_of_the_settings() -> None:
+    """A severity of the settings takes the place of the rule's own."""
+    chosen = selection.selection(RULES.values(), Settings(severity={"gzip-level": Severity.ERROR}))
+    assert {rule.id: severity for rule, severity in chosen}["gzip-level"] is Severity.ERROR
+
+
+def test_an_unknown_name_is_wrong_usage() -> None:
+    """A name on the command line that is none is refused, with a suggestion."""
+    with pytest.raises(UsageError) as caught:
+        ids(ignore=("gzip-levle",))
+    assert caught.value.render().endswith('hint: did you mean "gzip-level"?')
+
+
+def test_some_files_are_left_alone() -> None:
+    """Findings are not told in files that are excluded, nor those of rules ignored for their file."""
+    said = Settings(exclude=("old",), per_file_ignores={"a/*": ("client",), "a/b": ("proxy",), "all/*": ("all",)})
+    found = [
+        Diagnostic(rule, Severity.INFO, Finding(Source(path, b""), Span(0, 0), "it is slow"), RULES[rule].url)
+        for path in ("a/b", "a/c", "old/x", "all/x", "x")
+        for rule in ("tcp-nodelay-off", "zone-missing", "cache-stampede")
+    ]
+    left = [(each.path, each.rule) for each in selection.told(iter(found), RULES, said)]
+    assert left == [
+        ("a/b", "cache-stampede"),
+        ("a/c", "zone-missing"),
+        ("a/c", "cache-stampede"),
+        ("x", "tcp-nodelay-off"),
+        ("x", "zone-missing"),
+        ("x", "cache-stampede"),
+    ]
+
+
+@given(st.one_of(st.binary(), st.tuples(st.integers(0, len(EVERY_KEY)), st.sampled_from("[]{}\"'=,.#\n\t a3\\"))))
+def test_whatever_is_damaged_has_a_place(damage: bytes | tuple[int, str]) -> None:
+    """A file with a wrong character, or of any bytes, is read or is an error that can be shown."""
+    data = damage if isinstance(damage, bytes) else f"{EVERY_KEY[: damage[0]]}{damage[1]}{EVERY_KEY[damage[0] :]}"
+    said = ""
+    try:
+        read(data)
+    except InputError as error:
+        said = error.render()
+    assert re.match(r"$|nginxopt\.toml:\d+:\d+: .", said)
+
+
+def test_an_unknown_premise_is_found_where_it_is_written() -> None:
+    """A premise that there is not is an error with its place, and with what was meant."""
+    with pytest.raises(InputError) as caught:
+        read('assume = ["idle-connection"]\n')
+    assert caught.value.message == 'unknown premise "idle-connection"'
+    assert caught.value.hint == 'did you mean "idle-connections"?'

@@ -1,0 +1,324 @@
+"""Comments that hide findings: what each hides, what is said of those that hide nothing, and that deleting is safe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nginxopt.config import Block, Bulk, tree
+from nginxopt.config.tree import parse
+from nginxopt.lint import Diagnostic, Finding, Severity
+from nginxopt.lint.comments import suppressions
+from nginxopt.lint.suppress import FAULTY, UNUSED, Suppressed, suppress
+from nginxopt.text import Source, Span, apply
+
+KNOWN = ("slow", "late")
+ALL = (*KNOWN, FAULTY, UNUSED)
+ACTIVE = {"slow": Severity.WARNING, "late": Severity.ERROR, FAULTY: Severity.WARNING, UNUSED: Severity.INFO}
+
+
+def a_file(text: str | bytes) -> Block:
+    """The tree of a text."""
+    return parse(Source("nginx.conf", text.encode() if isinstance(text, str) else text))
+
+
+def findings(file: Block, rules: Collection[str] = KNOWN) -> Iterator[Diagnostic]:
+    """A finding of a rule at each of its ids that is a word of a directive: at its name, at the whole, or at a word."""
+    for directive in file.walk():
+        for word in (directive.name, *directive.args):
+            if word in rules:
+                span = directive.span if word is directive.name else word.span
+                yield Diagnostic(str(word), ACTIVE[word], Finding(file.source, span, f"{word} here"), "")
+
+
+def judged(text: str | bytes, active: Collection[str] = ACTIVE) -> Suppressed:
+    """What is left of the findings in a text."""
+    file = a_file(text)
+    return suppress([file], findings(file), {rule: ACTIVE[rule] for rule in active}, ALL)
+
+
+def left(result: Suppressed) -> list[str]:
+    """What is left of the findings: the line and the rule of each."""
+    return [f"{one.start.line} {one.rule}" for one in result.diagnostics]
+
+
+# A text; the lines and rules that are left; what is hidden. `slow` and `late` are found wherever they are a word.
+PLACES = {
+    "in the line": ("slow; # nginxopt: ignore[slow] because\nslow;", ["2 slow"]),
+    "without blanks": ("slow;#nginxopt:ignore[slow]\n", []),
+    "without a reason": ("slow; # nginxopt: ignore[slow]", []),
+    "after other words": ("slow; # it is # nginxopt: ignore[slow]\n", []),
+    "only the ids": ("slow; late; # nginxopt: ignore[slow]\n", ["1 late"]),
+    "several ids": ("slow; late; # nginxopt: ignore[slow,  late] because\n", []),
+    "several in a comment": ("slow; late; # nginxopt: ignore[slow] this # nginxopt: ignore[late] that\n", []),
+    "all in the line": ("slow; a slow; # nginxopt: ignore[slow]\n", []),
+    "Windows": ("a;\r\n  # nginxopt: ignore[slow]\r\nslow; # x\r\nlate; # nginxopt: ignore[late]\r\n", []),
+    "alone above": ("a;\n  # nginxopt: ignore[slow] because\n  slow;\n  slow;\n", ["4 slow"]),
+    "alone above all of a line": ("# nginxopt: ignore[slow]\na; slow;\n", []),
+    "alone with a comment between": ("# nginxopt: ignore[slow] because\n# of this\nslow;\n", []),
+    "two alone": ("# nginxopt: ignore[slow]\n# nginxopt: ignore[late]\nslow; late;\n", []),
+    "not below a blank line": ("# nginxopt: ignore[slow]\n\nslow;\n", ["1 unused-suppression", "3 slow"]),
+    "not above": ("slow;\n# nginxopt: ignore[slow]\n", ["1 slow", "2 unused-suppression"]),
+    "not below when in a line": ("a; # nginxopt: ignore[slow]\nslow;\n", ["1 unused-suppression", "2 slow"]),
+    "alone above a block": ("# nginxopt: ignore[slow]\na slow {\nslow;\n}", ["3 slow"]),
+    "the head of a block": ("a slow { # nginxopt: ignore[slow]\nslow;\n}", ["2 slow"]),
+    "the head of a block in lines": ("a\n slow\n{ # nginxopt: ignore[slow]\nslow; }", ["4 slow"]),
+    "a block as a whole, at its head": ("slow { # nginxopt: ignore[slow]\na;\n}", []),
+    "a block as a whole, not at its end": (
+        "slow {\na;\n} # nginxopt: ignore[slow]",
+        ["1 slow", "3 unused-suppression"],
+    ),
+    "a block in one line": ("a { slow; } # nginxopt: ignore[slow]", []),
+    "what ends with the block": ("a {\nb; slow; } # nginxopt: ignore[slow]", []),
+    "lines, at the first": ("slow # nginxopt: ignore[slow]\n x\n slow;\nslow;", ["4 slow"]),
+    "lines, within": ("slow\n # nginxopt: ignore[slow]\n x\n slow;", []),
+    "lines, at the last": ("slow\n x\n slow; # nginxopt: ignore[slow]\nslow;", ["4 slow"]),
+    "lines, alone above": ("# nginxopt: ignore[slow]\nslow\n x\n slow;\n", []),
+    "lines, not what was before": ("slow; a\n x; # nginxopt: ignore[slow]\n", ["1 slow", "2 unused-suppression"]),
+    "block, first in it": ("a {\n # nginxopt: ignore-block[slow] because\n slow;\n b { slow; }\n}\nslow;", ["6 slow"]),
+    "block, below a comment": ("a {\n # b\n # nginxopt: ignore-block[slow]\n\n slow;\n}", []),
+    "block, in its line": ("a { # nginxopt: ignore-block[slow]\n b;\n slow;\n}", []),
+    "block, in its line behind more": ("a { b; # nginxopt: ignore-block[slow]\n slow;\n}", []),
+    "block, in a head of lines": ("a slow # nginxopt: ignore-block[slow]\n{\n slow; }\nslow;", ["4 slow"]),
+    "block, in one line": ("slow { slow; } # nginxopt: ignore-block[slow]\nslow;", ["2 slow"]),
+    "block, with its head": ("slow slow {\n # nginxopt: ignore-block[slow]\n}\n", []),
+    "block, the inner one": (
+        "slow; a {\n b {\n # nginxopt: ignore-block[slow]\n slow; }\n slow; }",
+        ["1 slow", "5 slow"],
+    ),
+    "block, not in the middle": ("a {\n b;\n # nginxopt: ignore-block[slow]\n slow; }", ["3 suppression", "4 slow"]),
+    "block, not outside": ("# nginxopt: ignore-block[slow]\nslow;", ["1 suppression", "2 slow"]),
+    "block, not in a directive": ("a { b # nginxopt: ignore-block[slow]\n slow; }", ["1 suppression", "2 slow"]),
+    "file": ("\n# x\n# nginxopt: ignore-file[slow] because\nslow; a { slow; }\nlate;", ["5 late"]),
+    "file, not below a directive": ("slow;\n# nginxopt: ignore-file[slow]", ["1 slow", "2 suppression"]),
+    "file, not in a block": ("a {\n# nginxopt: ignore-file[slow]\nslow; }", ["2 suppression", "3 slow"]),
+    "file, not in a directive": ("slow # nginxopt: ignore-file[slow]\n;", ["1 slow", "1 suppression"]),
+    "not in quotes": (
+        "slow 'x # nginxopt: ignore[slow]'; # nginxopt: ignore[late]",
+        ["1 slow", "1 unused-suppression"],
+    ),
+    "not in a word": ("slow x#nginxopt:ignore[slow];", ["1 slow"]),
+    "not in quotes of lines": ("a 'x\n# nginxopt: ignore[slow]\n' slow;", ["3 slow"]),
+    "not in Lua": ("content_by_lua_block {\n -- # nginxopt: ignore[slow]\n}\nslow;", ["4 slow"]),
+    "no sentence": ("slow; # nginxopt: made by hand\n # see nginxopt: ignore[slow]\n", ["1 slow"]),
+    "no ids": ("slow; # nginxopt: ignore because\n", ["1 slow", "1 suppression"]),
+    "empty ids": ("slow; # nginxopt: ignore[ , ] because\n", ["1 slow", "1 suppression"]),
+    "an unknown id": ("slow; # nginxopt: ignore[slwo, slow]\n", ["1 suppression"]),
+    "an unknown word": ("slow; # nginxopt: disable[slow]\n", ["1 slow", "1 suppression"]),
+    "a misspelt word": ("slow; # nginxopt: ingore slow\n", ["1 slow", "1 suppression"]),
+    "unused": ("a; # nginxopt: ignore[slow]\n", ["1 unused-suppression"]),
+    "unused in part": ("slow; # nginxopt: ignore[slow, late]\n", ["1 unused-suppression"]),
+    "the suppression itself": ("# nginxopt: ignore-file[suppression]\nslow; # nginxopt: ignore\n", ["2 slow"]),
+    "what is unused": ("# nginxopt: ignore-file[unused-suppression]\na; # nginxopt: ignore[slow]\n", []),
+    "what is unused, unused": ("# nginxopt: ignore-file[unused-suppression]\na;\n", ["1 unused-suppression"]),
+    "nothing": ("", []),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), PLACES.values(), ids=PLACES.keys())
+def test_a_comment_hides_what_is_in_its_place(text: str, expected: list[str]) -> None:
+    """A suppression hides the findings in its line, block or file, of its rules, and nothing else."""
+    result = judged(text)
+    assert left(result) == expected
+    every = (
+        len(list(findings(a_file(text))))
+        + text.count("file[suppression]")
+        + text.count("file[unused") * ("ignore[" in text)
+    )
+    kept = [one for one in result.diagnostics if one.rule in KNOWN]
+    assert result.hidden == every - len(kept)
+
+
+def test_only_what_was_asked_can_be_unused() -> None:
+    """A suppression of a rule that was not asked is left alone; nothing is said by rules that were not asked."""
+    text = "a; # nginxopt: ignore[slow]\nb; # nginxopt: ignore[late, no-such-rule]\n"
+    assert left(judged(text, ["late", "unused-suppression"])) == ["2 unused-suppression"]
+    assert left(judged(text, ["late", "suppression"])) == ["2 suppression"]
+    assert left(judged(text, ["slow"])) == []
+
+
+# What is wrong, the bytes that are marked, what is said, and what helps.
+FAULTS = [
+    ("# nginxopt: ignore x", "ignore", 'this hides nothing: "ignore" has no ids of rules', "ignore[rule-id]"),
+    (
+        "# nginxopt: ignore-block\n",
+        "ignore-block",
+        'this hides nothing: "ignore-block" has no ids of rules',
+        "write # nginxopt: ignore-block[",
+    ),
+    ("# nginxopt: ingore[slow]", "ingore", 'this hides nothing: "ingore" is no suppression', 'mean "ignore"?'),
+    ("# nginxopt: disable[slow]", "disable", 'this hides nothing: "disable" is no suppression', "ignore[rule-id]"),
+    ("# nginxopt: ignore[slov]", "slov", 'there is no rule "slov"', 'did you mean "slow"?'),
+    ("# nginxopt: ignore[proxy]", "proxy", 'there is no rule "proxy"', "this is a category: name its rules"),
+    ("# nginxopt: ignore[\u00e4, x y]", "\u00e4", 'there is no rule "\u00e4"', ""),
+    ("a;# nginxopt: ignore-file[slow]", "ignore-file", "as before the first directive of a file", "move it there"),
+    ("# nginxopt: ignore-block[slow]", "ignore-block", "the first thing in a block, or in the line of its {", "move"),
+]
+
+
+@pytest.mark.parametrize(("text", "marked", "message", "helps"), FAULTS)
+def test_a_suppression_that_is_none_is_told(text: str, marked: str, message: str, helps: str) -> None:
+    """What hides nothing because of how or where it is written is a finding at the word that is wrong."""
+    found = next(one for one in judged(text).diagnostics if one.rule == "suppression")
+    assert found.finding.source.text(found.finding.span) == marked
+    assert message in found.message
+    assert helps in found.finding.help
+    assert (found.severity, found.fix) == (Severity.WARNING, None)
+
+
+# A text, and what the fixes of unused suppressions make of it.
+REMOVALS = [
+    ("a; # nginxopt: ignore[slow] because\nb;", "a;\nb;"),
+    ("a; \t# nginxopt: ignore[slow]", "a;"),
+    ("a; # nginxopt: ignore[slow] because \r\nb;\r\n", "a; \r\nb;\r\n"),
+    ("a;\n  # nginxopt: ignore[slow]\n  b;\n", "a;\n  b;\n"),
+    ("a;\r\n  # nginxopt: ignore[slow]\r\n  b;\r\n", "a;\r\n  b;\r\n"),
+    ("a;\n# nginxopt: ignore[slow]", "a;\n"),
+    ("a {# nginxopt: ignore[slow]\n}", "a {\n}"),
+    ("a # nginxopt: ignore[slow]\nb;", "a\nb;"),
+    ("a\n# nginxopt: ignore[slow]\nb;", "a\nb;"),
+    ("a; # nginxopt: ignore[slow, late] because\n", "a;\n"),
+    ("slow; # nginxopt: ignore[late, slow] because\n", "slow; # nginxopt: ignore[slow] because\n"),
+    ("slow; # nginxopt: ignore[slow ,late] because\n", "slow; # nginxopt: ignore[slow] because\n"),
+    ("a; # it is # nginxopt: ignore[slow] because\n", "a; # it is\n"),
+    ("slow; # nginxopt: ignore[late] b # nginxopt: ignore[slow] c\n", "slow; # nginxopt: ignore[slow] c\n"),
+    ("slow; # nginxopt: ignore[slow] b # nginxopt: ignore[late] c\n", "slow; # nginxopt: ignore[slow] b\n"),
+    ("# nginxopt: ignore-file[slow]\na {\n  # nginxopt: ignore-block[slow]\n}", "a {\n}"),
+]
+
+
+def mended(text: bytes) -> bytes:
+    """What is left of a text when the fixes of its findings are made."""
+    fixes = [one.fix for one in judged(text).diagnostics if one.fix]
+    return apply(text, [change.edit for fix in fixes for change in fix.changes])
+
+
+@pytest.mark.parametrize(("text", "expected"), REMOVALS)
+def test_what_is_unused_can_be_deleted(text: str, expected: str) -> None:
+    """The fix of an unused suppression deletes the comment or the id, with the blanks or the line around it."""
+    assert mended(text.encode()).decode() == expected
+
+
+def test_the_ids_that_hide_nothing_are_named() -> None:
+    """One finding names all ids of a suppression that hide nothing, and marks them."""
+    (found,) = judged("a; # nginxopt: ignore[slow, late] because").diagnostics
+    assert found.message == "this hides nothing: there is no finding of slow and late here"
+    assert found.finding.source.text(found.finding.span) == "slow, late"
+    assert found.fix is not None
+    assert found.fix.title == "delete the comment"
+
+
+WORDS = st.sampled_from(["slow", "late", "a", "'b # nginxopt: ignore[slow]'", '"x\ny"'])
+COMMENTS = st.builds(
+    "{}# {}nginxopt: {}{}{}".format,
+    st.sampled_from(["", " ", "\n", "\n  "]),
+    st.sampled_from(["", "", "", "see "]),
+    st.sampled_from(["ignore", "ignore", "ignore-block", "ignore-file", "ingore", "made"]),
+    st.sampled_from(["[slow]", "[slow]", "[late]", "[slow, late]", "[slow,unused-suppression]", "[lat]", "[]", ""]),
+    st.sampled_from(["\n", " why\n", " # nginxopt: ignore[slow]\n", "\r\n"]),
+)
+GAPS = st.one_of(st.sampled_from([" ", " ", "\n"]), COMMENTS.map(lambda comment: f" {comment}"))
+DIRECTIVES = st.lists(st.tuples(WORDS, GAPS), min_size=1, max_size=3).map(
+    lambda words: "".join(word + gap for word, gap in words)
+)
+STATEMENTS = st.builds("{}{}{}".format, DIRECTIVES, st.just(";"), GAPS)
+BODIES = st.recursive(
+    st.lists(STATEMENTS, max_size=4).map("".join),
+    lambda body: st.builds("{}{}{{{}{}}}{}{}".format, body, DIRECTIVES, GAPS, body, GAPS, body),
+    max_leaves=4,
+)
+TEXTS = st.builds("{}{}".format, GAPS, BODIES)
+
+
+@given(TEXTS)
+def test_suppressing_is_idempotent(text: str) -> None:
+    """Of the findings that are left, a second time hides none."""
+    file = a_file(text)
+    once = suppress([file], findings(file), ACTIVE, KNOWN)
+    kept = [one for one in once.diagnostics if one.rule in KNOWN]
+    again = suppress([file], kept, {rule: ACTIVE[rule] for rule in KNOWN}, KNOWN)
+    assert (list(again.diagnostics), again.hidden) == (kept, 0)
+
+
+@given(TEXTS, st.sampled_from(KNOWN))
+def test_a_rule_is_hidden_by_its_own_id_only(text: str, other: str) -> None:
+    """What is hidden of one rule does not depend on what the others found."""
+    file = a_file(text)
+    both = suppress([file], findings(file), ACTIVE, KNOWN)
+    one = suppress([file], findings(file, [other]), ACTIVE, KNOWN)
+    assert [each.finding for each in both.diagnostics if each.rule == other] == [
+        each.finding for each in one.diagnostics if each.rule == other
+    ]
+
+
+@given(TEXTS)
+def test_deleting_what_is_unused_changes_nothing_else(text: str) -> None:
+    """The fixes leave every directive and all that is left of the findings; at the end nothing is unused."""
+    before, data = judged(text), text.encode()
+    for _ in range(4):  # two deletions of one comment are made one after the other
+        file = a_file(data)
+        result = suppress([file], findings(file), ACTIVE, KNOWN)
+        edits = sorted((change.edit for one in result.diagnostics if one.fix for change in one.fix.changes), key=str)
+        edits.sort(key=lambda edit: edit.span)
+        apart = [edits[0]] if edits else []
+        apart += [edit for last, edit in pairwise(edits) if edit.span.start >= last.span.end]
+        data = apply(data, apart)
+    assert [str(one.name) for one in a_file(data).walk()] == [str(one.name) for one in a_file(text).walk()]
+    after = judged(data)
+    assert [one.message for one in after.diagnostics if one.rule in KNOWN] == [
+        one.message for one in before.diagnostics if one.rule in KNOWN
+    ]
+    assert not [one for one in after.diagnostics if one.fix]
+
+
+def outcome(text: str) -> list[tuple[str, Span]]:
+    """What is left of a text, and where; each rewrite is slow, and late if its pattern says so."""
+    file = a_file(text)
+    found = [
+        Diagnostic(rule, ACTIVE[rule], Finding(file.source, word.span, f"{rule} here"), "")
+        for directive in file.walk()
+        if directive.name == "rewrite"
+        for rule, word in (("slow", directive.args[0]), ("late", directive.args[1]))
+    ]
+    result = suppress([file], found, ACTIVE, KNOWN)
+    return [(one.rule, one.finding.span) for one in result.diagnostics]
+
+
+REWRITES = st.builds(
+    "rewrite{}'{}'{}/b;{}".format, GAPS, st.sampled_from(["^/a", "#nginxopt:ignore[slow]"]), GAPS, GAPS
+)
+
+
+@given(st.integers(0, 2), st.lists(REWRITES, min_size=1, max_size=4), st.integers(0, 3), st.integers(1, 2))
+def test_a_folded_run_is_as_any_other(before: int, rewrites: list[str], between: int, after: int) -> None:
+    """In a folded run of rewrites comments hide what they hide where each rewrite is a node."""
+    plain = "rewrite ^/a /b;\n"
+    text = "".join([plain * (before * tree.FOLD), (plain * between).join(rewrites), plain * (after * tree.FOLD)])
+    assert any(isinstance(node, Bulk) for node in a_file(text).nodes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree, "FOLD", 0)
+        unfolded = outcome(text)
+    assert outcome(text) == unfolded
+
+
+def test_runs_without_such_comments_stay_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Objects are made for the rewrites of a folded run only if it has a comment for nginxopt."""
+    run = "rewrite ^/a /b; # plain\n" * tree.FOLD
+    file = a_file(f"# nginxopt: ignore-file[slow]\na;\n{run}a; # nginxopt: ignore[slow]\n{run}")
+    monkeypatch.setattr(Bulk, "nodes", lambda _: pytest.fail("the run was looked into"))
+    assert len(list(suppressions(file))) == 2
+
+
+def test_every_occurrence_in_the_form_is_found() -> None:
+    """Each comment of a nested text is found once, in the order of the text."""
+    text = "".join(
+        f"# nginxopt: ignore[r{n}]\na{n} # nginxopt: ignore[s{n}]\n{{ # nginxopt: ignore[t{n}]\n" for n in range(9)
+    )
+    text += "}".join(f"# nginxopt: ignore[u{n}]\n" for n in range(10))
+    names = [str(name) for one in suppressions(a_file(text)) for name in one.names]
+    assert names == re.findall(r"\[(\w+)\]", text)

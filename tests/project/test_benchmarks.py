@@ -1,0 +1,113 @@
+"""The benchmarks measure what they say, on tiny sizes; no time is asserted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import instructions, memory, speed
+from benchmarks.child import ChildError, run
+from benchmarks.mixes import MIXES, write
+from nginxopt import load_text
+from nginxopt.bench.rules import FAR_MISS, fragment, literal, whole
+from nginxopt.rewrite import plan
+from nginxopt.system import nginx
+from tests.support import needs_nginx
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_mixes_are_rules(mix: str) -> None:
+    """Each mix has as many rules as asked for, the same every time, of which some move."""
+    rules = list(MIXES[mix](200))
+    assert rules == list(MIXES[mix](200))
+    compiled = plan(load_text(b"".join(rules), context="server"))
+    assert compiled.rules == 200
+    assert 60 <= compiled.moved <= 200
+    assert (compiled.moved == 200) == (mix == "literal")
+
+
+def test_child_usage(tmp_path: Path) -> None:
+    """The usage of a process is its own, and a process that fails is an error with its last words."""
+    usage = run((sys.executable, "-c", "bytearray(50_000_000)"), tmp_path)
+    assert usage.peak > 50_000_000
+    assert usage.cpu > 0
+    with pytest.raises(ChildError, match="sorry"):
+        run((sys.executable, "-c", "raise SystemExit('sorry')"), tmp_path)
+
+
+def test_compiled_parts() -> None:
+    """A fragment clears captures for those who may read them, a whole configuration has nobody who does."""
+    rules = list(literal(5))
+    assert b'rewrite "^a(?!)" /;' in fragment(rules).server
+    parts = whole(rules)
+    assert b"rewrite ^ " in parts.server
+    assert b"(?!)" not in parts.server
+    assert parts.http.count(b"volatile;") == 2
+
+
+def test_speed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The table has a line for each file, and JSON has the same figures."""
+    sizes = ["--sizes", "40", "--mixes", "literal,wild", "--rounds", "1"]
+    assert speed.main([*sizes, "--json"]) in (0, 1)
+    figures = json.loads(capsys.readouterr().out)
+    assert [result["mix"] for result in figures["results"]] == ["literal", "wild"]
+    assert all(result[of]["wall"] > 0 for result in figures["results"] for of in ("nginxopt", "crossplane"))
+    assert speed.main([*sizes, "--no-reference"]) in (0, 1)
+    assert len(capsys.readouterr().out.splitlines()) == 6
+
+
+def test_speed_of_a_failure(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that fails is no figure."""
+    monkeypatch.setitem(MIXES, "broken", lambda _: iter([b"rewrite ^/a$ /b"]))
+    assert speed.main(["--sizes", "1", "--mixes", "broken", "--rounds", "1", "--no-reference"]) == 70
+    assert "ended with 3" in capsys.readouterr().err
+
+
+@needs_nginx
+def test_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both forms are measured, and nginx accepts both."""
+    assert memory.main(["--sizes", "40", "--mixes", "wild", "--rounds", "1", "--json"]) in (0, 1)
+    (result,) = json.loads(capsys.readouterr().out)
+    assert all(result[form][of] > 0 for form in ("original", "compiled") for of in ("pss", "rss", "test"))
+
+
+@needs_nginx
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind: install it to count instructions")
+def test_instructions() -> None:
+    """Rules cost instructions, many more than what they compile to."""
+    parts = fragment(literal(200))
+    cases = [
+        instructions.Case("no rules", FAR_MISS),
+        instructions.Case("200 rewrites, far miss", FAR_MISS, b"", b"".join(literal(200))),
+        instructions.Case("200 compiled (fragment), far miss", FAR_MISS, parts.http, parts.server),
+    ]
+    none, before, after = instructions.measure(nginx.find(), cases, quiet=True).values()
+    assert none < after < 2 * none < before
+
+
+def test_instruction_targets() -> None:
+    """Each compiled case has its target, and so has the gain of 10,000 rules."""
+    costs = {
+        "no rules": 100,
+        "10000 rewrites, near miss": 150_000,
+        "10000 compiled (fragment), near miss": 140,
+        "10000 compiled (fragment), hit last": 231,
+        "10000 compiled (whole), near miss": 151,
+    }
+    assert [(ratio, holds) for _, ratio, holds in instructions.verdicts(costs)] == [
+        (1.4, True),
+        (2.31, False),
+        (1.51, False),
+        (150_000 / 140, True),
+        (150_000 / 151, False),
+    ]
+
+
+def test_rules_are_written(tmp_path: Path) -> None:
+    """A file of rules is what the mix yields."""
+    write(tmp_path / "rules.conf", literal(3))
+    assert (tmp_path / "rules.conf").read_bytes() == b"".join(literal(3))

@@ -1,0 +1,319 @@
+"""The gate in continuous integration: what GitHub and GitLab would run is run, and docs/ci.md says how it is used."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from nginxopt.lint.report import FORMATS
+from tests.lint.report.test_report_sarif import OFFICIAL
+from tests.support import ROOT
+
+PROJECT = "nginxopt/nginxopt"
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in ACTION["runs"]["steps"]}
+GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "docs" / "gitlab-ci.yml").read_text())["nginxopt"]
+HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+TEXT = (ROOT / "docs" / "ci.md").read_text()
+
+# How GitHub and GitLab start a shell: https://docs.github.com/en/actions/reference/workflow-syntax#jobsjob_idstepsshell
+BASH = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail")
+
+UPSTREAM = "    upstream app { server 127.0.0.1:1; }\n    server { location / { proxy_pass http://app; } }\n"
+SLOW = f"events {{}}\nhttp {{\n{UPSTREAM}}}\n"
+CLEAN = "events {}\nhttp {\n}\n"
+BROKEN = "events {}\nhttp {\n"
+OPTIONS = "--isolated --target-version 1.22.1 --select upstream-keepalive-missing"
+
+
+def blocks(language: str) -> list[str]:
+    """The examples of docs/ci.md in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def expanded(text: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> str:
+    """A text of the action with the values that stand for `${{ }}`."""
+    values = {f"inputs.{name}": value for name, value in inputs.items()}
+    values |= {f"steps.lint.outputs.{name}": value for name, value in outputs.items()}
+    return re.sub(r"\$\{\{ (.*?) \}\}", lambda match: values[match[1]], text)
+
+
+def holds(condition: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> bool:
+    """Whether the `if` of a step holds: comparisons joined by `&&`, numbers compared as numbers."""
+    python = re.sub(r"inputs\.([\w-]+)", lambda match: repr(inputs[match[1]]), condition)
+    python = re.sub(r"steps\.lint\.outputs\.(\w+)", lambda match: outputs[match[1]], python)
+    return bool(eval(python.replace("&&", "and"), {"__builtins__": {}}))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What the steps of the action did: the status of the last, what they printed, and whether they would upload."""
+
+    status: int
+    out: str
+    uploads: bool
+    sarif: Path
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel in the place of the action's folder: its command is the nginxopt that is tested."""
+    path = tmp_path_factory.mktemp("package") / "nginxopt-1-py3-none-any.whl"
+    python = repr(sys.executable)
+    run = f"os.execv({python}, [{python}, '-m', 'nginxopt', *sys.argv[1:]])"
+    files = {
+        "stand_in.py": f"import os, sys\ndef main():\n    {run}\n",
+        "nginxopt-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: nginxopt\nVersion: 1\n",
+        "nginxopt-1.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "nginxopt-1.dist-info/entry_points.txt": "[console_scripts]\nnginxopt = stand_in:main\n",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+        archive.writestr("nginxopt-1.dist-info/RECORD", "".join(f"{name},,\n" for name in files))
+    return path
+
+
+@pytest.fixture(scope="module")
+def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of GitHub's machine after the first step, which installs without a network."""
+    temp = tmp_path_factory.mktemp("runner")
+    environment = {
+        **os.environ,
+        "RUNNER_TEMP": str(temp),
+        "GITHUB_ACTION_PATH": str(package),
+        "GITHUB_OUTPUT": str(temp / "output"),
+        "PIP_NO_INDEX": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
+    done = step("Install nginxopt", temp, environment)
+    assert done.returncode == 0, done.stdout
+    return environment
+
+
+def step(name: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run the script of a step as GitHub does."""
+    script = folder / "step.sh"
+    script.write_text(STEPS[name]["run"])
+    return subprocess.run(
+        [*BASH, str(script)],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.fixture
+def act(machine: dict[str, str], tmp_path: Path) -> Any:
+    """A function that runs the steps of the action behind the first in a folder with one nginx.conf."""
+
+    def run(text: str, **given: str) -> Ran:
+        (tmp_path / "nginx.conf").write_text(text)
+        inputs = {name: str(one["default"]) for name, one in ACTION["inputs"].items()} | {"options": OPTIONS} | given
+        environment = {**machine, "GITHUB_OUTPUT": str(tmp_path / "output")}
+        lint = STEPS["Lint"]
+        names = {name: expanded(value, inputs, {}) for name, value in lint["env"].items()}
+        linted = step("Lint", tmp_path, {**environment, **names})
+        assert linted.returncode == 0, linted.stdout
+        outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
+        names = {name: expanded(value, inputs, outputs) for name, value in STEPS["Gate"]["env"].items()}
+        gate = step("Gate", tmp_path, {**environment, **names})
+        uploads = holds(STEPS["Upload"]["if"], inputs, outputs)
+        sarif = Path(expanded(STEPS["Upload"]["with"]["sarif_file"], inputs, outputs))
+        assert expanded(ACTION["outputs"]["sarif"]["value"], inputs, outputs) == str(sarif)
+        return Ran(gate.returncode, linted.stdout, uploads, sarif)
+
+    return run
+
+
+def nested(folder: Path) -> None:
+    """Make two files of one name, of which the slow one is so deep that only nginxopt's own `**` finds it."""
+    (folder / "a" / "b").mkdir(parents=True)
+    (folder / "a" / "site.conf").write_text(CLEAN)
+    (folder / "a" / "b" / "site.conf").write_text(SLOW)
+
+
+def test_the_action_tells_and_fails(act: Any) -> None:
+    """Findings mark their lines, are uploaded as SARIF with files of the repository, and fail the last step."""
+    ran = act(SLOW)
+    assert (ran.status, ran.uploads) == (1, True)
+    assert re.search(r"^::warning file=nginx\.conf,line=3,", ran.out, re.MULTILINE)
+    report = json.loads(ran.sarif.read_text())
+    OFFICIAL.validate(report)
+    (found,) = report["runs"][0]["results"]
+    assert found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "nginx.conf"
+
+
+def test_the_action_passes(act: Any) -> None:
+    """Nothing is found in a clean configuration; that is uploaded, so that old alerts are closed."""
+    ran = act(CLEAN)
+    assert (ran.status, ran.uploads, "::warning" in ran.out) == (0, True, False)
+    assert json.loads(ran.sarif.read_text())["runs"][0]["results"] == []
+
+
+def test_the_action_uploads_no_half_report(act: Any) -> None:
+    """A file that cannot be read is marked and fails with its own status; nothing is uploaded."""
+    ran = act(BROKEN)
+    assert (ran.status, ran.uploads) == (3, False)
+    assert re.search(r"^::error file=nginx\.conf,line=", ran.out, re.MULTILINE)
+    wrong = act(SLOW, options="--no-such-option")
+    assert (wrong.status, wrong.uploads) == (2, False)
+
+
+def test_the_inputs_of_the_action_are_used(act: Any, tmp_path: Path) -> None:
+    """Each input of the action has its effect, and patterns among the paths reach nginxopt."""
+    assert act(SLOW, **{"fail-on": "error"}).status == 0
+    assert act(SLOW, upload="false").uploads is False
+    assert act(SLOW, options=OPTIONS.replace("1.22.1", "1.30.0")).status == 0
+    nested(tmp_path)
+    assert act(SLOW, paths="a/site.conf").status == 0
+    assert act(SLOW, paths="a/site.conf **/site.conf").status == 1
+
+
+def gitlab(folder: Path, text: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the script of the GitLab job as its runner does, in one shell, with nginxopt installed."""
+    (folder / "nginx.conf").write_text(text)
+    lines = [line for line in GITLAB["before_script"] if line.startswith("set")] + GITLAB["script"]
+    names = {**GITLAB["variables"], "NGINXOPT_OPTIONS": OPTIONS, **variables}
+    return subprocess.run(
+        ["sh", "-e", "-c", "\n".join(lines)],
+        cwd=folder,
+        env={**os.environ, **names, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(("text", "status", "findings"), [(SLOW, 1, 1), (CLEAN, 0, 0), (BROKEN, 3, 1)])
+def test_the_gitlab_job_reports_and_fails(tmp_path: Path, text: str, status: int, findings: int) -> None:
+    """The report is written whatever the status is, and the log has the findings, too."""
+    done = gitlab(tmp_path, text)
+    assert done.returncode == status, done.stdout
+    report = json.loads((tmp_path / GITLAB["artifacts"]["reports"]["codequality"]).read_text())
+    assert [entry["location"]["path"] for entry in report] == ["nginx.conf"] * findings
+    assert ("nginx.conf:3" in done.stdout) == bool(findings)
+    assert GITLAB["artifacts"]["when"] == "always"
+
+
+def test_the_variables_of_the_gitlab_job_are_used(tmp_path: Path) -> None:
+    """Each variable of the job has its effect, and patterns among the paths reach nginxopt."""
+    assert gitlab(tmp_path, SLOW, NGINXOPT_OPTIONS=f"{OPTIONS} --fail-on error").returncode == 0
+    nested(tmp_path)
+    assert gitlab(tmp_path, SLOW, NGINXOPT_PATHS="a/site.conf").returncode == 0
+    assert gitlab(tmp_path, SLOW, NGINXOPT_PATHS="a/site.conf **/site.conf").returncode == 1
+    assert 'pip install --quiet "$NGINXOPT_PACKAGE"' in "\n".join(GITLAB["before_script"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"), [("vendor.github-actions", "action.yml"), ("vendor.gitlab-ci", "docs/gitlab-ci.yml")]
+)
+def test_the_schema_holds(schema: str, name: str) -> None:
+    """The files are what the published schemas of GitHub and GitLab ask for."""
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(ROOT / name)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def scripts() -> Iterator[tuple[str, str, str]]:
+    """Each script: its name, its shell, its text."""
+    for name, one in STEPS.items():
+        if "run" in one:
+            yield name, one["shell"], one["run"]
+    yield "GitLab", "sh", "\n".join(GITLAB["before_script"] + GITLAB["script"])
+    yield "demo.sh", "sh", (ROOT / "docs" / "demo.sh").read_text()
+    for name in ("run", "install-packages"):
+        text = (ROOT / ".ci" / name).read_text()
+        yield name, "bash" if "bash" in text.partition("\n")[0] else "sh", text
+
+
+# Of the job of GitLab words are split on purpose, and no line may stand beside them that shellcheck reads.
+SPLIT = {"GitLab": "--exclude=SC2086"}
+
+
+@pytest.mark.parametrize(("name", "shell", "text"), list(scripts()), ids=[name for name, *_ in scripts()])
+def test_shellcheck_finds_nothing(name: str, shell: str, text: str) -> None:
+    """The scripts are sound shell."""
+    command = [
+        str(Path(sys.executable).parent / "shellcheck"),
+        f"--shell={shell}",
+        *filter(None, [SPLIT.get(name)]),
+        "-",
+    ]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("actionlint") is None, reason="no actionlint: install it to check a workflow")
+def test_actionlint_finds_nothing(tmp_path: Path) -> None:
+    """A workflow that uses the action as docs/ci.md says is sound, and so is the action."""
+    (uses,) = yaml.safe_load(blocks("yaml")[0])
+    (tmp_path / "nginxopt").mkdir()
+    shutil.copy(ROOT / "action.yml", tmp_path / "nginxopt")
+    steps = [{"uses": "actions/checkout@v4"}, {**uses, "uses": "./nginxopt"}]
+    permissions = {"contents": "read", "security-events": "write"}
+    job = {"runs-on": "ubuntu-24.04", "permissions": permissions, "steps": steps}
+    workflow = tmp_path / ".github" / "workflows" / "ci.yml"
+    workflow.parent.mkdir(parents=True)
+    workflow.write_text(yaml.safe_dump({"name": "CI", "on": "pull_request", "jobs": {"nginx": job}}))
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    done = subprocess.run(["actionlint"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_gate_is_five_lines() -> None:
+    """Each example of docs/ci.md is five lines at most."""
+    examples = [*blocks("yaml"), *blocks("sh")]
+    assert len(examples) == 4
+    assert [text for text in examples if len(text.splitlines()) > 5] == []
+
+
+def test_the_examples_are_of_what_there_is() -> None:
+    """The examples name the project, and inputs, variables and hooks that exist; permissions and options, too."""
+    github, include, pre_commit = map(yaml.safe_load, blocks("yaml"))
+    assert github[0]["uses"].startswith(f"{PROJECT}@")
+    assert set(github[0]["with"]) <= set(ACTION["inputs"])
+    (remote,) = include["include"]
+    path = re.fullmatch(rf"https://github\.com/{PROJECT}/raw/main/(.*)", remote["remote"])
+    assert path is not None
+    assert (ROOT / path[1]).exists()
+    assert set(include["variables"]) <= set(GITLAB["variables"])
+    (repo,) = pre_commit["repos"]
+    assert repo["repo"] == f"https://github.com/{PROJECT}"
+    assert {hook["id"] for hook in repo["hooks"]} <= {hook["id"] for hook in HOOKS}
+
+
+def test_everything_is_told() -> None:
+    """The text names every input, variable and hook."""
+    names = [*ACTION["inputs"], *GITLAB["variables"], *(hook["id"] for hook in HOOKS)]
+    assert [name for name in names if name not in TEXT] == []
+
+
+def test_others_get_a_file(tmp_path: Path) -> None:
+    """The command for other servers writes its report, in a format that there is, and fails if something is found."""
+    (command,) = blocks("sh")
+    (tmp_path / "nginx").mkdir()
+    (tmp_path / "nginx" / "nginx.conf").write_text(SLOW)
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "<testsuites" in (tmp_path / "nginxopt.xml").read_text()
+    assert set(command.partition("# or ")[2].replace(",", "").split()) <= set(FORMATS)

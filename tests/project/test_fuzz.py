@@ -1,0 +1,86 @@
+"""A few mutated configurations through the whole command; `python -m tests.fuzz` makes as many as one likes."""
+
+from __future__ import annotations
+
+import random
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.system import nginx
+from tests.fuzz import ALL, FaultError, Fuzz, mutated, run, seeds_in, texts
+from tests.lintcheck import wrapped
+from tests.support import needs_nginx
+
+SEEDS = seeds_in(Path(__file__).parents[2] / "fixtures")[:4]
+SEEDS += [wrapped(one.text, one.context) for rule in catalogue().values() for one in rule.page.examples]
+COUNT = 60
+
+
+def test_mutated_configurations(tmp_path: Path) -> None:
+    """They are judged in every format and mended, once and for all, with the statuses that are documented."""
+    fuzz = Fuzz(tmp_path)
+    for _, text, target in texts(SEEDS, 1, COUNT):
+        fuzz.check(text, target)
+    assert sum(fuzz.figures.statuses.values()) == COUNT
+    assert fuzz.figures.fixed > COUNT / 4
+
+
+@needs_nginx
+def test_nginx_accepts_mended_mutations(tmp_path: Path) -> None:
+    """nginx accepts after the fixes what it accepted before."""
+    fuzz = Fuzz(tmp_path, nginx.find(), options=ALL)
+    for _, text, _ in texts(SEEDS, 2, COUNT // 2):
+        fuzz.check(text, "1.22.1")
+    assert fuzz.figures.accepted
+
+
+def test_texts_can_be_made_again() -> None:
+    """A seed makes the same texts, each by its number alone; another seed makes others."""
+    some = list(texts(SEEDS, 3, 8))
+    assert list(texts(SEEDS, 3, 9))[:8] == some
+    assert list(texts(SEEDS, 4, 8)) != some
+
+
+def test_nothing_outside_is_included() -> None:
+    """A text includes nothing but what lies beside it: fixes write included files, too."""
+    seeds = [b"include /etc/nginx/*.conf;", b'include "../a";', b"include\n'/b/c';"]
+    rng = random.Random(1)
+    for _ in range(50):
+        assert not re.search(rb"include\s+[^\s;]*/", mutated(rng, seeds))
+
+
+def test_faults_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A status that is not documented, and a report that cannot be read, are faults."""
+    fuzz = Fuzz(tmp_path)
+    monkeypatch.setattr("nginxopt.lint.report.json.render", lambda _: iter(["{"]))
+    with pytest.raises(FaultError, match="the report as json cannot be read"):
+        fuzz.check(b"events {}\n", "1.28.0")
+    monkeypatch.setattr("nginxopt.lint.check.lint", lambda *_: 1 / 0)
+    with pytest.raises(FaultError, match="ends with 70"):
+        fuzz.check(b"events {}\n", "1.28.0")
+
+
+def test_a_command_is_run_in_this_process() -> None:
+    """Its status and all it says are returned."""
+    status, said, _ = run("rules", "--format", "none")
+    assert status == 2
+    assert "none" in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_ends_a_command_ends_the_fuzzer(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command turns a signal into its status; the fuzzer that it runs in ends, too."""
+    monkeypatch.setattr("nginxopt.cli._run", lambda _: signal.raise_signal(number))
+    with pytest.raises((SystemExit, KeyboardInterrupt)):
+        run("lint")
+
+
+def test_the_handler_of_signals_is_what_it_was() -> None:
+    """What the command sets for itself holds for it alone."""
+    before = signal.getsignal(signal.SIGTERM)
+    assert run("--version")[0] == 0
+    assert signal.getsignal(signal.SIGTERM) == before

@@ -1,0 +1,127 @@
+"""Imports point one way: from the command line to the bytes, and the proof knows nothing of the planner."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "nginxopt"
+CRATE = ROOT / "rust" / "src"
+
+# What each module may ask of the native core: the proof no plan, and the planner no proof.
+NATIVE = {
+    "config.tokens": {"Events", "LexError"},
+    "semantics.locations": {"Patterns"},
+    "semantics.maphash": {"map_verdict"},
+    "rewrite.follow": {"Script", "path_of"},
+    "rewrite.oddities": {"RefusedError", "never", "odd_rewrites"},
+    "rewrite.planning": {"PatternError", "Program", "RefusedError", "Run", "compile_rewrites", "reasons"},
+    "rewrite.emission": {"Block", "Tier"},
+    "rewrite.sizes": {"Run", "map_sizes", "variable_sizes"},
+    "rewrite.proof": {"Refuted", "prove_rewrites"},
+}
+
+# What each module of the crate may use of the others.
+CRATE_USES: dict[str, set[str]] = {
+    "lexer": set(),
+    "hash": set(),
+    "syntax": set(),
+    "pcre": set(),
+    "parallel": set(),
+    "variables": set(),
+    "first_match": {"syntax", "pcre", "parallel"},
+    "language": {"syntax", "pcre", "first_match"},
+    "rewrite": {"lexer", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
+    "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
+    "border": {"lexer", "hash", "syntax", "pcre", "variables", "first_match", "rewrite", "prove"},
+    "lib": {"border"},
+}
+
+
+def modules() -> dict[str, Path]:
+    """The modules of the package, without its name: `rewrite.planning`; the package itself is the empty name."""
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def names(path: Path) -> Iterator[tuple[str, str]]:
+    """What a file imports of nginxopt, anywhere in it: the module, and the name taken from it (or nothing)."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((_inner(alias.name), "") for alias in node.names if _is_ours(alias.name))
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: a relative import"
+            if _is_ours(node.module or ""):
+                yield from ((_inner(node.module or ""), alias.name) for alias in node.names)
+
+
+def _is_ours(module: str) -> bool:
+    return module.split(".")[0] == "nginxopt"
+
+
+def _inner(module: str) -> str:
+    return module.removeprefix("nginxopt").removeprefix(".")
+
+
+def test_the_contracts_hold() -> None:
+    """The packages import each other as pyproject.toml says."""
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 broken" in done.stdout
+
+
+def test_every_package_is_named() -> None:
+    """Each package of the tree is one that is installed, and the top has only what all of them use."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    found = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")}
+    assert set(project["tool"]["setuptools"]["packages"]) == {*found, "nginxopt.rules"}
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", "errors", "lazy", "version"}
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_the_native_core_is_asked_by_its_owners(module: str) -> None:
+    """Only these modules use the native core, each what is its own."""
+    text = MODULES[module].read_text()
+    used = set(re.findall(r"\b_native\.(\w+)", text))
+    used |= {name for source, name in names(MODULES[module]) if source == "_native"}
+    assert used <= NATIVE.get(module, set())
+
+
+def rust_files(module: str) -> list[Path]:
+    """The files of a module of the crate."""
+    return sorted(path for path in [CRATE / f"{module}.rs", *(CRATE / module).rglob("*.rs")] if path.exists())
+
+
+@pytest.mark.parametrize("module", sorted(CRATE_USES))
+def test_the_crate_points_one_way(module: str) -> None:
+    """A module of the crate uses those it may: the proof nothing of the compiler, nor the other way round."""
+    used = set()
+    for path in rust_files(module):
+        code = re.sub(r"//.*", "", path.read_text())
+        assert "super::super" not in code, path
+        used |= set(re.findall(r"\bcrate::(\w+)", code)) - {module}
+    assert rust_files(module)
+    assert used <= CRATE_USES[module]
+
+
+def test_every_module_of_the_crate_has_its_uses() -> None:
+    """No module of the crate is left out."""
+    found = {path.stem for path in CRATE.glob("*.rs")} | {path.name for path in CRATE.iterdir() if path.is_dir()}
+    assert found == set(CRATE_USES)

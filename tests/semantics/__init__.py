@@ -1,0 +1,1 @@
+"""Tests of what nginx makes of a configuration."""

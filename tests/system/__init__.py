@@ -1,0 +1,1 @@
+"""Tests of files, processes and the machine."""

@@ -1,0 +1,54 @@
+"""Edits and diffs: `patch` makes of the old text what the edits make of it."""
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nginxopt.text import Edit, Span, apply, diff
+
+TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"dd", b"e e\n"]), max_size=30).map(b"".join)
+
+
+@st.composite
+def edited(draw: st.DrawFn) -> tuple[bytes, list[Edit]]:
+    """A text and edits of it that do not overlap."""
+    text = draw(TEXTS)
+    cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    spans = [Span(start, end) for start, end in zip(cuts[::2], cuts[1::2], strict=False)]
+    return text, [Edit(span, draw(st.sampled_from([b"", b"x", b"y\n", b"z\nz\n"]))) for span in spans]
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="patch(1) is not installed")
+@given(edited())
+def test_patch_applies_the_diff(tmp_path_factory: pytest.TempPathFactory, case: tuple[bytes, list[Edit]]) -> None:
+    """`patch` takes every diff, and gives the edited text."""
+    old, edits = case
+    text = diff.unified(old, edits, "f")
+    assert (text == b"") == (apply(old, edits) == old)
+    folder = tmp_path_factory.mktemp("diff")
+    (folder / "f").write_bytes(old)
+    if text:
+        done = subprocess.run(["patch", "--binary", "f"], cwd=folder, input=text, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout
+    after = (folder / "f").read_bytes() if (folder / "f").exists() else b""
+    assert after == apply(old, edits)
+
+
+def test_new_file() -> None:
+    """A new file is a diff from nothing."""
+    assert diff.added(b"a\nb", "n") == b"--- /dev/null\n+++ n\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
+
+
+def test_overlapping_edits_are_refused() -> None:
+    """Two edits of one byte are a mistake of the caller."""
+    with pytest.raises(ValueError, match="overlap"):
+        apply(b"abc", [Edit(Span(0, 2), b""), Edit(Span(1, 3), b"")])
+
+
+def test_insertions_keep_their_order() -> None:
+    """What is put at one place stays in the order given, before what replaces text from there on."""
+    edits = [Edit(Span(1, 2), b"X"), Edit(Span(1, 1), b"1"), Edit(Span(1, 1), b"2")]
+    assert apply(b"abc", edits) == b"a12Xc"
