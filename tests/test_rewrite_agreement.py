@@ -83,7 +83,7 @@ def compiled(text: bytes, context: str, options: Options) -> Emission:
 @many
 def test_no_plan_is_refuted(seed: int, context: str, bound: int, ends: bool) -> None:
     """A refutation of a plan would be a defect of one of the two; a second and a third compilation are no exception."""
-    text = rules(seed)
+    text = rules(seed).replace(b"rewrite", b"  rewrite")
     options = Options(bound=bound, readings=Readings(literal_ends=ends))
     for _ in range(3):
         emission = compiled(text, context, options)
@@ -105,6 +105,15 @@ rewrite ^/x-1/s$ "/.a/a${uri}?k=$arg_v" break;
 rewrite (?i)^/BA/A$ $scheme://$host/a?;
 rewrite "^/\\.#/b$" https://$http_host/re/x permanent;
 """
+
+
+@pytest.mark.parametrize("context", ["server", "location"])
+def test_keys_of_any_byte(context: str) -> None:
+    """No byte of a key ends a line but a newline, whatever stands before the rules on theirs."""
+    text = b'    rewrite "^/-[^/$a-z]$" /to permanent;\n\trewrite ^/(a+)+$ /b last;\n'
+    emission = compiled(text, context, Options(bound=1024))
+    assert emission.plan.moved == 1
+    assert not compiled(emission.after(emission.plan.config.main), context, Options(bound=1024)).changes
 
 
 def test_a_rule_behind_listed_keys() -> None:

@@ -253,7 +253,8 @@ def _replace(file: File, run: Run, text: str) -> Iterator[Edit]:
     before = data[line:first]
     starts_line = not before.strip(b" \t")
     indent = decode(before) if starts_line else ""
-    written = "".join(f"{indent}{line}" if line.strip() else line for line in text.splitlines(keepends=True))
+    # Keys may hold any other byte that Python takes for the end of a line.
+    written = "\n".join(f"{indent}{line}" if line else line for line in text.split("\n"))
     if not starts_line:
         written = "\n" + written
     if b"\r\n" in data[: data.find(b"\n") + 1]:
