@@ -40,6 +40,7 @@ impl PyPair {
 }
 
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the caller names them")]
 #[pyo3(signature = (pairs, others, maps, *, readings, transparent, harmless, is_complete, include))]
 pub fn prove_rewrites(
     py: Python<'_>,
