@@ -199,6 +199,14 @@ def test_many_variables() -> None:
         assert sizes != (1024, 64)
 
 
+@pytest.mark.parametrize("count", [0, 30, 60, 300])
+def test_a_table_that_nothing_is_added_to(count: int) -> None:
+    """Where no rule moves, the table of variables is what it was, be it without a warning or with one."""
+    maps = b"".join(b"map $uri $many_%d_%s { a b; }\n" % (number, b"v" * (number % 30)) for number in range(count))
+    for rule in (b"", b"rewrite ^/(.*)$ /x permanent;"):
+        assert not compiled(b"events {}\nhttp { %s server { %s } }\n" % (maps, rule)).changes
+
+
 def variables(emission: Emission) -> set[str]:
     """The variables of the maps."""
     blocks = load_text(emission.maps, context="http").main.block.directives()

@@ -55,6 +55,10 @@ impl Used {
 /// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own, those of
 /// the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start with it.
 pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Proof<()> {
+    let mut maps = maps.peekable();
+    if maps.peek().is_none() {
+        return Ok(()); // the table is what it was
+    }
     let mut names: HashSet<&[u8]> = variables::hashed().map(str::as_bytes).collect();
     names.extend(used.into_iter().flat_map(|used| &used.defined).map(Vec::as_slice));
     names.retain(|name| !name.iter().all(u8::is_ascii_digit) && hash::has_room(&Element::new(name), sizes));
