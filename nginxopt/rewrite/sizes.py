@@ -32,7 +32,8 @@ _GROUP = re.compile(rb"\(\?P?[<']([A-Za-z0-9_]+)[>']")
 
 _UNSEEN = 2
 """For each variable in sight, so many are allowed for that are not: of modules that are compiled in or loaded, and of
-releases to come. Up to some 25 variables more than its own, nginx's default sizes do."""
+releases to come. Up to some 25 variables more than its own, nginx's default sizes do. None is allowed for around a
+fragment, whose surroundings may set the sizes: that is the premise `table-sizes`."""
 
 Sizes = Mapping[str, int]
 """A size by the name of its directive."""
@@ -77,7 +78,7 @@ def needed(runs: list[_native.Run], config: Config, names: Iterable[bytes], now:
     if found is None:
         raise DefectError("no size of nginx's hash tables holds the keys")
     wanted = dict(zip(MAPS, found, strict=True))
-    wanted |= _of_variables(config, names, now)
+    wanted |= _of_variables(config, names, now, unseen=_UNSEEN if is_known else 0)
     return {
         name: size
         for name, size in wanted.items()
@@ -154,12 +155,17 @@ def _rows(config: Config, table: Directive) -> Iterator[bytes]:
                 yield from (encode(inner.name.removeprefix("\\")) for inner in file.block.directives() if inner.args)
 
 
-def _of_variables(config: Config, names: Iterable[bytes], now: Mapping[str, Standing]) -> dict[str, int]:
-    """Return sizes for the table of nginx's variables, those that the configuration may define, and `names`."""
+def _of_variables(
+    config: Config, names: Iterable[bytes], now: Mapping[str, Standing], *, unseen: int
+) -> dict[str, int]:
+    """Return sizes for the table of nginx's variables, those that the configuration may define, and `names`.
+
+    For each of these there is room for `unseen` others.
+    """
     texts = [file.source.data for file in config.files]
     defined = {name.lower() for text in texts for named in (_VARIABLE, _GROUP) for name in named.findall(text)}
     ours = set(names)
-    unseen = {b"variable_of_a_module_%d" % number for number in range(_UNSEEN * len(defined | ours))}
+    others = {b"variable_of_a_module_%d" % number for number in range(unseen * len(defined | ours))}
     least = [now[name].size if name in now else DEFAULTS[name] for name in VARIABLES]
-    found = _native.variable_sizes(sorted(ours | unseen), least[0], least[1], may_be=sorted(defined))
+    found = _native.variable_sizes(sorted(ours | others), least[0], least[1], may_be=sorted(defined))
     return dict(zip(VARIABLES, found or least, strict=True))
