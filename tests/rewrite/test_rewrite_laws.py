@@ -21,6 +21,7 @@ from nginxopt.config import Directive, load_text
 from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
 from nginxopt.text import encode
 from tests import rulegen
+from tests.support import ROOT
 
 CONTEXTS = st.sampled_from(["server", "location"])
 READINGS = [reading.name for reading in fields(Readings)]
@@ -145,6 +146,7 @@ def test_the_same_text_in_another_process() -> None:
     outputs = {
         subprocess.run(
             [sys.executable, "-c", program],
+            cwd=ROOT,
             env=os.environ | {"PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
