@@ -177,7 +177,7 @@ def _unshared(one: Diagnostic, config: Config, shared: Collection[str]) -> Diagn
 
 
 def _undeclined(before: Iterable[Diagnostic], told: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return what is told; without a fix where a finding that is hidden has the same: part of it was declined."""
+    """Return the reported diagnostics, without fixes that a hidden finding shares: part of them was declined."""
     left = tuple(told)
     kept = set(map(id, left))
     declined = {one.fix.changes: one for one in before if one.fix and id(one) not in kept}

@@ -43,8 +43,8 @@ def suppress(
 ) -> Suppressed:
     """Hide what the comments in the files of a configuration suppress.
 
-    `active` has the rules that were asked, with their severities: only they can be unused, and of the two about
-    suppressions only those in it are told. `known` has the ids of all rules that there are. `further` is asked if some
+    `active` has the rules that were asked, with their severities: only they can be unused, and the two rules
+    about suppressions report only if they are in it. `known` has the ids of all rules. `further` is called if a
     comment hides nothing. The result is in the order of files and places.
     """
     diagnostics = tuple(diagnostics)

@@ -71,7 +71,7 @@ _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
     PCRE_INTERPRETER: _may_have_jit,
     PCRE_JIT: _has_jit,
 }
-"""Each premise, and whether it is one of a plan that moves rules; in the order in which they are told."""
+"""Each premise, and whether a plan that moves rules depends on it, in the order of the summary."""
 
 PREMISES = tuple(_APPLIES)
 """All premises."""
