@@ -195,6 +195,14 @@ class _Server:
             return connection.ask(version, encoding)
 
 
+def _place(address: tuple[str, int] | str) -> str:
+    """Return an address as a URL has it: a path, or host and port."""
+    if isinstance(address, str):
+        return f"unix:{address}"
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 class _Connection:
     """One connection to the server; `RunError` if there is none."""
 
@@ -206,7 +214,7 @@ class _Connection:
         try:
             self._socket = self._open()
         except OSError as error:
-            raise RunError(f"cannot connect to {target.address}: {error}") from None
+            raise RunError(f"cannot connect to {_place(target.address)}: {error.strerror or error}") from None
 
     def _open(self) -> socket.socket:
         if isinstance(self._target.address, str):

@@ -124,3 +124,15 @@ def test_what_is_no_url_is_refused(url: str) -> None:
     """Anything else is wrong usage."""
     with pytest.raises(UsageError):
         Target.parse(url)
+
+
+PLACES = {"http://127.0.0.1:1/": "127.0.0.1:1", "http://unix:/none:/": "unix:/none"}
+
+
+@pytest.mark.parametrize(("url", "place"), PLACES.items(), ids=["port", "socket"])
+def test_a_server_that_does_not_answer_is_named_as_in_a_url(url: str, place: str) -> None:
+    """Nobody listens: status 5, and one line that names the place."""
+    ran = run(url)
+    assert ran.returncode == 5
+    assert ran.stderr.startswith(f"cannot connect to {place}: ")
+    assert ran.stderr.count("\n") == 1
