@@ -33,8 +33,8 @@ SERVER_CONTEXT = Premise(
 OWN_NAMES = Premise("own-names", "no other part of the configuration has variables of the names in the maps")
 TABLE_SIZES = Premise(
     "table-sizes",
-    "the sizes of nginx's hash tables are its own (with a cache line of 64 bytes) or larger,"
-    " and hash.conf's if there is one",
+    "nginx's hash tables have its own sizes (with a cache line of 64 bytes) or larger ones, and those of hash.conf if"
+    " there is one; nginx -t warns if variables_hash needs more room",
 )
 PCRE_INTERPRETER = Premise(
     "pcre-interpreter",

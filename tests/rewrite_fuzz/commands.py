@@ -15,7 +15,7 @@ from nginxopt import cli
 from tests.rewrite_fuzz.generate import Command
 
 _HEADING = re.compile(rb"^# ======== (.*) ========$\n?", re.MULTILINE)
-_SIZE = re.compile(rb"^(map_hash_\w+) (\d+);", re.MULTILINE)
+_SIZE = re.compile(rb"^((?:map|variables)_hash_\w+) (\d+);", re.MULTILINE)
 _INCLUDE = re.compile(r"include (\S+);")
 
 
@@ -123,6 +123,13 @@ def _apply_fragment(root: Path, command: Command, ran: Ran) -> None:
             end = text.rindex(b"}")
             text = text[:end] + b"    include %s;\n" % bytes(path) + text[end:]
     _overwrite(main, text)
+
+
+def make_room_for_variables(root: Path) -> None:
+    """Do what nginx's warning says of a fragment's surroundings: raise the sizes of the table of variables."""
+    main = root / "nginx.conf"
+    sizes = {b"variables_hash_max_size": b"4096", b"variables_hash_bucket_size": b"256"}
+    _overwrite(main, _raised(main.read_bytes(), sizes))
 
 
 def _raised(text: bytes, sizes: dict[bytes, bytes]) -> bytes:
