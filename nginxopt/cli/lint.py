@@ -237,7 +237,6 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
 def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
     """Have `nginx -t` judge what the fixes make; return what it warns of. `DefectError` if it got worse."""
     from nginxopt.lint.report.model import Note
-    from nginxopt.rewrite.program import is_whole
     from nginxopt.system import nginx, trial
 
     binary = nginx.find(call.nginx or None)
@@ -246,7 +245,7 @@ def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list
         changed = [file.path for file in again.files if file.path in checked.drafts]
         if not changed:
             continue
-        if call.piped or not is_whole(again):
+        if call.piped or again.http is None:
             raise UsageError(f"--nginx needs a whole configuration, and {config.main.path} is a part of one")
         before, after = trial.test(config, binary), trial.test_changed(again, changed, binary)
         if after.is_worse_than(before):

@@ -240,10 +240,7 @@ def _is_main(call: _Call) -> bool:
     """Return whether a file is a main configuration by itself, or none that could be part of one."""
     from nginxopt.config import load
 
-    if call.file == "-":
-        return True
-    blocks = load(call.file, includes=False).main.block.unfolded()
-    return any(directive.name == "http" and directive.block for directive in blocks)
+    return call.file == "-" or load(call.file, includes=False).http is not None
 
 
 def _refuse_context(call: _Call, around: Surroundings) -> None:

@@ -79,6 +79,11 @@ class Config:
     _missing: frozenset[tuple[Source, int]] = field(repr=False)
     _places: dict[File, tuple[tuple[tuple[Directive, ...], Directive | None], ...]] = field(repr=False)
 
+    @property
+    def http(self) -> Directive | None:
+        """The `http` block of a main configuration, in whatever file it stands; None for a fragment."""
+        return next((one for one, parents in self.outline() if not parents and one.name == "http" and one.block), None)
+
     def file(self, path: str | os.PathLike[str]) -> File:
         """Return the file at `path`, by whatever name; `KeyError` if it is not part of the configuration."""
         meant = self.origin.identity(os.fspath(path))

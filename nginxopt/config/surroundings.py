@@ -95,7 +95,7 @@ def _around(path: str, main: str) -> Surroundings | None:
     """Return the configuration of a main file if it includes the file at `path`, where it lies or where it will."""
     config = load(main, missing_ok=True)
     found = _in(config, path)
-    if found is not None or not _is_main(config):
+    if found is not None or config.http is None:
         return found
     folder = os.path.dirname(os.path.abspath(main))  # noqa: PTH100, PTH120
     for installed in _named_folders(config, folder):
@@ -106,16 +106,12 @@ def _around(path: str, main: str) -> Surroundings | None:
     return None
 
 
-def _is_main(config: Config) -> bool:
-    return any(not parents and directive.name == "http" and directive.block for directive, parents in config.outline())
-
-
 def _in(config: Config, path: str, installed: str | None = None) -> Surroundings | None:
     try:
         file = config.file(path)
     except KeyError:
         return None
-    return Surroundings(config, file, installed) if _is_main(config) and file is not config.main else None
+    return Surroundings(config, file, installed) if config.http is not None and file is not config.main else None
 
 
 def _named_folders(config: Config, folder: str) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nginxopt.config import Config, Directive, File
-from nginxopt.rewrite import program, sizes
+from nginxopt.rewrite import sizes
 from nginxopt.rewrite.sizes import Sizes, Standing
 from nginxopt.text import Edit, Span, encode
 
@@ -44,7 +44,7 @@ def place(config: Config, stem: str, wanted: Sizes, now: Mapping[str, Standing])
     edits: dict[File, list[Edit]] = {}
     for file, edit in sizes.raised(wanted, now):
         edits.setdefault(file, []).append(edit)
-    block = program.http_block(config)
+    block = config.http
     if block is None:
         return Place(FRAGMENT_NAME, None, {name: size for name, size in wanted.items() if name not in now}, edits)
     name = free_name(config, stem)

@@ -10,7 +10,7 @@ from nginxopt.config import Config, File, load
 from nginxopt.config.filesystem import DISK, STDIN
 from nginxopt.config.paths import FOLDERS, SITES
 from nginxopt.errors import UsageError
-from nginxopt.rewrite import program, sizes
+from nginxopt.rewrite import sizes
 from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.mapfile import FRAGMENT_NAME
 from nginxopt.system.files import folder, write_all
@@ -28,7 +28,7 @@ _SIZES_BESIDE = "nginxopt-hash.http"
 def printed(emission: Emission) -> Iterator[bytes]:
     """Yield the http part and the files that change, each under a heading that is a comment to nginx."""
     main = emission.plan.config.main
-    if emission.maps_path is None and program.is_whole(emission.plan.config):
+    if emission.maps_path is None and emission.plan.config.http:
         yield _heading(f"{_name(main)}: nothing to change")
     elif emission.maps_path is None:
         hash_conf, maps = _http(emission)
@@ -59,8 +59,8 @@ def diffs(emission: Emission) -> Iterator[bytes]:
 def into_folder(emission: Emission, path: str) -> list[str]:
     """Write `http.conf` and `server.conf` of a fragment, or all files of a configuration as they become."""
     config = emission.plan.config
-    like = {_relative(config, file): file.path for file in config.files} if program.is_whole(config) else {}
-    if program.is_whole(config):
+    like = {_relative(config, file): file.path for file in config.files} if config.http else {}
+    if config.http:
         new = {} if emission.maps_path is None else {os.path.basename(emission.maps_path): emission.maps}  # noqa: PTH119
         texts = _tree(emission) | new
     else:
@@ -77,7 +77,7 @@ def into_folder(emission: Emission, path: str) -> list[str]:
     models = {str(root / name): like.get(name, model) for name in texts} if model else {}
     write_all({str(root / name): text for name, text in texts.items()}, like=models)
     notes = [f"  wrote {', '.join(str(root / name) for name in texts)}" if len(texts) <= 4 else f"  wrote {root}"]
-    if not program.is_whole(config) and SIZES_NAME in texts:
+    if config.http is None and SIZES_NAME in texts:
         notes.append(f"  {SIZES_NAME} goes into the http block once, before any map; where a size is set, raise it")
     return notes
 

@@ -34,7 +34,7 @@ OWN_NAMES = Premise("own-names", "no other part of the configuration has variabl
 TABLE_SIZES = Premise(
     "table-sizes",
     "nginx's hash tables have its own sizes (with a cache line of 64 bytes) or larger ones, and those of hash.conf if"
-    " there is one; nginx -t warns if variables_hash needs more room",
+    " there is one; nginx -t names variables_hash if it needs more room",
 )
 PCRE_INTERPRETER = Premise(
     "pcre-interpreter",

@@ -62,7 +62,7 @@ class Program:
 
 def read(config: Config) -> tuple[Program, ...]:
     """Return the programs of all files that hold a rewrite, in nginx's order of reading."""
-    captures_matter = not is_whole(config) or captures.may_be_read(config)
+    captures_matter = config.http is None or captures.may_be_read(config)
     programs = (_program(config, file, captures_matter) for file in config.files)
     return tuple(p for p in programs if p.scopes or p.inside_if or p.misplaced)
 
@@ -78,22 +78,9 @@ def placed(config: Config) -> tuple[Config, bool]:
     return replace(config, candidates=(server,)), True
 
 
-def is_whole(config: Config) -> bool:
-    """Return whether `config` is a main configuration rather than a fragment of one."""
-    return http_block(config) is not None
-
-
 def is_known(config: Config) -> bool:
     """Return whether all of a main configuration was read: no file that it includes is missing."""
-    return is_whole(config) and not config.missing
-
-
-def http_block(config: Config) -> Directive | None:
-    """Return the `http` directive of a main configuration, in whatever file it stands."""
-    for directive, parents in config.outline():
-        if not parents and directive.name == "http" and directive.block:
-            return directive
-    return None
+    return config.http is not None and not config.missing
 
 
 @dataclass(slots=True)

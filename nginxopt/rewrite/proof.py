@@ -116,6 +116,6 @@ def _takes_rules(plan: Plan, change: Change, kinds: set[tuple[str, ...]]) -> boo
 
 def _include(plan: Plan, emission: Emission) -> list[bytes] | None:
     """Return the words that have to include the maps; a fragment's user does it outside of what is proved."""
-    if program.http_block(plan.config) is None:
+    if plan.config.http is None:
         return None
     return [b"include", os.fsencode(os.path.basename(emission.maps_path or ""))]  # noqa: PTH119

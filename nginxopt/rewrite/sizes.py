@@ -72,7 +72,7 @@ def needed(runs: list[_native.Run], config: Config, names: Iterable[bytes], now:
     do wherever they can; a whole configuration has them set, as they depend on the processor.
     """
     least = [now[name].size if name in now else DEFAULTS[name] for name in MAPS]
-    is_known = any(not parents and directive.name == "http" for directive, parents in config.outline())
+    is_known = config.http is not None
     others = _keys(config)
     found = _native.map_sizes(runs, others, *least, as_is=not is_known)
     if found is None:
