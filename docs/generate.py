@@ -26,18 +26,19 @@ categories.
 
 _PREMISES = """# Premises of fixes
 
-A fix is safe if no response changes, nor what an upstream is asked, and nothing can fail that did not. The response is
-what a client has once it is decoded: status, header and body; which bytes zlib or TLS make of it, in how many packets
-they come, and what is logged, may differ. The page of each rule says what its fix may change. Some fixes are
-safe only under a condition that no configuration shows, such as what a server behind nginx can do. Such a condition is
-a premise: it has a name, a sentence, and a way to find out. A finding names those that its fix needs; `--fix` makes the
-fix once all of them are declared, with `--assume NAME,NAME` or in the [settings](settings.md):
+A fix is safe if it changes no response and no request to an upstream, and if nothing can fail that did not fail before.
+A response is what the client has after decoding: status, headers and body. The compressed bytes, the number of packets
+and the log may differ. The page of each rule says what its fix may change.
+
+Some fixes are safe only under a condition that the configuration does not show, such as what an upstream server can do.
+Such a condition is a premise. A finding lists the premises that its fix needs; `--fix` applies the fix if all of them
+are declared, with `--assume NAME,NAME` or in the [settings](settings.md):
 
 ```toml
 assume = ["http11-backends", "idle-connections"]
 ```
 
-`nginxopt explain NAME` shows a premise on a terminal. `--unsafe-fixes` makes all fixes, whatever holds.
+`nginxopt explain NAME` shows a premise in the terminal. `--unsafe-fixes` applies all fixes, regardless of premises.
 """
 
 

@@ -71,30 +71,34 @@ server {
 ## Fix safety
 May change: upstream requests, connections.
 
-One fix for three rules, `upstream-keepalive-missing`, `proxy-http-version` and `proxy-connection-not-cleared`: the
-pool, HTTP/1.1 and an empty `Connection` header in each location that passes to the upstream, all of it or nothing.
-Every other header is sent as before, and nothing else inherits the lines.
+One fix serves three rules: `upstream-keepalive-missing`, `proxy-http-version` and `proxy-connection-not-cleared`.
+It adds the pool, HTTP/1.1 and an empty `Connection` header to each location that passes to the upstream, or nothing at
+all. Every other header is sent as before, and no other location inherits the lines.
 
-It is safe if two premises hold. `http11-backends`: a server may compress for HTTP/1.1 what it does not for 1.0, which
-`sub_filter` then does not see and `proxy_cache` gives to everybody; it may offer `Upgrade: h2c`, send a 103, or refuse
-with 505. `idle-connections`: a server with few threads or children is blocked by idle connections (2 of 4 parallel
-requests ended in 504), one that authenticates connections takes the next client for the last, and one that closes
-without a word turns every second POST into a 502.
+The fix is safe under two premises:
 
-Where something was not read, such as an include, `whole-configuration` is needed as well: it may pass to the upstream.
+- `http11-backends`: a server may compress responses for HTTP/1.1 only, which `sub_filter` then misses and `proxy_cache`
+  serves to every client; it may offer `Upgrade: h2c`, send a 103, or answer 505.
+- `idle-connections`: idle connections block a server with few threads or children (2 of 4 parallel requests ended in
+  504), a server that authenticates connections takes the next client for the previous one, and a server that closes
+  connections early turns every second POST into a 502.
 
-There is no fix, whatever is assumed, where passes to the upstream differ in TLS, protocol or local address, or may by a
-variable that can name it, as its pool would mix their connections; where a request may state a body and have none
-(`proxy_pass_request_body off`); where a block within a location would inherit the lines and passes to another server;
-where the upstream states `max_conns`; and where all pools together would hold more than a quarter of the connections of
-a worker. New pools are made smaller than 32 to fit.
+If a part of the configuration could not be read, such as an include, the fix also needs `whole-configuration`.
 
-To find out whether they hold, for each server of the upstream:
+There is no fix, regardless of premises, if:
+
+- passes to the upstream differ in TLS, protocol or local address, or a variable may make them differ;
+- a request may state a body and have none (`proxy_pass_request_body off`);
+- a block within the location would inherit the lines and passes to another server;
+- the upstream states `max_conns`;
+- all pools together would hold more than a quarter of a worker's connections. New pools are made smaller to fit.
+
+To check the premises for each server of the upstream:
 
     nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
     curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
     pm.max_children, threads, workers of the server # more than keepalive x worker_processes x nginx machines
-    keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
+    keep-alive timeout of the server                # longer than keepalive_timeout of the upstream, 60s by default
 
 ## When to ignore it
 Where the servers behind cannot hold idle connections: each worker keeps up to 32 open.

@@ -32,108 +32,106 @@ HTTP11_BACKENDS = Premise(
     "http11-backends",
     "the upstream servers speak HTTP/1.1 and answer it as they answer HTTP/1.0",
     """\
-`nginxopt probe URL` asks a server the same over both: it shows a status, header, body or `Content-Encoding` that
-differs, an interim response (103), an `Upgrade` that nobody asked for, and chunks that are not marked.""",
+`nginxopt probe URL` sends the same request over both versions and reports any difference in status, headers, body or
+`Content-Encoding`, interim responses (103), an unsolicited `Upgrade` header, and chunked bodies without the header.""",
 )
 
 IDLE_CONNECTIONS = Premise(
     "idle-connections",
-    "the upstream servers and this nginx have connections to spare for idle ones; the servers authenticate requests, "
-    "not connections, and do not close a connection that a request may still come over",
+    "the upstream servers and this nginx have room for idle connections; the servers authenticate requests, not "
+    "connections, and keep idle connections open longer than nginx does",
     """\
-- `nginxopt probe URL` shows whether a server keeps a connection, for how long, and whether an idle one keeps others
-  from being served, as in a server with one thread or a PHP-FPM with few children.
-- A server has room if it can hold `keepalive` times `worker_processes` idle connections of every nginx in front of it.
-- NTLM and Negotiate authenticate connections: `curl -sI URL | grep -i www-authenticate` names them.
-- It must keep idle connections longer than nginx does (`keepalive_timeout` of the upstream, 60s by default).""",
+- `nginxopt probe URL` shows whether the server keeps connections open, for how long, and whether an idle connection
+  blocks other clients, as it does with a single thread or too few PHP-FPM children.
+- Each server must be able to hold `keepalive` times `worker_processes` idle connections of every nginx in front.
+- NTLM and Negotiate authenticate connections: check with `curl -sI URL | grep -i www-authenticate`.
+- The server's keep-alive timeout must exceed nginx's (`keepalive_timeout` of the upstream, 60s by default).""",
 )
 
 WHOLE_CONFIGURATION = Premise(
     "whole-configuration",
-    "nothing that was not read, such as an include that is not there, passes requests to the upstreams that were read, "
-    "or states anything for their passes",
+    "the parts that were not read, such as missing includes, neither pass requests to these upstreams nor change how "
+    "requests are passed to them",
     """\
-Lint the whole nginx.conf where it is installed, with all its includes: then no fix asks for this. Otherwise
-`nginx -T | grep -n _pass` shows all that is passed on.""",
+Lint the complete nginx.conf where it is installed, with all its includes, and no fix needs this premise. Otherwise,
+`nginx -T | grep -n _pass` lists every place that passes requests.""",
 )
 
 NO_CLIENT_REVOCATION = Premise(
     "no-client-revocation",
     "no client certificate expires, or is revoked or distrusted, while a TLS session of it can be resumed",
     """\
-nginx reads `ssl_crl`, asks OCSP and looks at dates only in a full handshake. A client that is no longer accepted comes
-back until its session ends (`ssl_session_timeout`, 5 minutes by default): where that must not be, it does not hold.""",
+nginx checks `ssl_crl`, OCSP and dates only in a full handshake. A revoked client can still resume a session until it
+expires (`ssl_session_timeout`, 5 minutes by default). If that is not acceptable, the premise does not hold.""",
 )
 
 SESSIONS_BY_NAME = Premise(
     "sessions-by-name",
     "no client resumes a TLS session of one server name under another",
     """\
-Browsers and curl resume a session under its own name only. An nginx in front may take another: it has one session for
-each server of its upstream, whatever `proxy_ssl_name` says, unless `proxy_ssl_session_reuse` is off. In TLS 1.2 nginx
-then goes by the name of the session. With `ssl_protocols TLSv1.3` the fix does not need it.""",
+Browsers and curl resume a session only under its own name. An nginx in front may not: it keeps one session for each
+upstream server, regardless of `proxy_ssl_name`, unless `proxy_ssl_session_reuse` is off. With TLS 1.2, nginx then uses
+the name stored in the session. With `ssl_protocols TLSv1.3`, the fix does not need this premise.""",
 )
 
 FAST_DISK = Premise(
     "fast-disk",
-    "the folders of caches are on local file systems with room for every response that is being received, beside what "
-    "the cache keeps",
+    "cache directories are on local file systems with room for the responses being received in addition to the cache",
     """\
-`df -hT DIR` shows the file system of a folder and what is free; tmpfs, overlay, NFS and quotas have less room, or are
-slower, than the folder of temporary files that they take the place of. A response that does not fit is cut off.""",
+`df -hT DIR` shows the file system and its free space. A tmpfs, overlay, NFS or quota may be smaller or slower than the
+temporary directory it replaces. A response that does not fit is truncated.""",
 )
 
 PCRE_LIBRARY = Premise(
     "pcre-library",
-    "the PCRE library that nginx runs with is none whose JIT is known to be wrong (10.35 to 10.40, 10.45 to 10.47)",
+    "nginx's PCRE library has no known JIT bugs (not 10.35 to 10.40, nor 10.45 to 10.47)",
     """\
-`ldd $(command -v nginx) | grep pcre` shows the library, and its package the version: `dpkg -l 'libpcre*'`,
-`rpm -q pcre2`. A library that is linked in is named by `nginx -V`.""",
+`ldd $(command -v nginx) | grep pcre` shows the library; its package shows the version: `dpkg -l 'libpcre*'` or
+`rpm -q pcre2`. For a statically linked library, see `nginx -V`.""",
 )
 
 LOCAL_FILES = Premise(
     "local-files",
-    "the files that nginx sends, those of caches and temporary ones included, are on local file systems and change by "
-    "renaming only",
+    "the files that nginx sends, including cached and temporary files, are on local file systems and are replaced by "
+    "renaming, never edited in place",
     """\
-`df -hT DIR` shows the file system of a folder: ext4, xfs, btrfs, zfs and tmpfs are local; vboxsf, 9p, FUSE, CIFS and
-NFS are not. `rsync` and package managers rename; `cp` and `rsync --inplace` write into the file that is sent.""",
+`df -hT DIR` shows the file system: ext4, xfs, btrfs, zfs and tmpfs are local; vboxsf, 9p, FUSE, CIFS and NFS are not.
+`rsync` and package managers rename; `cp` and `rsync --inplace` overwrite the file while it may be sent.""",
 )
 
 PLAIN_COMMAND_LINE = Premise(
     "plain-command-line",
-    "no directive on nginx's command line (`-g`) states what the fix adds",
+    "nginx is not started with `-g` and the directive that the fix adds",
     """\
-`ps -o args= -C nginx`, the `ExecStart` of `systemctl cat nginx` and the command of a container show them. nginx refuses
-a directive that stands there and in the file: `"worker_processes" directive is duplicate`.""",
+See `ps -o args= -C nginx`, `ExecStart` in `systemctl cat nginx`, and the command of the container. nginx does not start
+if a directive is in both places: `"worker_processes" directive is duplicate`.""",
 )
 
 ENOUGH_DESCRIPTORS = Premise(
     "enough-descriptors",
-    "the limit of open files that workers have suffices for the connections that the fix adds, and the servers behind "
-    "nginx for the requests on them",
+    "the open file limit of the workers is high enough for the additional connections, and the upstream servers can "
+    "handle the additional requests",
     """\
-`grep 'open files' /proc/$(pgrep -of 'nginx: worker')/limits` shows the limit. Each connection takes a descriptor, a
-request that is buffered on disk one more, and caches of open files as many as they may hold (`max=`).""",
+`grep 'open files' /proc/$(pgrep -of 'nginx: worker')/limits` shows the limit. Each connection uses a descriptor, a
+request buffered on disk uses another, and `open_file_cache` uses up to `max=`.""",
 )
 
 RAISES_THE_LIMIT = Premise(
     "raises-the-limit",
-    "the limit of open files that nginx starts with is smaller than what the fix sets, and nginx may raise it: root "
-    "starts it, or its hard limit is as large",
+    "nginx starts with a lower open file limit than the fix sets, and may raise it: it is started by root, or its hard "
+    "limit is high enough",
     """\
-`grep 'open files' /proc/$(pgrep -o nginx)/limits` shows the soft and the hard limit of the nginx that runs:
-`worker_rlimit_nofile` sets both for the workers, also if it lowers them. A master that is not root's cannot exceed
-the hard limit, and then nginx sets none.""",
+`grep 'open files' /proc/$(pgrep -o nginx)/limits` shows the soft and hard limits of the running nginx.
+`worker_rlimit_nofile` sets both for the workers, even if that lowers them. Without root, a value above the hard limit
+fails, and the limits stay as they were.""",
 )
 
 SEVERAL_WORKERS = Premise(
     "several-workers",
-    "the machine and the upstream servers have room for a worker for each processor, and nothing counts on one worker",
+    "the machine and the upstream servers can handle one worker per processor, and nothing relies on a single worker",
     """\
-Workers multiply memory, idle connections to upstreams (`keepalive`), and what each counts for itself: failures and
-turns in an upstream without `zone`, `max_conns`, and what Lua or njs keep in variables. In a container compare `nproc`
-with the processors that it was given.""",
+Each worker has its own memory, idle upstream connections (`keepalive`), Lua and njs variables and, in an upstream
+without `zone`, its own failure counts, turns and `max_conns`. In a container, compare `nproc` with its CPU quota.""",
 )
 
 PREMISES = {

@@ -40,6 +40,8 @@ _NOBODY = 65534
 _OURS = "daemon off; pid nginx.pid; user root root; "
 
 _LOGGED = re.compile(r"^\S+ \S+ \[(\w+)\] \d+#\d+: (?:\*\d+ )?(.*)$")
+_FULL = re.compile(r'(pwrite)v?\(\) ("[^"]*" )?(?:failed \(N: No space left on device\)|has written only N of N)')
+"""What nginx logs of a file system that is full: one or the other, by how much of a buffer still finds room."""
 _PLACE = re.compile(r" in \S+:\d+$")
 _GRAVE = ("error", "crit", "alert", "emerg")
 
@@ -202,7 +204,8 @@ class Stage:
             for line in _text(path).splitlines():
                 match = _LOGGED.match(line)
                 if match and match[1] in _GRAVE:
-                    found.add(re.sub(r"\d+", "N", match[2].split(", client: ")[0]))
+                    error = re.sub(r"\d+", "N", match[2].split(", client: ")[0])
+                    found.add(_FULL.sub(r"\1() \2finds no space", error))
         return frozenset(found)
 
     def _listing(self) -> set[str]:

@@ -392,8 +392,12 @@ def test_a_body_that_comes_late_is_not_waited_for_with_a_pool(binary: nginx.Bina
 
 
 def after_a_late_body(binary: nginx.Binary, text: str, backend: bytes) -> bytes:
-    """The status of /end behind a request whose body comes once it is answered."""
+    """The status of /end after a request whose body comes once it is answered.
+
+    nginx reads the next request of a connection, or closes it, only when the subrequests of the last one have ended.
+    """
     http, inner = inside(text)
+    inner += b" location = /done { return 204; }"
     files = {"html/a.html": b'<!--# include virtual="/end" -->'}
     head = b"GET /a.html HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n"
     head += b"Range: bytes=99999-\r\n\r\n" if "416" in text else b"\r\n"
@@ -401,7 +405,10 @@ def after_a_late_body(binary: nginx.Binary, text: str, backend: bytes) -> bytes:
         with socket.create_connection(("127.0.0.1", running.ports[0]), timeout=10) as client:
             client.sendall(head)
             assert client.recv(65536).startswith(b"HTTP/1.1 ")
-            client.sendall(b"abc")
+            client.sendall(b"abcGET /done HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                while client.recv(65536):
+                    pass
         with running.client() as again:
             return again.ask([Request(get("/end"))])[0][9:12]
 
