@@ -69,11 +69,11 @@ def images(asked: Asked) -> Images:
     from nginxopt.bench.containers import BASE, Images
 
     if asked.load == "wrk" and (asked.vegeta_image or asked.vegeta_binary):
-        raise UsageError("--load wrk takes no vegeta")
+        raise UsageError("--load wrk cannot be used with --vegeta-image or --vegeta-binary")
     if asked.vegeta_image and asked.vegeta_binary:
-        raise UsageError("--vegeta-image and --vegeta-binary contradict each other")
+        raise UsageError("--vegeta-image and --vegeta-binary cannot be used together")
     if asked.nginx and asked.runner == "compose":
-        raise UsageError("--nginx names a binary of this machine", hint="--nginx-image names an image")
+        raise UsageError("--nginx cannot be used with --runner compose", hint="use --nginx-image")
     binary = None if asked.vegeta_binary is None else _binary(asked.vegeta_binary)
     return Images(asked.load or "vegeta", asked.base_image or BASE, asked.nginx_image, asked.vegeta_image, binary)
 
@@ -94,7 +94,7 @@ def _here(load: Literal["vegeta", "wrk"] | None) -> Literal["vegeta", "wrk"]:
         return "vegeta"
     if shutil.which("wrk"):
         return "wrk"
-    raise MissingError("no load generator was found on PATH", hint="install vegeta or wrk")
+    raise MissingError("no load generator found on PATH", hint="install vegeta or wrk")
 
 
 def _binary(path: str) -> bytes:
@@ -102,5 +102,5 @@ def _binary(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise MissingError(
-            f"{path}: the binary of vegeta cannot be read: {error.strerror}", hint="install vegeta, or name its binary"
+            f"{path}: cannot read the vegeta binary: {error.strerror}", hint="install vegeta, or correct the path"
         ) from None

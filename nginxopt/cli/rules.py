@@ -13,10 +13,10 @@ _EXAMPLES = """\b
 Examples:
   nginxopt rules                                      id, severity, fix, versions and title of each
   nginxopt rules --format json | jq -r '.[] | select(.fixes | index("safe")).id'
-  nginxopt explain upstream-keepalive-missing         all about one
+  nginxopt explain upstream-keepalive-missing         the page of one rule
 
 \b
-Exit status: 0 done.
+Exit status: 0 success.
 """
 
 
@@ -27,7 +27,7 @@ Exit status: 0 done.
     type=click.Choice(["table", "json", "markdown"]),
     default="table",
     show_default=True,
-    help="How to list them.",
+    help="Output format.",
 )
 def command(format_: str) -> None:
     """List the rules by category."""
