@@ -291,7 +291,7 @@ def _ask_nginx(call: _Call, emission: Emission) -> list[Differential]:
     binary = nginx.find(call.nginx or None)
     if call.quiet or not sys.stderr.isatty():
         return ask(emission, binary)
-    with click.progressbar(length=1, label=f"asking nginx {binary.version}", file=sys.stderr) as bar:
+    with click.progressbar(length=1, label=f"asking {binary}", file=sys.stderr) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.length = total

@@ -19,7 +19,7 @@ import pytest
 from nginxopt import cli
 from nginxopt.rewrite import premises
 from nginxopt.rewrite import proof as proofs
-from tests.support import needs_nginx, nginx_test
+from tests.support import needs_nginx, nginx_test, the_nginx
 
 RULES = b"""# old pages
 rewrite ^/about$ https://www.example.com/about-us permanent;
@@ -403,6 +403,28 @@ def test_nginx_is_asked(run: Any, rules: Path, tmp_path: Path) -> None:
     jsonschema.validate(report, schema())
     assert report["nginx"]["requests"] > 100
     assert report["nginx"]["mismatches"] == 0
+
+
+@needs_nginx
+def test_a_terminal_shows_which_nginx_is_asked(rules: Path) -> None:
+    """The progress names the binary as people do: `nginx 1.22.1`."""
+    terminal, stderr = os.openpty()
+    command = [sys.executable, "-m", "nginxopt", "rewrite-to-map", str(rules), "--check", "--nginx"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr) as process:
+        os.close(stderr)
+        shown = b"".join(iter(lambda: _read_terminal(terminal), b"")).decode()
+    os.close(terminal)
+    assert process.returncode == 1
+    assert f"asking {the_nginx()}" in shown
+    assert re.search(r"asking nginx \d+\.\d+\.\d+ ", shown), shown
+
+
+def _read_terminal(terminal: int) -> bytes:
+    """What a program has written to a terminal; nothing once it has ended, which Linux calls an error."""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""
 
 
 @needs_nginx
