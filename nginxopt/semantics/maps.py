@@ -37,7 +37,7 @@ class RegexMap:
 
 
 def regex_maps(config: Config) -> Iterator[RegexMap]:
-    """Yield the maps of http with at least `MANY_REGEXES` rows that are regular expressions, in the order of the text."""
+    """Yield the maps of http with at least `MANY_REGEXES` regular expressions, in the order of the text."""
     rows: dict[Directive | None, list[Directive]] = {}
     for directive, parents in config.outline():
         outer = parents[-1] if parents else None
