@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from nginxopt.cli import stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, NginxoptError, UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nginxopt.config.surroundings import Alone, Surroundings
     from nginxopt.rewrite import Emission, Options, Plan, Proof
     from nginxopt.rewrite.nginx import Differential
+    from nginxopt.version import Version
 
 Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
 
@@ -68,18 +69,12 @@ class _Call:
 @click.option("--check", "mode", flag_value="check", help="Exit with status 1 if any rule would move; write nothing.")
 @click.option("--plan-only", "mode", flag_value="plan", help="Show which rules would move, without a proof.")
 @click.option("--report", metavar="FILE", help="Write a JSON report to FILE (- for standard output).")
-@click.option(
-    "--nginx",
-    is_flag=False,
-    flag_value="",
-    metavar="[PATH]",
-    help="Also run both configurations on 127.0.0.1 and compare their responses.",
-)
+@options.check_with_nginx("Also run both configurations on 127.0.0.1 and compare their responses.")
 @click.option("--bench", is_flag=True, help="Benchmark the rules and the maps, like nginxopt bench rewrites FILE.")
-@click.option("--context", metavar="CONTEXT", help="Context of a fragment: server or location.")
-@click.option("-p", "--prefix", metavar="DIR", help="Directory of relative includes, like nginx -p.")
-@click.option("-c", "--main", metavar="FILE", help="Main configuration that includes each FILE, like nginx -c.")
-@click.option("--target-version", metavar="VERSION", help="Target nginx version, such as 1.22.1.")
+@options.CONTEXT
+@options.PREFIX
+@options.MAIN
+@options.TARGET_VERSION
 @click.option("--name", metavar="PREFIX", help="Prefix of variable names, instead of nxo_ and a hash.")
 @click.option(
     "--max-strings",
@@ -104,7 +99,7 @@ class _Call:
     is_flag=True,
     help="Declare a difference: $ does not match before a final newline.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print no summary.")
+@options.QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List every rule that stays or never fires.")
 def command(
     files: tuple[str, ...],
@@ -119,7 +114,7 @@ def command(
     verbose: bool,
     at_least: int,
     bench: bool,
-    **options: Any,
+    **compilation: Any,
 ) -> int:
     """Turn rewrites into maps, and prove that no response changes.
 
@@ -129,12 +124,11 @@ def command(
     --write, --diff, --check and --plan-only take several files and compile each by itself. They search for the
     nginx.conf that includes FILE (or use -c), include the maps there once, and check the configuration as a whole.
     """
-    if not files and nginx:
-        files, nginx = (nginx,), ""  # `--nginx FILE` without a path of its own
+    files, nginx = options.without_its_path(files, nginx)
     if not files:
         raise click.UsageError("FILE is missing: pass a file of rules, an nginx.conf, or - for standard input.")
     what = _mode(mode, folder, files, report, bench=bench)
-    compile_options = _options(**options)
+    compile_options = _compile_options(**compilation)
     calls = [
         _Call(file, what, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
@@ -142,12 +136,12 @@ def command(
     return _run_all(calls, compile_options)
 
 
-def _run_all(calls: Sequence[_Call], options: Options) -> int:
+def _run_all(calls: Sequence[_Call], compile_options: Options) -> int:
     """Run the calls in order, each on what the previous one wrote; name those done if a later one fails."""
     statuses = []
     try:
         for call in calls:
-            statuses.append(_run(call, options))
+            statuses.append(_run(call, compile_options))
     except NginxoptError:
         done = ", ".join(call.file for call in calls[: len(statuses)])
         if done and calls[0].mode == "write":
@@ -171,26 +165,24 @@ def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report:
     return mode or ("folder" if folder is not None else "bench" if bench else "print")
 
 
-def _options(
+def _compile_options(
     *,
-    target_version: str | None,
+    target_version: Version | None,
     name: str | None,
     max_strings: int,
     **readings: bool,
 ) -> Options:
     from nginxopt.rewrite import Options, Readings
-    from nginxopt.version import Version
 
-    target = None if target_version is None else Version.parse(target_version)
-    return Options(Readings(**readings), name, max_strings, target)
+    return Options(Readings(**readings), name, max_strings, target_version)
 
 
-def _run(call: _Call, options: Options) -> int:
+def _run(call: _Call, compile_options: Options) -> int:
     """Load, plan, emit, prove, compare on nginx, write: the whole command."""
     from nginxopt.rewrite import emit, plan, prove
 
     config, subject, around = _load(call)
-    compiled = plan(config, options, subject)
+    compiled = plan(config, compile_options, subject)
     if call.mode == "plan":
         _tell(call, compiled, None)
         _report(call, compiled, None, None)
@@ -300,7 +292,7 @@ def _ask_nginx(call: _Call, emission: Emission) -> list[Differential]:
     binary = nginx.find(call.nginx or None)
     if call.quiet or not sys.stderr.isatty():
         return ask(emission, binary)
-    with click.progressbar(length=1, label=f"asking nginx {binary.version}", file=sys.stderr) as bar:
+    with click.progressbar(length=1, label=f"asking {binary}", file=sys.stderr) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.length = total
