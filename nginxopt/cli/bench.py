@@ -91,7 +91,9 @@ def _common(function: Callable[..., int]) -> Callable[..., int]:
 
 _OPTIONS = (
     click.option("--emit", metavar="DIR", help="Write the benchmark to DIR; run nothing."),
-    click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Number of measurement rounds."),
+    click.option(
+        "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Number of measurement rounds."
+    ),
     click.option("--rate", metavar="R|auto", help="Requests per second; auto is half the capacity of the slowest."),
     click.option("--duration", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Duration of each load run."),
     click.option(
