@@ -31,7 +31,7 @@ VERSION = 1
 
 _LIST = re.compile(r'"findings"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
-_ANEW = "write it anew with --write-baseline"
+_UPDATE = "update it with --write-baseline"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,11 +61,11 @@ class Compared:
 
     @property
     def note(self) -> str | None:
-        """What is to be said of the entries that are gone; None if none is."""
+        """A note about entries without a finding, or None."""
         if not self.gone:
             return None
-        entries = "1 entry of the baseline is" if self.gone == 1 else f"{self.gone} entries of the baseline are"
-        return f"{entries} gone: {_ANEW}"
+        entries = "1 entry" if self.gone == 1 else f"{self.gone} entries"
+        return f"the baseline has {entries} without a finding: {_UPDATE}"
 
 
 def compare(
@@ -118,7 +118,7 @@ def load(path: str) -> Baseline:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path, hint=_ANEW) from None
+        raise InputError(f"cannot be read: {error.strerror}", path=path, hint=_UPDATE) from None
     return read(Source(path, data))
 
 
@@ -127,16 +127,16 @@ def read(source: Source) -> Baseline:
     try:
         content = json.loads(source.data.decode())
     except UnicodeDecodeError as error:
-        raise _damaged(source, "this byte is not UTF-8", error.start) from None
+        raise _damaged(source, "invalid UTF-8", error.start) from None
     except json.JSONDecodeError as error:
-        raise _damaged(source, f"this is no JSON: {error.msg}", len(error.doc[: error.pos].encode())) from None
+        raise _damaged(source, f"invalid JSON: {error.msg}", len(error.doc[: error.pos].encode())) from None
     if not isinstance(content, dict) or not isinstance(content.get("findings"), list):
-        raise _damaged(source, "this is no baseline", 0)
+        raise _damaged(source, "not a baseline", 0)
     if content.get("version") != VERSION:
-        raise _damaged(source, f"this is no baseline of version {VERSION}", max(0, source.data.find(b'"version"')))
+        raise _damaged(source, f"not a baseline of version {VERSION}", max(0, source.data.find(b'"version"')))
     for number, item in enumerate(content["findings"]):
         if not _is_entry(item):
-            raise _damaged(source, "this is no entry of a baseline", _offset(source, number))
+            raise _damaged(source, "invalid baseline entry", _offset(source, number))
     return Baseline(frozenset(Entry(**item) for item in content["findings"]), str(Path(source.path).parent))
 
 
@@ -157,4 +157,4 @@ def _offset(source: Source, number: int) -> int:
 
 def _damaged(source: Source, message: str, offset: int) -> InputError:
     end = min(offset + 1, len(source.data))
-    return InputError(message, source=source, span=Span(offset, end), hint=_ANEW)
+    return InputError(message, source=source, span=Span(offset, end), hint=_UPDATE)
