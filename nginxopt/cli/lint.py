@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, InputError, UsageError
 from nginxopt.lint.report import COUNTED, FORMATS
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.settings import Settings
     from nginxopt.lint.target import Target
     from nginxopt.system.host import Host
+    from nginxopt.version import Version
 
 _EXAMPLES = """\b
 Examples:
@@ -83,37 +84,29 @@ class _Call:
 )
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="With --fix or --diff: the other fixes as well.")
 @click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing.")
-@click.option(
-    "--nginx",
-    is_flag=False,
-    flag_value="",
-    metavar="[PATH]",
-    help="Ask nginx -t before and after the fixes, and write nothing if it got worse.",
-)
+@options.check_with_nginx("Check fixes with nginx -t; write nothing if they break the configuration.")
 @click.option("--host", "with_host", is_flag=True, help="Check the limits of this machine as well; Linux only.")
 @click.option("--select", multiple=True, callback=_names, metavar="NAMES", help="Ask these rules or categories only.")
 @click.option("--ignore", multiple=True, callback=_names, metavar="NAMES", help="Do not ask these rules or categories.")
-@click.option("--target-version", metavar="VERSION", help="The nginx that is judged for, such as 1.22.1.")
+@options.TARGET_VERSION
 @click.option("--fail-on", type=click.Choice(_SEVERITIES), help="From which severity on the status is 1.  [warning]")
-@click.option(
-    "--format", "format_", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="The report."
-)
-@click.option("--output", metavar="FILE", help="Write the report into a file.")
+@options.format_of(list(FORMATS), "text")
+@options.OUTPUT
 @click.option("--statistics", is_flag=True, help="Count findings by rule (text and json).")
 @click.option("--baseline", metavar="FILE", help="Do not tell the findings in this file.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings into a baseline.")
-@click.option("--context", metavar="CONTEXT", help="Where a fragment is included: http, server, location ...")
-@click.option("-p", "--prefix", metavar="DIR", help="What relative includes start from, as nginx's -p.")
+@options.CONTEXT
+@options.PREFIX
 @click.option("--stdin-filename", metavar="NAME", help="What to call standard input.")
 @click.option("--config", metavar="FILE", help="The settings, instead of those that are found upwards.")
 @click.option("--isolated", is_flag=True, help="Read no settings.")
-@click.option("-q", "--quiet", is_flag=True, help="Only findings, nothing about them.")
+@options.QUIET
 def command(
     paths: tuple[str, ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     assume: tuple[str, ...],
-    target_version: str | None,
+    target_version: Version | None,
     context: str | None,
     prefix: str | None,
     stdin_filename: str | None,
@@ -130,13 +123,13 @@ def command(
     """
     from nginxopt.lint import settings as settings_
     from nginxopt.lint.catalogue import catalogue
+    from nginxopt.lint.target import choose
 
-    if not paths and asked["nginx"]:
-        paths, asked["nginx"] = (asked["nginx"],), ""  # `--nginx FILE` without a path of its own
+    paths, asked["nginx"] = options.without_its_path(paths, asked["nginx"])
     settings = settings_.load(catalogue(), config=config, isolated=isolated)
     call = _Call(piped="-" in paths, format=format_, **asked)
     _refuse_contradictions(call, paths)
-    target = _target(target_version, settings, call.nginx)
+    target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
     inputs = _read(paths, settings, prefix, context, stdin_filename)
     _refuse_overwriting(call, inputs)
     host = _host(inputs.configs) if with_host else None
@@ -168,13 +161,6 @@ def _refuse_overwriting(call: _Call, inputs: Inputs) -> None:
     for option, path in (("--output", call.output), ("--write-baseline", call.write_baseline)):
         if path is not None and DISK.identity(path) in checked:
             raise UsageError(f"{option} names {path}, which is one of the files that are checked")
-
-
-def _target(stated: str | None, settings: Settings, binary: str | None) -> Target:
-    from nginxopt.lint.target import choose
-    from nginxopt.version import Version
-
-    return choose(None if stated is None else Version.parse(stated), next(iter(settings.target_version), None), binary)
 
 
 def _judge(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from nginxopt.cli import stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, NginxoptError, UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nginxopt.config.surroundings import Alone, Surroundings
     from nginxopt.rewrite import Emission, Options, Plan, Proof
     from nginxopt.rewrite.nginx import Differential
+    from nginxopt.version import Version
 
 Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
 
@@ -66,18 +67,12 @@ class _Call:
 @click.option("--check", "mode", flag_value="check", help="Exit 1 if there is something to collapse; write nothing.")
 @click.option("--plan-only", "mode", flag_value="plan", help="Only tell which rules would move; nothing is proved.")
 @click.option("--report", metavar="FILE", help="Write a report as JSON (-: to standard output).")
-@click.option(
-    "--nginx",
-    is_flag=False,
-    flag_value="",
-    metavar="[PATH]",
-    help="Ask a real nginx as well: run both configurations on 127.0.0.1 and compare their responses.",
-)
+@options.check_with_nginx("Run both configurations on 127.0.0.1 and compare their responses.")
 @click.option("--bench", is_flag=True, help="Measure the rules and the maps: nginxopt bench rewrites FILE.")
-@click.option("--context", metavar="CONTEXT", help="Where a fragment is included: server or location.")
-@click.option("-p", "--prefix", metavar="DIR", help="What relative includes start from, as nginx's -p.")
-@click.option("-c", "--main", metavar="FILE", help="The main configuration that includes each FILE, as nginx's -c.")
-@click.option("--target-version", metavar="VERSION", help="The nginx that is to run the result, such as 1.22.1.")
+@options.CONTEXT
+@options.PREFIX
+@options.MAIN
+@options.TARGET_VERSION
 @click.option("--name", metavar="PREFIX", help="How the names of the variables start, instead of nxo_ and a hash.")
 @click.option(
     "--max-strings",
@@ -102,7 +97,7 @@ class _Call:
     is_flag=True,
     help="Declare a difference: $ does not match before a final newline.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@options.QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List every rule that stays or never fires.")
 def command(
     files: tuple[str, ...],
@@ -117,7 +112,7 @@ def command(
     verbose: bool,
     at_least: int,
     bench: bool,
-    **options: Any,
+    **compilation: Any,
 ) -> int:
     """Turn rewrites into maps that nginx looks up, and prove that no response changes.
 
@@ -128,12 +123,11 @@ def command(
     --write, --diff, --check and --plan-only look for the nginx.conf that includes FILE (or -c names it): the maps are
     included there, once, and the result is checked as nginx reads it, as part of the whole configuration.
     """
-    if not files and nginx:
-        files, nginx = (nginx,), ""  # `--nginx FILE` without a path of its own
+    files, nginx = options.without_its_path(files, nginx)
     if not files:
         raise click.UsageError("FILE is missing: a file of rules, a whole nginx.conf, or - for standard input.")
     what = _mode(mode, folder, files, report, bench=bench)
-    compile_options = _options(**options)
+    compile_options = _compile_options(**compilation)
     calls = [
         _Call(file, what, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
@@ -141,12 +135,12 @@ def command(
     return _run_all(calls, compile_options)
 
 
-def _run_all(calls: Sequence[_Call], options: Options) -> int:
+def _run_all(calls: Sequence[_Call], compile_options: Options) -> int:
     """Run the calls one after the other, each on what the one before has written; say so if a later one fails."""
     statuses = []
     try:
         for call in calls:
-            statuses.append(_run(call, options))
+            statuses.append(_run(call, compile_options))
     except NginxoptError:
         done = ", ".join(call.file for call in calls[: len(statuses)])
         if done and calls[0].mode == "write":
@@ -170,26 +164,24 @@ def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report:
     return mode or ("folder" if folder is not None else "bench" if bench else "print")
 
 
-def _options(
+def _compile_options(
     *,
-    target_version: str | None,
+    target_version: Version | None,
     name: str | None,
     max_strings: int,
     **readings: bool,
 ) -> Options:
     from nginxopt.rewrite import Options, Readings
-    from nginxopt.version import Version
 
-    target = None if target_version is None else Version.parse(target_version)
-    return Options(Readings(**readings), name, max_strings, target)
+    return Options(Readings(**readings), name, max_strings, target_version)
 
 
-def _run(call: _Call, options: Options) -> int:
+def _run(call: _Call, compile_options: Options) -> int:
     """Load, plan, emit, prove, ask, write: the whole command."""
     from nginxopt.rewrite import emit, plan, prove
 
     config, subject, around = _load(call)
-    compiled = plan(config, options, subject)
+    compiled = plan(config, compile_options, subject)
     if call.mode == "plan":
         _tell(call, compiled, None)
         _report(call, compiled, None, None)
@@ -299,7 +291,7 @@ def _ask_nginx(call: _Call, emission: Emission) -> list[Differential]:
     binary = nginx.find(call.nginx or None)
     if call.quiet or not sys.stderr.isatty():
         return ask(emission, binary)
-    with click.progressbar(length=1, label=f"asking nginx {binary.version}", file=sys.stderr) as bar:
+    with click.progressbar(length=1, label=f"asking {binary}", file=sys.stderr) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.length = total

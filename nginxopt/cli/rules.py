@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import click
 
-from nginxopt.cli import stdout
+from nginxopt.cli import options, stdout
 
 _EXAMPLES = """\b
 Examples:
@@ -21,14 +21,7 @@ Exit status: 0 done.
 
 
 @click.command("rules", epilog=_EXAMPLES)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "json", "markdown"]),
-    default="table",
-    show_default=True,
-    help="How to list them.",
-)
+@options.format_of(["table", "json", "markdown"], "table")
 def command(format_: str) -> None:
     """List the rules by category."""
     stdout.write(piece.encode() for piece in _pieces(format_))
