@@ -12,6 +12,7 @@ from nginxopt.rewrite.planning import Dead, Plan, plan, reasons
 from nginxopt.rewrite.proof import Proof
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Span
+from nginxopt.text.plural import count
 
 _FEW = 3
 """How many examples a line gives."""
@@ -25,8 +26,8 @@ _TRY_UP_TO = 20_000
 
 def lines(compiled: Plan, proof: Proof | None, *, verbose: bool = False) -> Iterator[str]:
     """Yield the summary; with `verbose`, every rule that stays or never fires has a line of its own."""
-    yield f"{compiled.subject.path}: {_count(compiled.rules, 'rewrite')}"
-    yield f"  moved       {compiled.moved:>9,}" + (f"  into {_count(compiled.keys, 'key')}" if compiled.keys else "")
+    yield f"{compiled.subject.path}: {count(compiled.rules, 'rewrite')}"
+    yield f"  moved       {compiled.moved:>9,}" + (f"  into {count(compiled.keys, 'key')}" if compiled.keys else "")
     yield from _kept(compiled, verbose)
     yield from _dead(compiled, verbose)
     yield from _duplicates(compiled, verbose)
@@ -40,18 +41,14 @@ def lines(compiled: Plan, proof: Proof | None, *, verbose: bool = False) -> Iter
     yield from _hints(compiled)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _kept(compiled: Plan, verbose: bool) -> Iterator[str]:
     counts = compiled.reasons()
     if not counts:
         return
     yield f"  kept        {counts.total():>9,}"
     why = reasons()
-    for reason, count in counts.most_common():
-        yield f"    {count:>13,}  {reason}: {why[reason]}"
+    for reason, rules in counts.most_common():
+        yield f"    {rules:>13,}  {reason}: {why[reason]}"
     if verbose:
         for kept in compiled.kept():
             yield f"    {_rule(kept.file, kept.span)}  [{kept.reason}]"
@@ -114,7 +111,7 @@ def _cost(compiled: Plan) -> Iterator[str]:
 def _hints(compiled: Plan) -> Iterator[str]:
     small = sum(1 for part in compiled.parts for run in part.compiled if len(run.native) < _PAYS_FROM)
     if small:
-        yield f"  hint: {_count(small, 'run')} of fewer than {_PAYS_FROM} rules, which cost less than a map"
+        yield f"  hint: {count(small, 'run')} of fewer than {_PAYS_FROM} rules, which cost less than a map"
     literals = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
     counts = compiled.reasons()
     stay = sum(counts[reason] for reason in literals)
