@@ -201,7 +201,7 @@ def _run(call: _Call, options: Options) -> int:
             click.echo(f"{call.file}: {moved}, fewer than {call.at_least}: left as it is", err=True)
         return 0
     emission = emit(compiled)
-    proof = prove(compiled, emission)
+    proof = prove(emission)
     if not proof.holds:
         _report(call, compiled, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
@@ -353,12 +353,15 @@ def _tell(
 ) -> None:
     """Print the summary: what was found on standard error, or the plan, if it is all there is, as the result."""
     from nginxopt.rewrite import summary
+    from nginxopt.rewrite.planning import moved_by_literals
 
     if call.quiet:
         return
     err = call.mode != "plan" or call.report == "-"
     color = False if os.environ.get("NO_COLOR") else None
-    for number, line in enumerate(summary.lines(compiled, proof, verbose=call.verbose)):
+    more = moved_by_literals(compiled)
+    lines = summary.lines(compiled, proof, moved_by_literals=more, verbose=call.verbose)
+    for number, line in enumerate(lines):
         click.secho(line, err=err, color=color, bold=number == 0 or None)
     if differentials:
         _tell_differentials(differentials, err=err)
