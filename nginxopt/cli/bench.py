@@ -30,14 +30,14 @@ Examples:
   nginxopt bench report result.json --output result.html
 
 \b
-Exit status: 0 done, 1 a gate does not hold, 2 wrong usage, 3 unreadable input, 4 nginx or a load generator is
-missing, 5 a variant does not do what it claims or a program died.
+Exit status: 0 success, 1 a gate fails, 2 usage error, 3 unreadable input, 4 nginx or a load generator is missing,
+5 a variant fails its check, or a program died.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What was asked for: the options that all scenarios have."""
+    """The options of all scenarios."""
 
     site: SiteOptions
     emit: str | None
@@ -57,7 +57,7 @@ class _Call:
 
 
 class _Scenarios(click.Group):
-    """The scenarios, each imported when it is asked for."""
+    """The scenarios, each imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         from nginxopt.bench.catalogue import names
@@ -76,7 +76,10 @@ class _Scenarios(click.Group):
 
 @click.command("bench", cls=_Scenarios, epilog=_EPILOG)
 def command() -> None:
-    """Measure before and after on a real nginx: latency, throughput, CPU or instructions."""
+    """Benchmark nginx before and after a change.
+
+    Measures latency, throughput, CPU time or instructions.
+    """
 
 
 def _common(function: Callable[..., int]) -> Callable[..., int]:
@@ -87,17 +90,17 @@ def _common(function: Callable[..., int]) -> Callable[..., int]:
 
 
 _OPTIONS = (
-    click.option("--emit", metavar="DIR", help="Write the folder of the benchmark and run nothing."),
+    click.option("--emit", metavar="DIR", help="Write the benchmark to DIR; run nothing."),
     click.option(
-        "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Times each variant is measured."
+        "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Number of measurement rounds."
     ),
-    click.option("--rate", metavar="R|auto", help="Requests a second; auto: half of what the slowest variant can do."),
-    click.option("--duration", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Duration of each attack."),
+    click.option("--rate", metavar="R|auto", help="Requests per second; auto is half the capacity of the slowest."),
+    click.option("--duration", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Duration of each load run."),
     click.option(
         "--metric", type=click.Choice(["latency", "throughput", "cpu", "instructions"]), help="Metric to compare."
     ),
     click.option(
-        "--gate", "gates", multiple=True, metavar="EXPR", help="Exit 1 unless this holds, such as p50<=1.05x."
+        "--gate", "gates", multiple=True, metavar="EXPR", help="Exit with status 1 unless EXPR holds (p50<=1.05x)."
     ),
     options.format_of(["table", "json", "html"], "table"),
     options.OUTPUT,
@@ -122,17 +125,20 @@ def _command(name: str, help_text: str) -> click.Command:
 
 _REWRITES: list[click.Parameter] = [
     click.Argument(["rules"], required=False, metavar="[RULES.conf]"),
-    click.Option(["--counts"], default="0,819,10000", show_default=True, help="Numbers of made rules."),
+    click.Option(["--counts"], default="0,819,10000", show_default=True, help="Numbers of generated rules."),
 ]
 
 
 @click.command("compare")
 @click.argument("before", metavar="BEFORE.conf")
 @click.argument("after", metavar="AFTER.conf")
-@click.option("--targets", required=True, metavar="FILE", help="Requests: a path on each line, its headers below it.")
+@click.option("--targets", required=True, metavar="FILE", help="Requests: one path per line, its headers below it.")
 @_common
 def compare(before: str, after: str, targets: str, **values: Any) -> int:
-    """Two configurations of your own: whole ones, whose listen addresses, logs and caches are made private."""
+    """Compare two main configurations of your own.
+
+    They run with listen addresses, logs and caches of their own.
+    """
     from nginxopt.bench import compare as comparison
     from nginxopt.config import load
     from nginxopt.config.filesystem import DISK
@@ -148,7 +154,7 @@ def compare(before: str, after: str, targets: str, **values: Any) -> int:
 @options.format_of(["table", "html"], "html")
 @options.OUTPUT
 def report(path: str, format_: str, output: str | None) -> int:
-    """An earlier result (--format json) as an HTML page or a table; nothing is run."""
+    """Render a saved JSON result as HTML or a table."""
     from nginxopt.bench.saved import from_json
     from nginxopt.config.filesystem import DISK
     from nginxopt.config.reader import contents
@@ -158,11 +164,11 @@ def report(path: str, format_: str, output: str | None) -> int:
 
 
 _OTHERS = {"compare": compare, "report": report}
-"""What is no scenario."""
+"""The commands that are not scenarios."""
 
 
 def _settings(values: dict[str, Any]) -> Settings:
-    """Take what is the scenario's own out of the values of options."""
+    """Pop the scenario's own settings from the values of options."""
     from nginxopt.bench.scenario import Settings
     from nginxopt.config import load
 
@@ -179,12 +185,12 @@ def _counts(text: str) -> tuple[int, ...]:
     except ValueError:
         counts = (-1,)
     if min(counts) < 0:
-        raise UsageError(f"--counts {text} are no numbers of rules", hint="such as 0,819,10000")
+        raise UsageError(f"--counts {text}: invalid numbers of rules", hint="for example 0,819,10000")
     return counts
 
 
 def _bench(experiment: Experiment, call: _Call) -> int:
-    """Run, tell, judge: the whole command."""
+    """Run, report, check the gates: the whole command."""
     from nginxopt.bench.gate import parse
 
     gates = [parse(text) for text in call.gates]
@@ -203,19 +209,19 @@ def _bench(experiment: Experiment, call: _Call) -> int:
 
 
 def _emit(experiment: Experiment, call: _Call, path: str) -> int:
-    """Write the folder of a benchmark."""
+    """Write a benchmark as a directory that runs by itself."""
     from nginxopt.bench.stage import is_program
     from nginxopt.system.files import folder, write_all
 
     if call.rate == "auto":
-        raise UsageError("--emit needs a rate: the folder does not look for the capacity", hint="--rate 1000")
+        raise UsageError("--emit does not support --rate auto", hint="use a number, such as --rate 1000")
     files = bench_site.files(experiment, call.site, call.rounds)
     root = folder(path, list(files))
     write_all({str(root / name): data for name, data in files.items()})
     for name, data in files.items():
         if is_program(data):
             (root / name).chmod(0o755)
-    click.echo(f"wrote {path}: {path}/run runs it", err=True)
+    click.echo(f"wrote {path}; run it with {path}/run", err=True)
     return 0
 
 
@@ -245,7 +251,7 @@ def _rate(text: str | None) -> float | None:
     except ValueError:
         rate = 0.0
     if rate < 1:
-        raise UsageError(f"--rate {text} is no number of requests a second", hint="a number from 1, or auto")
+        raise UsageError(f"--rate {text}: invalid number of requests per second", hint="use a number from 1, or auto")
     return rate
 
 
@@ -265,7 +271,7 @@ def _run(experiment: Experiment, call: _Call, gates: list[Gate]) -> Result:
 
 
 def _with_progress(benchmark: Benchmark) -> None:
-    """Run, and show what is left if somebody looks."""
+    """Run, with a progress bar on a terminal."""
     if not sys.stderr.isatty():
         benchmark.run(lambda _seconds, _what: None, lambda _seconds: None)
         return
@@ -283,7 +289,7 @@ def _with_progress(benchmark: Benchmark) -> None:
 
 @contextlib.contextmanager
 def _folder(output: str | None) -> Iterator[Path]:
-    """Yield the folder of the run: beside the output, or one that goes away."""
+    """Yield the directory of the run: beside the output, or a temporary one."""
     from nginxopt.bench import stage
     from nginxopt.bench.temporary import private_folder
     from nginxopt.system.files import folder
@@ -291,7 +297,7 @@ def _folder(output: str | None) -> Iterator[Path]:
 
     if output is not None and not is_stream(output):
         kept = folder(str(Path(output).absolute().with_suffix(".run")), [])
-        for name in stage.PARTS:  # a page cached in the last run is no page that nobody has asked for
+        for name in stage.PARTS:  # pages cached in the last run would not be new
             shutil.rmtree(kept / name, ignore_errors=True)
         yield kept
         return

@@ -35,14 +35,20 @@ class SiteOptions:
 
 
 OPTIONS = (
-    click.option("--runner", type=click.Choice(["auto", "compose", "local"]), default="auto", help="Where nginx runs."),
+    click.option(
+        "--runner",
+        type=click.Choice(["auto", "compose", "local"]),
+        default="auto",
+        show_default=True,
+        help="Run nginx in containers (compose) or on this machine.",
+    ),
     click.option(
         "--load", "generator", type=click.Choice(["vegeta", "wrk"]), help="Load generator.  [default: the one on PATH]"
     ),
     options.BINARY,
-    click.option("--nginx-image", metavar="IMAGE", help="Image with nginx, instead of one that is built."),
-    click.option("--vegeta-image", metavar="IMAGE", help="Image with vegeta, instead of one that is built."),
-    click.option("--vegeta-binary", metavar="PATH", help="vegeta binary in the image, instead of its release."),
+    click.option("--nginx-image", metavar="IMAGE", help="Image with nginx, instead of building one."),
+    click.option("--vegeta-image", metavar="IMAGE", help="Image with vegeta, instead of building one."),
+    click.option("--vegeta-binary", metavar="PATH", help="vegeta binary for the image, instead of a release."),
     click.option("--base-image", metavar="IMAGE", help="Base of built images.  [default: debian:bookworm-slim]"),
 )
 
@@ -81,11 +87,11 @@ def images(site: SiteOptions) -> Images:
     from nginxopt.bench.containers import BASE, Images
 
     if site.generator == "wrk" and (site.vegeta_image or site.vegeta_binary):
-        raise UsageError("--load wrk takes no vegeta")
+        raise UsageError("--load wrk cannot be used with --vegeta-image or --vegeta-binary")
     if site.vegeta_image and site.vegeta_binary:
-        raise UsageError("--vegeta-image and --vegeta-binary contradict each other")
+        raise UsageError("--vegeta-image and --vegeta-binary cannot be used together")
     if site.nginx and site.runner == "compose":
-        raise UsageError("--nginx names a binary of this machine", hint="--nginx-image names an image")
+        raise UsageError("--nginx cannot be used with --runner compose", hint="use --nginx-image")
     vegeta = None if site.vegeta_binary is None else _read(site.vegeta_binary)
     return Images(site.generator or "vegeta", site.base_image or BASE, site.nginx_image, site.vegeta_image, vegeta)
 
@@ -106,7 +112,7 @@ def _installed(name: Name | None) -> Name:
         return "vegeta"
     if shutil.which("wrk"):
         return "wrk"
-    raise MissingError("no load generator was found on PATH", hint="install vegeta or wrk")
+    raise MissingError("no load generator found on PATH", hint="install vegeta or wrk")
 
 
 def _read(path: str) -> bytes:
@@ -114,5 +120,5 @@ def _read(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise MissingError(
-            f"{path}: the binary of vegeta cannot be read: {error.strerror}", hint="install vegeta, or name its binary"
+            f"{path}: cannot read the vegeta binary: {error.strerror}", hint="install vegeta, or correct the path"
         ) from None

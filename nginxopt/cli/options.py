@@ -1,4 +1,4 @@
-"""The options that several commands take, each declared once: the same name, form and words in every `--help`."""
+"""The options that several commands share, each declared once."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _version(_context: click.Context, _parameter: click.Parameter, text: str | N
     return None if text is None else Version.parse(text)
 
 
-CONTEXT = click.option("--context", metavar="CONTEXT", help="Context that includes a fragment: http, server, location.")
-PREFIX = click.option("-p", "--prefix", metavar="DIR", help="Directory that relative includes start from (nginx -p).")
-MAIN = click.option("-c", "--main", metavar="FILE", help="Main configuration that includes each FILE (nginx -c).")
+CONTEXT = click.option("--context", metavar="CONTEXT", help="Context of a fragment, such as http, server or location.")
+PREFIX = click.option("-p", "--prefix", metavar="DIR", help="Directory of relative includes, like nginx -p.")
+MAIN = click.option("-c", "--main", metavar="FILE", help="Main configuration that includes each FILE, like nginx -c.")
 TARGET_VERSION = click.option(
     "--target-version", metavar="VERSION", callback=_version, help="Target nginx version, such as 1.22.1."
 )
@@ -32,14 +32,14 @@ BINARY = click.option("--nginx", metavar="PATH", help="nginx binary.  [default: 
 
 
 def format_of(names: Sequence[str], default: str) -> Option[Any]:
-    """Return the option `--format` of a command that has these formats."""
+    """Return the option `--format` with these formats."""
     return click.option(
         "--format", "format_", type=click.Choice(names), default=default, show_default=True, help="Output format."
     )
 
 
 def check_with_nginx(check: str) -> Option[Any]:
-    """Return the option `--nginx [PATH]`, without whose PATH it is the nginx on PATH; `check` says what is asked."""
+    """Return the option `--nginx [PATH]`, by default the nginx on PATH; `check` is its help."""
     return click.option("--nginx", is_flag=False, flag_value="", metavar="[PATH]", help=check)
 
 

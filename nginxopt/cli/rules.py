@@ -13,10 +13,10 @@ _EXAMPLES = """\b
 Examples:
   nginxopt rules                                      id, severity, fix, versions and title of each
   nginxopt rules --format json | jq -r '.[] | select(.fixes | index("safe")).id'
-  nginxopt explain upstream-keepalive-missing         all about one
+  nginxopt explain upstream-keepalive-missing         the page of one rule
 
 \b
-Exit status: 0 done.
+Exit status: 0 success.
 """
 
 
