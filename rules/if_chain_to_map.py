@@ -183,7 +183,7 @@ def _key(compared: str) -> str:
 
 
 def _regex_rows(cases: list[_Case]) -> list[str]:
-    """Return the rows of regular expressions, the last case first: the last `if` that matches counts, but the first row.
+    """Return the rows of regular expressions, the last case first: it is the last `if`, but the first row, that counts.
 
     A map tries none of them on an empty value (ngx_http_map_find), which so has a row of its own.
     """
