@@ -25,6 +25,7 @@ from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.system.files import write_all
 from nginxopt.text import Source, Span
+from nginxopt.text.plural import count
 
 VERSION = 1
 """The version of the form of the file."""
@@ -64,8 +65,7 @@ class Compared:
         """A note about entries without a finding, or None."""
         if not self.gone:
             return None
-        entries = "1 entry" if self.gone == 1 else f"{self.gone} entries"
-        return f"the baseline has {entries} without a finding: {_UPDATE}"
+        return f"the baseline has {count(self.gone, 'entry', 'entries')} without a finding: {_UPDATE}"
 
 
 def compare(

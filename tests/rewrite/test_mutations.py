@@ -870,7 +870,7 @@ def program(kind: str, whole: dict[str, Program]) -> Program:
 def test_the_text_without_a_fault(kind: str, whole: dict[str, Program]) -> None:
     """The emissions that the faults are put into are proved."""
     right = program(kind, whole)
-    assert prove(right.plan, right.emission).holds
+    assert prove(right.emission).holds
 
 
 @pytest.mark.parametrize("why", FORGED)
@@ -880,9 +880,9 @@ def test_a_forged_move_is_refuted(why: str) -> None:
     honest, alike = (plan(load_text(around % rules), Options(name="m")) for rules in FORGED[why])
     emission = emit(alike)
     assert not emit(honest).changes
-    assert prove(alike, emission).holds
+    assert prove(emission).holds
     change = replace(emission.changes[0], file=honest.config.main)
-    assert not prove(honest, replace(emission, changes=(change,))).holds
+    assert not prove(replace(emission, plan=honest, changes=(change,))).holds
 
 
 # What reads captures in a whole configuration, and what does not.
@@ -917,13 +917,13 @@ def test_what_reads_captures(reader: str) -> None:
         before = b"events { %s } http { server { rewrite ^/a$ /b permanent; } }"
     honest, other = (plan(load_text(before % part, "nginx.conf"), Options(name="m")) for part in (reads, not_read))
     emission = emit(other)
-    assert prove(other, emission).holds
+    assert prove(emission).holds
     assert NEVER.strip() not in emission.changes[0].after
     assert NEVER.strip() in emit(honest).changes[0].after
     forged = replace(
         emission.changes[0], file=honest.config.main, after=emission.changes[0].after.replace(not_read, reads)
     )
-    proof = prove(honest, replace(emission, changes=(forged,)))
+    proof = prove(replace(emission, plan=honest, changes=(forged,)))
     assert "$1 to $9" in (proof.refutation or "")
 
 
@@ -933,7 +933,7 @@ def test_a_fault_is_refuted(mutation: Mutation, whole: dict[str, Program]) -> No
     right = program(mutation.program, whole)
     wrong = mutation.damage(right.emission)
     assert wrong != right.emission
-    proof = prove(right.plan, wrong)
+    proof = prove(wrong)
     assert not proof.holds, mutation.says
     assert proof.refutation
 
@@ -941,7 +941,7 @@ def test_a_fault_is_refuted(mutation: Mutation, whole: dict[str, Program]) -> No
 def test_the_score(whole: dict[str, Program]) -> None:
     """All faults are refuted: the score is 100 %, of a suite that only grows, in which each fault is named once."""
     refuted = [
-        not prove(right.plan, mutation.damage(right.emission)).holds
+        not prove(mutation.damage(right.emission)).holds
         for mutation in MUTATIONS
         for right in [program(mutation.program, whole)]
     ]
