@@ -32,7 +32,7 @@ MUTATIONS = (
 def test_the_text_without_a_fault(name: str) -> None:
     """The emissions that the faults are put into are proved."""
     right = program(name)
-    assert prove(right.plan, right).holds
+    assert prove(right).holds
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
@@ -41,7 +41,7 @@ def test_a_fault_is_refuted(mutation: Mutation) -> None:
     right = program(mutation.program)
     wrong = mutation.damage(right)
     assert wrong != right
-    assert Refutation.of(prove(wrong.plan, wrong).refutation) is mutation.refuted_by, mutation.says
+    assert Refutation.of(prove(wrong).refutation) is mutation.refuted_by, mutation.says
 
 
 @pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.why)
@@ -52,10 +52,10 @@ def test_a_forged_move_is_refuted(forgery: Forgery) -> None:
     honest, alike = (plan(load_text(around % rules), options) for rules in (forgery.rules, forgery.alike))
     emission = emit(alike)
     assert not emit(honest).changes
-    assert prove(alike, emission).holds
+    assert prove(emission).holds
     [change] = emission.changes
     moved = replace(change, file=honest.config.main, after=change.after.replace(*forgery.swap, 1))
-    proof = prove(honest, replace(emission, plan=honest, changes=(moved,)))
+    proof = prove(replace(emission, plan=honest, changes=(moved,)))
     assert Refutation.of(proof.refutation) is forgery.refuted_by
 
 

@@ -42,11 +42,11 @@ def test_what_reads_captures(reader: str) -> None:
         before = b"events { %s } http { server { rewrite ^/a$ /b permanent; } }"
     honest, other = (plan(load_text(before % part, "nginx.conf"), Options(name="m")) for part in (reads, not_read))
     emission = emit(other)
-    assert prove(other, emission).holds
+    assert prove(emission).holds
     assert NEVER.strip() not in emission.changes[0].after
     assert NEVER.strip() in emit(honest).changes[0].after
     forged = replace(
         emission.changes[0], file=honest.config.main, after=emission.changes[0].after.replace(not_read, reads)
     )
-    proof = prove(honest, replace(emission, changes=(forged,)))
+    proof = prove(replace(emission, plan=honest, changes=(forged,)))
     assert "$1 to $9" in (proof.refutation or "")

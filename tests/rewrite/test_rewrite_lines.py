@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite import Emission, Plan, emit, plan, prove
+from nginxopt.rewrite import Emission, emit, plan, prove
 from nginxopt.rewrite.nginx import differential
 from tests.rewrite.mutations.programs import LINES
 from tests.support import needs_nginx, the_nginx
@@ -34,10 +34,9 @@ SPECIAL = [
 
 
 @cache
-def compiled(extra: bytes = b"") -> tuple[Plan, Emission]:
+def compiled(extra: bytes = b"") -> Emission:
     """The rules as a fragment of a server."""
-    found = plan(load_text(LINES + extra, "rules.conf", context="server"))
-    return found, emit(found)
+    return emit(plan(load_text(LINES + extra, "rules.conf", context="server")))
 
 
 def server(emission: Emission) -> bytes:
@@ -47,36 +46,34 @@ def server(emission: Emission) -> bytes:
 
 def test_one_key_stands_for_two_strings() -> None:
     """The twins of literals are not listed, those of rules that need their own are, and the proof holds."""
-    found, emission = compiled()
-    assert prove(found, emission).holds
+    emission = compiled()
+    assert prove(emission).holds
     assert emission.maps.count(b'"/page-7"') == 3  # key, its spelling, and what it stands for
     assert b'"/page-7\\n"' not in emission.maps
     assert b'"/any-case\\n"' in emission.maps
     assert b'_line ~ "\\n\\z") {' in server(emission)
-    assert found.keys > 2 * LINES.count(b"/page-")
+    assert emission.plan.keys > 2 * LINES.count(b"/page-")
 
 
 def test_only_in_a_server_and_from_many_on() -> None:
     """In a location an `if` may not be true in passing, and for few rules the listing is shorter."""
     for rules, context in ((LINES, "location"), (b"".join(LINES.splitlines(keepends=True)[:100]), "server")):
-        found = plan(load_text(rules, "rules.conf", context=context))
-        emission = emit(found)
-        assert prove(found, emission).holds
+        emission = emit(plan(load_text(rules, "rules.conf", context=context)))
+        assert prove(emission).holds
         assert b"_line" not in emission.maps
 
 
 def test_not_before_a_rule_that_may_fail() -> None:
     """Captures are not emptied before a rule that stays first, which leaves them where it fails."""
     for first, lines in ((b"rewrite ^/(a+)+$ /x last;\n", False), (b"rewrite ^/a$ /x last;\n", True)):
-        found = plan(load_text(first + LINES, "rules.conf", context="server"))
-        emission = emit(found)
-        assert prove(found, emission).holds
+        emission = emit(plan(load_text(first + LINES, "rules.conf", context="server")))
+        assert prove(emission).holds
         assert (b"_line" in emission.maps) is lines
 
 
 def test_a_second_run_changes_nothing() -> None:
     """What was emitted holds no rule to compile."""
-    _, emission = compiled()
+    emission = compiled()
     again = plan(load_text(server(emission), "rules.conf", context="server"))
     assert again.rules == 0
     assert not emit(again).changes
@@ -86,7 +83,7 @@ def test_a_second_run_changes_nothing() -> None:
 @pytest.mark.parametrize("extra", [b"", b"rewrite ^/keep/(.*)$ /kept/$1 permanent;\n"])
 def test_nginx_answers_as_before(extra: bytes) -> None:
     """A real nginx gives the same responses, captures included, with and without a rule that stays."""
-    found, emission = compiled(extra)
+    emission = compiled(extra)
     run = emission.compiled[0].run.native
     asked = differential(
         before=LINES + extra,
@@ -100,4 +97,4 @@ def test_nginx_answers_as_before(extra: bytes) -> None:
     assert asked.requests > 5_000
     assert asked.ok, asked.mismatches
     assert not asked.warnings
-    assert prove(found, emission).holds
+    assert prove(emission).holds

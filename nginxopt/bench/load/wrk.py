@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 
 from nginxopt.bench import measure
-from nginxopt.bench.nodes import templates
 from nginxopt.bench.scenario import Load, Target
 from nginxopt.bench.site import Outcome, Site
 from nginxopt.errors import RunError
+from nginxopt.text.templates import template
 
 TIMEOUT_SECONDS = 10
 _VERSION_SECONDS = 30.0
@@ -28,12 +28,11 @@ class Wrk:
 
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
         """Return the script that asks the targets in turn, counts statuses and prints what was seen as JSON."""
-        script = templates().get_template("wrk.lua.j2")
         requests = [json.dumps(_request(target, address, load)) for target in targets]
-        text = script.render(
+        script = template("bench/wrk.lua.j2").render(
             requests=requests, ranks=measure.PERCENTILES, kinds=_KINDS, mark=MARK, connections=load.connections
         )
-        return {f"{name}.lua": text.encode()}
+        return {f"{name}.lua": script.encode()}
 
     def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - keeps no file
         """Return the command of an attack; an open loop becomes a closed one on its connections."""

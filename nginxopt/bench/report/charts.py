@@ -19,6 +19,7 @@ from nginxopt.bench.report import vega, wording
 from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.result import Ratio, Result, Sample
 from nginxopt.bench.scenario import Experiment, Variant
+from nginxopt.text.escape import xml
 
 SERIES = 6
 """How many colours there are; a later line takes the first again, with other dashes."""
@@ -353,7 +354,7 @@ def _ratios(found: list[Ratio], figures: list[str], low: float, high: float) -> 
         }
         for ratio in found
     ]
-    labels = {str(place): [vega.text(line) for line in textwrap.wrap(case, 16)] for place, case in enumerate(cases)}
+    labels = {str(place): [xml(line) for line in textwrap.wrap(case, 16)] for place, case in enumerate(cases)}
     order = [str(place) for place in range(len(figures))]
     scale = {"type": "log", "domain": [low / 1.05, high * 1.05], "nice": False}
     marks = list(ticks(low / 1.05, high * 1.05))

@@ -10,16 +10,15 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nginxopt.bench.measure import PERCENTILES
-from nginxopt.bench.report import charts, table, vega, wording
+from nginxopt.bench.report import charts, table, wording
 from nginxopt.bench.result import Ratio, Result, Summary
 from nginxopt.bench.scenario import Comparison
-
-if TYPE_CHECKING:
-    from jinja2 import Template
+from nginxopt.text.escape import xml
+from nginxopt.text.plural import count
+from nginxopt.text.templates import template
 
 _RANKS = tuple(f"p{rank}" for rank in PERCENTILES)
 _GROUPS = (
@@ -69,16 +68,7 @@ class Table:
 
 def render(result: Result) -> str:
     """Return the page. `MissingError` if what draws the charts is not installed (`nginxopt.bench.report.vega`)."""
-    return vega.text(_template().render(_page(result)))
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("nginxopt", "templates")
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return made.get_template("bench-report.html.j2")
+    return xml(template("bench-report.html.j2").render(_page(result)))
 
 
 def _page(result: Result) -> dict[str, Any]:
@@ -108,7 +98,7 @@ def _heading(result: Result) -> Iterator[str]:
         yield _date(about["date"])
     if "nginx" in about:
         yield str(about["nginx"])
-    yield f"{result.rounds} round{'s' if result.rounds != 1 else ''}"
+    yield count(result.rounds, "round")
     yield f"by {result.experiment.metric}"
 
 
