@@ -53,7 +53,7 @@ class Private:
         """Return it as a node."""
         main = self.files["nginx.conf"]
         others = {path: text for path, text in self.files.items() if path != "nginx.conf"}
-        says = f"{self.config.main.path}, made private"
+        says = f"{self.config.main.path}, with private addresses and files"
         return Node(role, main, others, status=False, says=says, ports=tuple(self.ports.values())[1:])
 
 
@@ -100,9 +100,7 @@ def _name_addresses(made: Private, role: str, servers: list[tuple[Directive, tup
     special = {address for address, is_plain in listens if not is_plain}
     plain = [address for address, is_plain in listens if is_plain and address not in special]
     if not plain:
-        raise InputError(
-            "no server of it listens for plain HTTP, so there is nothing to measure", path=made.config.main.path
-        )
+        raise InputError("no server listens for plain HTTP, so there is nothing to measure", path=made.config.main.path)
     for number, address in enumerate(dict.fromkeys([plain[0], *(address for address, _ in listens)])):
         made.ports[address] = f"{role}/p{number}" if number else role
 
@@ -126,10 +124,10 @@ def _edit(made: Private, directive: Directive, around: tuple[Directive, ...], na
     """What becomes of one directive; None if it stays."""
     name, args = str(directive.name), directive.args
     if not around and name in _GONE:
-        return _changed(made, f"{name} is given on the command line", directive.span, "")
+        return _changed(made, f"{name} is set on the command line", directive.span, "")
     if name == "include" and not directive.block and args:
         copies = [f"include {names[file]};" for file in made.config.included(directive)]
-        return _changed(made, "includes name the copies", directive.span, " ".join(copies))
+        return _changed(made, "includes refer to the copies", directive.span, " ".join(copies))
     if name == "listen" and args and around and around[-1].name == "server":
         return _listen(made, directive)
     if name == "server" and directive.block and around and around[-1].name == "http":
@@ -146,7 +144,7 @@ def _edit(made: Private, directive: Directive, around: tuple[Directive, ...], na
         return _word(made, f"{name} lies in the folder of the run", args[0], f"temp/{name}")
     if name in _BESIDE and args and _is_relative(args[-1]):
         path = Path(made.config.prefix).absolute() / args[-1]
-        return _word(made, "relative paths of certificates and the like are absolute", args[-1], str(path))
+        return _word(made, "relative paths, such as those of certificates, are absolute", args[-1], str(path))
     return None
 
 
@@ -154,7 +152,7 @@ def _listen(made: Private, directive: Directive) -> Edit:
     address, *parameters = directive.args
     kept = [str(word) for word in parameters if not word.startswith("ipv6only=")]
     words = ["listen", f"@{made.ports[_address(address)]}@", *map(quoted, kept)]
-    return _changed(made, "listen addresses are private ones", directive.span, f"{' '.join(words)};")
+    return _changed(made, "listen addresses are private", directive.span, f"{' '.join(words)};")
 
 
 def _without_listen(made: Private, server: Directive) -> Edit | None:
@@ -162,7 +160,7 @@ def _without_listen(made: Private, server: Directive) -> Edit | None:
         return None
     inside = server.block.span.start + 1
     text = f" listen @{made.ports[_DEFAULT]}@;"
-    return _changed(made, "servers without listen got a private address", Span(inside, inside), text)
+    return _changed(made, "servers without listen have a private address", Span(inside, inside), text)
 
 
 def _defaults(made: Private, block: Block) -> Edit | None:
@@ -176,7 +174,7 @@ def _defaults(made: Private, block: Block) -> Edit | None:
     if not missing:
         return None
     inside = block.span.start + 1
-    what = "logs and temporary files that were left to nginx's default lie in the folder of the run"
+    what = "logs and temporary files with default paths are in the directory of the run"
     return _changed(made, what, Span(inside, inside), f" {' '.join(missing)}")
 
 

@@ -63,7 +63,7 @@ def _hold(site: Site, variant: Variant, item: Probe) -> None:
         limit = site.open_files(variant, item.role)
         if limit != item.limit:
             raise RunError(
-                f"{variant.name}: the workers of {item.role} may open {limit:,} files, not {item.limit:,}",
+                f"{variant.name}: workers of {item.role} may open {limit:,} files, expected {item.limit:,}",
                 hint="the hard limit of this shell (`ulimit -Hn`) may be lower",
             )
         return
@@ -76,7 +76,7 @@ def _ask(site: Site, variant: Variant, item: Asks) -> _Seen:
     seen = [_Seen.of(site.ask(variant, item.role, target)) for _ in range(item.times)][-1]
     wrong = _wrong(seen, target.answer, site, variant)
     if wrong:
-        raise RunError(f"{variant.name}: {item.role} does not answer {target.path} as it must: {wrong}")
+        raise RunError(f"{variant.name}: wrong response of {item.role} for {target.path}: {wrong}")
     return seen
 
 
@@ -117,7 +117,7 @@ def _places(site: Site, variant: Variant) -> tuple[tuple[str, str], ...]:
 def _wrong(seen: _Seen, answer: Answer | None, site: Site, variant: Variant) -> str:
     """What is wrong with an answer; empty if nothing is."""
     if not seen.status:
-        return "it does not answer"
+        return "no response"
     if answer is None:
         return ""
     if seen.status != answer.status:
@@ -127,9 +127,9 @@ def _wrong(seen: _Seen, answer: Answer | None, site: Site, variant: Variant) -> 
         if seen.headers.get("location") != location:
             return f"{seen} instead of {answer.status} to {location}"
     if answer.body is not None and answer.body not in seen.body:
-        return f"its body does not contain {answer.body!r}"
+        return f"the body does not contain {answer.body!r}"
     if answer.header is not None and seen.headers.get(answer.header[0].lower()) != answer.header[1]:
         return (
-            f"its header {answer.header[0]} is {seen.headers.get(answer.header[0].lower())!r}, not {answer.header[1]!r}"
+            f"the header {answer.header[0]} is {seen.headers.get(answer.header[0].lower())!r}, not {answer.header[1]!r}"
         )
     return ""

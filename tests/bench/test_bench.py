@@ -135,7 +135,7 @@ def test_rules_of_an_operator() -> None:
     made = catalogue()["rewrites"].build(Settings(rules=rules))
     assert [variant.name for variant in made.variants] == ["no rules", "2 rewrites", "2 compiled"]
     assert {attack.targets[0].path for attack in made.attacks} == {"/favicon.ico", "/a", "/b", "/b-"}
-    with pytest.raises(InputError, match="one file of rules"):
+    with pytest.raises(InputError, match="a file of rules"):
         catalogue()["rewrites"].build(Settings(rules=load_text(b"location / {}", context="server")))
 
 
@@ -314,7 +314,7 @@ def test_ratios_as_they_are_shown() -> None:
     """A ratio has its interval; if that contains 1 there is no number; one that is the same each time has none."""
     assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, True)) == "0.50 x (0.40 to 0.60)"
     assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 1.1, False)) == "no difference seen (0.40 to 1.10 x)"
-    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds to tell)"
+    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds)"
     assert numbers.change(Ratio("a", "b", "case", "instructions", 1.3, 1.3, 1.3, False)) == "1.30 x"
 
 
@@ -432,7 +432,7 @@ def test_a_configuration_made_private() -> None:
     assert "listen @edge/p1@ ssl; ssl_certificate /etc/app/tls/a.pem; access_log off;" in text
     assert "server { listen @edge@; server_name b.test; }" in text
     assert "client_body_temp_path temp/client_body_temp_path;" in text
-    assert made.changes["listen addresses are private ones"] == 3
+    assert made.changes["listen addresses are private"] == 3
     assert made.node("edge").ports == ("edge/p1", "edge/p2")
 
 
@@ -469,11 +469,11 @@ class Answers:
 @pytest.mark.parametrize(
     ("answer", "expected", "why"),
     [
-        (b"", Answer(), "it does not answer"),
+        (b"", Answer(), "no response"),
         (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", Answer(), "502 instead of 200"),
         (b"HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n", Answer(301, "/a"), "301 to /b instead of 301 to /a"),
-        (b"HTTP/1.1 200 OK\r\n\r\nno", Answer(body="ok"), "its body does not contain 'ok'"),
-        (b"HTTP/1.1 200 OK\r\nX-Node: b\r\n\r\n", Answer(header=("X-Node", "a")), "its header X-Node is 'b', not 'a'"),
+        (b"HTTP/1.1 200 OK\r\n\r\nno", Answer(body="ok"), "the body does not contain 'ok'"),
+        (b"HTTP/1.1 200 OK\r\nX-Node: b\r\n\r\n", Answer(header=("X-Node", "a")), "the header X-Node is 'b', not 'a'"),
     ],
 )
 def test_probes(answer: bytes, expected: Answer, why: str) -> None:
@@ -481,7 +481,7 @@ def test_probes(answer: bytes, expected: Answer, why: str) -> None:
     made = experiment()
     attacks = tuple(Attack(item.variant, item.case, (Target("/", expected),), item.load) for item in made.attacks)
     made = Experiment(**{**{field: getattr(made, field) for field in made.__slots__}, "attacks": attacks})
-    with pytest.raises(RunError, match=re.escape(f"none: edge does not answer / as it must: {why}")):
+    with pytest.raises(RunError, match=re.escape(f"none: wrong response of edge for /: {why}")):
         probe.probe(Answers(none=answer), made)  # type: ignore[arg-type]
 
 

@@ -66,7 +66,7 @@ class Compose:
         return {
             **self._about,
             **self._engine.versions,
-            "cpu_sets": cpus or f"none: {count} CPUs are too few to give each role its own",
+            "cpu_sets": cpus or f"none: {count} CPUs are too few for one per role",
             "limits": f"memory {LIMITS['nginx_memory']} for each nginx, {LIMITS['load_memory']} for the load generator",
         }
 
@@ -81,19 +81,19 @@ class Compose:
             said = self._engine.run_compose(project, "build", "--force-rm", folder=folder, seconds=_IMAGE_SECONDS)
             if said.status:
                 stage.write(folder, {"logs/build.log": said.output + said.errors})
-                raise MissingError(f"the images cannot be built: {_reason(said)}", hint=_HINT)
+                raise MissingError(f"cannot build the images: {_reason(said)}", hint=_HINT)
 
     def _pull(self, image: str) -> None:
         if self._engine.has_image(image):
             return
         said = self._engine.run("pull", "--quiet", image, seconds=_IMAGE_SECONDS)
         if said.status:
-            raise MissingError(f"the image {image} is not here and cannot be pulled: {said.last()}")
+            raise MissingError(f"cannot pull the image {image}: {said.last()}")
 
     def _up(self, project: str, folder: Path) -> None:
         said = self._engine.run_compose(project, "up", "-d", "--no-build", LOAD, folder=folder, seconds=_UP_SECONDS)
         if said.status:
-            raise RunError(f"the containers do not start: {said.last()}")
+            raise RunError(f"cannot start the containers: {said.last()}")
 
     def _versions(self, site: ComposeSite, experiment: Experiment) -> dict[str, str]:
         variant = experiment.variants[0]
@@ -118,7 +118,7 @@ class Compose:
                 refused = [line.partition("[emerg] ")[2] for line in said if "[emerg]" in line]
                 if refused:
                     return InputError(f"{service}: nginx refuses its configuration: {_words(refused[-1])}")
-                tail = "\n".join(["", *said[-_LOG_LINES:]]) if said else " It logged nothing."
+                tail = "\n".join(["", *said[-_LOG_LINES:]]) if said else " Its log is empty."
                 return RunError(f"the container {service} {state}.{tail}")
         return error
 
@@ -128,15 +128,15 @@ class Compose:
         state, status, killed, health = self._engine.ask("inspect", "--format", form, container).split(" ", 3)
         if state in ("exited", "dead"):
             return f"ended with status {status}{', out of memory' if killed == 'true' else ''}"
-        return "does not get healthy: nginx does not listen" if health.strip() == "unhealthy" else ""
+        return "is not healthy: nginx does not listen" if health.strip() == "unhealthy" else ""
 
     def _log(self, container: str) -> bytes:
         said = self._engine.run("logs", container)
         return said.output + said.errors
 
 
-_NO_INSTRUCTIONS = "instructions are not counted in containers"
-_LOCAL = "--runner local counts them: they are the same on any machine"
+_NO_INSTRUCTIONS = "--metric instructions does not work in containers"
+_LOCAL = "use --runner local: the counts are the same on any machine"
 _HINT = (
     "name a base image with apt-get that is here (--base-image), a binary of vegeta (--vegeta-binary) or ready images"
     " (--nginx-image, --vegeta-image); --runner local needs none"
@@ -167,7 +167,7 @@ class ComposeSite:
         self._usages.clear()
         said = self.engine.run("exec", self.ids[LOAD], "sh", "/bench/inside/load", *command, seconds=seconds)
         if said.status in _NO_COMMAND:
-            raise MissingError(f"{command[0]} cannot be run in its image: {said.last()}")
+            raise MissingError(f"cannot run {command[0]} in its image: {said.last()}")
         if said.status:
             raise RunError(f"{command[0]} ended with status {said.status}: {said.last(5)}")
         return said.output
@@ -225,7 +225,7 @@ class ComposeSite:
         said = self.inside(variant, role, "sh", "/bench/inside/usage")
         found = dict(line.split(" ", 1) for line in said.output.decode().splitlines())
         if said.status or not all(value.isdigit() for value in found.values()) or "time_wait" not in found:
-            raise RunError(f"{variant.name}: what {role} uses cannot be read: {said.last()}")
+            raise RunError(f"{variant.name}: cannot read the resource usage of {role}: {said.last()}")
         return {name: int(value) for name, value in found.items()}
 
     def _published(self, variant: Variant, role: str, place: str) -> int:
