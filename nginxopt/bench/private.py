@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nginxopt.bench.scenario import Node
-from nginxopt.config import Block, Config, Directive, File, Token
+from nginxopt.config import Block, Config, Directive, File, Scope, Token
 from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
 from nginxopt.text import Edit, Span, apply, encode
@@ -48,6 +47,7 @@ class Private:
     ports: dict[str, str] = field(default_factory=dict)
     changes: Counter[str] = field(default_factory=Counter)
     _edits: dict[File, list[Edit]] = field(default_factory=dict)
+    _silent: list[Directive | None] = field(default_factory=list)
 
     def node(self, role: str) -> Node:
         """Return it as a node."""
@@ -67,11 +67,10 @@ def private(config: Config, role: str = "edge") -> Private:
         file: "nginx.conf" if file is config.main else f"files/{number}.conf"
         for number, file in enumerate(config.files)
     }
-    servers = [(server, around) for server, around in _once(config) if server.name == "server" and server.block]
-    _name_addresses(made, role, servers)
+    _name_addresses(made, role)
     owner = {id(file.source): file for file in config.files}
-    for directive, around in _once(config):
-        edit = _edit(made, directive, around, names)
+    for directive, scope in _once(config).items():
+        edit = _edit(made, directive, scope, names)
         if edit is not None:
             made._edits.setdefault(owner[id(directive.source)], []).append(edit)
     for file, name in names.items():
@@ -79,24 +78,26 @@ def private(config: Config, role: str = "edge") -> Private:
     return made
 
 
-def _once(config: Config) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-    """Yield each directive as it is first read; a file that is included twice is one text."""
-    seen: set[int] = set()
-    for directive, around in config.outline():
-        if id(directive) not in seen:
-            seen.add(id(directive))
-            yield directive, around
+def _once(config: Config) -> dict[Directive, Scope]:
+    """Return each directive with the scope in which it is first read; a file that is included twice is one text."""
+    first: dict[Directive, Scope] = {}
+    for directive, scope in config.walk():
+        first.setdefault(directive, scope)
+    return first
 
 
-def _name_addresses(made: Private, role: str, servers: list[tuple[Directive, tuple[Directive, ...]]]) -> None:
+def _name_addresses(made: Private, role: str) -> None:
     """Give each address a name, the one that takes the load first."""
     listens: list[tuple[str, bool]] = []
-    for server, around in servers:
-        in_http = any(parent.name == "http" for parent in around)
-        found = [inner for inner in _block(server) if inner.name == "listen" and inner.args]
+    for server in made.config.scope.tree():
+        if server.context[-1:] != ("server",):
+            continue
+        in_http = "http" in server.context
+        found = [inner for inner in server.directives if inner.name == "listen" and inner.args]
         listens += [(_address(inner.args[0]), in_http and not _NOT_PLAIN & set(inner.args[1:])) for inner in found]
         if not found and in_http:
             listens.append((_DEFAULT, True))
+            made._silent.append(server.opener)
     special = {address for address, is_plain in listens if not is_plain}
     plain = [address for address, is_plain in listens if is_plain and address not in special]
     if not plain:
@@ -110,10 +111,6 @@ def _name_addresses(made: Private, role: str, servers: list[tuple[Directive, tup
 _DEFAULT = "*:80"
 
 
-def _block(directive: Directive) -> Iterator[Directive]:
-    return directive.block.unfolded() if directive.block else iter(())
-
-
 def _address(text: str) -> str:
     """An address with its port, the same for all ways to say `any IPv4 address`."""
     anywhere = _ANYWHERE.fullmatch(text)
@@ -122,19 +119,19 @@ def _address(text: str) -> str:
     return text if re.search(r":\d+$", text) or text.startswith("unix:") else f"{text}:80"
 
 
-def _edit(made: Private, directive: Directive, around: tuple[Directive, ...], names: dict[File, str]) -> Edit | None:
+def _edit(made: Private, directive: Directive, scope: Scope, names: dict[File, str]) -> Edit | None:
     """What becomes of one directive; None if it stays."""
     name, args = str(directive.name), directive.args
-    if not around and name in _GONE:
+    if not scope.context and name in _GONE:
         return _changed(made, f"{name} is given on the command line", directive.span, "")
     if name == "include" and not directive.block and args:
         copies = [f"include {names[file]};" for file in made.config.included(directive)]
         return _changed(made, "includes name the copies", directive.span, " ".join(copies))
-    if name == "listen" and args and around and around[-1].name == "server":
+    if name == "listen" and args and scope.context[-1:] == ("server",):
         return _listen(made, directive)
-    if name == "server" and directive.block and around and around[-1].name == "http":
-        return _without_listen(made, directive)
-    if name == "http" and directive.block and not around:
+    if directive in made._silent and directive.block:
+        return _without_listen(made, directive.block)
+    if name == "http" and directive.block and not scope.context:
         return _defaults(made, directive.block)
     if name == "error_log" and args:
         return _word(made, "error_log goes to error.log", args[0], "error.log")
@@ -157,17 +154,15 @@ def _listen(made: Private, directive: Directive) -> Edit:
     return _changed(made, "listen addresses are private ones", directive.span, f"{' '.join(words)};")
 
 
-def _without_listen(made: Private, server: Directive) -> Edit | None:
-    if any(inner.name == "listen" for inner in _block(server)) or server.block is None:
-        return None
-    inside = server.block.span.start + 1
+def _without_listen(made: Private, server: Block) -> Edit:
+    inside = server.span.start + 1
     text = f" listen @{made.ports[_DEFAULT]}@;"
     return _changed(made, "servers without listen got a private address", Span(inside, inside), text)
 
 
 def _defaults(made: Private, block: Block) -> Edit | None:
     """Without these directives nginx writes where it was built to: into the log and the directories of the real one."""
-    own = {str(directive.name) for directive, around in made.config.outline() if around and around[-1].name == "http"}
+    own = {str(directive.name) for directive, scope in made.config.walk() if scope.context[-1:] == ("http",)}
     statements = {
         "access_log": f"access_log {_LOG_TO};",
         **{name: f"{name} temp/{name};" for name in sorted(_TEMPORARY)},

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nginxopt import _native
-from nginxopt.config import Block, Bulk, Comment, Config, Directive
+from nginxopt.config import Bulk, Config, Directive
 from nginxopt.rewrite.program import transparent
 from nginxopt.semantics import FRAGMENT, Level, Locations, Uncertain
 from nginxopt.semantics.locations import modifier, path
@@ -228,20 +228,18 @@ class Site:
         if level not in self._scripts:
             script = _Script()
             self._scripts[level] = script
-            if level.block is not None:
-                self._read(level.block, script)
+            for node in level.scope.nodes if level.scope else ():
+                if not self._take(node, script):
+                    break
         return self._scripts[level]
 
-    def _read(self, block: Block, script: _Script) -> bool:
-        """Add a block to a script, with what it includes; return whether it goes on behind it."""
-        return all(self._take(node, script) for node in block.nodes if not isinstance(node, Comment))
-
     def _take(self, node: Directive | Bulk, script: _Script) -> bool:
+        """Add a statement to a script; return whether the script goes on behind it."""
         if isinstance(node, Bulk) or node.name == "rewrite":
             script.add(node.source, node.span)
         elif node.name == "include":
-            script.is_understood = script.is_understood and not self._config.is_missing(node)
-            return script.is_understood and all(self._read(file.block, script) for file in self._config.included(node))
+            script.is_understood = not self._config.is_missing(node)
+            return script.is_understood
         elif node.name == "return":
             script.last = node
             return False
