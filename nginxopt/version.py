@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -26,9 +27,20 @@ class Version:
         major, minor, patch = match.groups(default="0")
         return cls(int(major), int(minor), int(patch))
 
+    @classmethod
+    def of(cls, numbers: Iterable[int]) -> Self:
+        """Return the version of the first three `numbers`, those that are left out being 0."""
+        major, minor, patch, *_ = (*numbers, 0, 0, 0)
+        return cls(major, minor, patch)
+
     def next(self) -> Self:
         """Return the release after this one."""
         return type(self)(self.major, self.minor, self.patch + 1)
 
     def __str__(self) -> str:
-        return f"{self.major}.{self.minor}.{self.patch}"
+        return dotted((self.major, self.minor, self.patch))
+
+
+def dotted(numbers: Iterable[int]) -> str:
+    """Return a version as people write it: `1.22.1`, or `1.21.4.1` of OpenResty."""
+    return ".".join(map(str, numbers))

@@ -48,10 +48,7 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics import Level
-
-LEAST = 20
-"""At some 480 instructions each, so many cost more than a request without any."""
+from nginxopt.semantics import MANY_REGEXES, Level
 
 COST = 472
 """Instructions of a regular expression that does not match, as counted for rewrites on nginx 1.22.1."""
@@ -64,7 +61,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find maps with many regular expressions."""
     for level in model.levels("map"):
         keys = [str(directive.name) for directive in level.directives if directive.name.startswith("~")]
-        if len(keys) >= LEAST and level.source is not None:
+        if len(keys) >= MANY_REGEXES and level.source is not None:
             yield _finding(level, keys)
 
 

@@ -255,7 +255,7 @@ class Fuzz:
             raise FaultError(f"{' '.join(options)} ends with {status}, and a second one with {again}")
         if once != text:
             self.figures.fixed += 1
-            if self._binary and target <= Version(*self._binary.version[:3]):
+            if self._binary and target <= Version.of(self._binary.version):
                 self._ask(self._binary, text, once, options)
 
     def _ask(self, binary: nginx.Binary, before: bytes, after: bytes, options: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The command line: options, one call, what it found, an exit status. Errors are printed here and nowhere else.
+"""The command line: options, one call, its result, an exit status. Errors are printed here and nowhere else.
 
 Exit statuses: 0 done and clean, 1 findings (or: would change), and those of `nginxopt.errors`.
 """
@@ -29,7 +29,7 @@ _COMMANDS = {
     "probe": "nginxopt.cli.probe",
     "bench": "nginxopt.cli.bench",
 }
-"""Each command is a module with a `command`, imported when it is asked for."""
+"""Each command is a module with a `command`, imported on first use."""
 
 _INTERRUPTED = 130
 _COLLECT_AFTER = 100_000  # new objects; imports alone would be searched for garbage dozens of times, in vain
@@ -55,13 +55,12 @@ class _Commands(click.Group):
 @click.command(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 done, 1 findings or would change, 2 wrong usage, 3 unreadable input, 4 something is"
-    " missing, 5 a benchmark says nothing or a server does not answer, 6 the result cannot be printed, 70 a defect of"
-    " nginxopt.",
+    epilog="Exit status: 0 success, 1 findings or changes, 2 usage error, 3 unreadable input, 4 missing program or"
+    " version, 5 failed benchmark or no answer from a server, 6 output error, 70 bug in nginxopt.",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def nginxopt() -> None:
-    """Tell what makes an nginx configuration slow, fix it, and prove that nothing else changed."""
+    """Find what makes an nginx configuration slow, fix it, and prove that nothing else changed."""
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
@@ -74,7 +73,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 
 def _terminate(number: int, _: FrameType | None) -> NoReturn:
-    """End as by Ctrl-C, so that what was started is ended, too."""
+    """End as on Ctrl-C, which also stops the programs that were started."""
     sys.exit(128 + number)
 
 
@@ -90,11 +89,11 @@ def _run(args: Sequence[str] | None) -> int:
 
 
 def _ended_by(error: BaseException) -> int:
-    """Say what a command ended with, and return the exit status."""
+    """Print the error that ended a command, and return the exit status."""
     if isinstance(error, ClosedPipeError):
         return 128 + signal.SIGPIPE
     if isinstance(error, click.ClickException):
-        with contextlib.suppress(*_UNTOLD):
+        with contextlib.suppress(*_UNPRINTABLE):
             error.show()
         return error.exit_code
     if isinstance(error, click.Abort | KeyboardInterrupt):
@@ -105,25 +104,25 @@ def _ended_by(error: BaseException) -> int:
     if isinstance(error, NginxoptError):
         _say(error.render())
         if isinstance(error, DefectError):
-            _say(_ASK)
+            _say(_REPORT_BUG)
         return error.exit_code
     import traceback
 
     _say("".join(traceback.format_exception(error)))
-    _say(f"nginxopt {__version__} failed: {type(error).__name__}: {error}\n{_ASK}")
+    _say(f"nginxopt {__version__} failed: {type(error).__name__}: {error}\n{_REPORT_BUG}")
     return DefectError.exit_code
 
 
-_UNTOLD = (ClosedPipeError, OutputError)
-"""What ends a message on its way to standard error; there is nobody to tell it."""
+_UNPRINTABLE = (ClosedPipeError, OutputError)
+"""Errors of a message on its way to standard error, which nobody can see."""
 
-_ASK = (
-    "This is a defect of nginxopt; nothing was written. Please report it with the command, the input if it may be"
-    " shown, and the lines above."
+_REPORT_BUG = (
+    "This is a bug in nginxopt; nothing was written. Please report it with the command, the lines above, and the input"
+    " if you can share it."
 )
 
 
 def _say(text: str) -> None:
-    """Print a message on standard error, if it takes any; what no encoding has is shown escaped."""
-    with contextlib.suppress(*_UNTOLD):
+    """Print a message on standard error if it is open; characters that cannot be encoded are escaped."""
+    with contextlib.suppress(*_UNPRINTABLE):
         click.echo(text.encode(errors="backslashreplace").decode(), err=True)

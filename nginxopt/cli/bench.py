@@ -6,17 +6,19 @@ import contextlib
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import bench_site, stdout
+from nginxopt.cli import bench_site, options, stdout
+from nginxopt.cli.bench_site import SiteOptions
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
     from nginxopt.bench.benchmark import Benchmark
+    from nginxopt.bench.gate import Gate
     from nginxopt.bench.result import Result
     from nginxopt.bench.scenario import Experiment, Load, Metric, Settings
 
@@ -28,34 +30,34 @@ Examples:
   nginxopt bench report result.json --output result.html
 
 \b
-Exit status: 0 done, 1 a gate does not hold, 2 wrong usage, 3 unreadable input, 4 nginx or a load generator is
-missing, 5 a variant does not do what it claims or a program died.
+Exit status: 0 success, 1 a gate fails, 2 usage error, 3 unreadable input, 4 nginx or a load generator is missing,
+5 a variant fails its check, or a program died.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """The options that all scenarios have."""
+    """The options of all scenarios."""
 
-    runner: Literal["auto", "compose", "local"]
+    site: SiteOptions
     emit: str | None
     rounds: int
     rate: str | None
     duration: float | None
-    load: Literal["vegeta", "wrk"] | None
     metric: Metric | None
     gates: tuple[str, ...]
-    format: Literal["table", "json", "html"]
+    format_: str
     output: str | None
-    nginx: str | None
-    nginx_image: str | None
-    vegeta_image: str | None
-    vegeta_binary: str | None
-    base_image: str | None
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> _Call:
+        """Return the call with the values of `_OPTIONS`."""
+        of_site = {field.name: values.pop(field.name) for field in fields(SiteOptions)}
+        return cls(SiteOptions(**of_site), **values)
 
 
 class _Scenarios(click.Group):
-    """The scenarios, each imported when it is asked for."""
+    """The scenarios, each imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         from nginxopt.bench.catalogue import names
@@ -74,42 +76,34 @@ class _Scenarios(click.Group):
 
 @click.command("bench", cls=_Scenarios, epilog=_EPILOG)
 def command() -> None:
-    """Measure before and after on a real nginx: latency, throughput, CPU or instructions."""
+    """Benchmark nginx before and after a change.
+
+    Measures latency, throughput, CPU time or instructions.
+    """
 
 
 def _common(function: Callable[..., int]) -> Callable[..., int]:
     """Give a command the options of all scenarios."""
-    for option in reversed(_OPTIONS):
+    for option in reversed((*_OPTIONS, *bench_site.OPTIONS)):
         function = option(function)
     return function
 
 
 _OPTIONS = (
-    click.option("--runner", type=click.Choice(["auto", "compose", "local"]), default="auto", help="Where nginx runs."),
-    click.option("--emit", metavar="DIR", help="Write the folder of the benchmark, and run nothing."),
+    click.option("--emit", metavar="DIR", help="Write the benchmark to DIR; run nothing."),
     click.option(
-        "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="How often each is measured."
+        "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Number of measurement rounds."
     ),
-    click.option("--rate", metavar="R|auto", help="Requests a second; auto: half of what the slowest variant can do."),
-    click.option("--duration", type=click.FloatRange(min=0.1), metavar="SECONDS", help="How long each attack takes."),
-    click.option("--load", type=click.Choice(["vegeta", "wrk"]), help="What makes the load [default: what is there]."),
+    click.option("--rate", metavar="R|auto", help="Requests per second; auto is half the capacity of the slowest."),
+    click.option("--duration", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Duration of each load run."),
     click.option(
-        "--metric", type=click.Choice(["latency", "throughput", "cpu", "instructions"]), help="What it is about."
+        "--metric", type=click.Choice(["latency", "throughput", "cpu", "instructions"]), help="Metric to compare."
     ),
-    click.option("--gate", "gates", multiple=True, metavar="EXPR", help="Exit 1 unless it holds, such as p50<=1.05x."),
     click.option(
-        "--format",
-        type=click.Choice(["table", "json", "html"]),
-        default="table",
-        show_default=True,
-        help="How to tell.",
+        "--gate", "gates", multiple=True, metavar="EXPR", help="Exit with status 1 unless EXPR holds (p50<=1.05x)."
     ),
-    click.option("--output", metavar="FILE", help="Write it there; what vegeta kept goes beside it."),
-    click.option("--nginx", metavar="PATH", help="The nginx binary, instead of the one on PATH."),
-    click.option("--nginx-image", metavar="IMAGE", help="A ready image with nginx, instead of one that is built."),
-    click.option("--vegeta-image", metavar="IMAGE", help="A ready image with vegeta, instead of one that is built."),
-    click.option("--vegeta-binary", metavar="PATH", help="The binary of vegeta in the image, instead of its release."),
-    click.option("--base-image", metavar="IMAGE", help="What images are built from [default: debian:bookworm-slim]."),
+    options.format_of(["table", "json", "html"], "table"),
+    options.OUTPUT,
 )
 
 
@@ -117,67 +111,68 @@ def _command(name: str, help_text: str) -> click.Command:
     """Return the command of a scenario."""
 
     @_common
-    def run(**options: Any) -> int:
+    def run(**values: Any) -> int:
         from nginxopt.bench.catalogue import catalogue
 
-        experiment = catalogue()[name].build(_settings(options))
-        return _bench(experiment, _Call(**options))
+        experiment = catalogue()[name].build(_settings(values))
+        return _bench(experiment, _Call.of(values))
 
-    made = click.command(name, help=f"{help_text}.")(run)
+    scenario = click.command(name, help=f"{help_text}.")(run)
     if name == "rewrites":
-        made.params[:0] = _REWRITES
-    return made
+        scenario.params[:0] = _REWRITES
+    return scenario
 
 
 _REWRITES: list[click.Parameter] = [
     click.Argument(["rules"], required=False, metavar="[RULES.conf]"),
-    click.Option(["--counts"], default="0,819,10000", show_default=True, help="Numbers of made rules."),
+    click.Option(["--counts"], default="0,819,10000", show_default=True, help="Numbers of generated rules."),
 ]
 
 
 @click.command("compare")
 @click.argument("before", metavar="BEFORE.conf")
 @click.argument("after", metavar="AFTER.conf")
-@click.option("--targets", required=True, metavar="FILE", help="What to ask: paths, one a line, with headers below.")
+@click.option("--targets", required=True, metavar="FILE", help="Requests: one path per line, its headers below it.")
 @_common
-def compare(before: str, after: str, targets: str, **options: Any) -> int:
-    """Two configurations of your own: whole ones, whose listen addresses, logs and caches are made private."""
-    from nginxopt.bench import compare as comparing
+def compare(before: str, after: str, targets: str, **values: Any) -> int:
+    """Compare two main configurations of your own.
+
+    They run with listen addresses, logs and caches of their own.
+    """
+    from nginxopt.bench import compare as comparison
     from nginxopt.config import load
     from nginxopt.config.filesystem import DISK
     from nginxopt.config.reader import contents
     from nginxopt.text import Source
 
-    asked = comparing.targets(Source(targets, contents(targets, DISK)))
-    return _bench(comparing.build(load(before), load(after), asked), _Call(**options))
+    requests = comparison.targets(Source(targets, contents(targets, DISK)))
+    return _bench(comparison.build(load(before), load(after), requests), _Call.of(values))
 
 
 @click.command("report")
 @click.argument("path", metavar="RESULT.json")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "html"]), default="html", show_default=True, help="How to tell."
-)
-@click.option("--output", metavar="FILE", help="Write it there.")
-def report(path: str, form: str, output: str | None) -> int:
-    """An earlier result (--format json) as an HTML page or a table; nothing is run."""
+@options.format_of(["table", "html"], "html")
+@options.OUTPUT
+def report(path: str, format_: str, output: str | None) -> int:
+    """Render a saved JSON result as HTML or a table."""
     from nginxopt.bench.saved import from_json
     from nginxopt.config.filesystem import DISK
     from nginxopt.config.reader import contents
 
-    _tell(from_json(contents(path, DISK), path), form, output)
+    _tell(from_json(contents(path, DISK), path), format_, output)
     return 0
 
 
 _OTHERS = {"compare": compare, "report": report}
-"""What is no scenario."""
+"""The commands that are not scenarios."""
 
 
-def _settings(options: dict[str, Any]) -> Settings:
-    """Take what is the scenario's own out of the options."""
+def _settings(values: dict[str, Any]) -> Settings:
+    """Pop the scenario's own settings from the values of options."""
     from nginxopt.bench.scenario import Settings
     from nginxopt.config import load
 
-    rules, counts = options.pop("rules", None), options.pop("counts", None)
+    rules, counts = values.pop("rules", None), values.pop("counts", None)
     return Settings(
         rules=None if rules is None else load(rules, context="server"),
         counts=Settings().counts if counts is None else _counts(counts),
@@ -190,47 +185,47 @@ def _counts(text: str) -> tuple[int, ...]:
     except ValueError:
         counts = (-1,)
     if min(counts) < 0:
-        raise UsageError(f"--counts {text} are no numbers of rules", hint="such as 0,819,10000")
+        raise UsageError(f"--counts {text}: invalid numbers of rules", hint="for example 0,819,10000")
     return counts
 
 
 def _bench(experiment: Experiment, call: _Call) -> int:
-    """Run, tell, judge: the whole command."""
-    from nginxopt.bench import gate
+    """Run, report, check the gates: the whole command."""
+    from nginxopt.bench.gate import parse
 
-    gates = [gate.parse(text) for text in call.gates]
-    if call.metric is None and any(found.figure == "instructions" for found in gates):
+    gates = [parse(text) for text in call.gates]
+    if call.metric is None and any(gate.figure == "instructions" for gate in gates):
         call = replace(call, metric="instructions")
-    asked = _asked(experiment, call)
+    experiment = _with_loads(experiment, call)
     if call.emit is not None:
-        return _emit(asked, call, call.emit)
-    if call.format == "html":
+        return _emit(experiment, call, call.emit)
+    if call.format_ == "html":
         from nginxopt.bench.report import vega
 
         vega.require()
-    result = _run(asked, call, gates)
-    _tell(result, call.format, call.output)
-    return 0 if all(found.holds for found in result.gates) else 1
+    result = _run(experiment, call, gates)
+    _tell(result, call.format_, call.output)
+    return 0 if all(gate.holds for gate in result.gates) else 1
 
 
 def _emit(experiment: Experiment, call: _Call, path: str) -> int:
-    """Write the folder of a benchmark."""
+    """Write a benchmark as a directory that runs by itself."""
     from nginxopt.bench.stage import is_program
     from nginxopt.system.files import folder, write_all
 
     if call.rate == "auto":
-        raise UsageError("--emit needs a rate: the folder does not look for the capacity", hint="--rate 1000")
-    files = bench_site.files(experiment, call, call.rounds)
+        raise UsageError("--emit does not support --rate auto", hint="use a number, such as --rate 1000")
+    files = bench_site.files(experiment, call.site, call.rounds)
     root = folder(path, list(files))
     write_all({str(root / name): data for name, data in files.items()})
     for name, data in files.items():
         if is_program(data):
             (root / name).chmod(0o755)
-    click.echo(f"wrote {path}: {path}/run runs it", err=True)
+    click.echo(f"wrote {path}; run it with {path}/run", err=True)
     return 0
 
 
-def _asked(experiment: Experiment, call: _Call) -> Experiment:
+def _with_loads(experiment: Experiment, call: _Call) -> Experiment:
     """Return the experiment with what the options say about its loads."""
     from nginxopt.bench.scenario import OpenLoop
 
@@ -256,27 +251,27 @@ def _rate(text: str | None) -> float | None:
     except ValueError:
         rate = 0.0
     if rate < 1:
-        raise UsageError(f"--rate {text} is no number of requests a second", hint="a number from 1, or auto")
+        raise UsageError(f"--rate {text}: invalid number of requests per second", hint="use a number from 1, or auto")
     return rate
 
 
-def _run(experiment: Experiment, call: _Call, gates: list[Any]) -> Result:
+def _run(experiment: Experiment, call: _Call, gates: list[Gate]) -> Result:
     from nginxopt.bench.benchmark import Benchmark
 
     with _folder(call.output) as run_folder:
-        runner, generator = bench_site.choose(call)
+        runner, generator = bench_site.choose(call.site, counts_instructions=call.metric == "instructions")
         benchmark = Benchmark(experiment, runner, generator, run_folder, call.rounds, gates)
         try:
             _with_progress(benchmark)
         except KeyboardInterrupt:
             if benchmark.samples:
-                _tell(benchmark.result(), call.format, call.output)
+                _tell(benchmark.result(), call.format_, call.output)
             raise
         return benchmark.result()
 
 
 def _with_progress(benchmark: Benchmark) -> None:
-    """Run, and show what is left if somebody looks."""
+    """Run, with a progress bar on a terminal."""
     if not sys.stderr.isatty():
         benchmark.run(lambda _seconds, _what: None, lambda _seconds: None)
         return
@@ -294,7 +289,7 @@ def _with_progress(benchmark: Benchmark) -> None:
 
 @contextlib.contextmanager
 def _folder(output: str | None) -> Iterator[Path]:
-    """Yield the folder of the run: beside the output, or one that goes away."""
+    """Yield the directory of the run: beside the output, or a temporary one."""
     from nginxopt.bench import stage
     from nginxopt.bench.temporary import private_folder
     from nginxopt.system.files import folder
@@ -302,7 +297,7 @@ def _folder(output: str | None) -> Iterator[Path]:
 
     if output is not None and not is_stream(output):
         kept = folder(str(Path(output).absolute().with_suffix(".run")), [])
-        for name in stage.PARTS:  # a page cached in the last run is no page that nobody has asked for
+        for name in stage.PARTS:  # pages cached in the last run would not be new
             shutil.rmtree(kept / name, ignore_errors=True)
         yield kept
         return
@@ -310,23 +305,23 @@ def _folder(output: str | None) -> Iterator[Path]:
         yield private
 
 
-def _tell(result: Result, form: str, output: str | None) -> None:
+def _tell(result: Result, format_: str, output: str | None) -> None:
     from nginxopt.system.files import write_all
 
-    text = _text(result, form).encode()
+    text = _text(result, format_).encode()
     if output is None:
         stdout.write([text])
     else:
         write_all({output: text})
 
 
-def _text(result: Result, form: str) -> str:
+def _text(result: Result, format_: str) -> str:
     """Return the result in a format: table, json or html."""
-    if form == "json":
+    if format_ == "json":
         from nginxopt.bench.result import to_json
 
         return to_json(result)
-    if form == "html":
+    if format_ == "html":
         from nginxopt.bench.report import html
 
         return html.render(result)

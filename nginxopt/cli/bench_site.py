@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
+import click
+
+from nginxopt.cli import options
 from nginxopt.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
@@ -13,29 +17,43 @@ if TYPE_CHECKING:
     from nginxopt.bench.scenario import Experiment
     from nginxopt.bench.site import Generator, Runner
 
-
-class Asked(Protocol):
-    """The options, as they were given."""
-
-    @property
-    def runner(self) -> Literal["auto", "compose", "local"]: ...  # noqa: D102
-    @property
-    def metric(self) -> str | None: ...  # noqa: D102
-    @property
-    def load(self) -> Literal["vegeta", "wrk"] | None: ...  # noqa: D102
-    @property
-    def nginx(self) -> str | None: ...  # noqa: D102
-    @property
-    def nginx_image(self) -> str | None: ...  # noqa: D102
-    @property
-    def vegeta_image(self) -> str | None: ...  # noqa: D102
-    @property
-    def vegeta_binary(self) -> str | None: ...  # noqa: D102
-    @property
-    def base_image(self) -> str | None: ...  # noqa: D102
+Name = Literal["vegeta", "wrk"]
+"""The name of a load generator."""
 
 
-def choose(asked: Asked) -> tuple[Runner, Generator]:
+@dataclass(frozen=True, slots=True)
+class SiteOptions:
+    """The values of `OPTIONS`, by the names of their parameters."""
+
+    runner: Literal["auto", "compose", "local"] = "auto"
+    generator: Name | None = None
+    nginx: str | None = None
+    nginx_image: str | None = None
+    vegeta_image: str | None = None
+    vegeta_binary: str | None = None
+    base_image: str | None = None
+
+
+OPTIONS = (
+    click.option(
+        "--runner",
+        type=click.Choice(["auto", "compose", "local"]),
+        default="auto",
+        show_default=True,
+        help="Run nginx in containers (compose) or on this machine.",
+    ),
+    click.option(
+        "--load", "generator", type=click.Choice(["vegeta", "wrk"]), help="Load generator.  [default: the one on PATH]"
+    ),
+    options.BINARY,
+    click.option("--nginx-image", metavar="IMAGE", help="Image with nginx, instead of building one."),
+    click.option("--vegeta-image", metavar="IMAGE", help="Image with vegeta, instead of building one."),
+    click.option("--vegeta-binary", metavar="PATH", help="vegeta binary for the image, instead of a release."),
+    click.option("--base-image", metavar="IMAGE", help="Base of built images.  [default: debian:bookworm-slim]"),
+)
+
+
+def choose(site: SiteOptions, *, counts_instructions: bool) -> tuple[Runner, Generator]:
     """Return what runs nginx, and what makes the load there.
 
     `auto` are containers where an engine answers, unless a binary of nginx was named, or instructions are to be
@@ -47,38 +65,38 @@ def choose(asked: Asked) -> tuple[Runner, Generator]:
     from nginxopt.bench.runner.local import Local
     from nginxopt.system import nginx
 
-    chosen = images(asked)
-    may_be_contained = asked.nginx is None and asked.metric != "instructions"
-    if asked.runner == "compose" or (asked.runner == "auto" and may_be_contained and engine.answers()):
-        return Compose(engine.find(), chosen), generator(chosen.generator)
-    return Local(nginx.find(asked.nginx)), generator(_here(asked.load))
+    sources = images(site)
+    may_be_contained = site.nginx is None and not counts_instructions
+    if site.runner == "compose" or (site.runner == "auto" and may_be_contained and engine.answers()):
+        return Compose(engine.find(), sources), generator(sources.generator)
+    return Local(nginx.find(site.nginx)), generator(_installed(site.generator))
 
 
-def files(experiment: Experiment, asked: Asked, rounds: int) -> dict[str, bytes]:
+def files(experiment: Experiment, site: SiteOptions, rounds: int) -> dict[str, bytes]:
     """Return the folder of a benchmark that runs without nginxopt: in containers, unless this machine is asked for."""
     from nginxopt.bench import emit, stage
 
-    if asked.runner == "local":
-        return stage.files(experiment, generator(_here(asked.load)), rounds)
-    chosen = images(asked)
-    return emit.files(experiment, generator(chosen.generator), chosen, rounds)
+    if site.runner == "local":
+        return stage.files(experiment, generator(_installed(site.generator)), rounds)
+    sources = images(site)
+    return emit.files(experiment, generator(sources.generator), sources, rounds)
 
 
-def images(asked: Asked) -> Images:
+def images(site: SiteOptions) -> Images:
     """Return where images come from."""
     from nginxopt.bench.containers import BASE, Images
 
-    if asked.load == "wrk" and (asked.vegeta_image or asked.vegeta_binary):
-        raise UsageError("--load wrk takes no vegeta")
-    if asked.vegeta_image and asked.vegeta_binary:
-        raise UsageError("--vegeta-image and --vegeta-binary contradict each other")
-    if asked.nginx and asked.runner == "compose":
-        raise UsageError("--nginx names a binary of this machine", hint="--nginx-image names an image")
-    binary = None if asked.vegeta_binary is None else _binary(asked.vegeta_binary)
-    return Images(asked.load or "vegeta", asked.base_image or BASE, asked.nginx_image, asked.vegeta_image, binary)
+    if site.generator == "wrk" and (site.vegeta_image or site.vegeta_binary):
+        raise UsageError("--load wrk cannot be used with --vegeta-image or --vegeta-binary")
+    if site.vegeta_image and site.vegeta_binary:
+        raise UsageError("--vegeta-image and --vegeta-binary cannot be used together")
+    if site.nginx and site.runner == "compose":
+        raise UsageError("--nginx cannot be used with --runner compose", hint="use --nginx-image")
+    vegeta = None if site.vegeta_binary is None else _read(site.vegeta_binary)
+    return Images(site.generator or "vegeta", site.base_image or BASE, site.nginx_image, site.vegeta_image, vegeta)
 
 
-def generator(name: Literal["vegeta", "wrk"]) -> Generator:
+def generator(name: Name) -> Generator:
     """Return the load generator of that name."""
     from nginxopt.bench.load.vegeta import Vegeta
     from nginxopt.bench.load.wrk import Wrk
@@ -86,21 +104,21 @@ def generator(name: Literal["vegeta", "wrk"]) -> Generator:
     return Vegeta() if name == "vegeta" else Wrk()
 
 
-def _here(load: Literal["vegeta", "wrk"] | None) -> Literal["vegeta", "wrk"]:
+def _installed(name: Name | None) -> Name:
     """The load generator that was asked for, or that is on PATH, vegeta first."""
-    if load is not None:
-        return load
+    if name is not None:
+        return name
     if shutil.which("vegeta"):
         return "vegeta"
     if shutil.which("wrk"):
         return "wrk"
-    raise MissingError("no load generator was found on PATH", hint="install vegeta or wrk")
+    raise MissingError("no load generator found on PATH", hint="install vegeta or wrk")
 
 
-def _binary(path: str) -> bytes:
+def _read(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
         raise MissingError(
-            f"{path}: the binary of vegeta cannot be read: {error.strerror}", hint="install vegeta, or name its binary"
+            f"{path}: cannot read the vegeta binary: {error.strerror}", hint="install vegeta, or correct the path"
         ) from None

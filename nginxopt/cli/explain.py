@@ -10,18 +10,22 @@ from nginxopt.errors import UsageError
 _EXAMPLES = """\b
 Examples:
   nginxopt explain upstream-keepalive-missing
-  nginxopt explain idle-connections           a premise of fixes, and how to find out whether it holds
-  nginxopt rules                              which rules there are
+  nginxopt explain idle-connections           a premise of fixes, and how to test it
+  nginxopt rules                              list all rules
 
 \b
-Exit status: 0 done, 2 there is no such rule or premise.
+Exit status: 0 success, 2 unknown rule or premise.
 """
 
 
 @click.command("explain", epilog=_EXAMPLES)
 @click.argument("rule", metavar="RULE|PREMISE")
 def command(rule: str) -> None:
-    """Explain a rule (what it finds, why it matters, what its fix does, when to ignore it) or a premise of fixes."""
+    """Explain a rule or a premise.
+
+    The page of a rule has what it finds, why that matters, what its fix changes, and when to ignore it. The page of a
+    premise has what it means, and how to test it.
+    """
     from nginxopt.lint.catalogue import catalogue
     from nginxopt.lint.premises import PREMISES
     from nginxopt.lint.report import pages

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, InputError, UsageError
 from nginxopt.lint.report import COUNTED, FORMATS
 
@@ -24,21 +24,22 @@ if TYPE_CHECKING:
     from nginxopt.lint.settings import Settings
     from nginxopt.lint.target import Target
     from nginxopt.system.host import Host
+    from nginxopt.version import Version
 
 _EXAMPLES = """\b
 Examples:
-  nginxopt lint /etc/nginx/nginx.conf            what makes this nginx slow
-  nginxopt lint nginx.conf --fix                 make the safe fixes
+  nginxopt lint /etc/nginx/nginx.conf            find what makes this nginx slow
+  nginxopt lint nginx.conf --fix                 apply the safe fixes
   nginxopt lint nginx.conf --fix --assume http11-backends,idle-connections
-                                                 ... and those that are safe if the upstream servers are as said
-  nginxopt lint nginx.conf --fix --nginx         ... and ask nginx -t before anything is written
-  nginxopt lint nginx.conf --diff                show what --fix would do
+                                                 ... and those that are safe under these premises
+  nginxopt lint nginx.conf --fix --nginx         ... and check them with nginx -t first
+  nginxopt lint nginx.conf --diff                show the changes of --fix
   nginxopt lint sites/ --format sarif --output nginxopt.sarif
-  nginx -T | nginxopt lint -                     the configuration as nginx has it
+  nginx -T | nginxopt lint -                     check the configuration that nginx prints
 
 \b
-Exit status: 0 nothing found that counts (--fail-on), 1 something found, or would change (--diff), 2 wrong usage,
-3 a file cannot be read, 4 something is missing.
+Exit status: 0 no findings at the --fail-on severity or above, 1 findings, or changes (--diff), 2 usage error,
+3 unreadable input, 4 nginx is missing, 70 nginx -t refuses the fixes (nothing is written).
 """
 
 _SEVERITIES = ("error", "warning", "info")
@@ -50,7 +51,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[s
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What was asked for, beside what is to be read and by which rules it is judged."""
+    """The options of a call, except those about its input and its rules."""
 
     piped: bool
     fix: bool
@@ -67,53 +68,49 @@ class _Call:
 
     @property
     def mends(self) -> bool:
-        """Whether fixes are made, be it only to show them."""
+        """Whether fixes are applied, or shown as a diff."""
         return self.fix or self.diff
 
 
 @click.command("lint", epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--fix", is_flag=True, help="Make the safe fixes: no response changes, nor what an upstream is asked.")
+@click.option("--fix", is_flag=True, help="Apply safe fixes: responses and upstream requests stay the same.")
 @click.option(
     "--assume",
     multiple=True,
     callback=_names,
     metavar="PREMISES",
-    help="Conditions that hold here: fixes that need no others are safe. nginxopt explain PREMISE has each.",
+    help="Treat fixes that need only these premises as safe (comma-separated). See nginxopt explain PREMISE.",
 )
-@click.option("--unsafe-fixes", "unsafe", is_flag=True, help="With --fix or --diff: the other fixes as well.")
-@click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing.")
+@click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes in --fix and --diff.")
+@click.option("--diff", is_flag=True, help="Show the changes of --fix; write nothing.")
+@options.check_with_nginx("Check fixes with nginx -t; write nothing if they break the configuration.")
+@click.option("--host", "with_host", is_flag=True, help="Also check the limits of this machine (Linux only).")
+@click.option("--select", multiple=True, callback=_names, metavar="NAMES", help="Run only these rules or categories.")
+@click.option("--ignore", multiple=True, callback=_names, metavar="NAMES", help="Skip these rules or categories.")
+@options.TARGET_VERSION
 @click.option(
-    "--nginx",
-    is_flag=False,
-    flag_value="",
-    metavar="[PATH]",
-    help="Ask nginx -t before and after the fixes, and write nothing if it got worse.",
+    "--fail-on",
+    type=click.Choice(_SEVERITIES),
+    help="Lowest severity that makes the exit status 1.  [default: warning]",
 )
-@click.option("--host", "with_host", is_flag=True, help="Check the limits of this machine as well; Linux only.")
-@click.option("--select", multiple=True, callback=_names, metavar="NAMES", help="Ask these rules or categories only.")
-@click.option("--ignore", multiple=True, callback=_names, metavar="NAMES", help="Do not ask these rules or categories.")
-@click.option("--target-version", metavar="VERSION", help="The nginx that is judged for, such as 1.22.1.")
-@click.option("--fail-on", type=click.Choice(_SEVERITIES), help="From which severity on the status is 1.  [warning]")
-@click.option(
-    "--format", "format_", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="The report."
-)
-@click.option("--output", metavar="FILE", help="Write the report into a file.")
+@options.format_of(list(FORMATS), "text")
+@options.OUTPUT
 @click.option("--statistics", is_flag=True, help="Count findings by rule (text and json).")
-@click.option("--baseline", metavar="FILE", help="Do not tell the findings in this file.")
-@click.option("--write-baseline", metavar="FILE", help="Write all findings into a baseline.")
-@click.option("--context", metavar="CONTEXT", help="Where a fragment is included: http, server, location ...")
-@click.option("-p", "--prefix", metavar="DIR", help="What relative includes start from, as nginx's -p.")
-@click.option("--stdin-filename", metavar="NAME", help="What to call standard input.")
-@click.option("--config", metavar="FILE", help="The settings, instead of those that are found upwards.")
-@click.option("--isolated", is_flag=True, help="Read no settings.")
-@click.option("-q", "--quiet", is_flag=True, help="Only findings, nothing about them.")
+@click.option("--baseline", metavar="FILE", help="Hide the findings recorded in FILE.")
+@click.option("--write-baseline", metavar="FILE", help="Record all findings in FILE.")
+@options.CONTEXT
+@options.PREFIX
+@click.option("--stdin-filename", metavar="NAME", help="File name to report for standard input.")
+@click.option("--config", metavar="FILE", help="Read settings from FILE instead of searching for them.")
+@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
+@options.QUIET
 def command(
     paths: tuple[str, ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     assume: tuple[str, ...],
-    target_version: str | None,
+    target_version: Version | None,
     context: str | None,
     prefix: str | None,
     stdin_filename: str | None,
@@ -123,20 +120,20 @@ def command(
     format_: str,
     **asked: Any,
 ) -> int:
-    """Tell what makes an nginx configuration slow, where, why, and how to mend it.
+    """Find what makes an nginx configuration slow, and fix it.
 
-    PATH is a whole nginx.conf (its includes are followed), a fragment, a folder, a pattern, or - for standard input,
-    which may be what nginx -T prints. Without any, the paths of the settings are checked, or the working directory.
+    PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
+    input, such as the output of nginx -T. Without PATH, check the paths in the settings, or the working directory.
     """
     from nginxopt.lint import settings as settings_
     from nginxopt.lint.catalogue import catalogue
+    from nginxopt.lint.target import choose
 
-    if not paths and asked["nginx"]:
-        paths, asked["nginx"] = (asked["nginx"],), ""  # `--nginx FILE` without a path of its own
+    paths, asked["nginx"] = options.without_its_path(paths, asked["nginx"])
     settings = settings_.load(catalogue(), config=config, isolated=isolated)
     call = _Call(piped="-" in paths, format=format_, **asked)
     _refuse_contradictions(call, paths)
-    target = _target(target_version, settings, call.nginx)
+    target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
     inputs = _read(paths, settings, prefix, context, stdin_filename)
     _refuse_overwriting(call, inputs)
     host = _host(inputs.configs) if with_host else None
@@ -147,34 +144,29 @@ def command(
 
 def _refuse_contradictions(call: _Call, paths: Sequence[str]) -> None:
     if call.fix and call.diff:
-        raise UsageError("--fix and --diff exclude each other")
+        raise UsageError("--fix and --diff cannot be used together")
     if call.unsafe and not call.mends:
-        raise UsageError("--unsafe-fixes goes with --fix or --diff")
+        raise UsageError("--unsafe-fixes needs --fix or --diff")
     if call.write_baseline and (call.mends or call.baseline):
-        raise UsageError("--write-baseline goes with none of --fix, --diff and --baseline")
+        raise UsageError("--write-baseline cannot be used with --fix, --diff or --baseline")
     if call.statistics and call.format not in COUNTED:
-        raise UsageError(f"there are no statistics as {call.format}", hint="--format text or json")
+        raise UsageError(f"--statistics does not support --format {call.format}", hint="use --format text or json")
     if call.piped and len(paths) > 1:
-        raise UsageError("standard input goes with no other path")
+        raise UsageError("standard input cannot be combined with other paths")
     if (call.diff or (call.fix and call.piped)) and call.format != "text" and not call.output:
-        raise UsageError(f"the report as {call.format} needs --output: the change goes to standard output")
+        raise UsageError(
+            f"--format {call.format} needs --output here", hint="the changes are printed to standard output"
+        )
 
 
 def _refuse_overwriting(call: _Call, inputs: Inputs) -> None:
-    """`UsageError` if a report is to be written over a file that is checked."""
+    """`UsageError` if a report would overwrite a checked file."""
     from nginxopt.config.filesystem import DISK
 
     checked = {DISK.identity(file.path) for config in inputs.configs for file in config.files}
     for option, path in (("--output", call.output), ("--write-baseline", call.write_baseline)):
         if path is not None and DISK.identity(path) in checked:
-            raise UsageError(f"{option} names {path}, which is one of the files that are checked")
-
-
-def _target(stated: str | None, settings: Settings, binary: str | None) -> Target:
-    from nginxopt.lint.target import choose
-    from nginxopt.version import Version
-
-    return choose(None if stated is None else Version.parse(stated), next(iter(settings.target_version), None), binary)
+            raise UsageError(f"{option} {path} would overwrite a checked file")
 
 
 def _judge(
@@ -212,7 +204,7 @@ def _read(
 
 
 def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: Inputs) -> int:
-    """Judge, mend, ask nginx, write, report: the whole command."""
+    """Check, fix, try the result on nginx, write, report: the whole command."""
     from nginxopt.lint.check import check, mend
 
     checked = mend(inputs.configs, judge, unsafe=call.unsafe) if call.mends else check(inputs.configs, judge)
@@ -235,7 +227,7 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
 
 
 def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
-    """Have `nginx -t` judge what the fixes make; return what it warns of. `DefectError` if it got worse."""
+    """Check the fixes with `nginx -t`; return its warnings. `DefectError` if they break the configuration."""
     from nginxopt.lint.report.model import Note
     from nginxopt.system import nginx, trial
 
@@ -246,18 +238,18 @@ def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list
         if not changed:
             continue
         if call.piped or again.http is None:
-            raise UsageError(f"--nginx needs a whole configuration, and {config.main.path} is a part of one")
+            raise UsageError(f"--nginx needs a whole configuration, but {config.main.path} is a fragment")
         before, after = trial.test(config, binary), trial.test_changed(again, changed, binary)
         if after.is_worse_than(before):
             raise DefectError(f"nginx -t refuses {config.main.path} after the fixes; nothing was written\n{after}")
-        notes += [Note(f"nginx -t warns of something new: {warning}") for warning in after.new_warnings(before)]
+        notes += [Note(f"new warning of nginx -t: {warning}") for warning in after.new_warnings(before)]
         if not after.ok:
-            notes.append(Note(f"nginx -t refuses {config.main.path}, before the fixes and after: {after.reasons[0]}"))
+            notes.append(Note(f"nginx -t refuses {config.main.path} both before and after: {after.reasons[0]}"))
     return notes
 
 
 def _put(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
-    """Write the changed files, or print what would change, or, of standard input, what it becomes; return notes."""
+    """Write the changed files, or print the diff or the new standard input; return notes."""
     from nginxopt.lint.report.model import Note
     from nginxopt.system.inplace import change
     from nginxopt.text.diff import unified
@@ -272,9 +264,9 @@ def _put(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]
         return []
     written = change(configs, {path: draft.text for path, draft in drafts.items()})
     return [
-        Note(f"{one.path} was written in place because {one.in_place}; its old text is in {one.copy}")
-        for one in written
-        if one.in_place
+        Note(f"{file.path} was written in place because {file.in_place}; its old text is in {file.copy}")
+        for file in written
+        if file.in_place
     ]
 
 
@@ -282,11 +274,11 @@ def _refuse_more_than_piped(checked: Checked) -> None:
     mains = {config.main.path for config in checked.configs}
     others = sorted(path for path in checked.drafts if path not in mains)
     if others:
-        raise UsageError(f"the fixes change {', '.join(others)} as well", hint="name the file instead of piping it")
+        raise UsageError(f"the fixes also change {', '.join(others)}", hint="pass a path instead of standard input")
 
 
 def _write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -> int:
-    """Write what is found into a baseline; a file that could not be read is an error all the same."""
+    """Record the findings in a baseline; unreadable files are errors here too."""
     from nginxopt.lint import baseline
 
     for error in errors:
@@ -300,7 +292,7 @@ def _write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -
 
 
 def _beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: list[Note]) -> tuple[Diagnostic, ...]:
-    """Return the findings that no baseline has; what is to be said of it is added to `notes`."""
+    """Return the findings that the baseline does not record; add its messages to `notes`."""
     if path is None:
         return checked.diagnostics
     from nginxopt.lint import baseline
@@ -309,19 +301,19 @@ def _beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: li
     rules = {rule.id for rule, _ in judge.rules}
     compared = baseline.compare(baseline.load(path), checked.diagnostics, files=checked.files, rules=rules)
     if compared.hidden:
-        findings = "1 finding is" if compared.hidden == 1 else f"{compared.hidden:,} findings are"
-        notes.append(Note(f"{findings} in {path} and not told"))
+        findings = "finding" if compared.hidden == 1 else "findings"
+        notes.append(Note(f"{path} hides {compared.hidden:,} {findings}"))
     if compared.note:
         notes.append(Note(compared.note))
     return compared.diagnostics
 
 
 def _missing(configs: Iterable[Config]) -> list[Note]:
-    """Return what is to be said of includes that lead nowhere."""
+    """Return a note for each include that leads nowhere."""
     from nginxopt.lint.report.model import Note
 
     return [
-        Note(f"{include.args[0]} cannot be read: what it may set is not judged", include.source, include.args[0].span)
+        Note(f"{include.args[0]} cannot be read and is not checked", include.source, include.args[0].span)
         for config in configs
         for include in config.missing
     ]
@@ -352,7 +344,7 @@ def _report(
 
 
 def _tell(call: _Call, report: Report) -> None:
-    """Put the report where it was asked for: on standard output, unless a changed text stands there."""
+    """Write the report: to --output, or standard output, or standard error if standard output has the changes."""
     from nginxopt.lint.report import render
 
     aside = call.diff or (call.fix and call.piped)
@@ -364,7 +356,7 @@ def _tell(call: _Call, report: Report) -> None:
     if call.output:
         from nginxopt.system.files import write_all
 
-        so_far = "the files are fixed" if call.fix and report.fixed else "nothing was written"
+        so_far = "the files are already fixed" if call.fix and report.fixed else "nothing was written"
         write_all({call.output: b"".join(pieces)}, so_far=so_far)
     elif aside:
         sys.stderr.buffer.write(b"".join(pieces))

@@ -12,31 +12,35 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   nginxopt probe http://127.0.0.1:8080/           a server that nginx passes to
-  nginxopt probe http://unix:/run/app.sock:/      at a socket, as nginx names it
+  nginxopt probe http://unix:/run/app.sock:/      a server on a UNIX-domain socket
   nginxopt probe http://127.0.0.1:8080/ --held 64 --idle 60
-                                                  with as many idle connections as the pools of all workers
+                                                  hold as many connections as the pools of all workers
 
 \b
-Exit status: 0 nothing speaks against the premises, 1 something does, 2 wrong usage, 5 the server does not answer.
+Exit status: 0 no evidence against the premises, 1 evidence against one, 2 usage error, 5 the server does not answer.
 """
 
 
 @click.command("probe", epilog=_EXAMPLES)
 @click.argument("url")
 @click.option(
-    "--held", type=click.IntRange(1, 1000), default=8, show_default=True, help="Idle connections to hold at a time."
+    "--held", type=click.IntRange(1, 1000), default=8, show_default=True, help="Idle connections to hold at once."
 )
 @click.option(
-    "--idle", type=click.FloatRange(0.1, 3600), default=5.0, show_default=True, help="Seconds to hold one of them."
+    "--idle",
+    type=click.FloatRange(0.1, 3600),
+    default=5.0,
+    show_default=True,
+    help="Seconds to hold one idle connection.",
 )
 @click.option(
     "--wait", type=click.FloatRange(0.1, 600), default=10.0, show_default=True, help="Seconds to wait for an answer."
 )
 def command(url: str, held: int, idle: float, wait: float) -> int:
-    """Ask a server that nginx passes to whether the premises of a pool hold.
+    """Test an upstream server for the premises of a keepalive pool.
 
-    It is sent some GET requests for URL, as nginx sends them, over HTTP/1.0 and HTTP/1.1, and idle connections are held
-    meanwhile. Ask each server of an upstream, and a path whose answer is typical.
+    Sends GET requests for URL over HTTP/1.0 and HTTP/1.1, as nginx does, while holding idle connections. Probe each
+    server of the upstream, with a path that is typical of its responses.
     """
     from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, probe
 
@@ -47,7 +51,7 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
     click.echo()
     for premise in (HTTP11_BACKENDS, IDLE_CONNECTIONS):
         against = any(one.fits is False for one in seen if one.premise is premise)
-        click.echo(f"{premise.name}: {'does not hold' if against else 'nothing speaks against it'}")
+        click.echo(f"{premise.name}: {'does not hold' if against else 'no evidence against it'}")
     return int(any(one.fits is False for one in seen))
 
 

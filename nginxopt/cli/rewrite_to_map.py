@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from nginxopt.cli import stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, NginxoptError, UsageError
 
 if TYPE_CHECKING:
@@ -20,27 +20,28 @@ if TYPE_CHECKING:
     from nginxopt.config.surroundings import Alone, Surroundings
     from nginxopt.rewrite import Emission, Options, Plan, Proof
     from nginxopt.rewrite.nginx import Differential
+    from nginxopt.version import Version
 
 Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
 
 _EXAMPLES = """\b
 Examples:
-  nginxopt rewrite-to-map rules.conf                  print the maps and what remains of the rules
+  nginxopt rewrite-to-map rules.conf                  print the maps and the remaining rules
   nginxopt rewrite-to-map rules.conf -o compiled      write compiled/http.conf and compiled/server.conf
   nginxopt rewrite-to-map /etc/nginx/nginx.conf --diff
   nginxopt rewrite-to-map /etc/nginx/nginx.conf --write --nginx
-  nginxopt rewrite-to-map rules.conf --check -q       exit 1 if there is something to collapse
-  nginxopt rewrite-to-map rules.conf --plan-only -v   which rules stay, and why
+  nginxopt rewrite-to-map rules.conf --check -q       exit with status 1 if any rule would move
+  nginxopt rewrite-to-map rules.conf --plan-only -v   list the rules that stay, with the reasons
 
 \b
-Exit status: 0 done, 1 would change (--check, --diff), 2 wrong usage, 3 unreadable input, 4 nginx is missing,
+Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable input, 4 nginx is missing,
 70 the proof does not hold (nothing is written).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What was asked for, beside the options of the compilation."""
+    """The options of a call, except those of the compilation."""
 
     file: str
     mode: Mode
@@ -58,51 +59,47 @@ class _Call:
 
 @click.command("rewrite-to-map", epilog=_EXAMPLES)
 @click.argument("files", metavar="FILE...", nargs=-1)
-@click.option("-o", "--output-dir", "folder", metavar="DIR", help="Write the result into a folder.")
+@click.option("-o", "--output-dir", "folder", metavar="DIR", help="Write the result to DIR.")
 @click.option(
-    "--write", "mode", flag_value="write", help="Change the files in place; the old text is kept beside each."
+    "--write", "mode", flag_value="write", help="Change the files in place; keep a copy of the old text beside each."
 )
-@click.option("--diff", "mode", flag_value="diff", help="Show what would change; exit 1 if something would.")
-@click.option("--check", "mode", flag_value="check", help="Exit 1 if there is something to collapse; write nothing.")
-@click.option("--plan-only", "mode", flag_value="plan", help="Only tell which rules would move; nothing is proved.")
-@click.option("--report", metavar="FILE", help="Write a report as JSON (-: to standard output).")
 @click.option(
-    "--nginx",
-    is_flag=False,
-    flag_value="",
-    metavar="[PATH]",
-    help="Ask a real nginx as well: run both configurations on 127.0.0.1 and compare their responses.",
+    "--diff", "mode", flag_value="diff", help="Show the changes; write nothing. Exit with status 1 on changes."
 )
-@click.option("--bench", is_flag=True, help="Measure the rules and the maps: nginxopt bench rewrites FILE.")
-@click.option("--context", metavar="CONTEXT", help="Where a fragment is included: server or location.")
-@click.option("-p", "--prefix", metavar="DIR", help="What relative includes start from, as nginx's -p.")
-@click.option("-c", "--main", metavar="FILE", help="The main configuration that includes each FILE, as nginx's -c.")
-@click.option("--target-version", metavar="VERSION", help="The nginx that is to run the result, such as 1.22.1.")
-@click.option("--name", metavar="PREFIX", help="How the names of the variables start, instead of nxo_ and a hash.")
+@click.option("--check", "mode", flag_value="check", help="Exit with status 1 if any rule would move; write nothing.")
+@click.option("--plan-only", "mode", flag_value="plan", help="Show which rules would move, without a proof.")
+@click.option("--report", metavar="FILE", help="Write a JSON report to FILE (- for standard output).")
+@options.check_with_nginx("Also run both configurations on 127.0.0.1 and compare their responses.")
+@click.option("--bench", is_flag=True, help="Benchmark the rules and the maps, like nginxopt bench rewrites FILE.")
+@options.CONTEXT
+@options.PREFIX
+@options.MAIN
+@options.TARGET_VERSION
+@click.option("--name", metavar="PREFIX", help="Prefix of variable names, instead of nxo_ and a hash.")
 @click.option(
     "--max-strings",
     type=click.IntRange(min=1),
     default=64,
     show_default=True,
     metavar="N",
-    help="How many strings a rule may match to be moved.",
+    help="Move only rules that match at most N strings.",
 )
 @click.option(
     "--at-least",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="With --check, --diff and --write: leave a file as it is if fewer of its rules would move.",
+    help="With --check, --diff or --write, skip files in which fewer than N rules would move.",
 )
 @click.option("--ignore-case", is_flag=True, help="Declare a difference: letters match in any case.")
 @click.option("--literal-dots", is_flag=True, help="Declare a difference: an unescaped . in a literal is a dot.")
-@click.option("--literal-ends", is_flag=True, help="Declare a difference: a literal without $ ends there.")
+@click.option("--literal-ends", is_flag=True, help="Declare a difference: a literal without $ matches nothing longer.")
 @click.option(
     "--drop-newline-twins",
     is_flag=True,
     help="Declare a difference: $ does not match before a final newline.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@options.QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List every rule that stays or never fires.")
 def command(
     files: tuple[str, ...],
@@ -117,23 +114,21 @@ def command(
     verbose: bool,
     at_least: int,
     bench: bool,
-    **options: Any,
+    **compilation: Any,
 ) -> int:
-    """Turn rewrites into maps that nginx looks up, and prove that no response changes.
+    """Turn rewrites into maps, and prove that no response changes.
 
-    FILE is a file of rules as included in a server or a location, a whole nginx.conf (its includes are followed),
-    or - for standard input. Rules that a map cannot answer stay as they are, each with a reason. --write, --diff,
-    --check and --plan-only take several files, each compiled for itself.
+    FILE is a file of rules that a server or location includes, a main configuration (its includes are followed), or -
+    for standard input. Rules that a map cannot replace stay as they are, each with a reason.
 
-    --write, --diff, --check and --plan-only look for the nginx.conf that includes FILE (or -c names it): the maps are
-    included there, once, and the result is checked as nginx reads it, as part of the whole configuration.
+    --write, --diff, --check and --plan-only take several files and compile each by itself. They search for the
+    nginx.conf that includes FILE (or use -c), include the maps there once, and check the configuration as a whole.
     """
-    if not files and nginx:
-        files, nginx = (nginx,), ""  # `--nginx FILE` without a path of its own
+    files, nginx = options.without_its_path(files, nginx)
     if not files:
-        raise click.UsageError("FILE is missing: a file of rules, a whole nginx.conf, or - for standard input.")
+        raise click.UsageError("FILE is missing: pass a file of rules, an nginx.conf, or - for standard input.")
     what = _mode(mode, folder, files, report, bench=bench)
-    compile_options = _options(**options)
+    compile_options = _compile_options(**compilation)
     calls = [
         _Call(file, what, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
@@ -141,55 +136,53 @@ def command(
     return _run_all(calls, compile_options)
 
 
-def _run_all(calls: Sequence[_Call], options: Options) -> int:
-    """Run the calls one after the other, each on what the one before has written; say so if a later one fails."""
+def _run_all(calls: Sequence[_Call], compile_options: Options) -> int:
+    """Run the calls in order, each on what the previous one wrote; name those done if a later one fails."""
     statuses = []
     try:
         for call in calls:
-            statuses.append(_run(call, options))
+            statuses.append(_run(call, compile_options))
     except NginxoptError:
         done = ", ".join(call.file for call in calls[: len(statuses)])
         if done and calls[0].mode == "write":
-            click.echo(f"{done}: done before what follows", err=True)
+            click.echo(f"{done}: written before this error", err=True)
         raise
     return max(statuses)
 
 
 def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report: str | None, *, bench: bool) -> Mode:
     if mode is not None and folder is not None:
-        raise UsageError(f"-o and --{mode if mode != 'plan' else 'plan-only'} exclude each other")
+        raise UsageError(f"-o and --{mode if mode != 'plan' else 'plan-only'} cannot be used together")
     if mode == "write" and "-" in files:
-        raise UsageError("--write needs a file: standard input cannot be changed")
+        raise UsageError("--write needs a file, not standard input")
     if len(files) > 1 and (mode is None or report is not None):
+        option = "--report" if mode else "-o" if folder else "printing the result"
         raise UsageError(
-            f"{'--report takes' if mode else '-o takes' if folder else 'printed is'} one FILE only",
-            hint="--write, --diff, --check and --plan-only take several",
+            f"{option} supports only one FILE", hint="--write, --diff, --check and --plan-only support several"
         )
     if bench and (mode == "write" or "-" in files):
-        raise UsageError("--bench needs the rules in a file, as they are before they are compiled")
+        raise UsageError("--bench needs a file that stays unchanged, not --write or standard input")
     return mode or ("folder" if folder is not None else "bench" if bench else "print")
 
 
-def _options(
+def _compile_options(
     *,
-    target_version: str | None,
+    target_version: Version | None,
     name: str | None,
     max_strings: int,
     **readings: bool,
 ) -> Options:
     from nginxopt.rewrite import Options, Readings
-    from nginxopt.version import Version
 
-    target = None if target_version is None else Version.parse(target_version)
-    return Options(Readings(**readings), name, max_strings, target)
+    return Options(Readings(**readings), name, max_strings, target_version)
 
 
-def _run(call: _Call, options: Options) -> int:
-    """Load, plan, emit, prove, ask, write: the whole command."""
+def _run(call: _Call, compile_options: Options) -> int:
+    """Load, plan, emit, prove, compare on nginx, write: the whole command."""
     from nginxopt.rewrite import emit, plan, prove
 
     config, subject, around = _load(call)
-    compiled = plan(config, options, subject)
+    compiled = plan(config, compile_options, subject)
     if call.mode == "plan":
         _tell(call, compiled, None)
         _report(call, compiled, None, None)
@@ -197,8 +190,8 @@ def _run(call: _Call, options: Options) -> int:
     if call.mode in ("check", "diff", "write") and compiled.moved < call.at_least:
         _report(call, compiled, None, None)
         if not call.quiet:
-            moved = f"{compiled.moved} of {compiled.rules} rules would move"
-            click.echo(f"{call.file}: {moved}, fewer than {call.at_least}: left as it is", err=True)
+            moved = f"only {compiled.moved:,} of {compiled.rules:,} rules would move"
+            click.echo(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})", err=True)
         return 0
     emission = emit(compiled)
     proof = prove(compiled, emission)
@@ -217,13 +210,13 @@ def _run(call: _Call, options: Options) -> int:
 
 
 _IN_PLACE = ("write", "diff", "check", "plan")
-"""The modes that speak of the files where they are."""
+"""The modes that work on the files where they are."""
 
 
 def _load(call: _Call) -> tuple[Config, File | None, Surroundings | Alone | None]:
-    """Return the configuration, the file in it that is meant if that is not its main one, and what was found around it.
+    """Return the configuration, the file to compile if it is not the main one, and its surroundings.
 
-    The main configuration is looked for where the files stay where they are, unless FILE is one.
+    The modes that work on files in place search for the main configuration, unless FILE is one.
     """
     from nginxopt.config import load, surroundings
 
@@ -237,7 +230,7 @@ def _load(call: _Call) -> tuple[Config, File | None, Surroundings | Alone | None
 
 
 def _is_main(call: _Call) -> bool:
-    """Return whether a file is a main configuration by itself, or none that could be part of one."""
+    """Return whether a file is a main configuration, or standard input, which cannot be part of one."""
     from nginxopt.config import load
 
     return call.file == "-" or load(call.file, includes=False).http is not None
@@ -252,12 +245,12 @@ def _refuse_context(call: _Call, around: Surroundings) -> None:
         where = ", ".join(sorted(",".join(place) or "main" for place in places))
         raise UsageError(
             f"{around.config.main.path} includes {call.file} in {where}, not in {call.context}",
-            hint="leave --context out: it is known",
+            hint="remove --context",
         )
 
 
 def _reread(call: _Call, emission: Emission, around: Surroundings | Alone | None) -> list[str]:
-    """Try the result as nginx will read it; return what the user is to be told of that."""
+    """Read the result again as nginx will; return the notes for the user."""
     from nginxopt.config import surroundings
     from nginxopt.rewrite import rereading
     from nginxopt.system import nginx
@@ -266,7 +259,7 @@ def _reread(call: _Call, emission: Emission, around: Surroundings | Alone | None
         return []
     if emission.maps_path is None:
         because = f" ({around.because})" if isinstance(around, surroundings.Alone) else ""
-        unchecked = "not checked: names, sizes of hash tables and includes, as the nginx.conf is not known"
+        unchecked = "not checked, as the nginx.conf is unknown: names, hash table sizes and includes"
         return [f"  {unchecked}{because}"] if call.mode == "write" else []
     changed = rereading.read(emission)
     installed = around.installed if isinstance(around, surroundings.Surroundings) else None
@@ -277,7 +270,7 @@ def _reread(call: _Call, emission: Emission, around: Surroundings | Alone | None
 
 
 def _bench(file: str) -> int:
-    """Measure the rules of a file, and the maps, as `nginxopt bench rewrites` does."""
+    """Benchmark the rules of a file and the maps, as `nginxopt bench rewrites` does."""
     from nginxopt.cli.bench import command as bench
 
     status: int = bench.main(["rewrites", file], prog_name="nginxopt bench", standalone_mode=False)
@@ -299,7 +292,7 @@ def _ask_nginx(call: _Call, emission: Emission) -> list[Differential]:
     binary = nginx.find(call.nginx or None)
     if call.quiet or not sys.stderr.isatty():
         return ask(emission, binary)
-    with click.progressbar(length=1, label=f"asking nginx {binary.version}", file=sys.stderr) as bar:
+    with click.progressbar(length=1, label=f"asking {binary}", file=sys.stderr) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.length = total
@@ -312,7 +305,7 @@ def _refuse_mismatches(differentials: list[Differential] | None) -> None:
     mismatches = [mismatch for found in differentials or [] for mismatch in found.mismatches]
     if mismatches:
         listed = "\n".join(f"  {mismatch}" for mismatch in mismatches[:10])
-        raise DefectError(f"a real nginx answers differently; nothing was written\n{listed}")
+        raise DefectError(f"nginx responds differently; nothing was written\n{listed}")
 
 
 def _report(call: _Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
@@ -330,7 +323,7 @@ def _report(call: _Call, compiled: Plan, proof: Proof | None, differentials: lis
 
 
 def _output(call: _Call, emission: Emission) -> list[str]:
-    """Put the result where it was asked for; return what the user is to be told of it."""
+    """Print or write the result; return the notes for the user."""
     from nginxopt.rewrite import output
 
     if call.mode == "print" and call.report != "-":
@@ -351,7 +344,7 @@ def _tell(
     differentials: list[Differential] | None = None,
     notes: list[str] | None = None,
 ) -> None:
-    """Print the summary: what was found on standard error, or the plan, if it is all there is, as the result."""
+    """Print the summary to standard error, or to standard output if the plan is the result."""
     from nginxopt.rewrite import summary
 
     if call.quiet:
@@ -370,7 +363,7 @@ def _tell_differentials(differentials: list[Differential], *, err: bool) -> None
     requests = sum(found.requests for found in differentials)
     seconds = sum(found.seconds for found in differentials)
     skipped = sum(found.skipped for found in differentials)
-    left_out = f", {skipped:,} left out" if skipped else ""
+    left_out = f", {skipped:,} skipped" if skipped else ""
     click.echo(f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{left_out})", err=err)
     for warning in sorted({warning for found in differentials for warning in found.warnings}):
-        click.echo(f"  nginx warns: {warning}", err=err)
+        click.echo(f"  nginx warning: {warning}", err=err)

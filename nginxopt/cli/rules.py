@@ -7,28 +7,21 @@ from collections.abc import Iterable
 
 import click
 
-from nginxopt.cli import stdout
+from nginxopt.cli import options, stdout
 
 _EXAMPLES = """\b
 Examples:
   nginxopt rules                                      id, severity, fix, versions and title of each
   nginxopt rules --format json | jq -r '.[] | select(.fixes | index("safe")).id'
-  nginxopt explain upstream-keepalive-missing         all about one
+  nginxopt explain upstream-keepalive-missing         the page of one rule
 
 \b
-Exit status: 0 done.
+Exit status: 0 success.
 """
 
 
 @click.command("rules", epilog=_EXAMPLES)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "json", "markdown"]),
-    default="table",
-    show_default=True,
-    help="How to list them.",
-)
+@options.format_of(["table", "json", "markdown"], "table")
 def command(format_: str) -> None:
     """List the rules by category."""
     stdout.write(piece.encode() for piece in _pieces(format_))

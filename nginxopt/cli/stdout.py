@@ -1,4 +1,4 @@
-"""Standard output and error: results as bytes, terminals that want colours, and streams that take nothing."""
+"""Standard output and error: results as bytes, colored terminals, and streams that cannot be written to."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nginxopt.errors import OutputError
 
 
 class ClosedPipeError(Exception):
-    """Whoever read the output has gone away."""
+    """The reader of the output has gone away."""
 
 
 def write(pieces: Iterable[bytes]) -> None:
-    """Write `pieces` to standard output and see them off; the errors of `guarded`."""
+    """Write `pieces` to standard output and flush it; the errors of `guarded`."""
     for piece in pieces:
         sys.stdout.buffer.write(piece)
     sys.stdout.flush()
@@ -24,9 +24,9 @@ def write(pieces: Iterable[bytes]) -> None:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Have standard output and error raise `ClosedPipeError` if nobody reads them, `OutputError` if they take nothing.
+    """Make standard output and error raise `ClosedPipeError` without a reader, `OutputError` if a write fails.
 
-    A message that cannot be told is no reason to end, so that a closed standard error takes all and keeps nothing.
+    A closed standard error ends nothing: it discards all messages.
     """
     streams = sys.stdout, sys.stderr
     with open(os.devnull, "w") as nothing:  # noqa: PTH123 - os.devnull is a name
@@ -40,7 +40,7 @@ def guarded() -> Iterator[None]:
 
 
 def discard() -> None:
-    """Give up what could not be printed, which the interpreter would try again at its end."""
+    """Drop buffered output that could not be printed; the interpreter would retry it at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -50,7 +50,7 @@ def discard() -> None:
 
 
 class _Guarded:
-    """A stream whose errors are ours; None is one that is closed."""
+    """A stream that raises the errors above; None for a closed stream."""
 
     def __init__(self, stream: Any, name: str) -> None:
         self._stream = stream
@@ -61,15 +61,15 @@ class _Guarded:
 
     @property
     def buffer(self) -> _Guarded:
-        """The stream below, which takes bytes."""
+        """The underlying stream of bytes."""
         return _Guarded(None if self._stream is None else self._stream.buffer, self._name)
 
     def write(self, data: Any) -> Any:
-        """Write text, or bytes."""
+        """Write text or bytes."""
         return self._try(lambda: self._stream.write(data))
 
     def flush(self) -> None:
-        """See off what was written."""
+        """Flush what was written."""
         if self._stream is not None:
             self._try(self._stream.flush)
 
@@ -89,9 +89,9 @@ class _Guarded:
 
 
 def colored(*, err: bool = False) -> bool:
-    """Return whether standard output, or error, is a terminal and NO_COLOR is unset or empty (https://no-color.org).
+    """Return whether standard output (or error) is a terminal and NO_COLOR is unset or empty (https://no-color.org).
 
-    FORCE_COLOR takes anything for a terminal, such as the log of a continuous integration that shows colors.
+    FORCE_COLOR turns colors on without a terminal, for example in a CI log that shows them.
     """
     if os.environ.get("NO_COLOR"):
         return False

@@ -58,5 +58,4 @@ def choose(stated: Version | None, settings: Version | None, binary: str | None 
         return Target(ASSUMED, "assumed")
     if found.name not in _SAME_NUMBERS:
         return Target(ASSUMED, "assumed")
-    major, minor, patch, *_ = (*found.version, 0, 0)
-    return Target(Version(major, minor, patch), "nginx -v")
+    return Target(Version.of(found.version), "nginx -v")

@@ -11,6 +11,7 @@ from nginxopt.config import Config, File
 from nginxopt.errors import InputError
 from nginxopt.rewrite import program
 from nginxopt.rewrite.options import Options, Readings
+from nginxopt.semantics import RegexMap, regex_maps
 from nginxopt.text import Source, Span
 
 _SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
@@ -126,6 +127,13 @@ class Plan:
         return sum(run.native.keys for run in self._runs())
 
     @property
+    def regex_maps(self) -> list[RegexMap]:
+        """The maps of `subject`, or with rows in it, that try many regular expressions."""
+        sources = {file.source for file in below(self.config, self.subject)}
+        found = regex_maps(self.config)
+        return [each for each in found if any(row.source in sources for row in (each.place, *each.rows))]
+
+    @property
     def changed(self) -> dict[str, int]:
         """For each declared difference, how many of the rules that are gone it changes."""
         names = [reading.name for reading in fields(Readings)]
@@ -200,14 +208,14 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     """
     options = options or Options()
     subject = subject or config.main
-    meant = _below(config, subject)
+    meant = below(config, subject)
     config, assumes_server = program.placed(config)
     parts = tuple(_part(found, options) for found in program.read(config) if found.file in meant)
     return Plan(config, options, parts, subject, assumes_server)
 
 
-def _below(config: Config, file: File) -> set[File]:
-    """Return a file with all that it includes."""
+def below(config: Config, file: File) -> set[File]:
+    """Return a file of a configuration with all that it includes."""
     if file is config.main:
         return set(config.files)
     below = {file}

@@ -47,6 +47,10 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
             {**_place(duplicate.file, duplicate.span), "of": _line(duplicate.file, duplicate.of)}
             for duplicate in plan.duplicates()
         ],
+        "regex_maps": [
+            {"file": each.place.source.path, "line": each.place.line, "variable": each.variable, "rows": len(each.rows)}
+            for each in plan.regex_maps
+        ],
         "declared_differences": _declared(plan),
         "premises": [{"name": premise.name, "sentence": premise.sentence} for premise in premises.of(plan)],
         "proof": None if proof is None else _proof(proof),

@@ -13,6 +13,8 @@ from nginxopt.rewrite.proof import Proof
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Span
 
+REGEX_MAP_RULE = "map-regex-bulk"
+"""The rule of `lint` that judges maps with many regular expressions."""
 _FEW = 3
 """How many examples a line gives."""
 _PAYS_FROM = 5
@@ -32,12 +34,22 @@ def lines(compiled: Plan, proof: Proof | None, *, verbose: bool = False) -> Iter
     yield from _duplicates(compiled, verbose)
     for name, rules in compiled.changed.items():
         yield f"  declared    {rules:>9,}  {Readings.flag(name)}: {Readings.sentences()[name]}"
+    yield from _regex_maps(compiled)
     if proof is not None:
         yield from _proof(compiled, proof)
     for premise in premises.of(compiled):
         yield f"  premise  {premise}"
     yield from _cost(compiled)
     yield from _hints(compiled)
+
+
+def _regex_maps(compiled: Plan) -> Iterator[str]:
+    found = compiled.regex_maps
+    for each in found:
+        name = f"the map {each.variable}" if each.variable else "a map"
+        yield f"  regexes     {len(each.rows):>9,}  rows of {name}: each look-up that misses tries all of them"
+    if found:
+        yield f"  hint: nginxopt lint --select {REGEX_MAP_RULE} judges maps with many regular expressions"
 
 
 def _count(number: int, noun: str) -> str:

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from nginxopt.semantics.inherit import FRAGMENT, Level, Setting, levels
     from nginxopt.semantics.listens import Address, Endpoint, Listen, endpoints, read_listens, sockets
     from nginxopt.semantics.locations import Locations, Uncertain
+    from nginxopt.semantics.maps import MANY_REGEXES, RegexMap, regex_maps
     from nginxopt.semantics.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 
 __all__ = [
     "FRAGMENT",
+    "MANY_REGEXES",
     "PIVOT",
     "PROTOCOLS",
     "Address",
@@ -25,6 +27,7 @@ __all__ = [
     "Listen",
     "Locations",
     "Pass",
+    "RegexMap",
     "Setting",
     "Uncertain",
     "Upstream",
@@ -33,6 +36,7 @@ __all__ = [
     "levels",
     "read_listens",
     "read_pass",
+    "regex_maps",
     "sockets",
 ]
 
@@ -43,6 +47,7 @@ __getattr__ = attributes(
         "inherit": ("FRAGMENT", "Level", "Setting", "levels"),
         "listens": ("Address", "Endpoint", "Listen", "endpoints", "read_listens", "sockets"),
         "locations": ("Locations", "Uncertain"),
+        "maps": ("MANY_REGEXES", "RegexMap", "regex_maps"),
         "upstreams": ("PROTOCOLS", "Pass", "Upstream", "read_pass"),
     },
 )

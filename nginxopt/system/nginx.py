@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Self
 
 from nginxopt.errors import InputError, MissingError
 from nginxopt.system.process import end, start
+from nginxopt.version import dotted
 
 if TYPE_CHECKING:
     from nginxopt.system.http import Client
@@ -51,6 +52,9 @@ class Binary:
     path: str
     version: tuple[int, ...]
     name: str = "nginx"
+
+    def __str__(self) -> str:
+        return f"{self.name} {dotted(self.version)}"
 
     def command(self, prefix: Path) -> list[str]:
         """Return the command that runs this binary on `prefix/nginx.conf`, with nothing outside `prefix`."""

@@ -203,10 +203,10 @@ def test_compose_is_a_plugin_or_a_command(compose: str, only: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (["--load", "wrk", "--vegeta-binary", "v"], 2, "--load wrk takes no vegeta"),
-        (["--vegeta-image", "i", "--vegeta-binary", "v"], 2, "contradict each other"),
-        (["--runner", "compose", "--nginx", "n"], 2, "--nginx names a binary of this machine"),
-        (["--vegeta-binary", "/no/such"], 4, "/no/such: the binary of vegeta cannot be read"),
+        (["--load", "wrk", "--vegeta-binary", "v"], 2, "--load wrk cannot be used with --vegeta"),
+        (["--vegeta-image", "i", "--vegeta-binary", "v"], 2, "cannot be used together"),
+        (["--runner", "compose", "--nginx", "n"], 2, "--nginx cannot be used with --runner compose"),
+        (["--vegeta-binary", "/no/such"], 4, "/no/such: cannot read the vegeta binary"),
         (["--runner", "compose"], 4, "no docker command was found on PATH"),
     ],
 )

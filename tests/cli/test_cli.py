@@ -17,9 +17,10 @@ import jsonschema
 import pytest
 
 from nginxopt import cli
-from nginxopt.rewrite import premises
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.rewrite import premises, summary
 from nginxopt.rewrite import proof as proofs
-from tests.support import needs_nginx, nginx_test
+from tests.support import needs_nginx, nginx_test, the_nginx
 
 RULES = b"""# old pages
 rewrite ^/about$ https://www.example.com/about-us permanent;
@@ -406,6 +407,28 @@ def test_nginx_is_asked(run: Any, rules: Path, tmp_path: Path) -> None:
 
 
 @needs_nginx
+def test_a_terminal_shows_which_nginx_is_asked(rules: Path) -> None:
+    """The progress names the binary as people do: `nginx 1.22.1`."""
+    terminal, stderr = os.openpty()
+    command = [sys.executable, "-m", "nginxopt", "rewrite-to-map", str(rules), "--check", "--nginx"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr) as process:
+        os.close(stderr)
+        shown = b"".join(iter(lambda: _read_terminal(terminal), b"")).decode()
+    os.close(terminal)
+    assert process.returncode == 1
+    assert f"asking {the_nginx()}" in shown
+    assert re.search(r"asking nginx \d+\.\d+\.\d+ ", shown), shown
+
+
+def _read_terminal(terminal: int) -> bytes:
+    """What a program has written to a terminal; nothing once it has ended, which Linux calls an error."""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""
+
+
+@needs_nginx
 def test_nginx_is_asked_about_a_configuration(run: Any, config: Path) -> None:
     """Each run of a whole configuration is asked about."""
     ran = run("rewrite-to-map", config.name, "--check", "--nginx")
@@ -426,8 +449,49 @@ def test_a_differing_nginx_stops_everything(run: Any, rules: Path, monkeypatch: 
     monkeypatch.setattr("nginxopt.rewrite.questions.differential", damaged)
     ran = run("rewrite-to-map", rules.name, "--write", "--nginx")
     assert ran.status == 70
-    assert "a real nginx answers differently" in ran.err
+    assert "nginx responds differently" in ran.err
     assert rules.read_bytes() == RULES
+
+
+ROWS = b"".join(b"~^/page/%d/ /p%d;\n" % (number, number) for number in range(1_200))
+
+
+def test_maps_with_many_regular_expressions_are_told(run: Any, tmp_path: Path) -> None:
+    """A file without rewrites may be slow all the same: each map, its rows, and the rule of lint that judges them."""
+    (tmp_path / "rows.map").write_bytes(ROWS)
+    http = b"map $uri $new { /a /b; ~^/more /m; include rows.map; }\nmap $uri $few { ~a b; }\n"
+    stream = b"stream { map $ssl_server_name $pool { %s } }\n" % ROWS
+    (tmp_path / "nginx.conf").write_bytes(b"events {}\nhttp {\n%s}\n%s" % (http, stream))
+    ran = run("rewrite-to-map", "nginx.conf", "--plan-only", "--report", "report.json")
+    told = ran.out.decode().splitlines()
+    assert told[0] == "nginx.conf: 0 rewrites"
+    assert [line for line in told if "regexes" in line] == [
+        "  regexes         1,201  rows of the map $new: each look-up that misses tries all of them"
+    ]
+    assert "  hint: nginxopt lint --select map-regex-bulk judges maps with many regular expressions" in told
+    report = json.loads((tmp_path / "report.json").read_bytes())
+    jsonschema.validate(report, schema())
+    assert report["regex_maps"] == [{"file": "nginx.conf", "line": 3, "variable": "$new", "rows": 1_201}]
+    assert "1,201  rows of the map $new" in run("rewrite-to-map", "nginx.conf").err
+
+
+def test_rows_of_a_map_by_themselves_are_told(run: Any, tmp_path: Path) -> None:
+    """A file of rows is part of the map that includes it, where that is known; maps of other files are not told."""
+    (tmp_path / "rows.map").write_bytes(ROWS)
+    alone = run("rewrite-to-map", "rows.map", "--plan-only").out.decode()
+    assert "  regexes         1,200  rows of a map: each look-up that misses tries all of them\n" in alone
+    others = b"map $host $x { %s }\nserver { include site.conf; }\n" % ROWS
+    (tmp_path / "nginx.conf").write_bytes(b"events {}\nhttp { map $uri $new { include rows.map; }\n%s }\n" % others)
+    (tmp_path / "site.conf").write_bytes(b"rewrite ^/a$ /b last;\n")
+    included = run("rewrite-to-map", "rows.map", "--plan-only").out.decode()
+    assert "  regexes         1,200  rows of the map $new: each look-up that misses tries all of them\n" in included
+    assert "$x" not in included
+    assert "regexes" not in run("rewrite-to-map", "site.conf", "--plan-only").out.decode()
+
+
+def test_the_rule_that_judges_maps_is_there() -> None:
+    """The hint names a rule of the catalogue."""
+    assert summary.REGEX_MAP_RULE in catalogue()
 
 
 def test_names(run: Any, rules: Path) -> None:
@@ -534,7 +598,7 @@ def test_one_result_is_of_one_file(run: Any, rules: Path, options: tuple[str, ..
     """What has one place to go to is refused for two files."""
     ran = run("rewrite-to-map", *options, str(rules), str(rules))
     assert ran.status == 2
-    assert "one FILE only" in ran.err
+    assert "supports only one FILE" in ran.err
     assert not Path("out").exists()
     assert not Path("report.json").exists()
 
@@ -548,7 +612,7 @@ def test_a_few_rules_may_be_left(run: Any, rules: Path) -> None:
     before = rules.read_bytes()
     ran = run("rewrite-to-map", "--write", "--at-least", str(count + 1), str(rules))
     assert ran.status == 0
-    assert f"{count} of 8 rules would move, fewer than {count + 1}: left as it is" in ran.err
+    assert f"skipped, as only {count} of 8 rules would move (--at-least {count + 1})" in ran.err
     assert rules.read_bytes() == before
 
 
@@ -569,4 +633,4 @@ def test_what_was_compiled_can_be_measured(run: Any, rules: Path, monkeypatch: p
     for args in (["--bench", "--write", str(rules)], ["--bench", "-"]):
         refused = run("rewrite-to-map", *args)
         assert refused.status == 2
-        assert "--bench needs the rules in a file" in refused.err
+        assert "--bench needs a file that stays unchanged" in refused.err

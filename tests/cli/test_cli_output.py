@@ -86,7 +86,7 @@ def test_a_panic_is_a_defect(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     with pytest.raises(SystemExit) as ended:
         cli.main(["rewrite-to-map", RULES])
     assert ended.value.code == 70
-    assert "This is a defect of nginxopt" in capsys.readouterr().err
+    assert "This is a bug in nginxopt" in capsys.readouterr().err
 
 
 def panic() -> BaseException:

@@ -10,8 +10,7 @@ from tests.fix_fuzz.trial import Fault, Trial
 
 def reproduction(trial: Trial, fault: Fault, rules: str) -> str:
     """Return all of a fault, in Markdown. `@plain0@` is a server of that kind, see `tests.fix_fuzz.origins`."""
-    version = ".".join(map(str, trial.stage.binary.version))
-    lines = [f"## {rules}: {', '.join(sorted(fault.kinds))} (case {fault.case.name}, nginx {version})", ""]
+    lines = [f"## {rules}: {', '.join(sorted(fault.kinds))} (case {fault.case.name}, {trial.stage.binary})", ""]
     for name in sorted(fault.before, key=lambda name: (name != MAIN, name)):
         before, after = (trial.shown(files[name]) for files in (fault.before, fault.after))
         lines += [f"{name}:", "```nginx", before.rstrip("\n"), "```"]

@@ -14,6 +14,7 @@ from unittest import mock
 
 from nginxopt.lint.fix import Fixed, fix
 from nginxopt.system import nginx
+from nginxopt.version import dotted
 from tests import fuzz
 from tests.fix_fuzz.case import MAIN, Case, unplaced
 from tests.fix_fuzz.compare import Difference, Mask, as_it_is, differences
@@ -70,7 +71,7 @@ class Trial:
             "--isolated",
             "--quiet",
             "--target-version",
-            ".".join(map(str, stage.binary.version)),
+            dotted(stage.binary.version),
             *options,
         ]
         self._mask = mask

@@ -58,9 +58,7 @@ def test_the_status_says_whether_the_premises_hold() -> None:
     with origins.serving(origins.plain) as origin:
         good = run(f"http://127.0.0.1:{origin.port}/")
     assert (good.returncode, good.stderr) == (0, "")
-    assert good.stdout.endswith(
-        "\nhttp11-backends: nothing speaks against it\nidle-connections: nothing speaks against it\n"
-    )
+    assert good.stdout.endswith("\nhttp11-backends: no evidence against it\nidle-connections: no evidence against it\n")
     with origins.serving(origins.old) as origin:
         bad = run(f"http://127.0.0.1:{origin.port}/")
     assert bad.returncode == 1

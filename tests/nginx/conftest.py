@@ -3,6 +3,7 @@
 import pytest
 
 from nginxopt.system import nginx
+from nginxopt.version import dotted
 from tests.support import NGINXES, the_nginx
 
 
@@ -16,7 +17,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that takes `each_binary` with every nginx there is."""
     if "each_binary" in metafunc.fixturenames:
         binaries = NGINXES or (None,)
-        names = [".".join(map(str, found.version)) if found else "none" for found in binaries]
+        names = [dotted(found.version) if found else "none" for found in binaries]
         metafunc.parametrize("each_binary", binaries, ids=names, indirect=True, scope="session")
 
 

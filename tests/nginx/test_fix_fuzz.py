@@ -11,6 +11,7 @@ from typing import TypeVar
 import pytest
 
 from nginxopt.system import nginx
+from nginxopt.version import dotted
 from tests.fix_fuzz import generate
 from tests.fix_fuzz.case import MAIN
 from tests.fix_fuzz.compare import as_it_is, without_connection
@@ -44,7 +45,7 @@ def on_stage(
 def _with(chosen: Callable[[Seeded], bool]) -> pytest.MarkDecorator:
     """Parametrize a test by the faults that are chosen, each with every nginx that has what it needs."""
     pairs = [
-        pytest.param(binary, name, id=f"{'.'.join(map(str, binary.version))} {name}")
+        pytest.param(binary, name, id=f"{dotted(binary.version)} {name}")
         for binary in NGINXES
         for name, seeded in SEEDED.items()
         if chosen(seeded) and seeded.starts_with(binary, _built(binary))

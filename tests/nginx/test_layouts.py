@@ -335,7 +335,7 @@ def test_what_cannot_be_checked_is_said(run: Callable[..., Ran], tmp_path: Path)
     tree(tmp_path, {"alone/site.conf": server("site", "a"), "etc/nginx.conf": DOCKER["nginx.conf"]})
     ran = run("alone/site.conf", "--write")
     assert ran.status == 0
-    assert "not checked: names, sizes of hash tables and includes" in ran.err
+    assert "not checked, as the nginx.conf is unknown: names, hash table sizes and includes" in ran.err
     tree(tmp_path, {"etc/stray.conf": server("stray", "a")})
     ran = run("etc/stray.conf", "--write")
     assert "nginx.conf does not include it" in ran.err

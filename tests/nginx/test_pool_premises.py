@@ -48,7 +48,7 @@ def mended(text: str, assumed: frozenset[Premise], target: Version = OLD) -> str
 
 def version(binary: nginx.Binary) -> Version:
     """The version of a binary."""
-    return Version.parse(".".join(map(str, binary.version)))
+    return Version.of(binary.version)
 
 
 def whole(http: str) -> str:

@@ -111,7 +111,7 @@ def seen(answers: Sequence[bytes]) -> dict[str, str]:
 
 def target(binary: nginx.Binary) -> Version:
     """The version of the binary."""
-    return Version.parse(".".join(map(str, binary.version)))
+    return Version.of(binary.version)
 
 
 # The connections of 20 requests: before nginx 1.29.7, and from it on.

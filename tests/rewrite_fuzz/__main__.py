@@ -108,18 +108,17 @@ def _failed(bench: Bench, case: Case, outcome: Outcome, figures: Figures, keep: 
     """Make the case small and print it; one that does not fail again is counted as unstable."""
     assert outcome.failure is not None
     kind = outcome.failure.kind
-    version = ".".join(map(str, bench.binary.version))
     if figures.failures[kind] >= small:
-        print(f"==== {case.name} nginx {version}: {kind}: {outcome.failure.text[:200]}", flush=True)
+        print(f"==== {case.name} {bench.binary}: {kind}: {outcome.failure.text[:200]}", flush=True)
         figures.failures[kind] += 1
         return
     found = minimise(bench, case, outcome.failure)
     if found is None:
         figures.unstable += 1
-        print(f"==== {case.name} nginx {version}: {kind} is unstable: {outcome.failure.text[:600]}", flush=True)
+        print(f"==== {case.name} {bench.binary}: {kind} is unstable: {outcome.failure.text[:600]}", flush=True)
         return
     figures.failures[kind] += 1
-    text = f"nginx {version}, seed and number {reproduction(*found)}"
+    text = f"{bench.binary}, seed and number {reproduction(*found)}"
     print(f"==== {text}", flush=True)
     if keep:
         keep.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from nginxopt.version import dotted
 from tests.rewrite_fuzz import directives, rules, servers
 from tests.rewrite_fuzz.nodes import Node
 from tests.rewrite_fuzz.requests import Ask, requests
@@ -299,7 +300,7 @@ def _command(
 ) -> Command:
     options: list[str] = []
     if draw.random() < 0.3:
-        options += ["--target-version", ".".join(map(str, version))]
+        options += ["--target-version", dotted(version)]
     if draw.random() < 0.25:
         options += ["--max-strings", draw.choice(("1", "8", "256", "1024"))]
     if draw.random() < 0.15:

@@ -60,7 +60,7 @@ class Local:
 
     def provenance(self) -> Mapping[str, str]:
         """Return the path and the version of nginx."""
-        return {"nginx": f"{self._binary.name} {'.'.join(map(str, self._binary.version))}", "path": self._binary.path}
+        return {"nginx": str(self._binary), "path": self._binary.path}
 
 
 @dataclass(slots=True)

@@ -73,4 +73,4 @@ def _spread(variant: Variant) -> tuple[Count, ...]:
     return tuple(Count("requests", role, least=0.9 / len(roles), most=1.1 / len(roles)) for role in roles)
 
 
-SCENARIO = Scenario("balance", "One node and three, with and without client keep-alive", build)
+SCENARIO = Scenario("balance", "Compare one upstream server with three", build)

@@ -98,4 +98,4 @@ def _caches() -> tuple[Probe, ...]:
     return (answers_itself("app"), again)
 
 
-SCENARIO = Scenario("cache", "Pass-through, proxy_cache, and a stampede with and without its lock", build)
+SCENARIO = Scenario("cache", "Compare no cache, proxy_cache and proxy_cache_lock", build)

@@ -62,4 +62,4 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     )
 
 
-SCENARIO = Scenario("hop", "Clients that reach the app through nginx, and directly", build)
+SCENARIO = Scenario("hop", "Compare a proxied application with a direct one", build)

@@ -70,4 +70,4 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     )
 
 
-SCENARIO = Scenario("keepalive", "Upstream connections, new for each request and kept", build)
+SCENARIO = Scenario("keepalive", "Compare upstreams without and with keepalive", build)

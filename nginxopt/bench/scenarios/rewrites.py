@@ -147,4 +147,4 @@ def _paths(emission: Emission) -> dict[str, str]:
     return {case: percent_encode(path).decode() for case, path in paths.items()}
 
 
-SCENARIO = Scenario("rewrites", "N rewrites, and the maps they compile to", build)
+SCENARIO = Scenario("rewrites", "Compare rewrites with the maps they compile to", build)

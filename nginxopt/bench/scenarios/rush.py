@@ -83,4 +83,4 @@ def _variant(name: str, connections: int, files: int, *, listen: str) -> Variant
     )
 
 
-SCENARIO = Scenario("rush", "Many clients at once, with default and with raised limits", build)
+SCENARIO = Scenario("rush", "Compare default with raised limits under many clients", build)

@@ -1,0 +1,48 @@
+"""The options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from nginxopt.version import Version
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+Option = Callable[[_Function], _Function]
+
+
+def _version(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Version | None:
+    from nginxopt.version import Version
+
+    return None if text is None else Version.parse(text)
+
+
+CONTEXT = click.option("--context", metavar="CONTEXT", help="Context of a fragment, such as http, server or location.")
+PREFIX = click.option("-p", "--prefix", metavar="DIR", help="Directory of relative includes, like nginx -p.")
+MAIN = click.option("-c", "--main", metavar="FILE", help="Main configuration that includes each FILE, like nginx -c.")
+TARGET_VERSION = click.option(
+    "--target-version", metavar="VERSION", callback=_version, help="Target nginx version, such as 1.22.1."
+)
+OUTPUT = click.option("--output", metavar="FILE", help="Write the report to FILE.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no summary and no notes.")
+BINARY = click.option("--nginx", metavar="PATH", help="nginx binary.  [default: nginx on PATH]")
+
+
+def format_of(names: Sequence[str], default: str) -> Option[Any]:
+    """Return the option `--format` with these formats."""
+    return click.option(
+        "--format", "format_", type=click.Choice(names), default=default, show_default=True, help="Output format."
+    )
+
+
+def check_with_nginx(check: str) -> Option[Any]:
+    """Return the option `--nginx [PATH]`, by default the nginx on PATH; `check` is its help."""
+    return click.option("--nginx", is_flag=False, flag_value="", metavar="[PATH]", help=check)
+
+
+def without_its_path(files: tuple[str, ...], nginx: str | None) -> tuple[tuple[str, ...], str | None]:
+    """Return FILE... and the value of `--nginx [PATH]`; what it took in `--nginx FILE` is a FILE."""
+    return ((nginx,), "") if nginx and not files else (files, nginx)

@@ -1,0 +1,48 @@
+"""Maps that try regular expressions: those of a look-up that no plain key answers, one after the other.
+
+nginx looks a value up among the plain keys, and then tries each row that is a regular expression, in the order of the
+text, until one matches (`ngx_http_map_find`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nginxopt.config import Config, Directive
+
+MANY_REGEXES = 20
+"""At some 480 instructions each, so many cost more than a request without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegexMap:
+    """A map, and its rows that are regular expressions, those of included files among them.
+
+    `directive` is None for the rows of a file by itself, which some map includes.
+    """
+
+    directive: Directive | None
+    rows: tuple[Directive, ...]
+
+    @property
+    def variable(self) -> str | None:
+        """The variable that the map defines, with its `$`, if that is known."""
+        return None if self.directive is None or len(self.directive.args) < 2 else str(self.directive.args[-1])
+
+    @property
+    def place(self) -> Directive:
+        """The directive to point at: the map, or else the first of its rows."""
+        return self.directive or self.rows[0]
+
+
+def regex_maps(config: Config) -> Iterator[RegexMap]:
+    """Yield the maps of http with at least `MANY_REGEXES` regular expressions, in the order of the text."""
+    rows: dict[Directive | None, list[Directive]] = {}
+    for directive, parents in config.outline():
+        outer = parents[-1] if parents else None
+        if directive.name == "map" and directive.block and all(parent.name != "stream" for parent in parents):
+            rows[directive] = []  # where its file is read twice, the last reading counts
+        elif directive.name.startswith("~") and (outer is None or outer in rows):
+            rows.setdefault(outer, []).append(directive)
+    return (RegexMap(each, tuple(found)) for each, found in rows.items() if len(found) >= MANY_REGEXES)
