@@ -239,13 +239,8 @@ def test_a_file_in_several_contexts(tmp_path: Path) -> None:
     scopes = [scope for directive, scope in config.walk() if directive.name == "d"]
     assert tuple(scope.context for scope in scopes) == contexts
     assert [scope.parents[-1].args for scope in scopes] == [(), ("/x",), ()]
-    assert [
-        [str(include.args[0]) for include in scope.directives if include.name == "include"] for scope in scopes
-    ] == [
-        ["a.conf", "b.conf"],
-        ["./a.conf", "b.conf"],
-        ["a.conf", "b.conf"],
-    ]
+    includes = [[str(item.args[0]) for item in scope.directives if item.name == "include"] for scope in scopes]
+    assert includes == [["a.conf", "b.conf"], ["./a.conf", "b.conf"], ["a.conf", "b.conf"]]
     with pytest.raises(KeyError):
         config.file("other.conf")
 
