@@ -7,7 +7,6 @@ Upstreams, certificates and static files stay where they are.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,8 @@ from nginxopt.bench.scenario import Node
 from nginxopt.config import Block, Config, Directive, File, Scope, Token
 from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
+from nginxopt.semantics import Address, read_addresses
+from nginxopt.semantics.addresses import PORT
 from nginxopt.text import Edit, Span, apply, encode
 
 _GONE = frozenset({"daemon", "master_process", "pid", "user", "lock_file"})
@@ -31,7 +32,8 @@ _BESIDE = frozenset(
     ]
 )
 _NOT_PLAIN = frozenset({"ssl", "quic", "proxy_protocol", "udp"})
-_ANYWHERE = re.compile(r"(?:\*|0\.0\.0\.0):(\d+)|(\d+)")
+_DEFAULT = Address("inet", "0.0.0.0", PORT)
+_MOST_PORTS = 64
 _LOG_TO = "access.log"
 
 
@@ -44,10 +46,10 @@ class Private:
 
     config: Config
     files: dict[str, bytes] = field(default_factory=dict)
-    ports: dict[str, str] = field(default_factory=dict)
+    ports: dict[Address, str] = field(default_factory=dict)
     changes: Counter[str] = field(default_factory=Counter)
     _edits: dict[File, list[Edit]] = field(default_factory=dict)
-    _silent: list[Directive | None] = field(default_factory=list)
+    _without_listen: set[Directive] = field(default_factory=set)
 
     def node(self, role: str) -> Node:
         """Return it as a node."""
@@ -88,35 +90,36 @@ def _once(config: Config) -> dict[Directive, Scope]:
 
 def _name_addresses(made: Private, role: str) -> None:
     """Give each address a name, the one that takes the load first."""
-    listens: list[tuple[str, bool]] = []
+    plain: dict[Address, bool] = {}
     for server in made.config.scope.tree():
-        if server.context[-1:] != ("server",):
+        if server.opener is None or server.context[-1] != "server":
             continue
         in_http = "http" in server.context
-        found = [inner for inner in server.directives if inner.name == "listen" and inner.args]
-        listens += [(_address(inner.args[0]), in_http and not _NOT_PLAIN & set(inner.args[1:])) for inner in found]
-        if not found and in_http:
-            listens.append((_DEFAULT, True))
-            made._silent.append(server.opener)
-    special = {address for address, is_plain in listens if not is_plain}
-    plain = [address for address, is_plain in listens if is_plain and address not in special]
-    if not plain:
+        listens = [directive for directive in server.directives if directive.name == "listen" and directive.args]
+        for listen in listens:
+            is_plain = in_http and _NOT_PLAIN.isdisjoint(listen.args[1:])
+            for address in _addresses(listen):
+                plain[address] = is_plain and plain.get(address, True)
+        if not listens and in_http:
+            plain.setdefault(_DEFAULT, True)
+            made._without_listen.add(server.opener)
+    entry = next((address for address, is_plain in plain.items() if is_plain), None)
+    if entry is None:
         raise InputError(
             "no server of it listens for plain HTTP, so there is nothing to measure", path=made.config.main.path
         )
-    for number, address in enumerate(dict.fromkeys([plain[0], *(address for address, _ in listens)])):
+    for number, address in enumerate(dict.fromkeys([entry, *plain])):
         made.ports[address] = f"{role}/p{number}" if number else role
 
 
-_DEFAULT = "*:80"
-
-
-def _address(text: str) -> str:
-    """An address with its port, the same for all ways to say `any IPv4 address`."""
-    anywhere = _ANYWHERE.fullmatch(text)
-    if anywhere:
-        return f"*:{anywhere[1] or anywhere[2]}"
-    return text if re.search(r":\d+$", text) or text.startswith("unix:") else f"{text}:80"
+def _addresses(listen: Directive) -> tuple[Address, ...]:
+    """Return the addresses of a `listen`; `InputError` if there are none, or too many to have a port each here."""
+    addresses = read_addresses(listen.args[0])
+    if not addresses:
+        raise listen.error(f'nginx refuses the address "{listen.args[0]}"', at=listen.args[0])
+    if len(addresses) > _MOST_PORTS:
+        raise listen.error(f"a range of more than {_MOST_PORTS} ports cannot be measured", at=listen.args[0])
+    return addresses
 
 
 def _edit(made: Private, directive: Directive, scope: Scope, names: dict[File, str]) -> Edit | None:
@@ -129,8 +132,8 @@ def _edit(made: Private, directive: Directive, scope: Scope, names: dict[File, s
         return _changed(made, "includes name the copies", directive.span, " ".join(copies))
     if name == "listen" and args and scope.context[-1:] == ("server",):
         return _listen(made, directive)
-    if directive in made._silent and directive.block:
-        return _without_listen(made, directive.block)
+    if directive in made._without_listen and directive.block:
+        return _add_listen(made, directive.block)
     if name == "http" and directive.block and not scope.context:
         return _defaults(made, directive.block)
     if name == "error_log" and args:
@@ -148,13 +151,13 @@ def _edit(made: Private, directive: Directive, scope: Scope, names: dict[File, s
 
 
 def _listen(made: Private, directive: Directive) -> Edit:
-    address, *parameters = directive.args
-    kept = [str(word) for word in parameters if not word.startswith("ipv6only=")]
-    words = ["listen", f"@{made.ports[_address(address)]}@", *map(quoted, kept)]
-    return _changed(made, "listen addresses are private ones", directive.span, f"{' '.join(words)};")
+    parameters = [quoted(word) for word in directive.args[1:] if not word.startswith("ipv6only=")]
+    names = (f"@{made.ports[address]}@" for address in _addresses(directive))
+    text = " ".join(f"{' '.join(['listen', name, *parameters])};" for name in names)
+    return _changed(made, "listen addresses are private ones", directive.span, text)
 
 
-def _without_listen(made: Private, server: Block) -> Edit:
+def _add_listen(made: Private, server: Block) -> Edit:
     inside = server.span.start + 1
     text = f" listen @{made.ports[_DEFAULT]}@;"
     return _changed(made, "servers without listen got a private address", Span(inside, inside), text)

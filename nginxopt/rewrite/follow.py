@@ -16,7 +16,8 @@ from functools import cached_property
 from nginxopt import _native
 from nginxopt.config import Bulk, Config, Directive
 from nginxopt.rewrite.program import transparent
-from nginxopt.semantics import FRAGMENT, Level, Locations, Uncertain
+from nginxopt.semantics import FRAGMENT, Level, Locations, Uncertain, read_listens
+from nginxopt.semantics.addresses import PORT
 from nginxopt.semantics.locations import modifier, path
 from nginxopt.text import Source, Span, encode
 
@@ -271,6 +272,7 @@ class Site:
 
 
 _PORTS = {"http": 80, "https": 443}
+_MOST_PORTS = 64  # of a range: where a URL with another one leads to is not known
 
 
 def sites(config: Config, servers: Sequence[Level]) -> Iterator[Site]:
@@ -292,13 +294,13 @@ def _may_redirect(location: Level) -> bool:
 
 def _listens(server: Level) -> set[tuple[int, str]]:
     """Return the ports on which a server listens, with the scheme that they speak; of a socket file none."""
-    found = set()
-    for directive in server.own("listen"):
-        port = re.fullmatch(r"(?:.*:)?(\d+)|[^:]*|\[[^]]*\]", directive.args[0]) if directive.args else None
-        if port is not None:
-            scheme = "https" if "ssl" in directive.args or "quic" in directive.args else "http"
-            found.add((int(port[1] or 80), scheme))
-    return found or {(80, "http")}
+    ports = {
+        (address.port, "https" if listen.has("ssl") or listen.has("quic") else "http")
+        for listen in read_listens([server])
+        for address in listen.addresses[:_MOST_PORTS]
+        if address.family != "unix"
+    }
+    return ports or {(PORT, "http")}
 
 
 def _names(server: Level) -> list[str]:
