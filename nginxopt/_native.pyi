@@ -107,8 +107,7 @@ class Run:
         """Return where the rule stands that the compiled form has to stand before."""
 
     def removed(self, bytes: bytes) -> list[tuple[int, int]]: ...
-    def tiers(self) -> list[Tier]:
-        """Hand over the maps and blocks; their text is gone here afterwards."""
+    def tiers(self) -> list[Tier]: ...
 
 class Program:
     """What the sections of a file compile to; a barrier is a rule that ends no script (start, end, reason)."""
@@ -130,7 +129,7 @@ def compile_rewrites(
 def map_sizes(
     runs: list[Run], others: list[list[bytes]], max: int, bucket: int, *, as_is: bool
 ) -> tuple[int, int] | None:
-    """Return map_hash_max_size and map_hash_bucket_size, the given ones or more, for all runs; once for each run.
+    """Return map_hash_max_size and map_hash_bucket_size, the given ones or more, for all runs.
 
     `others` are the keys of maps that have to fit as well. `as_is`: the given sizes are returned if they do.
     """
@@ -180,6 +179,9 @@ def path_of(url: bytes, sites: Sequence[bytes]) -> bytes | None:
 
 def never(pattern: bytes, merge_slashes: bool) -> str | None:
     """Return why no ordinary request matches: `impossible`, `percent` (only `%XX` twice encoded), `query`; or None."""
+
+def without_captures(pattern: bytes) -> bytes:
+    """Return the pattern with `(?:...)` for `(...)`; `ValueError` with what it has where that may not be the same."""
 
 def odd_rewrites(bytes: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the rewrites in `spans` whose pattern is worth a closer look."""

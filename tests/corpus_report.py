@@ -63,7 +63,7 @@ def compiled(row: dict[str, str], config: Config, options: Options) -> Row | Non
         found = plan(config, options)
     except InputError:
         return None
-    proof = prove(found, emit(found))
+    proof = prove(emit(found))
     return Row(row["set"], row["file"], found.rules, found.moved, found.reasons(), proof)
 
 

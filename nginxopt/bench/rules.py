@@ -78,7 +78,7 @@ def proved(config: Config) -> Emission:
             hint="`nginxopt rewrite-to-map FILE --plan-only -v` tells why",
         )
     emission = emit(compiled)
-    proof = prove(emission.plan, emission)
+    proof = prove(emission)
     if not proof.holds:
         raise DefectError(f"the proof does not hold: {proof.refutation}")
     return emission

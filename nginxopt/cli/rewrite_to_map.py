@@ -194,7 +194,7 @@ def _run(call: _Call, compile_options: Options) -> int:
             click.echo(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})", err=True)
         return 0
     emission = emit(compiled)
-    proof = prove(compiled, emission)
+    proof = prove(emission)
     if not proof.holds:
         _report(call, compiled, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
@@ -346,12 +346,15 @@ def _tell(
 ) -> None:
     """Print the summary to standard error, or to standard output if the plan is the result."""
     from nginxopt.rewrite import summary
+    from nginxopt.rewrite.planning import moved_by_literals
 
     if call.quiet:
         return
     err = call.mode != "plan" or call.report == "-"
     color = False if os.environ.get("NO_COLOR") else None
-    for number, line in enumerate(summary.lines(compiled, proof, verbose=call.verbose)):
+    more = moved_by_literals(compiled)
+    lines = summary.lines(compiled, proof, moved_by_literals=more, verbose=call.verbose)
+    for number, line in enumerate(lines):
         click.secho(line, err=err, color=color, bold=number == 0 or None)
     if differentials:
         _tell_differentials(differentials, err=err)

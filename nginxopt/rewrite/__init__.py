@@ -3,7 +3,7 @@
     config = nginxopt.load("rules.conf")
     compiled = plan(config)          which rules a map can answer, and why the others stay
     emission = emit(compiled)        the maps, and the files with the rules gone
-    proof = prove(compiled, emission)
+    proof = prove(emission)
 
 `plan` and `emit` write nothing; `prove` reads the emitted text again, from nothing.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from nginxopt import _native
 from nginxopt.config import Config, File
@@ -14,6 +14,10 @@ from nginxopt.rewrite.options import Options, Readings
 from nginxopt.semantics import RegexMap, regex_maps
 from nginxopt.text import Source, Span
 
+LITERAL_READINGS = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
+"""The readings of `Readings` that may move a rule which stays for a reason, by that reason."""
+_TRY_UP_TO = 20_000
+"""Up to how many rules are planned once more, to tell what the declared differences would move."""
 _SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
 
 
@@ -212,6 +216,21 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     config, assumes_server = program.placed(config)
     parts = tuple(_part(found, options) for found in program.read(config) if found.file in meant)
     return Plan(config, options, parts, subject, assumes_server)
+
+
+def moved_by_literals(planned: Plan) -> int:
+    """Return how many rules more would move if literals were read as they may be meant (`LITERAL_READINGS`).
+
+    It plans once more, and so not where none or too many stay: then the answer is 0.
+    """
+    counts = planned.reasons()
+    declared = planned.options.readings
+    stay = sum(counts[reason] for reason in LITERAL_READINGS)
+    if not stay or planned.rules > _TRY_UP_TO or all(getattr(declared, name) for name in LITERAL_READINGS.values()):
+        return 0
+    readings = replace(declared, **dict.fromkeys(LITERAL_READINGS.values(), True))
+    wider = plan(planned.config, replace(planned.options, readings=readings), planned.subject)
+    return max(0, wider.moved - planned.moved)
 
 
 def below(config: Config, file: File) -> set[File]:

@@ -47,8 +47,9 @@ class Proof:
         return self.strings + self.any_case
 
 
-def prove(plan: Plan, emission: Emission) -> Proof:
-    """Decide whether `emission` answers every request as the configuration of `plan` does. Linear in both texts."""
+def prove(emission: Emission) -> Proof:
+    """Decide whether `emission` answers every request as the configuration of its plan does. Linear in both texts."""
+    plan = emission.plan
     changed = {change.file for change in emission.changes}
     try:
         checked = _native.prove_rewrites(
@@ -63,7 +64,7 @@ def prove(plan: Plan, emission: Emission) -> Proof:
             transparent=sorted(program.transparent()),
             harmless=sorted(captures.harmless()),
             is_complete=not plan.config.missing,
-            include=_include(plan, emission),
+            include=_include(emission),
         )
     except _native.Refuted as refuted:
         what, counterexample = refuted.args
@@ -114,8 +115,8 @@ def _takes_rules(plan: Plan, change: Change, kinds: set[tuple[str, ...]]) -> boo
     return kinds <= {("server",), ("location",)}
 
 
-def _include(plan: Plan, emission: Emission) -> list[bytes] | None:
+def _include(emission: Emission) -> list[bytes] | None:
     """Return the words that have to include the maps; a fragment's user does it outside of what is proved."""
-    if plan.config.http is None:
+    if emission.plan.config.http is None:
         return None
     return [b"include", os.fsencode(os.path.basename(emission.maps_path or ""))]  # noqa: PTH119

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
 
 from nginxopt.config import File
 from nginxopt.rewrite import premises
 from nginxopt.rewrite.options import Readings
-from nginxopt.rewrite.planning import Dead, Plan, plan, reasons
+from nginxopt.rewrite.planning import LITERAL_READINGS, Dead, Plan, reasons
 from nginxopt.rewrite.proof import Proof
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Span
+from nginxopt.text.plural import count
 
 REGEX_MAP_RULE = "map-regex-bulk"
 """The rule of `lint` that judges maps with many regular expressions."""
@@ -21,14 +21,15 @@ _PAYS_FROM = 5
 """From how many rules on a map costs less than they do: a look-up and a guard cost what two to five patterns do."""
 _MANY = 1_000
 """Up to how many kept rules are looked at for those that never fire without being asked to: 50 ms."""
-_TRY_UP_TO = 20_000
-"""Up to how many rules are planned once more, to tell what the declared differences would move."""
 
 
-def lines(compiled: Plan, proof: Proof | None, *, verbose: bool = False) -> Iterator[str]:
-    """Yield the summary; with `verbose`, every rule that stays or never fires has a line of its own."""
-    yield f"{compiled.subject.path}: {_count(compiled.rules, 'rewrite')}"
-    yield f"  moved       {compiled.moved:>9,}" + (f"  into {_count(compiled.keys, 'key')}" if compiled.keys else "")
+def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, verbose: bool = False) -> Iterator[str]:
+    """Yield the summary; with `verbose`, every rule that stays or never fires has a line of its own.
+
+    `moved_by_literals` is what `planning.moved_by_literals` returned, if it was asked.
+    """
+    yield f"{compiled.subject.path}: {count(compiled.rules, 'rewrite')}"
+    yield f"  moved       {compiled.moved:>9,}" + (f"  into {count(compiled.keys, 'key')}" if compiled.keys else "")
     yield from _kept(compiled, verbose)
     yield from _dead(compiled, verbose)
     yield from _duplicates(compiled, verbose)
@@ -40,7 +41,7 @@ def lines(compiled: Plan, proof: Proof | None, *, verbose: bool = False) -> Iter
     for premise in premises.of(compiled):
         yield f"  premise  {premise}"
     yield from _cost(compiled)
-    yield from _hints(compiled)
+    yield from _hints(compiled, moved_by_literals)
 
 
 def _regex_maps(compiled: Plan) -> Iterator[str]:
@@ -52,18 +53,14 @@ def _regex_maps(compiled: Plan) -> Iterator[str]:
         yield f"  hint: nginxopt lint --select {REGEX_MAP_RULE} judges maps with many regular expressions"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _kept(compiled: Plan, verbose: bool) -> Iterator[str]:
     counts = compiled.reasons()
     if not counts:
         return
     yield f"  kept        {counts.total():>9,}"
     why = reasons()
-    for reason, count in counts.most_common():
-        yield f"    {count:>13,}  {reason}: {why[reason]}"
+    for reason, rules in counts.most_common():
+        yield f"    {rules:>13,}  {reason}: {why[reason]}"
     if verbose:
         for kept in compiled.kept():
             yield f"    {_rule(kept.file, kept.span)}  [{kept.reason}]"
@@ -123,19 +120,13 @@ def _cost(compiled: Plan) -> Iterator[str]:
             yield "              a hit on the very first rule gets a little slower, every other request faster"
 
 
-def _hints(compiled: Plan) -> Iterator[str]:
+def _hints(compiled: Plan, moved_by_literals: int) -> Iterator[str]:
     small = sum(1 for part in compiled.parts for run in part.compiled if len(run.native) < _PAYS_FROM)
     if small:
-        yield f"  hint: {_count(small, 'run')} of fewer than {_PAYS_FROM} rules, which cost less than a map"
-    literals = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
-    counts = compiled.reasons()
-    stay = sum(counts[reason] for reason in literals)
-    asked = compiled.options.readings
-    if not stay or compiled.rules > _TRY_UP_TO or (asked.literal_dots and asked.literal_ends):
-        return
-    read = {reading.name: getattr(asked, reading.name) for reading in fields(Readings)}
-    wider = Readings(**{**read, "literal_dots": True, "literal_ends": True})
-    more = plan(compiled.config, replace(compiled.options, readings=wider), compiled.subject).moved - compiled.moved
-    if more > 0:
-        flags = [Readings.flag(name) for name in literals.values() if not read[name]]
-        yield f"  hint: {more:,} more would move with {' '.join(sorted(flags))}, which declare a difference"
+        yield f"  hint: {count(small, 'run')} of fewer than {_PAYS_FROM} rules, which cost less than a map"
+    if moved_by_literals:
+        declared = compiled.options.readings
+        flags = [Readings.flag(name) for name in LITERAL_READINGS.values() if not getattr(declared, name)]
+        yield (
+            f"  hint: {moved_by_literals:,} more would move with {' '.join(sorted(flags))}, which declare a difference"
+        )

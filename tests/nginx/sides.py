@@ -49,7 +49,7 @@ def compiled(site: Site, folder: Path) -> dict[str, bytes]:
         (folder / name).write_bytes(data)
     config = load(folder / "nginx.conf")
     emission = emit(plan(config))
-    proof = prove(emission.plan, emission)
+    proof = prove(emission)
     assert proof.holds, (proof.refutation, proof.counterexample)
     assert emission.plan.moved, dict(emission.plan.reasons())
     after = {str(Path(file.path).relative_to(folder)): emission.after(file) for file in config.files}

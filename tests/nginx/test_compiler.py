@@ -61,7 +61,7 @@ def keys(emission: Emission) -> Iterator[bytes]:
 def compiled(config: Config, options: Options | None = None) -> Emission:
     """The emission for a configuration, proved."""
     emission = emit(plan(config, options))
-    proof = prove(emission.plan, emission)
+    proof = prove(emission)
     assert proof.holds, (proof.refutation, proof.counterexample)
     assert bool(emission.changes) == bool(emission.plan.moved)
     return emission
@@ -390,7 +390,7 @@ def test_random_damage(binary: nginx.Binary, seed: int, tally: Counter[str]) -> 
             wrong = replace(right, maps=damaged(draw, right.maps))
         else:
             wrong = replace(right, changes=(replace(change, after=damaged(draw, change.after)),))
-        if not prove(right.plan, wrong).holds:
+        if not prove(wrong).holds:
             tally["faults refuted"] += 1
         elif wrong != right:
             tally["faults without effect"] += 1

@@ -343,7 +343,7 @@ AROUND_FRAGMENTS = {
 def test_a_fragment_is_right_wherever_it_is_included(each_binary: nginx.Binary, context: str) -> None:
     """A fragment for a location is right behind any `if`, and in a server, too; one for a server in any server."""
     fragment = emit(plan(load_text(RULES[0].encode(), "rules.conf", context=context)))
-    assert prove(fragment.plan, fragment).holds
+    assert prove(fragment).holds
     server = fragment.after(fragment.plan.config.main)
     places = [*AROUND_FRAGMENTS[context], *(AROUND_FRAGMENTS["server"][:5] if context == "location" else [])]
     site = Site([SHOWN + around.replace("%s", "include rules.conf;") for around in places], HTTP, files=FILES)

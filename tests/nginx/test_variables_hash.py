@@ -43,7 +43,7 @@ def test_no_new_warning(each_binary: Binary, count: int, longest: int) -> None:
         servers = "".join(server.replace("@", str(at)) for at in range(1 + number * 3))
         config = f"pid nginx.pid;\nevents {{}}\nhttp {{\naccess_log off;\n{text}{servers}}}\n".encode()
         emission = emit(plan(load_text(config)))
-        assert prove(emission.plan, emission).holds
+        assert prove(emission).holds
         assert emission.maps_path is not None
         (change,) = emission.changes
         is_new = warns(each_binary, change.after, {Path(emission.maps_path).name: emission.maps})

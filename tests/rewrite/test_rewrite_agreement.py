@@ -74,7 +74,7 @@ def quoted(regex: bytes) -> bytes:
 def compiled(text: bytes, context: str, options: Options) -> Emission:
     """The emission for a fragment, which is proved."""
     emission = emit(plan(load_text(text, context=context), options))
-    proof = prove(emission.plan, emission)
+    proof = prove(emission)
     assert proof.holds, (text, proof.refutation, proof.counterexample)
     return emission
 
@@ -159,4 +159,4 @@ def test_no_rule_goes_behind_one_that_may_match(context: str, stays: bytes, lite
     (change,) = emission.changes
     assert gone in change.after
     damaged = replace(emission, changes=(replace(change, after=change.after.replace(gone, b"")),))
-    assert not prove(emission.plan, damaged).holds
+    assert not prove(damaged).holds

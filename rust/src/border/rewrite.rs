@@ -67,7 +67,7 @@ pub struct Program {
 }
 
 /// A run, planned and written.
-#[pyclass(module = "nginxopt._native")]
+#[pyclass(frozen, module = "nginxopt._native")]
 pub struct Run {
     spans: Vec<Range<usize>>,
     fates: Vec<Fate>,
@@ -314,9 +314,9 @@ impl Run {
         removed
     }
 
-    /// The maps and blocks, tier by tier; their text is handed over, not copied, and is gone here afterwards.
-    fn tiers<'py>(&mut self, py: Python<'py>) -> Vec<PyTier<'py>> {
-        self.tiers.iter_mut().map(|tier| PyTier::new(py, tier)).collect()
+    /// The maps and blocks, tier by tier.
+    fn tiers<'py>(&self, py: Python<'py>) -> Vec<PyTier<'py>> {
+        self.tiers.iter().map(|tier| PyTier::new(py, tier)).collect()
     }
 }
 
@@ -346,15 +346,15 @@ pub struct PyBlock {
 }
 
 impl<'py> PyTier<'py> {
-    fn new(py: Python<'py>, tier: &mut emit::Tier) -> PyTier<'py> {
-        let mut text = |map: &mut Map| PyBytes::new(py, &std::mem::take(&mut map.lines));
+    fn new(py: Python<'py>, tier: &emit::Tier) -> PyTier<'py> {
+        let text = |map: &Map| PyBytes::new(py, &map.lines);
         PyTier {
             lines: tier.lines,
-            key: tier.key.as_mut().map(&mut text),
-            class: tier.class.as_mut().map(&mut text),
+            key: tier.key.as_ref().map(text),
+            class: tier.class.as_ref().map(text),
             default: tier.default,
-            to: tier.to.as_mut().map(&mut text),
-            args: tier.args.as_mut().map(&mut text),
+            to: tier.to.as_ref().map(text),
+            args: tier.args.as_ref().map(text),
             blocks: tier.blocks.iter().map(PyBlock::new).collect(),
         }
     }
@@ -399,9 +399,9 @@ pub fn map_sizes(
 ) -> Option<(usize, usize)> {
     let mut ours = Vec::new();
     for run in &runs {
-        for tier in &mut run.borrow_mut(py).tiers {
-            let maps = [tier.key.as_mut(), tier.class.as_mut(), tier.to.as_mut(), tier.args.as_mut()];
-            ours.extend(maps.into_iter().flatten().map(|map| std::mem::take(&mut map.elements)));
+        for tier in &run.get().tiers {
+            let maps = [&tier.key, &tier.class, &tier.to, &tier.args];
+            ours.extend(maps.into_iter().flatten().map(|map| map.elements.clone()));
         }
     }
     let least = Sizes { max, bucket };

@@ -1,0 +1,49 @@
+"""The summary only renders: what it tells of is handed to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.rewrite import Options, Plan, Readings, plan, planning, summary
+
+RULES = b"""rewrite ^/a\\.html$ /new/a permanent;
+rewrite ^/b.html$ /new/b permanent;
+rewrite ^/c.html$ /new/c permanent;
+rewrite ^/d /new/d permanent;
+"""
+
+
+def planned(readings: Readings) -> Plan:
+    """The plan of rules of which three are no plain literals."""
+    return plan(load_text(RULES, context="server"), Options(readings))
+
+
+@pytest.mark.parametrize(
+    ("readings", "count", "flags"),
+    [
+        (Readings(), 3, "--literal-dots --literal-ends"),
+        (Readings(literal_dots=True), 1, "--literal-ends"),
+        (Readings(literal_ends=True), 2, "--literal-dots"),
+        (Readings(literal_dots=True, literal_ends=True), 0, None),
+    ],
+)
+def test_what_the_declared_differences_would_move(readings: Readings, count: int, flags: str | None) -> None:
+    """The rules that a declared difference would move are counted by planning and told with its options."""
+    compiled = planned(readings)
+    assert planning.moved_by_literals(compiled) == count
+    lines = list(summary.lines(compiled, None, moved_by_literals=count))
+    told = f"  hint: {count:,} more would move with {flags}, which declare a difference"
+    assert (told in lines) == (flags is not None)
+
+
+def test_the_summary_plans_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody has counted is not told."""
+    compiled = planned(Readings())
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("planned again")
+
+    monkeypatch.setattr(planning, "plan", refuse)
+    monkeypatch.setattr("nginxopt._native.compile_rewrites", refuse)
+    assert not any("would move" in line for line in summary.lines(compiled, None))
