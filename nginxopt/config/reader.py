@@ -106,7 +106,7 @@ def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Di
 def _name(include: Directive) -> str:
     if len(include.args) != 1:
         nginx = include.told('invalid number of arguments in "include" directive')
-        raise include.error('"include" takes one path', nginx=nginx)
+        raise include.error('"include" takes exactly one path', nginx=nginx)
     return str(include.args[0])
 
 

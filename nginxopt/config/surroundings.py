@@ -62,7 +62,7 @@ def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Su
     if main is not None:
         found = _around(path, main)
         if found is None:
-            raise UsageError(f"{main} does not include {path}", hint="-c names the main configuration, as nginx's -c")
+            raise UsageError(f"{main} does not include {path}", hint="-c takes the main configuration, like nginx -c")
         return found
     seen: list[str] = []
     for candidate in _candidates(path, prefix):
@@ -74,7 +74,7 @@ def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Su
         if found is not None:
             return found
         seen.append(f"{candidate} does not include it")
-    return Alone(seen[0] if seen else "no nginx.conf lies above it")
+    return Alone(seen[0] if seen else "no nginx.conf in a parent directory")
 
 
 def _candidates(path: str, prefix: str | None) -> Iterator[str]:

@@ -51,7 +51,7 @@ def _refuse_other_files(config: Config) -> None:
         found = [config.origin.identity(path) for path in paths]
         readable = [name for name, path in zip(found, paths, strict=True) if name in known or os.access(path, os.R_OK)]
         if readable != known:
-            raise include.error("the files of this include were changed while this command ran; nothing was written")
+            raise include.error("the files of this include changed during this command; nothing was written")
 
 
 def _refuse_to_keep_where_it_is_read(config: Config, paths: Iterable[str]) -> None:
@@ -61,4 +61,4 @@ def _refuse_to_keep_where_it_is_read(config: Config, paths: Iterable[str]) -> No
     for include in config.includes:
         name = str(include.args[0])
         if any(config.origin.reads(config.prefix, name, copy) for copy in copies):
-            raise include.error("this include would read the copy of a file that is changed; nothing was written")
+            raise include.error("this include would also match the copy of a changed file; nothing was written")

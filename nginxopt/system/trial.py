@@ -111,7 +111,7 @@ def _beside(path: str) -> Iterator[str]:
             name = cleanup.enter_context(Scratch(Path(path).absolute().parent)).name()
             make(name, b"")
         except OSError as error:
-            raise InputError(f"nginx -t needs a file beside it: {error.strerror}", path=path) from None
+            raise InputError(f"cannot create a file beside it for nginx -t: {error.strerror}", path=path) from None
         yield str(name)
 
 

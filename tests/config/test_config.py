@@ -393,7 +393,7 @@ def test_contexts_as_they_are_written(text: str | tuple[str, ...], expected: tup
 @pytest.mark.parametrize("text", ["", "servers", "server,http", "if", "http,if"])
 def test_contexts_that_are_none(text: str) -> None:
     """What is no context of nginx is a wrong call."""
-    with pytest.raises(UsageError, match="no context"):
+    with pytest.raises(UsageError, match="unknown context"):
         load_text(b"", context=text)
 
 
