@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nginxopt import load_text
-from nginxopt.bench import compare, gate, measure, private, probe, stage
+from nginxopt.bench import compare, gate, measure, private, probe, run_folder
 from nginxopt.bench.benchmark import Benchmark
 from nginxopt.bench.catalogue import catalogue
 from nginxopt.bench.load import vegeta, wrk
@@ -26,10 +26,10 @@ from nginxopt.bench.report import numbers, table
 from nginxopt.bench.result import NodeUse, Outcome, Ratio, Result, Sample, to_json
 from nginxopt.bench.runner.local import directives
 from nginxopt.bench.scenario import (
-    Answer,
     Attack,
     ClosedLoop,
     Comparison,
+    Expected,
     Experiment,
     OpenLoop,
     Settings,
@@ -86,8 +86,9 @@ def test_a_scenario_is_whole(name: str) -> None:
         roles = {item.role for item in variant.nodes}
         assert variant.entry in roles
         assert {item.role for item in variant.probes} <= roles
-        assert made.attacks_on(variant.name)
-        assert {count.role for attack in made.attacks_on(variant.name) for count in attack.counts} <= roles
+        attacks = [attack for attack in made.attacks if attack.variant == variant.name]
+        assert attacks
+        assert {count.role for attack in attacks for count in attack.counts} <= roles
     assert made.comparisons
     assert made.published
     assert made.expects.endswith(".")
@@ -98,8 +99,8 @@ def test_a_scenario_is_whole(name: str) -> None:
 def test_a_folder_is_whole(name: str, generator: Vegeta | Wrk) -> None:
     """Every placeholder of an address has become one, no two alike, and the script starts and attacks all there is."""
     made = SCENARIOS[name]
-    files = stage.files(made, generator, 5)
-    assert len(set(stage.fixed(made).values())) == len(list(stage.places(made)))
+    files = run_folder.files(made, generator, 5)
+    assert len(set(run_folder.fixed_addresses(made).values())) == len(list(run_folder.places(made)))
     for path, text in files.items():
         assert not re.search(rb"@(?!round)[a-z]", text), path
     script = files["run"].decode()
@@ -112,14 +113,14 @@ def test_a_folder_is_whole(name: str, generator: Vegeta | Wrk) -> None:
 def test_a_folder_needs_its_rates() -> None:
     """A folder that is given away states its rates; one that is still to be found is refused."""
     with pytest.raises(ValueError, match="no rate"):
-        stage.files(experiment().with_loads(lambda _: OpenLoop(None, 1)), Vegeta(), 1)
+        run_folder.files(experiment().with_loads(lambda _: OpenLoop(None, 1)), Vegeta(), 1)
 
 
 def test_what_looks_like_a_placeholder_stays() -> None:
     """Only places of the variant are put in: a named location of an operator's is none."""
     variant = experiment().variants[0]
     text = b"error_page 404 @edge; proxy_pass http://@edge@; @other@ @edge/status@"
-    put = stage.put(text, variant, {("none", "edge"): "127.0.0.1:1", ("after", "other"): "127.0.0.1:2"})
+    put = run_folder.put(text, variant, {("none", "edge"): "127.0.0.1:1", ("after", "other"): "127.0.0.1:2"})
     assert put == b"error_page 404 @edge; proxy_pass http://127.0.0.1:1; @other@ @edge/status@"
 
 
@@ -204,7 +205,7 @@ def test_a_round_that_is_half_done_is_no_pair() -> None:
 
 
 def test_failures_are_no_throughput() -> None:
-    """Answers that failed count as errors, and not as throughput."""
+    """Statuses that failed count as errors, and not as throughput."""
     figures = measure.figures(sample("before", 1, 1.0, failed=40))
     assert (figures["throughput"], figures["errors"], figures["hits_a_day"]) == (60, 40, 60 * 86_400)
     assert (figures["cpu"], figures["cpu.edge"], figures["accepts.edge"]) == (0.0001, 0.0001, 0.1)
@@ -451,7 +452,7 @@ def test_a_configuration_without_plain_http() -> None:
         private.private(load_text(b"events {} http { server { listen 443 ssl; } }", "nginx.conf"))
 
 
-class Answers:
+class Statuses:
     """A site whose nodes answer with fixed bytes."""
 
     def __init__(self, **answers: bytes) -> None:
@@ -469,20 +470,24 @@ class Answers:
 @pytest.mark.parametrize(
     ("answer", "expected", "why"),
     [
-        (b"", Answer(), "it does not answer"),
-        (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", Answer(), "502 instead of 200"),
-        (b"HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n", Answer(301, "/a"), "301 to /b instead of 301 to /a"),
-        (b"HTTP/1.1 200 OK\r\n\r\nno", Answer(body="ok"), "its body does not contain 'ok'"),
-        (b"HTTP/1.1 200 OK\r\nX-Node: b\r\n\r\n", Answer(header=("X-Node", "a")), "its header X-Node is 'b', not 'a'"),
+        (b"", Expected(), "it does not answer"),
+        (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", Expected(), "502 instead of 200"),
+        (b"HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n", Expected(301, "/a"), "301 to /b instead of 301 to /a"),
+        (b"HTTP/1.1 200 OK\r\n\r\nno", Expected(body="ok"), "its body does not contain 'ok'"),
+        (
+            b"HTTP/1.1 200 OK\r\nX-Node: b\r\n\r\n",
+            Expected(header=("X-Node", "a")),
+            "its header X-Node is 'b', not 'a'",
+        ),
     ],
 )
-def test_probes(answer: bytes, expected: Answer, why: str) -> None:
+def test_probes(answer: bytes, expected: Expected, why: str) -> None:
     """A variant that does not answer as it must ends the run with the reason."""
     made = experiment()
     attacks = tuple(Attack(item.variant, item.case, (Target("/", expected),), item.load) for item in made.attacks)
     made = Experiment(**{**{field: getattr(made, field) for field in made.__slots__}, "attacks": attacks})
     with pytest.raises(RunError, match=re.escape(f"none: edge does not answer / as it must: {why}")):
-        probe.probe(Answers(none=answer), made)  # type: ignore[arg-type]
+        probe.probe(Statuses(none=answer), made)  # type: ignore[arg-type]
 
 
 def test_variants_must_answer_alike() -> None:
@@ -493,11 +498,11 @@ def test_variants_must_answer_alike() -> None:
     redirects = {
         name: f"HTTP/1.1 302 Found\r\nLocation: http://{name}.test:80/x\r\n\r\n".encode() for name in ("none", "before")
     }
-    assert probe.probe(Answers(**redirects, after=redirects["none"].replace(b"none", b"after")), made) == {  # type: ignore[arg-type]
+    assert probe.probe(Statuses(**redirects, after=redirects["none"].replace(b"none", b"after")), made) == {  # type: ignore[arg-type]
         (name, "case"): frozenset({"302"}) for name in ("none", "before", "after")
     }
     with pytest.raises(RunError, match=r"after: .* 200 instead of 302"):
-        probe.probe(Answers(**redirects), made)  # type: ignore[arg-type]
+        probe.probe(Statuses(**redirects), made)  # type: ignore[arg-type]
 
 
 def test_rounds_have_their_own_pages() -> None:
@@ -513,7 +518,7 @@ def test_directives_of_the_command_line() -> None:
 
 def test_the_script_quotes() -> None:
     """Words of commands that mean something to a shell are quoted in the script; its variable is not."""
-    script = stage.files(experiment(), Vegeta("/opt/my tools/vegeta"), 1)["run"].decode()
+    script = run_folder.files(experiment(), Vegeta("/opt/my tools/vegeta"), 1)["run"].decode()
     command = next(line for line in script.splitlines() if "-targets=" in line)
     words = shlex.split(command)
     assert words[:2] == ["/opt/my tools/vegeta", "attack"]

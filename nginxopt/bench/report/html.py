@@ -23,7 +23,7 @@ from nginxopt.text.templates import template
 _RANKS = tuple(f"p{rank}" for rank in PERCENTILES)
 _GROUPS = (
     ("Latency", (*_RANKS, "mean")),
-    ("Answers", ("throughput", "hits_a_day", "errors")),
+    ("Statuses", ("throughput", "hits_a_day", "errors")),
     ("Cost", ("instructions", "cpu", "rss", "pss", "time_wait")),
 )
 _MOST_COLUMNS = 6
