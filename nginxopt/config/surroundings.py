@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt.config.configuration import Config, File, load
+from nginxopt.config.configuration import Config, load
 from nginxopt.config.filesystem import DISK, Files, Moved
+from nginxopt.config.reader import File
 from nginxopt.errors import InputError, UsageError
 
 _NAMES = ("nginx.conf", "conf/nginx.conf")
@@ -116,5 +117,5 @@ def _in(config: Config, path: str, installed: str | None = None) -> Surroundings
 
 def _named_folders(config: Config, folder: str) -> list[str]:
     """Return the folders of main files, other than this one's, that absolute includes name."""
-    names = [str(d.args[0]) for d, _ in config.outline() if d.name == "include" and len(d.args) == 1]
+    names = [str(include.args[0]) for include in config.includes]
     return [one for one in INSTALLED if one != folder and any(Path(name).is_relative_to(one) for name in names)]

@@ -86,9 +86,7 @@ def _is_whole(config: Config, target: Version) -> bool:
     if isinstance(config.origin, Dump):
         return Model(config, target).is_whole
     return Model(config, target).is_whole and all(
-        has_folder(config.prefix, str(directive.args[0]))
-        for directive, _ in config.outline()
-        if directive.name == "include" and directive.block is None and is_pattern(directive.args[0])
+        has_folder(config.prefix, str(include.args[0])) for include in config.includes if is_pattern(include.args[0])
     )
 
 

@@ -66,7 +66,7 @@ def pid_files(config: Config) -> tuple[str, ...]:
 
     None for a relative path: it starts from the prefix that nginx was built with, which no file tells.
     """
-    stated = [directive.args[0] for directive in config.main.block.unfolded() if directive.name == "pid"]
+    stated = [directive.args[0] for directive in config.scope.directives if directive.name == "pid"]
     if not stated:
         return _PID_FILES
     return (str(stated[-1]),) if stated[-1].startswith("/") else ()

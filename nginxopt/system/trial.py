@@ -91,11 +91,7 @@ def _stale(config: Config, changed: Collection[str]) -> list[File]:
 
 def _of(source: Source, config: Config) -> Iterator[Directive]:
     """Yield the includes that stand in a file, each once."""
-    seen = set()
-    for directive, _ in config.outline():
-        if directive.name == "include" and directive.source is source and directive not in seen:
-            seen.add(directive)
-            yield directive
+    return (include for include in config.includes if include.source is source)
 
 
 def _includes(config: Config, source: Source, copies: dict[File, str]) -> Iterator[Edit]:
