@@ -21,11 +21,11 @@ def build(before: Config, after: Config, targets: tuple[Target, ...]) -> Experim
         f"{name}: {what} ({count})." for name, side in sides.items() for what, count in sorted(side.changes.items())
     ]
     if any(directive.name.endswith("_pass") for side in (before, after) for directive, _ in side.walk()):
-        notes.append("Upstreams are asked where they are.")
+        notes.append("Upstream servers are the real ones.")
     return Experiment(
         "compare",
         "Two configurations",
-        "Both answer alike; what after is over before is what the change did.",
+        "Both respond the same; the ratio of after to before is the effect of the change.",
         tuple(Variant(name, side.config.main.path, (side.node("edge"),)) for name, side in sides.items()),
         tuple(Attack(name, CASE, targets, LOAD) for name in sides),
         (Comparison("before", "after"),),
@@ -46,16 +46,16 @@ def targets(source: Source) -> tuple[Target, ...]:
         target = None if not line or line.startswith("#") else _target(line, targets)
         if target is None and line and not line.startswith("#"):
             raise InputError(
-                "no request and no header",
+                "neither a request nor a header",
                 source=source,
                 span=Span(at, at + len(raw.rstrip())),
-                expected="/path, METHOD /path, or Name: value below a request",
+                expected="/path, METHOD /path, or a header (Name: value) below a request",
             )
         if target is not None:
             targets.append(target)
         at += len(raw)
     if not targets:
-        raise InputError("no request in it", path=source.path, expected="a path in each line")
+        raise InputError("no requests in this file", path=source.path, expected="one path per line")
     return tuple(targets)
 
 

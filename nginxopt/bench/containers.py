@@ -141,7 +141,7 @@ def _compose(experiment: Experiment, images: Images, *, published: bool) -> byte
             "image": images.load_name,
             "build": images.load is None,
             "release": images.generator == "vegeta" and images.vegeta is None,
-            "says": f"The load generator: {images.generator}.",
+            "says": f"Load generator: {images.generator}.",
         },
         services=services,
         limits=LIMITS,

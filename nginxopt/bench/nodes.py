@@ -51,7 +51,7 @@ def origin(
     """
     zone = f"limit_req_zone one zone=turn:32k rate={per_second}r/s;" if per_second else ""
     turn = f"limit_req zone=turn burst={_QUEUE};" if per_second else ""
-    takes = f"one request at a time, {1000 / per_second:g} ms each" if per_second else "without a delay of its own"
+    takes = f"one request at a time, {1000 / per_second:g} ms each" if per_second else "without added delay"
     inside = f"{server}\n{turn}\nadd_header X-Node {role} always;\nlocation / {{ try_files /answer =404; }}"
     return node(
         role,
@@ -61,7 +61,7 @@ def origin(
         connections=16384,
         files={"html/answer": answer},
         nofile=nofile,
-        says=f"nginx as an origin, {takes}",
+        says=f"nginx, {takes}",
     )
 
 

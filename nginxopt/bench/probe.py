@@ -63,7 +63,7 @@ def _hold(site: Site, variant: Variant, item: Probe) -> None:
         limit = site.open_files(variant, item.role)
         if limit != item.limit:
             raise RunError(
-                f"{variant.name}: the workers of {item.role} may open {limit:,} files, not {item.limit:,}",
+                f"{variant.name}: workers of {item.role} may open {limit:,} files, expected {item.limit:,}",
                 hint="the hard limit of this shell (`ulimit -Hn`) may be lower",
             )
         return
@@ -76,7 +76,7 @@ def _ask(site: Site, variant: Variant, item: Asks) -> _Response:
     response = [_Response.of(site.ask(variant, item.role, target)) for _ in range(item.times)][-1]
     wrong = _wrong(response, target.expected, site, variant)
     if wrong:
-        raise RunError(f"{variant.name}: {item.role} does not answer {target.path} as it must: {wrong}")
+        raise RunError(f"{variant.name}: wrong response of {item.role} for {target.path}: {wrong}")
     return response
 
 
@@ -117,7 +117,7 @@ def _places(site: Site, variant: Variant) -> tuple[tuple[str, str], ...]:
 def _wrong(response: _Response, expected: Expected | None, site: Site, variant: Variant) -> str:
     """What is wrong with a response; empty if nothing is."""
     if not response.status:
-        return "it does not answer"
+        return "no response"
     if expected is None:
         return ""
     if response.status != expected.status:
@@ -127,9 +127,9 @@ def _wrong(response: _Response, expected: Expected | None, site: Site, variant: 
         if response.headers.get("location") != location:
             return f"{response} instead of {expected.status} to {location}"
     if expected.body is not None and expected.body not in response.body:
-        return f"its body does not contain {expected.body!r}"
+        return f"the body does not contain {expected.body!r}"
     if expected.header is not None:
         name, value = expected.header
         if response.headers.get(name.lower()) != value:
-            return f"its header {name} is {response.headers.get(name.lower())!r}, not {value!r}"
+            return f"the header {name} is {response.headers.get(name.lower())!r}, not {value!r}"
     return ""

@@ -148,9 +148,9 @@ def _check_answers(attack: Attack, outcome: Outcome, statuses: Statuses) -> None
     what = ", ".join(f"{count:,} with {_status(status)}" for status, count in wrong.items())
     why = f" ({', '.join(outcome.errors)})" if outcome.errors else ""
     raise RunError(
-        f"{attack.variant}, {attack.case}: of {outcome.requests:,} requests were answered {what}{why}, and not with"
+        f"{attack.variant}, {attack.case}: of {outcome.requests:,} requests, {what}{why}, expected"
         f" {' or '.join(sorted(wanted))}",
-        hint="a rate above the capacity does that: --rate auto finds the capacity first" if "0" in wrong else None,
+        hint="the rate may exceed the capacity: use --rate auto" if "0" in wrong else None,
     )
 
 
@@ -165,7 +165,7 @@ def _check_count(attack: Attack, count: Count, nodes: Mapping[str, NodeUse], out
     if not count.least * requests <= counted <= count.most * requests + outcome.unfinished:
         raise RunError(
             f"{attacked}: {count.role} counted {counted:,} {count.figure} for {requests:,} requests"
-            f" of the load, {counted / requests:.3f} each; {count.least:g} to {count.most:g} were expected"
+            f" of the load, {counted / requests:.3f} each; expected {count.least:g} to {count.most:g}"
         )
 
 

@@ -136,7 +136,7 @@ def test_rules_of_an_operator() -> None:
     made = catalogue()["rewrites"].build(Settings(rules=rules))
     assert [variant.name for variant in made.variants] == ["no rules", "2 rewrites", "2 compiled"]
     assert {attack.targets[0].path for attack in made.attacks} == {"/favicon.ico", "/a", "/b", "/b-"}
-    with pytest.raises(InputError, match="one file of rules"):
+    with pytest.raises(InputError, match="a file of rules"):
         catalogue()["rewrites"].build(Settings(rules=load_text(b"location / {}", context="server")))
 
 
@@ -315,7 +315,7 @@ def test_ratios_as_they_are_shown() -> None:
     """A ratio has its interval; if that contains 1 there is no number; one that is the same each time has none."""
     assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, True)) == "0.50 x (0.40 to 0.60)"
     assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 1.1, False)) == "no difference seen (0.40 to 1.10 x)"
-    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds to tell)"
+    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds)"
     assert numbers.change(Ratio("a", "b", "case", "instructions", 1.3, 1.3, 1.3, False)) == "1.30 x"
 
 
@@ -434,7 +434,7 @@ def test_a_configuration_made_private() -> None:
     assert "listen @edge/p1@ ssl; ssl_certificate /etc/app/tls/a.pem; access_log off;" in text
     assert "server { listen @edge@; server_name b.test; }" in text
     assert "client_body_temp_path temp/client_body_temp_path;" in text
-    assert made.changes["listen addresses are private ones"] == 3
+    assert made.changes["listen addresses are private"] == 3
     assert made.node("edge").ports == ("edge/p1", "edge/p2")
 
 
@@ -472,7 +472,7 @@ def test_a_configuration_without_plain_http() -> None:
         private.private(load_text(b"events {} http { server { listen 443 ssl; } }", "nginx.conf"))
 
 
-class Statuses:
+class Answers:
     """A site whose nodes answer with fixed bytes."""
 
     def __init__(self, **answers: bytes) -> None:
@@ -490,14 +490,14 @@ class Statuses:
 @pytest.mark.parametrize(
     ("answer", "expected", "why"),
     [
-        (b"", Expected(), "it does not answer"),
+        (b"", Expected(), "no response"),
         (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", Expected(), "502 instead of 200"),
         (b"HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n", Expected(301, "/a"), "301 to /b instead of 301 to /a"),
-        (b"HTTP/1.1 200 OK\r\n\r\nno", Expected(body="ok"), "its body does not contain 'ok'"),
+        (b"HTTP/1.1 200 OK\r\n\r\nno", Expected(body="ok"), "the body does not contain 'ok'"),
         (
             b"HTTP/1.1 200 OK\r\nX-Node: b\r\n\r\n",
             Expected(header=("X-Node", "a")),
-            "its header X-Node is 'b', not 'a'",
+            "the header X-Node is 'b', not 'a'",
         ),
     ],
 )
@@ -506,8 +506,8 @@ def test_probes(answer: bytes, expected: Expected, why: str) -> None:
     made = experiment()
     attacks = tuple(Attack(item.variant, item.case, (Target("/", expected),), item.load) for item in made.attacks)
     made = Experiment(**{**{field: getattr(made, field) for field in made.__slots__}, "attacks": attacks})
-    with pytest.raises(RunError, match=re.escape(f"none: edge does not answer / as it must: {why}")):
-        probe.probe(Statuses(none=answer), made)  # type: ignore[arg-type]
+    with pytest.raises(RunError, match=re.escape(f"none: wrong response of edge for /: {why}")):
+        probe.probe(Answers(none=answer), made)  # type: ignore[arg-type]
 
 
 def test_variants_must_answer_alike() -> None:
@@ -518,11 +518,11 @@ def test_variants_must_answer_alike() -> None:
     redirects = {
         name: f"HTTP/1.1 302 Found\r\nLocation: http://{name}.test:80/x\r\n\r\n".encode() for name in ("none", "before")
     }
-    assert probe.probe(Statuses(**redirects, after=redirects["none"].replace(b"none", b"after")), made) == {  # type: ignore[arg-type]
+    assert probe.probe(Answers(**redirects, after=redirects["none"].replace(b"none", b"after")), made) == {  # type: ignore[arg-type]
         (name, "case"): frozenset({"302"}) for name in ("none", "before", "after")
     }
     with pytest.raises(RunError, match=r"after: .* 200 instead of 302"):
-        probe.probe(Statuses(**redirects), made)  # type: ignore[arg-type]
+        probe.probe(Answers(**redirects), made)  # type: ignore[arg-type]
 
 
 def test_rounds_have_their_own_pages() -> None:

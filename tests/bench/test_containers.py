@@ -168,9 +168,9 @@ def command(folder: Path, name: str, script: str) -> None:
 @pytest.mark.parametrize(
     ("docker", "says"),
     [
-        (None, "no docker command was found on PATH"),
+        (None, "no docker command found on PATH"),
         ("echo 'Cannot connect to the Docker daemon.' >&2; exit 1", "no container engine answers: Cannot connect"),
-        ('[ "$1" != compose ] && echo 20.10.0', "neither `docker compose` nor `docker-compose` was found"),
+        ('[ "$1" != compose ] && echo 20.10.0', "neither `docker compose` nor `docker-compose` found"),
     ],
     ids=["docker", "engine", "compose"],
 )
@@ -207,7 +207,7 @@ def test_compose_is_a_plugin_or_a_command(compose: str, only: Path) -> None:
         (["--vegeta-image", "i", "--vegeta-binary", "v"], 2, "cannot be used together"),
         (["--runner", "compose", "--nginx", "n"], 2, "--nginx cannot be used with --runner compose"),
         (["--vegeta-binary", "/no/such"], 4, "/no/such: cannot read the vegeta binary"),
-        (["--runner", "compose"], 4, "no docker command was found on PATH"),
+        (["--runner", "compose"], 4, "no docker command found on PATH"),
     ],
 )
 def test_options_that_cannot_be(words: list[str], status: int, says: str, only: Path) -> None:

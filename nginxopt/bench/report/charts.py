@@ -91,12 +91,12 @@ def growth(result: Result, figure: str) -> Figure | None:
     axis = _growth_axis(figure, [row["value"] for of in rows.values() for row in of])
     panels = []
     for case, of in rows.items():
-        title = f"{name} against the number of rules: {case}"
+        title = f"{name} by number of rules: {case}"
         svg = vega.svg(_growth(of, keys, axis), title, f"The table of the case {case} has the numbers.")
         panels.append(Panel(case, svg))
-    caption = "Large marks are medians over the rounds, small ones single rounds."
+    caption = "Large marks are medians of the rounds, small marks single rounds."
     caption += " The scale is logarithmic." if axis["scale"]["type"] == "log" else ""
-    return Figure(f"{name} against the number of rules", caption, tuple(keys.values()), tuple(panels))
+    return Figure(f"{name} by number of rules", caption, tuple(keys.values()), tuple(panels))
 
 
 def distribution(result: Result) -> Figure | None:
@@ -115,7 +115,7 @@ def distribution(result: Result) -> Figure | None:
             title = f"Latency by percentile: {case}"
             svg = vega.svg(_distribution(of, keys, low, high, most), title, f"The table of {case} has the numbers.")
             panels.append(Panel(case, svg))
-    caption = "How much time so many per cent of the requests stay below; both scales are logarithmic."
+    caption = "Latency that a percentage of the requests stay below; both scales are logarithmic."
     return Figure("Latency distribution", caption, tuple(keys.values()), tuple(panels))
 
 
@@ -134,9 +134,7 @@ def ratios(result: Result, figures: Sequence[str]) -> Figure | None:
             title = f"Ratios of {pair.after} over {pair.before}"
             svg = vega.svg(_ratios(of, present, low, high), title, "The table of ratios has the numbers.")
             panels.append(Panel(sentences.pair(pair), svg))
-    caption = (
-        "Bars are 95 % intervals, the scale is logarithmic; hollow: no difference seen, or too few rounds to tell."
-    )
+    caption = "Bars are 95 % intervals, the scale is logarithmic. Hollow marks: no difference seen, or too few rounds."
     keys = (Key(sentences.name(figure), shape=_SHAPES[place % SERIES]) for place, figure in enumerate(present))
     return Figure("Ratios", caption, tuple(keys), tuple(panels))
 

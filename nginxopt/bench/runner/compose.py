@@ -67,7 +67,7 @@ class Compose:
         return {
             **self._about,
             **self._engine.versions,
-            "cpu_sets": cpus or f"none: {count} CPUs are too few to give each role its own",
+            "cpu_sets": cpus or f"none: {count} CPUs are too few for one per role",
             "limits": f"memory {LIMITS['nginx_memory']} for each nginx, {LIMITS['load_memory']} for the load generator",
         }
 
@@ -82,19 +82,19 @@ class Compose:
             build = self._engine.run_compose(project, "build", "--force-rm", folder=folder, seconds=_IMAGE_SECONDS)
             if build.status:
                 run_folder.write(folder, {"logs/build.log": build.output + build.errors})
-                raise MissingError(f"the images cannot be built: {_reason(build)}", hint=_HINT)
+                raise MissingError(f"cannot build the images: {_reason(build)}", hint=_HINT)
 
     def _pull(self, image: str) -> None:
         if self._engine.has_image(image):
             return
         pull = self._engine.run("pull", "--quiet", image, seconds=_IMAGE_SECONDS)
         if pull.status:
-            raise MissingError(f"the image {image} is not here and cannot be pulled: {pull.last()}")
+            raise MissingError(f"cannot pull the image {image}: {pull.last()}")
 
     def _up(self, project: str, folder: Path) -> None:
         up = self._engine.run_compose(project, "up", "-d", "--no-build", LOAD, folder=folder, seconds=_UP_SECONDS)
         if up.status:
-            raise RunError(f"the containers do not start: {up.last()}")
+            raise RunError(f"cannot start the containers: {up.last()}")
 
     def _versions(self, site: ComposeSite, experiment: Experiment) -> dict[str, str]:
         variant = experiment.variants[0]
@@ -119,7 +119,7 @@ class Compose:
                 refused = [line.partition("[emerg] ")[2] for line in lines if "[emerg]" in line]
                 if refused:
                     return InputError(f"{service}: nginx refuses its configuration: {_words(refused[-1])}")
-                tail = "\n".join(["", *lines[-_LOG_LINES:]]) if lines else " It logged nothing."
+                tail = "\n".join(["", *lines[-_LOG_LINES:]]) if lines else " Its log is empty."
                 return RunError(f"the container {service} {state}.{tail}")
         return error
 
@@ -129,15 +129,15 @@ class Compose:
         state, status, killed, health = self._engine.ask("inspect", "--format", form, container).split(" ", 3)
         if state in ("exited", "dead"):
             return f"ended with status {status}{', out of memory' if killed == 'true' else ''}"
-        return "does not get healthy: nginx does not listen" if health.strip() == "unhealthy" else ""
+        return "is not healthy: nginx does not listen" if health.strip() == "unhealthy" else ""
 
     def _log(self, container: str) -> bytes:
         logs = self._engine.run("logs", container)
         return logs.output + logs.errors
 
 
-_NO_INSTRUCTIONS = "instructions are not counted in containers"
-_LOCAL = "--runner local counts them: they are the same on any machine"
+_NO_INSTRUCTIONS = "--metric instructions does not work in containers"
+_LOCAL = "use --runner local: the counts are the same on any machine"
 _HINT = (
     "name a base image with apt-get that is here (--base-image), a binary of vegeta (--vegeta-binary) or ready images"
     " (--nginx-image, --vegeta-image); --runner local needs none"
@@ -168,7 +168,7 @@ class ComposeSite:
         self._usages.clear()
         load = self.engine.run("exec", self.ids[LOAD], "sh", "/bench/inside/load", *command, seconds=seconds)
         if load.status in _NO_COMMAND:
-            raise MissingError(f"{command[0]} cannot be run in its image: {load.last()}")
+            raise MissingError(f"cannot run {command[0]} in its image: {load.last()}")
         if load.status:
             raise RunError(f"{command[0]} ended with status {load.status}: {load.last(5)}")
         return load.output
@@ -226,7 +226,7 @@ class ComposeSite:
         usage = self.inside(variant, role, "sh", "/bench/inside/usage")
         figures = dict(line.split(" ", 1) for line in usage.output.decode().splitlines())
         if usage.status or not all(value.isdigit() for value in figures.values()) or "time_wait" not in figures:
-            raise RunError(f"{variant.name}: what {role} uses cannot be read: {usage.last()}")
+            raise RunError(f"{variant.name}: cannot read the resource usage of {role}: {usage.last()}")
         return {name: int(value) for name, value in figures.items()}
 
     def _published(self, variant: Variant, role: str, place: str) -> int:

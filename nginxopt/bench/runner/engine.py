@@ -18,7 +18,7 @@ from nginxopt.system.process import Completed
 
 _ASK_SECONDS = 60.0
 _REMOVE_SECONDS = 120.0
-_TAKE_LOCAL = "`--runner local` needs no containers"
+_TAKE_LOCAL = "or use --runner local"
 _PROJECT = "com.docker.compose.project"
 _SERVICE = "com.docker.compose.service"
 
@@ -93,8 +93,8 @@ class Engine:
                 keeper.communicate(b"done\n", timeout=_REMOVE_SECONDS)
             if keeper.returncode != 0:
                 raise RunError(
-                    f"the containers of the project {name} could not be removed",
-                    hint=f"docker ps --all --filter label={_PROJECT}={name} shows them",
+                    f"cannot remove the containers of the project {name}",
+                    hint=f"list them with docker ps --all --filter label={_PROJECT}={name}",
                 )
 
     def containers(self, project: str) -> dict[str, str]:
@@ -117,10 +117,10 @@ def find() -> Engine:
     """Return the engine; `MissingError` that says what to install if there is none, or no Compose."""
     docker = shutil.which("docker")
     if docker is None:
-        raise MissingError("no docker command was found on PATH", hint=f"install Docker Engine; {_TAKE_LOCAL}")
+        raise MissingError("no docker command found on PATH", hint=f"install Docker Engine, {_TAKE_LOCAL}")
     version = _run([docker, "version", "--format", "{{.Server.Version}}"])
     if version.status:
-        raise MissingError(f"no container engine answers: {version.last()}", hint=f"start Docker; {_TAKE_LOCAL}")
+        raise MissingError(f"no container engine answers: {version.last()}", hint=f"start Docker, {_TAKE_LOCAL}")
     compose, compose_version = _compose(docker)
     about = _run([docker, "info", "--format", "{{.NCPU}} {{json .SecurityOptions}}"])
     count, options = _pair(about.output.decode(errors="replace").strip())
@@ -147,8 +147,8 @@ def _compose(docker: str) -> tuple[tuple[str, ...], str]:
         if version.status == 0:
             return command, version.output.decode(errors="replace").strip()
     raise MissingError(
-        "neither `docker compose` nor `docker-compose` was found",
-        hint=f"install Docker Compose (Debian: the package docker-compose); {_TAKE_LOCAL}",
+        "neither `docker compose` nor `docker-compose` found",
+        hint=f"install Docker Compose (Debian: the package docker-compose), {_TAKE_LOCAL}",
     )
 
 

@@ -28,8 +28,8 @@ COLD = f"{AT_ONCE} at once, page not cached"
 WARM = f"{AT_ONCE} at once, page cached"
 
 _EXPECTS = (
-    "A cached page never reaches the origin. While a page is fetched for the first time, all who ask for it do, unless"
-    " proxy_cache_lock lets one fetch it and the others wait."
+    "Requests for a cached page do not reach the origin. Until the page is cached, all of them do, unless"
+    " proxy_cache_lock lets one request fetch it while the others wait."
 )
 _PUBLISHED = (
     Published("time of 100 requests at once", "1.765 s", "1.247 s", 0.71),
@@ -76,7 +76,7 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     )
     return Experiment(
         "cache",
-        "Passed on, and cached",
+        "Responses without and with a cache",
         _EXPECTS,
         variants,
         attacks,

@@ -26,8 +26,8 @@ RAISED_CONNECTIONS, RAISED_FILES = 8192, 16384
 
 _TARGETS = (Target("/", Expected(200)),)
 _EXPECTS = (
-    "Each client that waits for the app takes two connections of nginx. With the default of 512, clients fail beyond"
-    " some 250; with raised limits none fails."
+    "Each waiting client takes two connections of nginx. With the default of 512 connections, clients fail beyond some"
+    " 250; with raised limits, none fails."
 )
 _PUBLISHED = (
     Published("0 to 2,000 connections in 120 s, limits raised", None, "115,077 requests, 929 req/s, mean 28 ms", None),
@@ -41,7 +41,7 @@ _SLOW_BODY = b"x" * 1500
 
 
 def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
-    """Return the experiment. Statuses take a second, so that as many clients wait as come in a second."""
+    """Return the experiment. Answers take a second, so that as many clients wait as come in a second."""
     variants = (
         _variant("default limits", DEFAULT_CONNECTIONS, DEFAULT_FILES, listen=""),
         _variant("raised limits", RAISED_CONNECTIONS, RAISED_FILES, listen="backlog=4096"),
@@ -59,7 +59,7 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     )
     return Experiment(
         "rush",
-        "Many clients at once, with default and with raised limits",
+        "Many simultaneous clients with default and raised limits",
         _EXPECTS,
         variants,
         attacks,
@@ -67,7 +67,7 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
         "throughput",
         _PUBLISHED,
         figures=("hits_a_day",),
-        notes=("origin: nginx that takes a second for each answer, many at a time.",),
+        notes=("origin: nginx, one second per response, many at a time.",),
     )
 
 
