@@ -17,4 +17,7 @@ pub mod quote;
 pub mod reason;
 pub mod script;
 pub mod target;
+pub mod text;
+pub mod tier;
 pub mod trie;
+pub mod twins;
