@@ -17,6 +17,7 @@ from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
 from nginxopt.rewrite.sizes import Sizes
 from nginxopt.text import Edit, Span, apply, encode
+from nginxopt.text.plural import be, count
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +102,8 @@ def _place(plan: Plan, variables: Iterable[str]) -> mapfile.Place:
 
 def _headed(run: Run, maps: str) -> bytes:
     """Return the comment over what stands in place of a run."""
-    moved, rules = run.native.moved, len(run.native)
-    rewrites, are = "rewrite" if rules == 1 else "rewrites", "is" if moved == 1 else "are"
-    return encode(f"# {moved:,} of {rules:,} {rewrites} here {are} looked up in the maps of {maps}.\n")
+    moved, rewrites = run.native.moved, count(len(run.native), "rewrite")
+    return encode(f"# {moved:,} of {rewrites} here {be(moved)} looked up in the maps of {maps}.\n")
 
 
 _HOW = """\
@@ -117,9 +117,8 @@ _HOW = """\
 def _header(plan: Plan) -> bytes:
     """Return the comment over the maps: what they are of, and what holds under which premises."""
     path = plan.subject.path.replace("\n", " ")
-    rewrites = "rewrite" if plan.moved == 1 else "rewrites"
-    of = "standard input" if path == "-" else path
-    lines = [f"# {plan.moved:,} {rewrites} of {of} as maps, made by nginxopt rewrite-to-map.\n"]
+    origin = path if path != "-" else "standard input"
+    lines = [f"# {count(plan.moved, 'rewrite')} of {origin} as maps, made by nginxopt rewrite-to-map.\n"]
     lines.append(_HOW.format(oldest=OLDEST))
     lines += [f"# Premise {premise}.\n" for premise in premises.of(plan)]
     lines += [f"# Declared difference: {Readings.sentences()[name]}.\n" for name in plan.changed]

@@ -225,7 +225,7 @@ MUTATIONS = (
         "guard with a default",
         "What is no key gets one.",
         "two",
-        maps(b"volatile;\n", b"volatile;\n    default $uri;\n"),
+        maps(b'default "";', b"default $uri;"),
     ),
     Mutation(
         "guard of a wrong map", "The map of targets is the guard.", "two", text(b"$m_key = $uri", b"$m_to = $uri")

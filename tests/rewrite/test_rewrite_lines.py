@@ -141,8 +141,8 @@ FAULTS = {
     "the text stops at the first newline": lambda: in_maps(b"(?s)", b""),
     "the text is another group's": lambda: in_maps(b" " + name(b"rest") + b";", b" $uri;"),
     "the map of the text has a key": lambda: in_maps(b'    "~', b'    "/page-1" "/page-2";\n    "~'),
-    "the map of the text has a default": lambda: in_maps(b'    "~', b'    default "/page-1";\n    "~'),
-    "the text is cached": lambda: in_maps(b'{\n    volatile;\n    "~', b'{\n    "~'),
+    "the map of the text has a default": lambda: in_maps(b'    default "";\n    "~', b'    default "/page-1";\n    "~'),
+    "the text is cached": lambda: in_maps(b'{\n    volatile;\n    default "";\n    "~', b'{\n    default "";\n    "~'),
     "a target is asked about the URI": lambda: in_maps(
         b"map " + name(b"line") + b" " + name(b"to"), b"map $uri " + name(b"to")
     ),

@@ -22,5 +22,5 @@ mod _native {
     #[pymodule_export]
     use super::rewrite::{PatternError, Program, RefusedError, Run, compile_rewrites, maps_text, reasons};
     #[pymodule_export]
-    use super::script::{Patterns, Script, never, odd_rewrites, path_of};
+    use super::script::{Patterns, Script, never, odd_rewrites, path_of, without_captures};
 }

@@ -21,3 +21,4 @@ pub mod text;
 pub mod tier;
 pub mod trie;
 pub mod twins;
+pub mod uncaptured;
