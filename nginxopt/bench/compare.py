@@ -20,7 +20,7 @@ def build(before: Config, after: Config, targets: tuple[Target, ...]) -> Experim
     notes = [
         f"{name}: {what} ({count})." for name, side in made.items() for what, count in sorted(side.changes.items())
     ]
-    if any(directive.name.endswith("_pass") for side in (before, after) for directive, _ in side.outline()):
+    if any(directive.name.endswith("_pass") for side in (before, after) for directive, _ in side.walk()):
         notes.append("Upstreams are asked where they are.")
     return Experiment(
         "compare",

@@ -48,7 +48,7 @@ def whole(rules: Iterable[bytes]) -> Parts:
     """Return rules compiled as part of a whole configuration, in which nobody reads `$1` to `$9` after them."""
     emission = _emission(_WHOLE % b"".join(rules), "nginx.conf", None)
     after = load_text(emission.after(emission.plan.config.main), "nginx.conf", includes=False)
-    server = next(directive for directive, _ in after.outline() if directive.name == "server")
+    server = next(directive for directive, _ in after.walk() if directive.name == "server")
     assert server.block is not None
     inside = server.block.span
     return Parts(emission.http, after.main.source.data[inside.start + 1 : inside.end - 1])
@@ -64,7 +64,7 @@ def proved(config: Config) -> Emission:
 
     `InputError` if it is no single file of rules of a server, or if none of them moves: before and after are the same.
     """
-    if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.outline()):
+    if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.walk()):
         raise InputError(
             "a benchmark of rewrites needs one file of rules, as a server includes it",
             path=config.main.path,

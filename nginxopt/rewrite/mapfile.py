@@ -63,7 +63,7 @@ def free_name(config: Config, stem: str) -> str:
     """
     if config.http is None:
         return FRAGMENT_NAME
-    names = [str(d.args[0]) for d, _ in config.outline() if d.name == "include" and len(d.args) == 1]
+    names = [str(include.args[0]) for include in config.includes]
     for suffix in (".conf", ".maps", ".http"):
         for number in ("", *map(str, range(2, 100))):
             name = f"{stem}{number}{suffix}"
@@ -76,7 +76,7 @@ def free_name(config: Config, stem: str) -> str:
 def _after(config: Config, block: Directive, standing: list[Standing]) -> tuple[File, int]:
     """Return where the include goes: behind the sizes of maps that are set, else first in the http block."""
     if standing:
-        order = {directive: number for number, (directive, _) in enumerate(config.outline())}
+        order = {directive: number for number, (directive, _) in enumerate(config.walk())}
         last = max(standing, key=lambda size: order[size.directive])
         return last.file, last.directive.span.end
     assert block.block is not None

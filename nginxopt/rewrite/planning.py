@@ -256,11 +256,11 @@ def below(config: Config, file: File) -> set[File]:
     if file is config.main:
         return set(config.files)
     below = {file}
-    includes = [directive for directive, _ in config.outline() if directive.name == "include"]
     grows = True
     while grows:
         sources = {one.source for one in below}
-        found = {inner for one in includes if one.source in sources for inner in config.included(one)}
+        includes = (include for include in config.includes if include.source in sources)
+        found = {inner for include in includes for inner in config.included(include)}
         grows = not found <= below
         below |= found
     return below

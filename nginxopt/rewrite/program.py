@@ -100,7 +100,7 @@ class _Found:
 
 def _program(config: Config, file: File, captures_matter: bool) -> Program:
     found = _Found({}, [], [])
-    kinds = {_kind(place.context) for place in config.contexts(file)}
+    kinds = set(map(_kind, config.contexts(file)))
     _gather(file.block, kinds, found, main=file is config.main)
     scopes = tuple(Scope(level, tuple(sections)) for level, sections in found.sections.items())
     return Program(file, scopes, captures_matter, tuple(found.inside_if), tuple(found.misplaced))

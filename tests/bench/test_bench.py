@@ -425,7 +425,8 @@ def test_a_configuration_made_private() -> None:
     """Nothing outside is listened at or written to, what is on the command line is gone, and all of it is told."""
     made = private.private(load_text(WHOLE, "/etc/app/nginx.conf", missing_ok=True))
     text = made.files["nginx.conf"].decode()
-    assert made.ports == {"*:80": "edge", "*:443": "edge/p1", "[::]:80": "edge/p2"}
+    ports = {str(address): name for address, name in made.ports.items()}
+    assert ports == {"*:80": "edge", "*:443": "edge/p1", "[::]:80": "edge/p2"}
     for word in ("www-data", "/run", "/var", "daemon", "ipv6only", "include"):
         assert word not in text
     assert "access_log access.log combined buffer=4k; # kept as a log" in text
@@ -443,6 +444,25 @@ def test_private_includes(tmp_path: Path) -> None:
     made = private.private(load_text((tmp_path / "nginx.conf").read_bytes(), str(tmp_path / "nginx.conf")))
     assert made.files["files/1.conf"] == b"listen @edge@;"
     assert made.files["nginx.conf"].count(b"include files/1.conf;") == 2
+    assert b"listen" not in made.files["nginx.conf"]
+
+
+def test_private_ranges_of_ports() -> None:
+    """Each port of a range has an address of its own, shared with the server that names the port alone."""
+    servers = b"server { listen 8000-8002 backlog=9; } server { listen *:8001; } server { listen localhost; }"
+    made = private.private(load_text(b"events {} http { %s }" % servers, "nginx.conf"))
+    text = made.files["nginx.conf"].decode()
+    assert "server { listen @edge@ backlog=9; listen @edge/p1@ backlog=9; listen @edge/p2@ backlog=9; }" in text
+    assert "server { listen @edge/p1@; } server { listen @edge/p3@; }" in text
+    assert [str(address) for address in made.ports] == ["*:8000", "*:8001", "*:8002", "localhost:80"]
+
+
+@pytest.mark.parametrize("address", ["70000", "a/b", "1-65535"])
+def test_private_addresses_that_cannot_be(address: str) -> None:
+    """What nginx refuses, or what there are not ports enough for, is an error at its place."""
+    with pytest.raises(InputError, match=r"refuses|range") as caught:
+        private.private(load_text(b"events {} http { server { listen %s; } }" % address.encode(), "nginx.conf"))
+    assert caught.value.span is not None
 
 
 def test_a_configuration_without_plain_http() -> None:
