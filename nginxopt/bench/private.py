@@ -55,7 +55,7 @@ class Private:
         """Return it as a node."""
         main = self.files["nginx.conf"]
         others = {path: text for path, text in self.files.items() if path != "nginx.conf"}
-        says = f"{self.config.main.path}, made private"
+        says = f"{self.config.main.path}, with private addresses and files"
         return Node(role, main, others, status=False, says=says, ports=tuple(self.ports.values())[1:])
 
 
@@ -105,9 +105,7 @@ def _name_addresses(made: Private, role: str) -> None:
             made._without_listen.add(server.opener)
     entry = next((address for address, is_plain in plain.items() if is_plain), None)
     if entry is None:
-        raise InputError(
-            "no server of it listens for plain HTTP, so there is nothing to measure", path=made.config.main.path
-        )
+        raise InputError("no server listens for plain HTTP, so there is nothing to measure", path=made.config.main.path)
     for number, address in enumerate(dict.fromkeys([entry, *plain])):
         made.ports[address] = f"{role}/p{number}" if number else role
 
@@ -118,7 +116,7 @@ def _addresses(listen: Directive) -> tuple[Address, ...]:
     if not addresses:
         raise listen.error(f'nginx refuses the address "{listen.args[0]}"', at=listen.args[0])
     if len(addresses) > _MOST_PORTS:
-        raise listen.error(f"a range of more than {_MOST_PORTS} ports cannot be measured", at=listen.args[0])
+        raise listen.error(f"cannot measure a range of more than {_MOST_PORTS} ports", at=listen.args[0])
     return addresses
 
 
@@ -126,10 +124,10 @@ def _edit(made: Private, directive: Directive, scope: Scope, names: dict[File, s
     """What becomes of one directive; None if it stays."""
     name, args = str(directive.name), directive.args
     if not scope.context and name in _GONE:
-        return _changed(made, f"{name} is given on the command line", directive.span, "")
+        return _changed(made, f"{name} is set on the command line", directive.span, "")
     if name == "include" and not directive.block and args:
         copies = [f"include {names[file]};" for file in made.config.included(directive)]
-        return _changed(made, "includes name the copies", directive.span, " ".join(copies))
+        return _changed(made, "includes refer to the copies", directive.span, " ".join(copies))
     if name == "listen" and args and scope.context[-1:] == ("server",):
         return _listen(made, directive)
     if directive in made._without_listen and directive.block:
@@ -146,7 +144,7 @@ def _edit(made: Private, directive: Directive, scope: Scope, names: dict[File, s
         return _word(made, f"{name} lies in the folder of the run", args[0], f"temp/{name}")
     if name in _BESIDE and args and _is_relative(args[-1]):
         path = Path(made.config.prefix).absolute() / args[-1]
-        return _word(made, "relative paths of certificates and the like are absolute", args[-1], str(path))
+        return _word(made, "relative paths, such as those of certificates, are absolute", args[-1], str(path))
     return None
 
 
@@ -154,13 +152,13 @@ def _listen(made: Private, directive: Directive) -> Edit:
     parameters = [quoted(word) for word in directive.args[1:] if not word.startswith("ipv6only=")]
     names = (f"@{made.ports[address]}@" for address in _addresses(directive))
     text = " ".join(f"{' '.join(['listen', name, *parameters])};" for name in names)
-    return _changed(made, "listen addresses are private ones", directive.span, text)
+    return _changed(made, "listen addresses are private", directive.span, text)
 
 
 def _add_listen(made: Private, server: Block) -> Edit:
     inside = server.span.start + 1
     text = f" listen @{made.ports[_DEFAULT]}@;"
-    return _changed(made, "servers without listen got a private address", Span(inside, inside), text)
+    return _changed(made, "servers without listen have a private address", Span(inside, inside), text)
 
 
 def _defaults(made: Private, block: Block) -> Edit | None:
@@ -174,7 +172,7 @@ def _defaults(made: Private, block: Block) -> Edit | None:
     if not missing:
         return None
     inside = block.span.start + 1
-    what = "logs and temporary files that were left to nginx's default lie in the folder of the run"
+    what = "logs and temporary files with default paths are in the directory of the run"
     return _changed(made, what, Span(inside, inside), f" {' '.join(missing)}")
 
 
