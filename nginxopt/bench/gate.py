@@ -96,7 +96,7 @@ def check(
 def _check(gate: Gate, values: list[tuple[float, str]]) -> GateResult:
     if not values:
         raise UsageError(f"gate {gate.text!r}: {gate.figure} was not measured in this run")
-    value, where = min(values, key=lambda found: gate.margin(found[0]))
+    value, where = min(values, key=lambda seen: gate.margin(seen[0]))
     return GateResult(gate.text, gate.holds(value), value, gate.value, gate.margin(value), where)
 
 
@@ -117,10 +117,10 @@ def _values(
 
 
 def _take(text: str, at: int, pattern: re.Pattern[str], expected: str) -> tuple[str, int]:
-    found = pattern.match(text, at)
-    if found is None:
+    match = pattern.match(text, at)
+    if match is None:
         raise _error(text, at, expected)
-    return found[found.lastindex or 0], found.end()
+    return match[match.lastindex or 0], match.end()
 
 
 def _refuse_unknown(text: str, figure: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nginxopt.bench.scenario import NO_FILES, Answer, Asks, Node, Target
+from nginxopt.bench.scenario import NO_FILES, Asks, Expected, Node, Target
 from nginxopt.text import encode
 from nginxopt.text.templates import template
 
@@ -70,4 +70,4 @@ _QUEUE = 1_000_000  # so long that no request is ever refused
 
 def answers_itself(role: str) -> Asks:
     """Return the probe that an origin answers as itself."""
-    return Asks(role, Target("/", Answer(200, body=BODY.decode(), header=("X-Node", role))))
+    return Asks(role, Target("/", Expected(200, body=BODY.decode(), header=("X-Node", role))))

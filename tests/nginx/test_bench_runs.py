@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.bench import compare, rounds, stage
+from nginxopt.bench import compare, rounds, run_folder
 from nginxopt.bench.benchmark import Benchmark
 from nginxopt.bench.catalogue import catalogue
 from nginxopt.bench.load.vegeta import Vegeta
@@ -193,7 +193,7 @@ def test_instructions(tmp_path: Path) -> None:
 def test_a_folder_runs_after_moving(tmp_path: Path) -> None:
     """A folder that was written and moved runs by its script, and its results are vegeta's."""
     experiment = made("keepalive", Vegeta())
-    stage.write(tmp_path / "made here", stage.files(experiment, Vegeta(), 1))
+    run_folder.write(tmp_path / "made here", run_folder.files(experiment, Vegeta(), 1))
     folder = (tmp_path / "made here").rename(tmp_path / "run there")
     done = subprocess.run([folder / "run"], capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

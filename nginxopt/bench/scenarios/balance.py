@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nginxopt.bench.nodes import BODY, answers_itself, node, origin
 from nginxopt.bench.scenario import (
-    Answer,
     Attack,
     ClosedLoop,
     Comparison,
     Count,
+    Expected,
     Experiment,
     Published,
     Scenario,
@@ -22,7 +22,7 @@ NODES = 3
 CLIENTS = 100
 PER_SECOND = 500  # of one node: so little that three of them do not take a small machine's CPU
 
-_TARGETS = (Target("/", Answer(200, body=BODY.decode())),)
+_TARGETS = (Target("/", Expected(200, body=BODY.decode())),)
 _CASES = {"clients keep connections": True, "one connection per request": False}
 _LOCATION = (
     'location / {\n    proxy_pass http://nodes;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n}'

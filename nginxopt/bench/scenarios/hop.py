@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nginxopt.bench.nodes import BODY, answers_itself, node, origin
 from nginxopt.bench.scenario import (
-    Answer,
     Attack,
     ClosedLoop,
     Comparison,
     Count,
+    Expected,
     Experiment,
     Published,
     Scenario,
@@ -19,7 +19,7 @@ from nginxopt.bench.scenario import (
 
 LOAD = ClosedLoop(connections=10, seconds=2)
 
-_TARGETS = (Target("/", Answer(200, body=BODY.decode(), header=("X-Node", "app"))),)
+_TARGETS = (Target("/", Expected(200, body=BODY.decode(), header=("X-Node", "app"))),)
 _EXPECTS = (
     "Without the hop, throughput is higher, latency lower, and its CPU free. A hop with keepalive connections to the"
     " application costs less than one without."

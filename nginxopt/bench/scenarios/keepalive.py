@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nginxopt.bench.nodes import BODY, answers_itself, node, origin
 from nginxopt.bench.scenario import (
-    Answer,
     Attack,
     ClosedLoop,
     Comparison,
     Count,
+    Expected,
     Experiment,
     Published,
     Scenario,
@@ -22,7 +22,7 @@ LOAD = ClosedLoop(connections=CLIENTS, seconds=2)
 
 _WORKERS = 4
 _KEPT = 32  # as `nginxopt lint --fix` adds, and nginx 1.29.7 has by default; in the report it was 8
-_TARGETS = (Target("/", Answer(200, body=BODY.decode(), header=("X-Node", "app"))),)
+_TARGETS = (Target("/", Expected(200, body=BODY.decode(), header=("X-Node", "app"))),)
 _EXPECTS = (
     "With keepalive, nginx opens few upstream connections instead of one per request: more requests per second, and"
     " fewer sockets in TIME_WAIT."

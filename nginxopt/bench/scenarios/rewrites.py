@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from nginxopt.bench.nodes import node
 from nginxopt.bench.rules import FAR_MISS, Parts, fragment, literal, location, parts, proved, uri
 from nginxopt.bench.scenario import (
-    Answer,
     Attack,
     Comparison,
+    Expected,
     Experiment,
     OpenLoop,
     Published,
@@ -26,7 +26,7 @@ NONE = "no rules"
 LOAD = OpenLoop(rate=1000, seconds=2)
 
 _SERVER = 'location / {\n    return 200 "ok";\n}'
-_OK = Answer(200, body="ok")
+_OK = Expected(200, body="ok")
 _EXPECTS = "With rewrites, time and CPU per request grow with their number; with maps, they stay as without rules."
 _PUBLISHED = (
     Published(
@@ -130,7 +130,7 @@ def _questions(size: int | None) -> Iterator[tuple[str, tuple[Target, ...]]]:
     if size:
         for case, number in (("hit first", 0), ("hit middle", size // 2), ("hit last", size - 1)):
             to = f"https://bench.test{location(number).decode()}"
-            yield case, (Target(uri(number).decode(), Answer(301, to), headers=(("Host", "bench.test"),)),)
+            yield case, (Target(uri(number).decode(), Expected(301, to), headers=(("Host", "bench.test"),)),)
 
 
 def _paths(emission: Emission) -> dict[str, str]:

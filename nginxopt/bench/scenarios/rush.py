@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from nginxopt.bench.nodes import node, origin
 from nginxopt.bench.scenario import (
-    Answer,
     Asks,
     Attack,
     Comparison,
+    Expected,
     Experiment,
     OpenFiles,
     OpenLoop,
@@ -24,7 +24,7 @@ OPEN = (100, 1000, 2000)
 DEFAULT_CONNECTIONS, DEFAULT_FILES = 512, 1024
 RAISED_CONNECTIONS, RAISED_FILES = 8192, 16384
 
-_TARGETS = (Target("/", Answer(200)),)
+_TARGETS = (Target("/", Expected(200)),)
 _EXPECTS = (
     "Each waiting client takes two connections of nginx. With the default of 512 connections, clients fail beyond some"
     " 250; with raised limits, none fails."
@@ -79,7 +79,7 @@ def _variant(name: str, connections: int, files: int, *, listen: str) -> Variant
         name,
         f"worker_connections {connections}, {files:,} open files",
         (app, edge),
-        probes=(OpenFiles("edge", files), Asks("app", Target("/", Answer(200, header=("X-Node", "app"))))),
+        probes=(OpenFiles("edge", files), Asks("app", Target("/", Expected(200, header=("X-Node", "app"))))),
     )
 
 
