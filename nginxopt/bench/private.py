@@ -7,16 +7,16 @@ Upstreams, certificates and static files stay where they are.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nginxopt.bench.scenario import Node
-from nginxopt.config import Block, Config, Directive, File, Token
+from nginxopt.config import Block, Config, Directive, File, Scope, Token
 from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
+from nginxopt.semantics import Address, read_addresses
+from nginxopt.semantics.addresses import PORT
 from nginxopt.text import Edit, Span, apply, encode
 
 _GONE = frozenset({"daemon", "master_process", "pid", "user", "lock_file"})
@@ -32,7 +32,8 @@ _BESIDE = frozenset(
     ]
 )
 _NOT_PLAIN = frozenset({"ssl", "quic", "proxy_protocol", "udp"})
-_ANYWHERE = re.compile(r"(?:\*|0\.0\.0\.0):(\d+)|(\d+)")
+_DEFAULT = Address("inet", "0.0.0.0", PORT)
+_MOST_PORTS = 64
 _LOG_TO = "access.log"
 
 
@@ -45,15 +46,16 @@ class Private:
 
     config: Config
     files: dict[str, bytes] = field(default_factory=dict)
-    ports: dict[str, str] = field(default_factory=dict)
+    ports: dict[Address, str] = field(default_factory=dict)
     changes: Counter[str] = field(default_factory=Counter)
     _edits: dict[File, list[Edit]] = field(default_factory=dict)
+    _without_listen: set[Directive] = field(default_factory=set)
 
     def node(self, role: str) -> Node:
         """Return it as a node."""
         main = self.files["nginx.conf"]
         others = {path: text for path, text in self.files.items() if path != "nginx.conf"}
-        says = f"{self.config.main.path}, made private"
+        says = f"{self.config.main.path}, with private addresses and files"
         return Node(role, main, others, status=False, says=says, ports=tuple(self.ports.values())[1:])
 
 
@@ -67,11 +69,10 @@ def private(config: Config, role: str = "edge") -> Private:
         file: "nginx.conf" if file is config.main else f"files/{number}.conf"
         for number, file in enumerate(config.files)
     }
-    servers = [(server, around) for server, around in _once(config) if server.name == "server" and server.block]
-    _name_addresses(made, role, servers)
+    _name_addresses(made, role)
     owner = {id(file.source): file for file in config.files}
-    for directive, around in _once(config):
-        edit = _edit(made, directive, around, names)
+    for directive, scope in _once(config).items():
+        edit = _edit(made, directive, scope, names)
         if edit is not None:
             made._edits.setdefault(owner[id(directive.source)], []).append(edit)
     for file, name in names.items():
@@ -79,62 +80,59 @@ def private(config: Config, role: str = "edge") -> Private:
     return made
 
 
-def _once(config: Config) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-    """Yield each directive as it is first read; a file that is included twice is one text."""
-    seen: set[int] = set()
-    for directive, around in config.outline():
-        if id(directive) not in seen:
-            seen.add(id(directive))
-            yield directive, around
+def _once(config: Config) -> dict[Directive, Scope]:
+    """Return each directive with the scope in which it is first read; a file that is included twice is one text."""
+    first: dict[Directive, Scope] = {}
+    for directive, scope in config.walk():
+        first.setdefault(directive, scope)
+    return first
 
 
-def _name_addresses(made: Private, role: str, servers: list[tuple[Directive, tuple[Directive, ...]]]) -> None:
+def _name_addresses(made: Private, role: str) -> None:
     """Give each address a name, the one that takes the load first."""
-    listens: list[tuple[str, bool]] = []
-    for server, around in servers:
-        in_http = any(parent.name == "http" for parent in around)
-        found = [inner for inner in _block(server) if inner.name == "listen" and inner.args]
-        listens += [(_address(inner.args[0]), in_http and not _NOT_PLAIN & set(inner.args[1:])) for inner in found]
-        if not found and in_http:
-            listens.append((_DEFAULT, True))
-    special = {address for address, is_plain in listens if not is_plain}
-    plain = [address for address, is_plain in listens if is_plain and address not in special]
-    if not plain:
-        raise InputError(
-            "no server of it listens for plain HTTP, so there is nothing to measure", path=made.config.main.path
-        )
-    for number, address in enumerate(dict.fromkeys([plain[0], *(address for address, _ in listens)])):
+    plain: dict[Address, bool] = {}
+    for server in made.config.scope.tree():
+        if server.opener is None or server.context[-1] != "server":
+            continue
+        in_http = "http" in server.context
+        listens = [directive for directive in server.directives if directive.name == "listen" and directive.args]
+        for listen in listens:
+            is_plain = in_http and _NOT_PLAIN.isdisjoint(listen.args[1:])
+            for address in _addresses(listen):
+                plain[address] = is_plain and plain.get(address, True)
+        if not listens and in_http:
+            plain.setdefault(_DEFAULT, True)
+            made._without_listen.add(server.opener)
+    entry = next((address for address, is_plain in plain.items() if is_plain), None)
+    if entry is None:
+        raise InputError("no server listens for plain HTTP, so there is nothing to measure", path=made.config.main.path)
+    for number, address in enumerate(dict.fromkeys([entry, *plain])):
         made.ports[address] = f"{role}/p{number}" if number else role
 
 
-_DEFAULT = "*:80"
+def _addresses(listen: Directive) -> tuple[Address, ...]:
+    """Return the addresses of a `listen`; `InputError` if there are none, or too many to have a port each here."""
+    addresses = read_addresses(listen.args[0])
+    if not addresses:
+        raise listen.error(f'nginx refuses the address "{listen.args[0]}"', at=listen.args[0])
+    if len(addresses) > _MOST_PORTS:
+        raise listen.error(f"cannot measure a range of more than {_MOST_PORTS} ports", at=listen.args[0])
+    return addresses
 
 
-def _block(directive: Directive) -> Iterator[Directive]:
-    return directive.block.unfolded() if directive.block else iter(())
-
-
-def _address(text: str) -> str:
-    """An address with its port, the same for all ways to say `any IPv4 address`."""
-    anywhere = _ANYWHERE.fullmatch(text)
-    if anywhere:
-        return f"*:{anywhere[1] or anywhere[2]}"
-    return text if re.search(r":\d+$", text) or text.startswith("unix:") else f"{text}:80"
-
-
-def _edit(made: Private, directive: Directive, around: tuple[Directive, ...], names: dict[File, str]) -> Edit | None:
+def _edit(made: Private, directive: Directive, scope: Scope, names: dict[File, str]) -> Edit | None:
     """What becomes of one directive; None if it stays."""
     name, args = str(directive.name), directive.args
-    if not around and name in _GONE:
-        return _changed(made, f"{name} is given on the command line", directive.span, "")
+    if not scope.context and name in _GONE:
+        return _changed(made, f"{name} is set on the command line", directive.span, "")
     if name == "include" and not directive.block and args:
         copies = [f"include {names[file]};" for file in made.config.included(directive)]
-        return _changed(made, "includes name the copies", directive.span, " ".join(copies))
-    if name == "listen" and args and around and around[-1].name == "server":
+        return _changed(made, "includes refer to the copies", directive.span, " ".join(copies))
+    if name == "listen" and args and scope.context[-1:] == ("server",):
         return _listen(made, directive)
-    if name == "server" and directive.block and around and around[-1].name == "http":
-        return _without_listen(made, directive)
-    if name == "http" and directive.block and not around:
+    if directive in made._without_listen and directive.block:
+        return _add_listen(made, directive.block)
+    if name == "http" and directive.block and not scope.context:
         return _defaults(made, directive.block)
     if name == "error_log" and args:
         return _word(made, "error_log goes to error.log", args[0], "error.log")
@@ -146,28 +144,26 @@ def _edit(made: Private, directive: Directive, around: tuple[Directive, ...], na
         return _word(made, f"{name} lies in the folder of the run", args[0], f"temp/{name}")
     if name in _BESIDE and args and _is_relative(args[-1]):
         path = Path(made.config.prefix).absolute() / args[-1]
-        return _word(made, "relative paths of certificates and the like are absolute", args[-1], str(path))
+        return _word(made, "relative paths, such as those of certificates, are absolute", args[-1], str(path))
     return None
 
 
 def _listen(made: Private, directive: Directive) -> Edit:
-    address, *parameters = directive.args
-    kept = [str(word) for word in parameters if not word.startswith("ipv6only=")]
-    words = ["listen", f"@{made.ports[_address(address)]}@", *map(quoted, kept)]
-    return _changed(made, "listen addresses are private ones", directive.span, f"{' '.join(words)};")
+    parameters = [quoted(word) for word in directive.args[1:] if not word.startswith("ipv6only=")]
+    names = (f"@{made.ports[address]}@" for address in _addresses(directive))
+    text = " ".join(f"{' '.join(['listen', name, *parameters])};" for name in names)
+    return _changed(made, "listen addresses are private", directive.span, text)
 
 
-def _without_listen(made: Private, server: Directive) -> Edit | None:
-    if any(inner.name == "listen" for inner in _block(server)) or server.block is None:
-        return None
-    inside = server.block.span.start + 1
+def _add_listen(made: Private, server: Block) -> Edit:
+    inside = server.span.start + 1
     text = f" listen @{made.ports[_DEFAULT]}@;"
-    return _changed(made, "servers without listen got a private address", Span(inside, inside), text)
+    return _changed(made, "servers without listen have a private address", Span(inside, inside), text)
 
 
 def _defaults(made: Private, block: Block) -> Edit | None:
     """Without these directives nginx writes where it was built to: into the log and the directories of the real one."""
-    own = {str(directive.name) for directive, around in made.config.outline() if around and around[-1].name == "http"}
+    own = {str(directive.name) for directive, scope in made.config.walk() if scope.context[-1:] == ("http",)}
     statements = {
         "access_log": f"access_log {_LOG_TO};",
         **{name: f"{name} temp/{name};" for name in sorted(_TEMPORARY)},
@@ -176,7 +172,7 @@ def _defaults(made: Private, block: Block) -> Edit | None:
     if not missing:
         return None
     inside = block.span.start + 1
-    what = "logs and temporary files that were left to nginx's default lie in the folder of the run"
+    what = "logs and temporary files with default paths are in the directory of the run"
     return _changed(made, what, Span(inside, inside), f" {' '.join(missing)}")
 
 
