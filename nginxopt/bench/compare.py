@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nginxopt.bench.private import private
+from nginxopt.bench.isolation import isolate
 from nginxopt.bench.scenario import Attack, Comparison, Experiment, OpenLoop, Target, Variant
 from nginxopt.config import Config
 from nginxopt.errors import InputError
@@ -16,7 +16,7 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 
 def build(before: Config, after: Config, targets: tuple[Target, ...]) -> Experiment:
     """Return the experiment. Both must answer each target with the same status and Location."""
-    sides = {"before": private(before), "after": private(after)}
+    sides = {"before": isolate(before), "after": isolate(after)}
     notes = [
         f"{name}: {what} ({count})." for name, side in sides.items() for what, count in sorted(side.changes.items())
     ]
@@ -26,7 +26,7 @@ def build(before: Config, after: Config, targets: tuple[Target, ...]) -> Experim
         "compare",
         "Two configurations",
         "Both respond the same; the ratio of after to before is the effect of the change.",
-        tuple(Variant(name, side.config.main.path, (side.node("edge"),)) for name, side in sides.items()),
+        tuple(Variant(name, side.path, (side.node(),)) for name, side in sides.items()),
         tuple(Attack(name, CASE, targets, LOAD) for name in sides),
         (Comparison("before", "after"),),
         "latency",

@@ -301,8 +301,8 @@ def _folder(output: str | None) -> Iterator[Path]:
             shutil.rmtree(kept / name, ignore_errors=True)
         yield kept
         return
-    with private_folder() as private:
-        yield private
+    with private_folder() as temporary:
+        yield temporary
 
 
 def _tell(result: Result, format_: str, output: str | None) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nginxopt import load_text
-from nginxopt.bench import compare, gate, measure, private, probe, run_folder
+from nginxopt.bench import compare, gate, isolation, measure, probe, run_folder
 from nginxopt.bench.benchmark import Benchmark
 from nginxopt.bench.catalogue import catalogue
 from nginxopt.bench.load import vegeta, wrk
@@ -205,7 +205,7 @@ def test_a_round_that_is_half_done_is_no_pair() -> None:
 
 
 def test_failures_are_no_throughput() -> None:
-    """Statuses that failed count as errors, and not as throughput."""
+    """Answers that failed count as errors, and not as throughput."""
     figures = measure.figures(sample("before", 1, 1.0, failed=40))
     assert (figures["throughput"], figures["errors"], figures["hits_a_day"]) == (60, 40, 60 * 86_400)
     assert (figures["cpu"], figures["cpu.edge"], figures["accepts.edge"]) == (0.0001, 0.0001, 0.1)
@@ -422,9 +422,9 @@ http {
 """
 
 
-def test_a_configuration_made_private() -> None:
+def test_an_isolated_configuration() -> None:
     """Nothing outside is listened at or written to, what is on the command line is gone, and all of it is told."""
-    made = private.private(load_text(WHOLE, "/etc/app/nginx.conf", missing_ok=True))
+    made = isolation.isolate(load_text(WHOLE, "/etc/app/nginx.conf", missing_ok=True))
     text = made.files["nginx.conf"].decode()
     ports = {str(address): name for address, name in made.ports.items()}
     assert ports == {"*:80": "edge", "*:443": "edge/p1", "[::]:80": "edge/p2"}
@@ -435,23 +435,23 @@ def test_a_configuration_made_private() -> None:
     assert "server { listen @edge@; server_name b.test; }" in text
     assert "client_body_temp_path temp/client_body_temp_path;" in text
     assert made.changes["listen addresses are private"] == 3
-    assert made.node("edge").ports == ("edge/p1", "edge/p2")
+    assert made.node().ports == ("edge/p1", "edge/p2")
 
 
-def test_private_includes(tmp_path: Path) -> None:
+def test_isolated_includes(tmp_path: Path) -> None:
     """Included files are copied and named in order; one that is included twice is one copy."""
     (tmp_path / "a.inc").write_text("listen 80;")
     (tmp_path / "nginx.conf").write_text("events {} http { server { include *.inc; } server { include a.inc; } }")
-    made = private.private(load_text((tmp_path / "nginx.conf").read_bytes(), str(tmp_path / "nginx.conf")))
+    made = isolation.isolate(load_text((tmp_path / "nginx.conf").read_bytes(), str(tmp_path / "nginx.conf")))
     assert made.files["files/1.conf"] == b"listen @edge@;"
     assert made.files["nginx.conf"].count(b"include files/1.conf;") == 2
     assert b"listen" not in made.files["nginx.conf"]
 
 
-def test_private_ranges_of_ports() -> None:
+def test_isolated_ranges_of_ports() -> None:
     """Each port of a range has an address of its own, shared with the server that names the port alone."""
     servers = b"server { listen 8000-8002 backlog=9; } server { listen *:8001; } server { listen localhost; }"
-    made = private.private(load_text(b"events {} http { %s }" % servers, "nginx.conf"))
+    made = isolation.isolate(load_text(b"events {} http { %s }" % servers, "nginx.conf"))
     text = made.files["nginx.conf"].decode()
     assert "server { listen @edge@ backlog=9; listen @edge/p1@ backlog=9; listen @edge/p2@ backlog=9; }" in text
     assert "server { listen @edge/p1@; } server { listen @edge/p3@; }" in text
@@ -459,17 +459,17 @@ def test_private_ranges_of_ports() -> None:
 
 
 @pytest.mark.parametrize("address", ["70000", "a/b", "1-65535"])
-def test_private_addresses_that_cannot_be(address: str) -> None:
+def test_isolated_addresses_that_cannot_be(address: str) -> None:
     """What nginx refuses, or what there are not ports enough for, is an error at its place."""
     with pytest.raises(InputError, match=r"refuses|range") as caught:
-        private.private(load_text(b"events {} http { server { listen %s; } }" % address.encode(), "nginx.conf"))
+        isolation.isolate(load_text(b"events {} http { server { listen %s; } }" % address.encode(), "nginx.conf"))
     assert caught.value.span is not None
 
 
 def test_a_configuration_without_plain_http() -> None:
     """A configuration that only speaks TLS has nothing to measure, and says so."""
     with pytest.raises(InputError, match="plain HTTP"):
-        private.private(load_text(b"events {} http { server { listen 443 ssl; } }", "nginx.conf"))
+        isolation.isolate(load_text(b"events {} http { server { listen 443 ssl; } }", "nginx.conf"))
 
 
 class Answers:
