@@ -66,16 +66,16 @@ def proved(config: Config) -> Emission:
     """
     if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.walk()):
         raise InputError(
-            "a benchmark of rewrites needs one file of rules, as a server includes it",
+            "bench rewrites needs a file of rules that a server includes",
             path=config.main.path,
-            hint="`nginxopt bench compare` takes whole configurations",
+            hint="for main configurations, use `nginxopt bench compare`",
         )
     compiled = plan(config)
     if not compiled.moved:
         raise InputError(
-            f"none of its {compiled.rules:,} rewrites moves into a map: there is nothing to compare",
+            f"none of its {compiled.rules:,} rewrites moves into a map, so there is nothing to compare",
             path=config.main.path,
-            hint="`nginxopt rewrite-to-map FILE --plan-only -v` tells why",
+            hint="for the reasons, run `nginxopt rewrite-to-map FILE --plan-only -v`",
         )
     emission = emit(compiled)
     proof = prove(emission)

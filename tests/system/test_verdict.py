@@ -5,7 +5,10 @@ from __future__ import annotations
 from nginxopt.system.nginx import Message, Verdict
 
 WARNING = b'nginx: [warn] conflicting server name "a" on 0.0.0.0:80, ignored\n'
-OK = b"nginx: the configuration file /p/nginx.conf syntax is ok\nnginx: configuration file /p/nginx.conf test is successful\n"
+OK = (
+    b"nginx: the configuration file /p/nginx.conf syntax is ok\n"
+    b"nginx: configuration file /p/nginx.conf test is successful\n"
+)
 
 
 def test_messages_have_levels_and_places() -> None:
@@ -30,7 +33,7 @@ def test_what_is_no_message_is_left_out() -> None:
 def test_a_message_may_have_several_lines() -> None:
     """What nginx quotes may hold line ends."""
     output = b'nginx: [emerg] unknown directive "a\nb" in /p/nginx.conf:2\n' + WARNING
-    assert [message.text for message in Verdict.of(output, 1).messages][0] == 'unknown directive "a\nb"'
+    assert next(message.text for message in Verdict.of(output, 1).messages) == 'unknown directive "a\nb"'
 
 
 def test_a_binary_that_dies_says_why() -> None:

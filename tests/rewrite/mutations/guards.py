@@ -81,7 +81,7 @@ MUTATIONS = (
         "What is no key gets one.",
         "two",
         Refutation.NOT_AN_EXACT_GUARD,
-        maps(b"volatile;\n", b"volatile;\n    default $uri;\n"),
+        maps(b'default "";', b"default $uri;"),
     ),
     Mutation(
         "guard of a wrong map",

@@ -113,8 +113,8 @@ MUTATIONS = (
         "text with a default",
         "The map of the text has a default.",
         "lines",
-        Refutation.REGEX_FOR_A_KEY,
-        maps(b'    "~', b'    default "/page-1";\n    "~'),
+        Refutation.DEFAULT_BESIDE_A_REGEX,
+        maps(b'    default "";\n    "~', b'    default "/page-1";\n    "~'),
     ),
     Mutation(
         "text with a key behind",
@@ -128,7 +128,7 @@ MUTATIONS = (
         "The first text answers for all internal redirects.",
         "lines",
         Refutation.NOT_VOLATILE,
-        maps(b'{\n    volatile;\n    "~', b'{\n    "~'),
+        maps(b'{\n    volatile;\n    default "";\n    "~', b'{\n    default "";\n    "~'),
     ),
     Mutation(
         "target asked about the URI",

@@ -25,6 +25,7 @@ class Refutation(Enum):
     PARAMETER_FOR_A_KEY = "${}: a parameter where a key belongs"
     REGEX_FOR_A_KEY = "${}: a regex where a key belongs"
     KEY_BESIDE_A_REGEX = "${}: a key beside a regex"
+    DEFAULT_BESIDE_A_REGEX = "${}: a default beside a regex"
     KEY_TWICE = "${}: nginx refuses a key given twice"
     # Their sizes, and where they are included.
     HASH_NOT_OPTIMAL = "${}: nginx would warn that it could not build an optimal hash"

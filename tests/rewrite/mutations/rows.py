@@ -95,6 +95,26 @@ MUTATIONS = (
         maps(b'    "/a"   "/to/a";\n', b""),
     ),
     Mutation(
+        "default target",
+        "What has no target of its own goes where no rule leads.",
+        "two",
+        Refutation.DOES_SOMETHING_ELSE,
+        both(
+            maps(b'    "/a"   "/to/a";\n', b""),
+            maps(b'$m_to {\n    volatile;\n    default "";', b'$m_to {\n    volatile;\n    default "/to/b";'),
+        ),
+    ),
+    Mutation(
+        "default arguments",
+        "A rule without arguments of its own gets some.",
+        "arguments",
+        Refutation.DOES_SOMETHING_ELSE,
+        both(
+            maps(b'    "/a"   "k=1";\n', b""),
+            maps(b'$m_args {\n    volatile;\n    default "";', b'$m_args {\n    volatile;\n    default "k=3";'),
+        ),
+    ),
+    Mutation(
         "wrong class",
         "A key is in another class.",
         "many",
