@@ -164,7 +164,7 @@ def test_compare(tmp_path: Path) -> None:
     short = OpenLoop(50, 0.2)
     result = run(compare.build(before, before, asked).with_loads(lambda _: short), Vegeta(), tmp_path)
     assert result.samples[0].outcome.statuses == {"200": 5, "301": 5}
-    with pytest.raises(RunError, match=r"after: edge for /: 302 to .* instead of 301"):
+    with pytest.raises(RunError, match=r"after: wrong response of edge for /: 302 to .* instead of 301"):
         run(compare.build(before, other, asked).with_loads(lambda _: short), Vegeta(), tmp_path)
 
 
@@ -338,7 +338,7 @@ def test_counts_that_do_not_hold(tmp_path: Path) -> None:
     """A counter that is not what it must be ends the run, with both numbers."""
     experiment = simple()
     attack = replace(experiment.attacks[0], counts=(Count("requests", "edge", most=0.5),))
-    with pytest.raises(RunError, match=r"edge counted 10 requests for 10 requests of the load, 1\.000 each; 0 to 0\.5"):
+    with pytest.raises(RunError, match=r"edge counted 10 requests for 10 requests of the load, 1\.000 each; expected 0 to 0\.5"):
         run(replace(experiment, attacks=(attack,)), Vegeta(), tmp_path)
 
 
