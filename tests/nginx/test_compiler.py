@@ -73,8 +73,6 @@ def check(
     level: Level,
     uris: Iterable[bytes],
     tally: Counter[str],
-    *,
-    limit: int = REQUESTS,
 ) -> Emission:
     """Compile a fragment at a level, prove it, and ask nginx about it."""
     emission = compiled(load_text(text, context=level))
@@ -85,7 +83,7 @@ def check(
         level=level,
         keys=[*uris, *keys(emission)],
         binary=binary,
-        limit=limit,
+        limit=REQUESTS,
         seconds=SECONDS,
     )
     assert [str(mismatch) for mismatch in found.mismatches] == []
