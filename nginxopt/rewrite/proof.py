@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 
 from nginxopt import _native
-from nginxopt.config import File, Place
+from nginxopt.config import File
 from nginxopt.rewrite import captures, premises, program
 from nginxopt.rewrite.emission import Change, Emission
 from nginxopt.rewrite.planning import Plan
@@ -78,7 +78,7 @@ def prove(emission: Emission) -> Proof:
 
 def _may_be_http(plan: Plan, file: File) -> bool:
     """Return whether a file may stand in http; variables and sizes of another module are its own."""
-    return not all(place.context[:1] in (("stream",), ("mail",)) for place in plan.config.contexts(file) or [Place(())])
+    return not all(context[:1] in (("stream",), ("mail",)) for context in plan.config.contexts(file) or [()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class _Pair:
 
 
 def _pair(plan: Plan, change: Change) -> _Pair:
-    kinds = {place.context[-1:] for place in plan.config.contexts(change.file)}
+    kinds = {context[-1:] for context in plan.config.contexts(change.file)}
     return _Pair(
         change.file.source.data,
         change.after,

@@ -358,7 +358,7 @@ def test_unwritable_output(run: Any, rules: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_bytes(b"a file")
     ran = run("rewrite-to-map", rules.name, "-o", "taken")
     assert ran.status == 3
-    assert "taken: cannot be made a folder" in ran.err
+    assert "taken: cannot create directory" in ran.err
     assert run("rewrite-to-map", rules.name, "--report", "no/such/folder.json", "--write").status == 3
     assert rules.read_bytes() == RULES
 

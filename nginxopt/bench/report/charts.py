@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from nginxopt.bench import measure
-from nginxopt.bench.report import vega, wording
+from nginxopt.bench.report import sentences, vega
 from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.result import Ratio, Result, Sample
 from nginxopt.bench.scenario import Experiment, Variant
@@ -82,7 +82,7 @@ class Figure:
 def growth(result: Result, figure: str) -> Figure | None:
     """Return how a figure grows with the number of rules, by case; None if no variants differ in their size."""
     experiment = result.experiment
-    name = wording.name(figure)
+    name = sentences.name(figure)
     cases = [case for case in experiment.cases if len({size for size, _ in _sizes(result, case, figure)}) > 1]
     if not cases:
         return None
@@ -91,12 +91,12 @@ def growth(result: Result, figure: str) -> Figure | None:
     axis = _growth_axis(figure, [row["value"] for of in rows.values() for row in of])
     panels = []
     for case, of in rows.items():
-        said = f"{name} against the number of rules: {case}"
-        svg = vega.svg(_growth(of, keys, axis), said, f"The table of the case {case} has the numbers.")
+        title = f"{name} by number of rules: {case}"
+        svg = vega.svg(_growth(of, keys, axis), title, f"The table of the case {case} has the numbers.")
         panels.append(Panel(case, svg))
-    caption = "Large marks are medians over the rounds, small ones single rounds."
+    caption = "Large marks are medians of the rounds, small marks single rounds."
     caption += " The scale is logarithmic." if axis["scale"]["type"] == "log" else ""
-    return Figure(f"{name} against the number of rules", caption, tuple(keys.values()), tuple(panels))
+    return Figure(f"{name} by number of rules", caption, tuple(keys.values()), tuple(panels))
 
 
 def distribution(result: Result) -> Figure | None:
@@ -112,10 +112,10 @@ def distribution(result: Result) -> Figure | None:
     panels = []
     for case, of in rows.items():
         if of:
-            said = f"Latency by percentile: {case}"
-            svg = vega.svg(_distribution(of, keys, low, high, most), said, f"The table of {case} has the numbers.")
+            title = f"Latency by percentile: {case}"
+            svg = vega.svg(_distribution(of, keys, low, high, most), title, f"The table of {case} has the numbers.")
             panels.append(Panel(case, svg))
-    caption = "How much time so many per cent of the requests stay below; both scales are logarithmic."
+    caption = "Latency that a percentage of the requests stay below; both scales are logarithmic."
     return Figure("Latency distribution", caption, tuple(keys.values()), tuple(panels))
 
 
@@ -131,13 +131,11 @@ def ratios(result: Result, figures: Sequence[str]) -> Figure | None:
     for pair in result.experiment.comparisons:
         of = [ratio for ratio in shown if (ratio.before, ratio.after) == (pair.before, pair.after)]
         if of:
-            said = f"Ratios of {pair.after} over {pair.before}"
-            svg = vega.svg(_ratios(of, present, low, high), said, "The table of ratios has the numbers.")
-            panels.append(Panel(wording.pair(pair), svg))
-    caption = (
-        "Bars are 95 % intervals, the scale is logarithmic; hollow: no difference seen, or too few rounds to tell."
-    )
-    keys = (Key(wording.name(figure), shape=_SHAPES[place % SERIES]) for place, figure in enumerate(present))
+            title = f"Ratios of {pair.after} over {pair.before}"
+            svg = vega.svg(_ratios(of, present, low, high), title, "The table of ratios has the numbers.")
+            panels.append(Panel(sentences.pair(pair), svg))
+    caption = "Bars are 95 % intervals, the scale is logarithmic. Hollow marks: no difference seen, or too few rounds."
+    keys = (Key(sentences.name(figure), shape=_SHAPES[place % SERIES]) for place, figure in enumerate(present))
     return Figure("Ratios", caption, tuple(keys), tuple(panels))
 
 
@@ -187,9 +185,9 @@ def _growth_rows(result: Result, case: str, figure: str) -> list[Spec]:
     experiment = result.experiment
     lines = list(_series(experiment))
     rows = []
-    found = [(summary.variant, summary.case, 0, summary.figures) for summary in result.summaries]
-    found += [(sample.variant, sample.case, sample.round, measure.figures(sample)) for sample in result.samples]
-    for name, of, number, figures in found:
+    measured = [(summary.variant, summary.case, 0, summary.figures) for summary in result.summaries]
+    measured += [(sample.variant, sample.case, sample.round, measure.figures(sample)) for sample in result.samples]
+    for name, of, number, figures in measured:
         variant = experiment.variant(name)
         if of != case or variant.size is None or figure not in figures:
             continue
@@ -279,20 +277,22 @@ def exceeded(samples: Sequence[Sample]) -> Iterator[tuple[float, float]]:
     """
     counts = Counter[float]()
     for sample in samples:
-        counts.update(dict(sample.histogram))
+        counts.update(dict(sample.outcome.histogram))
     total, below = counts.total(), 0
     for bound in sorted(counts):
         below += counts[bound]
         yield (total / (total - below), bound) if below < total else (float(total), _longest(samples))
     if not counts:
         for rank in measure.PERCENTILES:
-            latencies = [found for sample in samples if (found := sample.percentiles.get(f"p{rank}")) is not None]
+            rounds = [sample.outcome.percentiles for sample in samples]
+            latencies = [percentiles[f"p{rank}"] for percentiles in rounds if f"p{rank}" in percentiles]
             if rank < 100 and latencies:
                 yield 100 / (100 - rank), median(latencies)
 
 
 def _longest(samples: Sequence[Sample]) -> float:
-    return max(sample.percentiles.get("p100", sample.histogram[-1][0]) for sample in samples if sample.histogram)
+    outcomes = [sample.outcome for sample in samples if sample.outcome.histogram]
+    return max(outcome.percentiles.get("p100", outcome.histogram[-1][0]) for outcome in outcomes)
 
 
 def _distribution(rows: list[Spec], keys: dict[str, Key], low: float, high: float, most: float) -> Spec:
@@ -341,8 +341,8 @@ def ticks(low: float, high: float) -> Iterator[float]:
                 yield tick
 
 
-def _ratios(found: list[Ratio], figures: list[str], low: float, high: float) -> Spec:
-    cases = list(dict.fromkeys(ratio.case for ratio in found))
+def _ratios(ratios: list[Ratio], figures: list[str], low: float, high: float) -> Spec:
+    cases = list(dict.fromkeys(ratio.case for ratio in ratios))
     rows = [
         {
             "case": str(cases.index(ratio.case)),
@@ -350,9 +350,9 @@ def _ratios(found: list[Ratio], figures: list[str], low: float, high: float) -> 
             "ratio": ratio.ratio,
             "low": ratio.low,
             "high": ratio.high,
-            "seen": wording.is_seen(ratio),
+            "seen": sentences.is_seen(ratio),
         }
-        for ratio in found
+        for ratio in ratios
     ]
     labels = {str(place): [xml(line) for line in textwrap.wrap(case, 16)] for place, case in enumerate(cases)}
     order = [str(place) for place in range(len(figures))]
