@@ -75,7 +75,6 @@ def check(
     uris: Iterable[bytes],
     tally: Counter[str],
     *,
-    limit: int = REQUESTS,
     gives_up: bytes = b"",
 ) -> Emission:
     """Compile a fragment at a level, prove it, and ask nginx about it; `gives_up` is a pattern for `limited`."""
@@ -91,7 +90,7 @@ def check(
         level=level,
         keys=[*uris, *keys(emission)],
         binary=binary,
-        limit=limit,
+        limit=REQUESTS,
         seconds=SECONDS,
     )
     assert [str(mismatch) for mismatch in found.mismatches] == []

@@ -18,9 +18,9 @@ location = /big { return 200 "%s"; }
 """ % (b"x" * 4000)
 
 
-def get(path: bytes, method: bytes = b"GET", extra: bytes = b"") -> Request:
+def get(path: bytes, method: bytes = b"GET") -> Request:
     """A request for the persistent connection."""
-    return Request(b"%s %s HTTP/1.1\r\nHost: a.test\r\n%s\r\n" % (method, path, extra), head=method == b"HEAD")
+    return Request(b"%s %s HTTP/1.1\r\nHost: a.test\r\n\r\n" % (method, path), head=method == b"HEAD")
 
 
 def alone(path: bytes, extra: bytes = b"", body: bytes = b"") -> Request:
