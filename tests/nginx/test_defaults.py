@@ -96,4 +96,4 @@ def test_the_connections_of_a_worker(binary: nginx.Binary) -> None:
     with nginx.private_prefix({"nginx.conf": config}) as prefix:
         run = binary.run(prefix, "-t", wrapper=("prlimit", "--nofile=100"))
         told = run.stderr.decode() + (prefix / "error.log").read_text()
-    assert f"worker_connections {default('worker_connections', OLD)} exceeds" in told
+    assert f"{default('worker_connections', OLD)} worker_connections exceed" in told
