@@ -311,11 +311,13 @@ def _missing(configs: Iterable[Config]) -> list[Note]:
     """Return a note for each include that leads nowhere."""
     from nginxopt.lint.report.model import Note
 
-    return [
-        Note(f"{include.args[0]} cannot be read and is not checked", include.source, include.args[0].span)
-        for config in configs
-        for include in config.missing
-    ]
+    notes = []
+    for config in configs:
+        for include in config.missing:
+            reason = "is not a regular file" if include in config.irregular else "cannot be read"
+            path = include.args[0]
+            notes.append(Note(f"{path} {reason} and is not checked", include.source, path.span))
+    return notes
 
 
 def _report(
