@@ -42,11 +42,17 @@ class Disk:
 
         `NotRegular` for a pipe, at which nginx would wait for a writer and then read nothing of it.
         """
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # waits for no writer
-            mode = os.fstat(file.fileno()).st_mode
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # without waiting for a writer
+        try:
+            mode = os.fstat(opened).st_mode
             if stat.S_ISFIFO(mode):
                 raise NotRegular("not a regular file")
-            return b"" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else file.read()
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+                return b""
+            with os.fdopen(opened, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(opened)
 
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name`."""

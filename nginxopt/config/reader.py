@@ -115,9 +115,12 @@ def _name(include: Directive) -> str:
 
 def _unread(include: Directive, path: str, error: OSError) -> InputError:
     said = _said(path, error)
-    nginx = said if error.errno == errno.EISDIR else include.told(said)  # reading a directory, nginx names no place
     if isinstance(error, NotRegular):
         nginx = None  # it waits for a writer
+    elif isinstance(error, IsADirectoryError):
+        nginx = said  # without a place
+    else:
+        nginx = include.told(said)
     return include.error(f"{path} cannot be read: {_reason(error)}", at=include.args[0], nginx=nginx)
 
 
