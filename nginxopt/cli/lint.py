@@ -230,7 +230,8 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
 def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
     """Check the fixes with `nginx -t`; return its warnings. `DefectError` if they break the configuration."""
     from nginxopt.lint.report.model import Note
-    from nginxopt.system import nginx, trial
+    from nginxopt.system import nginx
+    from nginxopt.system.nginx import trial
 
     binary = nginx.find(call.nginx or None)
     notes = []
