@@ -62,7 +62,7 @@ class Program:
 
 def read(config: Config) -> tuple[Program, ...]:
     """Return the programs of all files that hold a rewrite, in nginx's order of reading."""
-    captures_matter = config.http is None or captures.may_be_read(config)
+    captures_matter = captures.may_be_read(config)
     programs = (_program(config, file, captures_matter) for file in config.files)
     return tuple(p for p in programs if p.scopes or p.inside_if or p.misplaced)
 
@@ -76,11 +76,6 @@ def placed(config: Config) -> tuple[Config, bool]:
     if len(config.candidates) < 2 or server not in config.candidates:
         return config, False
     return replace(config, candidates=(server,)), True
-
-
-def is_known(config: Config) -> bool:
-    """Return whether all of a main configuration was read: no file that it includes is missing."""
-    return config.http is not None and not config.missing
 
 
 @dataclass(slots=True)

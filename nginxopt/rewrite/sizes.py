@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from nginxopt import _native
 from nginxopt.config import Config, Directive, File
 from nginxopt.errors import DefectError
+from nginxopt.rewrite.unread import is_http_known
 from nginxopt.semantics.values import number
 from nginxopt.text import Edit, encode
 
@@ -68,11 +69,12 @@ def needed(runs: list[_native.Run], config: Config, names: Iterable[bytes], now:
     """Return the sizes under which nginx builds the maps of `runs`, and the table of all variables, without a warning.
 
     `names` are the variables of the maps. A size that is set is in it only if it has to grow, and one that is not set
-    only if nginx's own does not do. What a fragment is included in is not known: there nginx's own sizes of maps
-    do wherever they can; a whole configuration has them set, as they depend on the processor.
+    only if nginx's own does not do. What surrounds a fragment, or stands in a missing file of the http block, may set
+    sizes: there nginx's own do wherever they can. A http block that is known has those of maps set, as they depend
+    on the processor.
     """
     least = [now[name].size if name in now else DEFAULTS[name] for name in MAPS]
-    is_known = config.http is not None
+    is_known = is_http_known(config)
     others = _keys(config)
     found = _native.map_sizes(runs, others, *least, as_is=not is_known)
     if found is None:
