@@ -180,6 +180,9 @@ def path_of(url: bytes, sites: Sequence[bytes]) -> bytes | None:
 def never(pattern: bytes, merge_slashes: bool) -> str | None:
     """Return why no ordinary request matches: `impossible`, `percent` (only `%XX` twice encoded), `query`; or None."""
 
+def without_captures(pattern: bytes) -> bytes:
+    """Return the pattern with `(?:...)` for `(...)`; `ValueError` with what it has where that may not be the same."""
+
 def odd_rewrites(bytes: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the rewrites in `spans` whose pattern is worth a closer look."""
 

@@ -7,6 +7,11 @@ The fix moves them into a `map` in the http block, where they all compare with `
 is not a safe one: a map takes its value when it is first used and keeps it; its plain keys match in any case of
 letters. There is no fix where the variable is set elsewhere as well, or a value has a capture.
 
+In a map of regular expressions, `(?:...)` takes the place of `(...)`: up to nginx 1.30.3 and 1.31.2, a capture that a
+map sets while another text with captures is evaluated could overflow a buffer (CVE-2026-42533). No map is suggested if
+a pattern has a named group or one that may be referred to (`\\1`, `(?1)`, `(?|`), and no fix is offered if `$1` to `$9`
+may be read after the conditions, or in one text with the variable of a map.
+
 ## Why it matters
 Each `if` is run for each request to the server or location, used or not: a regular expression that does not match
 takes some 480 user-space instructions, counted on nginx 1.22.1. A map is not evaluated before its variable is used, and
@@ -74,19 +79,24 @@ Where the tests have to run in their place among other rules.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from nginxopt.config import Directive
 from nginxopt.config.layout import before, delete, quoted
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.variables import readers
+from nginxopt.rewrite.oddities import without_captures
 from nginxopt.semantics import Level, values
+from nginxopt.semantics.locations import matches
 from nginxopt.semantics.maphash import verdict
-from nginxopt.text import encode
+from nginxopt.text import decode, encode
 
 LEAST = 3
 """Fewer are as clear as a map, and cost next to nothing."""
 
+_CAPTURE = re.compile(r"\$\{?[1-9]")
 _SPECIAL = ("default", "hostnames", "include", "volatile")
 
 
@@ -128,37 +138,79 @@ def _case(level: Level) -> _Case | None:
 
 def _finding(model: Model, level: Level, cases: list[_Case]) -> Finding:
     first = cases[0]
-    rows, default = _rows(level, cases)
-    text = f"map {first.tested} {first.name} {{ {' '.join(row.strip() for row in rows[1:-1])} }}"
-    fix = _fix(model, level, cases, rows, default)
+    fix, advice = _advice(model, level, cases)
     return Finding(
         first.condition.source,
         first.condition.name.span,
         f"{len(cases)} ifs test {first.tested} one after the other on every request, to set {first.name}",
         fix,
-        help="" if fix else f"in the http block: {text}",
+        help=advice,
     )
 
 
-def _rows(level: Level, cases: list[_Case]) -> tuple[list[str], Directive | None]:
+def _advice(model: Model, level: Level, cases: list[_Case]) -> tuple[Fix | None, str]:
+    """Return the fix, or the map that is to be written by hand, or why there is none."""
+    try:
+        rows, default = _map(level, cases)
+    except ValueError as reason:
+        return None, f"no map is suggested: {reason}"
+    fix = _fix(model, level, cases, rows, default)
+    return fix, "" if fix else f"in the http block: {' '.join(row.strip() for row in rows)}"
+
+
+def _map(level: Level, cases: list[_Case]) -> tuple[list[str], Directive | None]:
     """Return the lines of the map, and the `set` before the cases that is its default.
 
-    The last `if` that matches counts, but the first regular expression of a map.
+    `ValueError` with the reason if no map can say the same.
     """
     name = cases[0].name
-    default = next((one for one in level.own("set") if one.args[:1] == (name,)), None)
-    ordered = cases if cases[0].operator == "=" else cases[::-1]
-    rows = [f"    {_key(case)} {quoted(case.value)};" for case in ordered]
+    default = next((directive for directive in level.own("set") if directive.args[:1] == (name,)), None)
+    rows = _plain_rows(cases) if cases[0].operator == "=" else _regex_rows(cases)
     if default is not None and len(default.args) == 2:
-        rows.insert(0, f"    default {quoted(default.args[1])};")
-    return [f"map {cases[0].tested} {name} {{", *rows, "}"], default
+        rows.insert(0, f"default {quoted(default.args[1])};")
+    return [f"map {cases[0].tested} {name} {{", *(f"    {row}" for row in rows), "}"], default
 
 
-def _key(case: _Case) -> str:
-    if case.operator != "=":
-        return quoted(case.operator + case.compared)
-    is_special = case.compared in _SPECIAL or case.compared.startswith(("~", "\\"))
-    return quoted("\\" + case.compared) if is_special else quoted(case.compared) if case.compared else '""'
+def _plain_rows(cases: list[_Case]) -> list[str]:
+    if any(case.operator != "=" for case in cases):
+        raise ValueError("a map tries its plain keys before its regular expressions")
+    return [f"{_key(case.compared)} {quoted(case.value)};" for case in cases]
+
+
+def _key(compared: str) -> str:
+    is_special = compared in _SPECIAL or compared.startswith(("~", "\\"))
+    return quoted("\\" + compared) if is_special else quoted(compared) if compared else '""'
+
+
+def _regex_rows(cases: list[_Case]) -> list[str]:
+    """Return the rows of regular expressions, the last case first: it is the last `if`, but the first row, that counts.
+
+    A map tries none of them on an empty value (ngx_http_map_find), which so has a row of its own.
+    """
+    if any(case.operator == "=" for case in cases):
+        raise ValueError("a map tries its plain keys before its regular expressions")
+    ordered = cases[::-1]
+    rows = [f"{quoted(case.operator + _pattern(case))} {quoted(case.value)};" for case in ordered]
+    empty = next((f'"" {quoted(case.value)};' for case in ordered if _takes_empty(case)), None)
+    return rows if empty is None else [empty, *rows]
+
+
+def _pattern(case: _Case) -> str:
+    """Return the regular expression of a case without captures."""
+    if _CAPTURE.search(case.value):
+        raise ValueError(f"{case.name} is set to a capture")
+    try:
+        return decode(without_captures(encode(case.compared)))
+    except ValueError as reason:
+        raise ValueError(f'"{case.compared}" has {reason}') from None
+
+
+def _takes_empty(case: _Case) -> bool:
+    """Whether a case matches the empty value."""
+    answer = matches(encode(case.compared if case.operator == "~" else f"(?i){case.compared}"), b"")
+    if answer is None:
+        raise ValueError(f'"{case.compared}" may match an empty value, on which a map tries no pattern')
+    return answer
 
 
 def _fix(model: Model, level: Level, cases: list[_Case], rows: list[str], default: Directive | None) -> Fix | None:
@@ -171,6 +223,8 @@ def _fix(model: Model, level: Level, cases: list[_Case], rows: list[str], defaul
     sets = {directive for directive, _ in model.each("set") if directive.args[:1] == (name,)}
     ours = {level.own("set")[0] for level in level.levels if level.opener in [case.condition for case in cases]}
     ours |= {default} if default is not None else set()
+    if cases[0].operator != "=" and _captures_matter(model, name):
+        return None
     if not _map_fits(http, server.opener, [case.compared for case in cases if case.operator == "="]):
         return None
     if sets != ours or len({case.operator == "=" for case in cases}) != 1 or not _is_simple(level, cases, default):
@@ -178,6 +232,18 @@ def _fix(model: Model, level: Level, cases: list[_Case], rows: list[str], defaul
     gone = [case.condition for case in cases] + ([default] if default is not None else [])
     changes = (before(server.opener, rows), *map(delete, gone))
     return Fix(f"move them into a map of {cases[0].tested}", changes, Safety.UNSAFE)
+
+
+def _captures_matter(model: Model, name: str) -> bool:
+    """Whether something may read `$1` to `$9` when the map has overwritten them.
+
+    A map is evaluated, and sets them, wherever its variable is read, also by way of another map.
+    """
+    blocks = model.levels("map", "geo", "split_clients")
+    names = {name, *(level.args[-1] for level in blocks if level.args)}
+    return model.reads_captures or any(
+        any(map(_CAPTURE.search, directive.args)) for directive in readers(model, [one.lstrip("$") for one in names])
+    )
 
 
 def _map_fits(http: Level, server: Directive, keys: list[str]) -> bool:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from nginxopt.bench import stage
-from nginxopt.bench.nodes import templates
 from nginxopt.bench.scenario import Experiment, Node, Variant
+from nginxopt.text.templates import template
 
 BASE = "debian:bookworm-slim"
 LOAD = "load"
@@ -180,4 +180,4 @@ def _name(what: str, *parts: bytes) -> str:
 
 
 def _render(name: str, **values: Any) -> bytes:
-    return templates().get_template(f"{name}.j2").render(**values).encode()
+    return template(f"bench/{name}.j2").render(**values).encode()

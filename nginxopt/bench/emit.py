@@ -10,10 +10,10 @@ from nginxopt import __version__
 from nginxopt.bench import containers, stage
 from nginxopt.bench.containers import Images
 from nginxopt.bench.load.wrk import MARK
-from nginxopt.bench.nodes import templates
 from nginxopt.bench.probe import in_round
 from nginxopt.bench.scenario import Answer, Asks, Attack, Experiment, Node, OpenFiles, Target, Variant
 from nginxopt.bench.site import Generator
+from nginxopt.text.templates import template
 
 _MOST_TARGETS = 10  # of an attack that are asked before it
 _MILLION = 1_000_000
@@ -61,7 +61,7 @@ def _readme(experiment: Experiment, generator: Generator, images: Images, rounds
 
 
 def _render(name: str, **values: Any) -> bytes:
-    return templates().get_template(name).render(**values).encode()
+    return template(f"bench/{name}").render(**values).encode()
 
 
 def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dict[str, Any]:

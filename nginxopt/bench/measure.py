@@ -75,18 +75,12 @@ def figures(sample: Sample) -> dict[str, float]:
     """Return the figures of a sample by name, those that it has."""
     if sample.instructions is not None:
         return {"instructions": sample.instructions}
-    found = dict(sample.percentiles)
-    failed = failures(sample)
-    rate = (sample.requests - failed) / sample.seconds if sample.seconds else 0.0
-    found |= {"throughput": rate, "hits_a_day": rate * SECONDS_A_DAY, "errors": float(failed)}
-    if sample.time_wait is not None:
-        found["time_wait"] = float(sample.time_wait)
-    return found | _node_figures(sample)
-
-
-def failures(sample: Sample) -> int:
-    """Return how many requests failed: without an answer, or with a status from 500."""
-    return sum(count for status, count in sample.statuses.items() if has_failed(status))
+    outcome = sample.outcome
+    failed = sum(count for status, count in outcome.statuses.items() if has_failed(status))
+    rate = (outcome.requests - failed) / outcome.seconds if outcome.seconds else 0.0
+    answers = {"throughput": rate, "hits_a_day": rate * SECONDS_A_DAY, "errors": float(failed)}
+    sockets = {} if sample.time_wait is None else {"time_wait": float(sample.time_wait)}
+    return {**outcome.percentiles, **answers, **sockets, **_node_figures(sample)}
 
 
 def has_failed(status: str) -> bool:
@@ -95,19 +89,16 @@ def has_failed(status: str) -> bool:
 
 
 def _node_figures(sample: Sample) -> dict[str, float]:
-    requests = max(1, sample.requests)
-    uses = sample.nodes
-    found = {"cpu": sum(use.cpu for use in uses.values()) / requests} if uses else {}
-    for role, use in uses.items():
-        found[f"cpu.{role}"] = use.cpu / requests
+    if not sample.nodes:
+        return {}
+    requests = max(1, sample.outcome.requests)
+    uses = sample.nodes.values()
+    figures = {"cpu": sum(use.cpu for use in uses) / requests}
+    for role, use in sample.nodes.items():
+        figures[f"cpu.{role}"] = use.cpu / requests
         if use.accepts is not None and use.requests is not None:
-            found |= {f"accepts.{role}": use.accepts / requests, f"requests.{role}": use.requests / requests}
-    if uses:
-        found |= {
-            "rss": float(sum(use.rss for use in uses.values())),
-            "pss": float(sum(use.pss for use in uses.values())),
-        }
-    return found
+            figures |= {f"accepts.{role}": use.accepts / requests, f"requests.{role}": use.requests / requests}
+    return {**figures, "rss": float(sum(use.rss for use in uses)), "pss": float(sum(use.pss for use in uses))}
 
 
 def summaries(samples: Sequence[Sample]) -> tuple[Summary, ...]:
@@ -122,15 +113,15 @@ def ratios(experiment: Experiment, samples: Sequence[Sample]) -> tuple[Ratio, ..
     the interval is that of the bootstrap (percentile method, 95 %, seeded: the same samples give the same interval).
     """
     attacks = _by_attack(samples)
-    found: list[Ratio] = []
+    ratios: list[Ratio] = []
     for comparison in experiment.comparisons:
         for case in experiment.cases:
             before, after = (attacks.get((name, case), []) for name in (comparison.before, comparison.after))
             for figure, pairs in _pairs(before, after).items():
                 ratio, low, high = interval([second / first for first, second in pairs])
                 different = len(pairs) >= FEWEST_ROUNDS and not low <= 1 <= high
-                found.append(Ratio(comparison.before, comparison.after, case, figure, ratio, low, high, different))
-    return tuple(found)
+                ratios.append(Ratio(comparison.before, comparison.after, case, figure, ratio, low, high, different))
+    return tuple(ratios)
 
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:
@@ -153,12 +144,13 @@ def _pairs(before: Sequence[Sample], after: Sequence[Sample]) -> dict[str, list[
 
 
 def _by_attack(samples: Sequence[Sample]) -> dict[tuple[str, str], list[Sample]]:
-    found: dict[tuple[str, str], list[Sample]] = {}
+    attacks: dict[tuple[str, str], list[Sample]] = {}
     for sample in samples:
-        found.setdefault((sample.variant, sample.case), []).append(sample)
-    return found
+        attacks.setdefault((sample.variant, sample.case), []).append(sample)
+    return attacks
 
 
 def _medians(samples: Sequence[Sample]) -> Mapping[str, float]:
-    every = [figures(sample) for sample in samples]
-    return {name: median(found[name] for found in every) for name in every[0] if all(name in found for found in every)}
+    rounds = [figures(sample) for sample in samples]
+    common = [name for name in rounds[0] if all(name in measured for measured in rounds)]
+    return {name: median(measured[name] for measured in rounds) for name in common}

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING
 
 from nginxopt.bench.scenario import NO_FILES, Answer, Asks, Node, Target
 from nginxopt.text import encode
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from nginxopt.text.templates import template
 
 BODY = b"ok\n"
 
@@ -33,8 +29,7 @@ def node(
     `http` stands in the http block before it and `main` at the top; `listen` are parameters of its listen directive;
     `connections` are the worker_connections. Access logs are off, so that a variant is seen and not the disk.
     """
-    template = templates().get_template("nginx.conf.j2")
-    config = template.render(
+    config = template("bench/nginx.conf.j2").render(
         role=role, server=server, http=http, main=main, listen=listen, workers=workers, connections=connections
     )
     return Node(role, encode(config), files, nofile, True, says)
@@ -76,17 +71,3 @@ _QUEUE = 1_000_000  # so long that no request is ever refused
 def answers_itself(role: str) -> Asks:
     """Return the probe that an origin answers as itself."""
     return Asks(role, Target("/", Answer(200, body=BODY.decode(), header=("X-Node", role))))
-
-
-@cache
-def templates() -> Environment:
-    """Return the templates of the bench."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("nginxopt", "templates/bench"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )

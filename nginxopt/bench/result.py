@@ -31,34 +31,56 @@ class NodeUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a load generator saw of one attack; empty where it was not asked.
+
+    Attributes:
+        requests: How many were answered or failed.
+        seconds: From the first request to the last answer.
+        percentiles: The latency of the answers, in seconds: `p50`, `p66`, `p75`, `p80`, `p90`, `p95`, `p98`, `p99`,
+            `p100`, `mean`, `min`. Failures, which can be much faster, are left out where the generator tells them
+            apart (vegeta).
+        histogram: Pairs of a bound in seconds and how many of them lie below it and not below the bound before; empty
+            where the generator keeps no single latency (wrk).
+        statuses: How often each status came; `0` where there was no answer.
+        errors: How often each kind of error came: `connection refused`, `timeout`, `connection reset` ...
+        raw: The file it wrote, relative to the folder of the run; None if it keeps none.
+        unfinished: How many requests it may have begun beside those, and given up when its time was over.
+    """
+
+    requests: int = 0
+    seconds: float = 0.0
+    percentiles: Mapping[str, float] = field(default_factory=dict)
+    histogram: tuple[tuple[float, int], ...] = ()
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[str, int] = field(default_factory=dict)
+    raw: str | None = None
+    unfinished: int = 0
+
+
+SEEN = ("requests", "seconds", "percentiles", "histogram", "statuses", "errors", "raw")
+"""The fields of an outcome that are in the JSON, there as fields of its sample."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One attack in one round.
 
     Attributes:
         variant, case: Of which attack.
         round: From 1.
-        requests, seconds: How many in how long.
-        percentiles: `p50`, `p66`, `p75`, `p80`, `p90`, `p95`, `p98`, `p99`, `p100`, `mean`, `min`.
-        histogram: Pairs of a bound and how many latencies lie below it and not below the bound before.
-        statuses, errors: How often each came; the status `0` is that of no answer.
-        nodes: By role.
+        outcome: What the load generator saw.
+        nodes: What each node did and took, by role.
         time_wait: Sockets of the variant's nodes in TIME_WAIT after it, where they stay for a minute.
-        raw: The file of the load generator, beside the result.
-        instructions: Of the entry node, a request, where they were counted (and then no time is of use).
+        instructions: Of the entry node, a request, where they were counted (and then the outcome is empty).
     """
 
     variant: str
     case: str
     round: int
-    requests: int
-    seconds: float
-    percentiles: Mapping[str, float]
-    histogram: tuple[tuple[float, int], ...]
-    statuses: Mapping[str, int]
-    errors: Mapping[str, int]
-    nodes: Mapping[str, NodeUse]
+    outcome: Outcome = field(default_factory=Outcome)
+    nodes: Mapping[str, NodeUse] = field(default_factory=dict)
     time_wait: int | None = None
-    raw: str | None = None
     instructions: float | None = None
 
 
@@ -167,9 +189,22 @@ def to_dict(result: Result) -> dict[str, Any]:
         "capacities": dict(result.capacities),
         "rounds": result.rounds,
         "complete": result.complete,
-        "samples": [asdict(sample) for sample in result.samples],
+        "samples": [_sample(sample) for sample in result.samples],
         "summaries": [asdict(summary) for summary in result.summaries],
         "ratios": [asdict(ratio) for ratio in result.ratios],
         "gates": [asdict(gate) for gate in result.gates],
         "provenance": dict(result.provenance),
+    }
+
+
+def _sample(sample: Sample) -> dict[str, Any]:
+    return {
+        "variant": sample.variant,
+        "case": sample.case,
+        "round": sample.round,
+        **{name: getattr(sample.outcome, name) for name in SEEN if name != "raw"},
+        "nodes": {role: asdict(use) for role, use in sample.nodes.items()},
+        "time_wait": sample.time_wait,
+        "raw": sample.outcome.raw,
+        "instructions": sample.instructions,
     }

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from nginxopt.bench import stage
 from nginxopt.bench.probe import ROUND, Answers, in_round
-from nginxopt.bench.result import NodeUse, Sample
+from nginxopt.bench.result import NodeUse, Outcome, Sample
 from nginxopt.bench.scenario import Attack, Count, Experiment, Load, OpenLoop, Variant
-from nginxopt.bench.site import Generator, Outcome, Site, Status
+from nginxopt.bench.site import Generator, Site, Status
 from nginxopt.errors import RunError
 
 CAPACITY_SECONDS = 1.0
@@ -84,7 +84,7 @@ def count(site: Site, experiment: Experiment, progress: Progress, keep: Callable
     for attack in experiment.attacks:
         targets = in_round(attack.targets[:MOST_COUNTED], "count")
         instructions = site.instructions(experiment.variant(attack.variant), targets)
-        keep(Sample(attack.variant, attack.case, 1, 0, 0.0, {}, (), {}, {}, {}, instructions=instructions))
+        keep(Sample(attack.variant, attack.case, 1, instructions=instructions))
         progress(COUNT_SECONDS, f"{attack.variant}, {attack.case}")
 
 
@@ -98,20 +98,7 @@ def _sample(
     _check_answers(attack, outcome, answers)
     for count in attack.counts:
         _check_count(attack, count, nodes, outcome)
-    return Sample(
-        attack.variant,
-        attack.case,
-        number,
-        outcome.requests,
-        outcome.seconds,
-        outcome.percentiles,
-        outcome.histogram,
-        outcome.statuses,
-        outcome.errors,
-        nodes,
-        site.time_wait(variant),
-        outcome.raw,
-    )
+    return Sample(attack.variant, attack.case, number, outcome, nodes, site.time_wait(variant))
 
 
 def _attack(site: Site, experiment: Experiment, attack: Attack, generator: Generator, number: int | str) -> Outcome:
@@ -123,8 +110,8 @@ def _attack(site: Site, experiment: Experiment, attack: Attack, generator: Gener
     files = generator.files(name, in_round(attack.targets, number), address, attack.load)
     stage.write(site.folder, {**files, f"results/{number}/.keep": b""})
     patience = _PATIENCE_SECONDS + _PATIENCE_TIMES * attack.load.seconds
-    said = site.execute(generator.command(name, address, attack.load, output), seconds=patience)
-    return generator.outcome(site, output, said)
+    printed = site.execute(generator.command(name, address, attack.load, output), seconds=patience)
+    return generator.outcome(site, output, printed)
 
 
 Counters = Mapping[str, tuple[float, Status | None]]

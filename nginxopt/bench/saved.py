@@ -11,7 +11,7 @@ from itertools import repeat
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from nginxopt.bench.result import FORMAT, GateResult, NodeUse, Ratio, Result, Sample, Summary
+from nginxopt.bench.result import FORMAT, SEEN, GateResult, NodeUse, Outcome, Ratio, Result, Sample, Summary
 from nginxopt.bench.scenario import (
     Attack,
     ClosedLoop,
@@ -27,7 +27,7 @@ from nginxopt.bench.scenario import (
 from nginxopt.errors import InputError
 
 _Json = Mapping[str, Any]
-_Made = TypeVar("_Made")
+_Kind = TypeVar("_Kind")
 
 _PROVENANCE: dict[str, type] = {"command": list, "load": list, "memory": int, "commands": dict}
 """What of it is no text; whatever else it holds may be anything."""
@@ -36,14 +36,14 @@ _PROVENANCE: dict[str, type] = {"command": list, "load": list, "memory": int, "c
 def from_json(data: bytes, path: str) -> Result:
     """Return the result that `data` holds; `InputError` if it holds none, or one of another format."""
     try:
-        found = json.loads(data, parse_constant=_refuse)
-        if found["format"] == FORMAT:
-            return _result(found)
+        saved = json.loads(data, parse_constant=_refuse)
+        if saved["format"] == FORMAT:
+            return _result(saved)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         expected = "a file that `nginxopt bench --format json` wrote"
         raise InputError("this is no result of a benchmark", path=path, expected=expected) from error
     raise InputError(
-        f"a result of format {found['format']}", path=path, expected=f"format {FORMAT}, which this version writes"
+        f"a result of format {saved['format']}", path=path, expected=f"format {FORMAT}, which this version writes"
     )
 
 
@@ -52,23 +52,23 @@ def _refuse(constant: str) -> None:
 
 
 def _result(data: _Json) -> Result:
-    ratios = tuple(_made(Ratio, each) for each in data["ratios"])
+    ratios = tuple(_checked(Ratio, each) for each in data["ratios"])
     experiment = _experiment(data, ratios)
     tests = {each["name"]: each["test_seconds"] for each in data["variants"] if each["test_seconds"] is not None}
     fields = {
         "experiment": experiment,
         "samples": tuple(_sample(each) for each in data["samples"]),
-        "summaries": tuple(_made(Summary, each) for each in data["summaries"]),
+        "summaries": tuple(_checked(Summary, each) for each in data["summaries"]),
         "ratios": ratios,
-        "gates": tuple(_made(GateResult, each) for each in data["gates"]),
+        "gates": tuple(_checked(GateResult, each) for each in data["gates"]),
         "rates": dict(_rates(experiment)),
         "test_seconds": tests,
         **{name: data[name] for name in ("rounds", "capacities", "complete")},
         "provenance": _provenance(data["provenance"]),
     }
-    found = _made(Result, fields)
-    _refuse_strangers(found)
-    return found
+    result = _checked(Result, fields)
+    _refuse_strangers(result)
+    return result
 
 
 def _provenance(data: _Json) -> _Json:
@@ -78,12 +78,12 @@ def _provenance(data: _Json) -> _Json:
     return data
 
 
-def _refuse_strangers(found: Result) -> None:
+def _refuse_strangers(result: Result) -> None:
     """`ValueError` if something was measured that is no attack of the experiment."""
-    attacks = {(attack.variant, attack.case) for attack in found.experiment.attacks}
-    measured = {(sample.variant, sample.case) for sample in found.samples}
-    measured |= {(summary.variant, summary.case) for summary in found.summaries}
-    measured |= {(name, ratio.case) for ratio in found.ratios for name in (ratio.before, ratio.after)}
+    attacks = {(attack.variant, attack.case) for attack in result.experiment.attacks}
+    measured = {(sample.variant, sample.case) for sample in result.samples}
+    measured |= {(summary.variant, summary.case) for summary in result.summaries}
+    measured |= {(name, ratio.case) for ratio in result.ratios for name in (ratio.before, ratio.after)}
     if not measured <= attacks:
         raise ValueError(measured - attacks)
 
@@ -97,32 +97,32 @@ def _experiment(data: _Json, ratios: tuple[Ratio, ...]) -> Experiment:
         "attacks": tuple(_attack(each) for each in data["attacks"]),
         "comparisons": tuple(Comparison(*pair) for pair in compared),
         "published": tuple(
-            _made(Published, {**each, "compares": tuple(each["compares"])}) for each in words["published"]
+            _checked(Published, {**each, "compares": tuple(each["compares"])}) for each in words["published"]
         ),
         "figures": tuple(words["figures"]),
         "notes": tuple(words["notes"]),
         **{name: words[name] for name in ("title", "expects", "metric", "baseline")},
     }
-    return _made(Experiment, fields)
+    return _checked(Experiment, fields)
 
 
 def _variant(data: _Json) -> Variant:
     nodes = tuple(Node(role, b"", says=says) for role, says in data["nodes"].items())
     words = {name: data[name] for name in ("name", "says", "series", "size")}
-    return _made(Variant, {**words, "nodes": nodes})
+    return _checked(Variant, {**words, "nodes": nodes})
 
 
 def _attack(data: _Json) -> Attack:
     requests = (text.partition(" ") for text in data["targets"])
     targets = tuple(Target(path, None, method) for method, _, path in requests)
     words = {"variant": data["variant"], "case": data["case"]}
-    return _made(Attack, {**words, "targets": targets, "load": _load(data["load"])})
+    return _checked(Attack, {**words, "targets": targets, "load": _load(data["load"])})
 
 
 def _load(data: _Json) -> Load:
     words = dict(data)
     kinds: dict[str, type[Load]] = {"open loop": OpenLoop, "closed loop": ClosedLoop}
-    return _made(kinds[words.pop("kind")], words)
+    return _checked(kinds[words.pop("kind")], words)
 
 
 def _rates(experiment: Experiment) -> Iterator[tuple[str, float]]:
@@ -132,20 +132,22 @@ def _rates(experiment: Experiment) -> Iterator[tuple[str, float]]:
 
 
 def _sample(data: _Json) -> Sample:
-    nodes = {role: _made(NodeUse, use) for role, use in data["nodes"].items()}
-    histogram = tuple((bound, count) for bound, count in data["histogram"])
-    if any(bound <= 0 or count <= 0 for bound, count in histogram):
+    own = dict(data)
+    seen = {name: own.pop(name) for name in SEEN}
+    seen["histogram"] = tuple((bound, count) for bound, count in seen["histogram"])
+    if any(bound <= 0 or count <= 0 for bound, count in seen["histogram"]):
         raise ValueError("a class of latencies that is none")
-    return _made(Sample, {**data, "histogram": histogram, "nodes": nodes})
+    nodes = {role: _checked(NodeUse, use) for role, use in own["nodes"].items()}
+    return _checked(Sample, {**own, "outcome": _checked(Outcome, seen), "nodes": nodes})
 
 
-def _made(kind: type[_Made], fields: _Json) -> _Made:
+def _checked(kind: type[_Kind], fields: _Json) -> _Kind:
     """Return a `kind` of these fields; `TypeError` if one is not of the type it is declared with."""
-    made = kind(**fields)
+    record = kind(**fields)
     for name, hint in get_type_hints(kind).items():
-        if not _fits(getattr(made, name), hint):
+        if not _fits(getattr(record, name), hint):
             raise TypeError(f"{kind.__name__}.{name}")
-    return made
+    return record
 
 
 def _fits(value: object, hint: Any) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from nginxopt.bench.result import Outcome
 from nginxopt.bench.scenario import Experiment, Load, Target, Variant
 
 
@@ -28,33 +29,6 @@ class Memory:
 
     rss: int
     pss: int
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a load generator saw.
-
-    Attributes:
-        requests: How many were answered or failed.
-        seconds: From the first request to the last answer.
-        percentiles: The latency of the answers, in seconds: `p50` to `p100`, `mean`, `min`. Failures, which can be
-            much faster, are left out where the generator tells them apart (vegeta).
-        histogram: How many of them do not exceed each bound (in seconds), but the one before; empty where the
-            generator keeps no single latency (wrk).
-        statuses: How often each status came; `0` where there was no answer.
-        errors: How often each kind of error came: `connection refused`, `timeout`, `connection reset` ...
-        raw: The file it wrote, relative to the folder of the run; None if it keeps none.
-        unfinished: How many requests it may have begun beside those, and given up when its time was over.
-    """
-
-    requests: int
-    seconds: float
-    percentiles: Mapping[str, float]
-    histogram: tuple[tuple[float, int], ...]
-    statuses: Mapping[str, int]
-    errors: Mapping[str, int]
-    raw: str | None = None
-    unfinished: int = 0
 
 
 class Site(Protocol):
@@ -131,8 +105,8 @@ class Generator(Protocol):
         """Return the command of an attack, whose `files` have `name`, and whose results go to names that begin with
         `output`. Paths are relative to the folder it runs in; an `OpenLoop` has its rate by now."""
 
-    def outcome(self, site: Site, output: str, said: bytes) -> Outcome:
-        """Return what came of the attack with that `output`, whose command wrote `said` to standard output."""
+    def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:
+        """Return what came of the attack with that `output`, whose command wrote `printed` to standard output."""
 
     def version(self, site: Site) -> str:
         """Return what it says it is."""

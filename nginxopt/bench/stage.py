@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nginxopt.bench.nodes import templates
 from nginxopt.bench.scenario import Attack, Experiment, Node, OpenLoop, Variant
 from nginxopt.bench.site import Generator
 from nginxopt.errors import RunError
 from nginxopt.text import encode
+from nginxopt.text.templates import template
 
 FIRST_PORT = 18080
 PARTS = ("nginx", "targets", "results")
@@ -110,8 +110,8 @@ def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str
         "generator": generator.name,
         "rounds": rounds,
     }
-    texts = {"run": "run.j2", "README.md": "README.md.j2"}
-    return found | {path: encode(templates().get_template(name).render(about)) for path, name in texts.items()}
+    texts = {"run": "bench/run.j2", "README.md": "bench/README.md.j2"}
+    return found | {path: encode(template(name).render(about)) for path, name in texts.items()}
 
 
 def attack_name(attack: Attack) -> str:

@@ -12,6 +12,7 @@ import click
 from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, InputError, UsageError
 from nginxopt.lint.report import COUNTED, FORMATS
+from nginxopt.text.plural import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -286,8 +287,7 @@ def _write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -
     if errors:
         return InputError.exit_code
     baseline.write(path, checked.diagnostics)
-    findings = "finding" if len(checked.diagnostics) == 1 else "findings"
-    click.echo(f"{path}: {len(checked.diagnostics):,} {findings}", err=True)
+    click.echo(f"{path}: {count(len(checked.diagnostics), 'finding')}", err=True)
     return 0
 
 
@@ -301,8 +301,7 @@ def _beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: li
     rules = {rule.id for rule, _ in judge.rules}
     compared = baseline.compare(baseline.load(path), checked.diagnostics, files=checked.files, rules=rules)
     if compared.hidden:
-        findings = "finding" if compared.hidden == 1 else "findings"
-        notes.append(Note(f"{path} hides {compared.hidden:,} {findings}"))
+        notes.append(Note(f"{path} hides {count(compared.hidden, 'finding')}"))
     if compared.note:
         notes.append(Note(compared.note))
     return compared.diagnostics

@@ -56,7 +56,7 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
 
 
 def _line(observation: Observation) -> str:
-    from nginxopt.lint.report.wording import printable
+    from nginxopt.text.escape import printable
 
     sign = {True: "ok  ", False: "FAIL", None: "note"}[observation.fits]
     return f"{sign}  {observation.premise.name}: {printable(observation.text)}"

@@ -25,6 +25,7 @@ from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.system.files import write_all
 from nginxopt.text import Source, Span
+from nginxopt.text.plural import be, count
 
 VERSION = 1
 """The version of the form of the file."""
@@ -64,8 +65,7 @@ class Compared:
         """What is to be said of the entries that are gone; None if none is."""
         if not self.gone:
             return None
-        entries = "1 entry of the baseline is" if self.gone == 1 else f"{self.gone} entries of the baseline are"
-        return f"{entries} gone: {_ANEW}"
+        return f"{count(self.gone, 'entry', 'entries')} of the baseline {be(self.gone)} gone: {_ANEW}"
 
 
 def compare(

@@ -107,6 +107,13 @@ class Model:
         return plan(self.config)
 
     @cached_property
+    def reads_captures(self) -> bool:
+        """Whether something may read `$1` to `$9` after the rules and conditions of a server or location."""
+        from nginxopt.rewrite.captures import may_be_read
+
+        return may_be_read(self.config)
+
+    @cached_property
     def odd_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
         """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`.
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nginxopt import _native
 from nginxopt.config import File
@@ -18,9 +17,7 @@ from nginxopt.rewrite.options import OLDEST, Options, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
 from nginxopt.rewrite.sizes import Sizes
 from nginxopt.text import Edit, Span, apply, decode, encode
-
-if TYPE_CHECKING:
-    from jinja2 import Template
+from nginxopt.text.templates import template as _template
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,18 +260,3 @@ def _replace(file: File, run: Run, text: str) -> Iterator[Edit]:
     yield Edit(Span(at, at), encode(written))
     for start, end in run.native.removed(data):
         yield Edit(Span(start, end), b"")
-
-
-@cache
-def _template(name: str) -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("nginxopt"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-        autoescape=False,
-    )
-    return environment.get_template(name)

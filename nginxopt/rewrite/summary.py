@@ -11,6 +11,7 @@ from nginxopt.rewrite.planning import LITERAL_READINGS, Dead, Plan, reasons
 from nginxopt.rewrite.proof import Proof
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Span
+from nginxopt.text.plural import count
 
 REGEX_MAP_RULE = "map-regex-bulk"
 """The rule of `lint` that judges maps with many regular expressions."""
@@ -27,8 +28,8 @@ def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, ve
 
     `moved_by_literals` is what `planning.moved_by_literals` returned, if it was asked.
     """
-    yield f"{compiled.subject.path}: {_count(compiled.rules, 'rewrite')}"
-    yield f"  moved       {compiled.moved:>9,}" + (f"  into {_count(compiled.keys, 'key')}" if compiled.keys else "")
+    yield f"{compiled.subject.path}: {count(compiled.rules, 'rewrite')}"
+    yield f"  moved       {compiled.moved:>9,}" + (f"  into {count(compiled.keys, 'key')}" if compiled.keys else "")
     yield from _kept(compiled, verbose)
     yield from _dead(compiled, verbose)
     yield from _duplicates(compiled, verbose)
@@ -63,18 +64,14 @@ def _regex_maps(compiled: Plan) -> Iterator[str]:
         yield f"  hint: nginxopt lint --select {REGEX_MAP_RULE} judges maps with many regular expressions"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _kept(compiled: Plan, verbose: bool) -> Iterator[str]:
     counts = compiled.reasons()
     if not counts:
         return
     yield f"  kept        {counts.total():>9,}"
     why = reasons()
-    for reason, count in counts.most_common():
-        yield f"    {count:>13,}  {reason}: {why[reason]}"
+    for reason, rules in counts.most_common():
+        yield f"    {rules:>13,}  {reason}: {why[reason]}"
     if verbose:
         for kept in compiled.kept():
             yield f"    {_rule(kept.file, kept.span)}  [{kept.reason}]"
@@ -137,7 +134,7 @@ def _cost(compiled: Plan) -> Iterator[str]:
 def _hints(compiled: Plan, moved_by_literals: int) -> Iterator[str]:
     small = sum(1 for part in compiled.parts for run in part.compiled if len(run.native) < _PAYS_FROM)
     if small:
-        yield f"  hint: {_count(small, 'run')} of fewer than {_PAYS_FROM} rules, which cost less than a map"
+        yield f"  hint: {count(small, 'run')} of fewer than {_PAYS_FROM} rules, which cost less than a map"
     if moved_by_literals:
         declared = compiled.options.readings
         flags = [Readings.flag(name) for name in LITERAL_READINGS.values() if not getattr(declared, name)]

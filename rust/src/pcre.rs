@@ -75,6 +75,17 @@ impl Regex {
         NonNull::new(compiled).map(|code| Regex { code }).ok_or(CompileError { code, offset })
     }
 
+    /// The number of capturing groups, named ones included.
+    pub fn group_count(&self) -> u32 {
+        let mut count = 0u32;
+        // SAFETY: the code is valid, and this piece of information is a `uint32_t` (pcre2api).
+        let code = unsafe {
+            sys::pcre2_pattern_info_8(self.code.as_ptr(), sys::PCRE2_INFO_CAPTURECOUNT, (&raw mut count).cast())
+        };
+        assert_eq!(code, 0, "PCRE2 tells the groups of a pattern it compiled");
+        count
+    }
+
     /// Whether the pattern matches somewhere in the subject, found within so many calls of `match()` from any one place of
     /// it: 10,000 of them take some ms.
     pub fn is_match(&self, subject: &[u8], calls: u32) -> Outcome {

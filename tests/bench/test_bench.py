@@ -22,8 +22,8 @@ from nginxopt.bench.load import vegeta, wrk
 from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.load.wrk import Wrk
 from nginxopt.bench.nodes import node
-from nginxopt.bench.report import table
-from nginxopt.bench.result import NodeUse, Ratio, Result, Sample, to_json
+from nginxopt.bench.report import numbers, table
+from nginxopt.bench.result import NodeUse, Outcome, Ratio, Result, Sample, to_json
 from nginxopt.bench.runner.local import directives
 from nginxopt.bench.scenario import (
     Answer,
@@ -50,7 +50,8 @@ def sample(variant: str, number: int, p50: float, *, failed: int = 0) -> Sample:
     statuses = {"200": 100 - failed} | ({"0": failed} if failed else {})
     errors = {"timeout": failed} if failed else {}
     use = {"edge": NodeUse(0.01, 2000, 1000, 10, 100)}
-    return Sample(variant, "case", number, 100, 1.0, {"p50": p50}, ((p50, 100),), statuses, errors, use, 3, "raw.bin")
+    outcome = Outcome(100, 1.0, {"p50": p50}, ((p50, 100),), statuses, errors, "raw.bin")
+    return Sample(variant, "case", number, outcome, use, 3)
 
 
 def experiment(**changes: object) -> Experiment:
@@ -306,17 +307,15 @@ def test_the_table_tells_of_a_queue() -> None:
 )  # fmt: skip
 def test_values(figure: str, number: float, text: str) -> None:
     """A figure is shown with three digits and a unit that suits its size."""
-    assert table.value(figure, number) == text
+    assert numbers.quantity(figure, number) == text
 
 
 def test_ratios_as_they_are_shown() -> None:
     """A ratio has its interval; if that contains 1 there is no number; one that is the same each time has none."""
-    assert table.comparison(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, True)) == "0.50 x (0.40 to 0.60)"
-    assert (
-        table.comparison(Ratio("a", "b", "case", "p50", 0.5, 0.4, 1.1, False)) == "no difference seen (0.40 to 1.10 x)"
-    )
-    assert table.comparison(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds to tell)"
-    assert table.comparison(Ratio("a", "b", "case", "instructions", 1.3, 1.3, 1.3, False)) == "1.30 x"
+    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, True)) == "0.50 x (0.40 to 0.60)"
+    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 1.1, False)) == "no difference seen (0.40 to 1.10 x)"
+    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds to tell)"
+    assert numbers.change(Ratio("a", "b", "case", "instructions", 1.3, 1.3, 1.3, False)) == "1.30 x"
 
 
 CSV = b"""\

@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 from nginxopt import cli
 from nginxopt.bench import gate, measure
 from nginxopt.bench.catalogue import catalogue
-from nginxopt.bench.report import charts, html, table, vega, wording
-from nginxopt.bench.report.table import comparison, value
-from nginxopt.bench.result import NodeUse, Ratio, Result, Sample, to_dict, to_json
+from nginxopt.bench.report import charts, html, numbers, sentences, table, vega
+from nginxopt.bench.result import NodeUse, Outcome, Ratio, Result, Sample, to_dict, to_json
 from nginxopt.bench.saved import from_json
 from nginxopt.bench.scenario import Attack, Comparison, Experiment, Node, OpenLoop, Published, Settings, Target, Variant
 from nginxopt.errors import InputError, MissingError
@@ -78,12 +77,14 @@ def sample(attack: Attack, size: int, number: int) -> Sample:
         attack.variant,
         attack.case,
         number,
-        600,
-        0.6,
-        measure.percentiles(latencies),
-        measure.histogram(latencies),
-        {"200": 598, "0": 2},
-        {"timeout": 2},
+        Outcome(
+            600,
+            0.6,
+            measure.percentiles(latencies),
+            measure.histogram(latencies),
+            {"200": 598, "0": 2},
+            {"timeout": 2},
+        ),
         {"edge": NodeUse(600 * (20e-6 + cost), 12_000_000 + size * 1000, 4_000_000, 10, 600)},
         7,
     )
@@ -182,13 +183,15 @@ def test_every_number_is_in_the_page(result: Result, page: str) -> None:
     cells = {each.text for each in parsed(page).iter(f"{HTML}td")}
     shown = (*(f"p{rank}" for rank in measure.PERCENTILES), "mean", "throughput", "hits_a_day", "errors", "cpu", "rss")
     for summary in result.summaries:
-        assert {value(figure, summary.figures[figure]) for figure in (*shown, "pss", "accepts.edge")} <= cells
+        assert {
+            numbers.quantity(figure, summary.figures[figure]) for figure in (*shown, "pss", "accepts.edge")
+        } <= cells
     for seconds in result.test_seconds.values():
-        assert value("mean", seconds) in cells
+        assert numbers.quantity("mean", seconds) in cells
     compared = [ratio for ratio in result.ratios if ratio.figure in ("p50", "p99", "mean", "cpu")]
     assert compared
     for ratio in compared:
-        assert comparison(ratio).replace(" (", "\n").removesuffix(")") in cells
+        assert numbers.change(ratio).replace(" (", "\n").removesuffix(")") in cells
     assert str(2 * ROUNDS) in cells
     text = words(page)
     for found, margin in zip(result.gates, ("4.8% inside the limit", "2 beyond the limit"), strict=True):
@@ -206,7 +209,7 @@ def test_what_was_run_is_in_the_page(result: Result, page: str) -> None:
     (ours,) = (
         ratio for ratio in result.ratios if (ratio.before, ratio.after, ratio.figure) == (NONE, "10000 rewrites", "p50")
     )
-    assert f"far miss: {comparison(ours)}" in text
+    assert f"far miss: {numbers.change(ours)}" in text
     assert "not measured alike" in text
     for said in ("nginxopt bench rewrites --output 'a file.html'", "2 x a CPU", "0.5, 0.25, 0.125", "vegeta 12.12.0"):
         assert said in text
@@ -216,7 +219,7 @@ def test_answers_are_sentences(result: Result, page: str) -> None:
     """A comparison says in how many cases a figure is lower or higher, and where no difference was seen."""
     text = words(page)
     ratios = [ratio.ratio for ratio in result.ratios if (ratio.before, ratio.figure) == ("10000 rewrites", "cpu")]
-    low, high = (table.times(pick(ratios)) for pick in (min, max))
+    low, high = (numbers.times(pick(ratios)) for pick in (min, max))
     assert low == high
     assert f"CPU a request: lower in 2 of 2 cases ({low} x)." in text
     same = [ratio for ratio in result.ratios if (ratio.after, ratio.figure) == ("500 compiled", "p50")]
@@ -245,8 +248,8 @@ def test_answers_are_sentences(result: Result, page: str) -> None:
 def test_sentences(ratios: list[tuple[float, float, float, bool]], said: str, range_: str) -> None:
     """Over the cases of a comparison it is counted where a figure is lower, higher, the same, or cannot be told."""
     found = [Ratio("a", "b", str(case), "p50", *each) for case, each in enumerate(ratios)]
-    assert wording.answer("p50", found) == said
-    assert wording.headline(found) == range_
+    assert sentences.conclusion("p50", found) == said
+    assert sentences.headline(found) == range_
 
 
 def test_a_busy_node_is_noted(result: Result) -> None:
@@ -284,11 +287,10 @@ def test_growth_starts_at_zero_unless_it_cannot(
 
     monkeypatch.setattr(vega, "svg", kept)
     last = result.experiment.variants[-2].name
-    samples = [replace(each, percentiles={**each.percentiles, "p50": 100e-6}) for each in result.samples]
-    samples = [
-        replace(each, percentiles={**each.percentiles, "p50": longest * 100e-6}) if each.variant == last else each
-        for each in samples
-    ]
+    samples = []
+    for each in result.samples:
+        percentiles = {**each.outcome.percentiles, "p50": (longest if each.variant == last else 1) * 100e-6}
+        samples.append(replace(each, outcome=replace(each.outcome, percentiles=percentiles)))
     made = replace(result, samples=tuple(samples), summaries=measure.summaries(samples))
     drawn = charts.growth(made, figure)
     assert drawn is not None
@@ -327,7 +329,7 @@ def test_instructions_have_growth_and_no_distribution(result: Result) -> None:
     """Of a run that counted instructions there are their ratios and their growth, and nothing of latencies."""
     sizes = {variant.name: variant.size or 0 for variant in result.experiment.variants}
     counted = tuple(
-        Sample(each.variant, each.case, 1, 0, 0.0, {}, (), {}, {}, {}, instructions=5000.0 + 100 * sizes[each.variant])
+        Sample(each.variant, each.case, 1, instructions=5000.0 + 100 * sizes[each.variant])
         for each in result.samples
         if each.round == 1
     )
@@ -379,9 +381,7 @@ def test_many_variants_have_several_tables(result: Result) -> None:
 )
 def test_distribution_is_monotone(histograms: list[dict[float, int]]) -> None:
     """The points of a distribution go up and to the right, from no more than all requests to no more than one."""
-    samples = [
-        Sample("", "", 1, 1, 1.0, {"p100": max(found)}, tuple(found.items()), {}, {}, {}) for found in histograms
-    ]
+    samples = [Sample("", "", 1, Outcome(1, 1.0, {"p100": max(found)}, tuple(found.items()))) for found in histograms]
     points = list(charts.exceeded(samples))
     total = sum(sum(found.values()) for found in histograms)
     assert points == sorted(points)
@@ -391,7 +391,7 @@ def test_distribution_is_monotone(histograms: list[dict[float, int]]) -> None:
 
 def test_distribution_of_percentiles() -> None:
     """Where no histogram was kept, the percentiles are the distribution."""
-    found = [Sample("", "", 1, 1, 1.0, {"p50": 0.001, "p99": 0.004, "p100": 0.1}, (), {}, {}, {})]
+    found = [Sample("", "", 1, Outcome(1, 1.0, {"p50": 0.001, "p99": 0.004, "p100": 0.1}))]
     assert list(charts.exceeded(found)) == [(2.0, 0.001), (100.0, 0.004)]
 
 

@@ -163,7 +163,7 @@ def test_compare(tmp_path: Path) -> None:
     asked = (Target("/", None), Target("/log", None, headers=(("Host", "a.test"),)))
     short = OpenLoop(50, 0.2)
     result = run(compare.build(before, before, asked).with_loads(lambda _: short), Vegeta(), tmp_path)
-    assert result.samples[0].statuses == {"200": 5, "301": 5}
+    assert result.samples[0].outcome.statuses == {"200": 5, "301": 5}
     with pytest.raises(RunError, match=r"after: edge does not answer / as it must: 302 to .* instead of 301"):
         run(compare.build(before, other, asked).with_loads(lambda _: short), Vegeta(), tmp_path)
 

@@ -25,10 +25,17 @@ def get(target: str, *, method: str = "GET", version: str = "1.1", host: str = "
     return Request(lines.encode("latin-1"), alone=True)
 
 
-def answers(servers: list[str], requests: list[Request], *, main: str = "", http: str = "") -> list[list[bytes]]:
+def answers(
+    servers: list[str],
+    requests: list[Request],
+    *,
+    main: str = "",
+    http: str = "",
+    binary: nginx.Binary | None = None,
+) -> list[list[bytes]]:
     """What each server answers, without dates and ports."""
     texts = [server.encode() for server in servers]
-    with nginx.Instance(the_nginx(), servers=texts, main=main.encode(), http=http.encode()) as instance:
+    with nginx.Instance(binary or the_nginx(), servers=texts, main=main.encode(), http=http.encode()) as instance:
         told = []
         for number, port in enumerate(instance.ports):
             with instance.client(number) as client:
@@ -313,6 +320,45 @@ def test_a_chain_answers_as_its_map(operator: str) -> None:
         for text in (before, after)
     )
     assert one == other
+
+
+# A pattern, what a map has instead, and what it is asked for.
+GROUPS = [
+    ("~", "^(tv|box)$", "^(?:tv|box)$", ["tv", "box", "tvbox", "TV"]),
+    ("~*", "^(tv|b(o|u)x)+", "^(?:tv|b(?:o|u)x)+", ["TV", "box", "bUxtv", "bx"]),
+    ("~", "(?i)(a)[(](b)|^()$", "(?i)(?:a)[(](?:b)|^(?:)$", ["a(b", "A(B", "ab", ""]),
+    ("~", r"\(a\)|(b|\()c", r"\(a\)|(?:b|\()c", ["(a)", "a)", "bc", "(c"]),
+    ("~", "^(?!(x))(y|z){2}$", "^(?!(?:x))(?:y|z){2}$", ["yz", "xy", "zz", "yyy"]),
+    ("~", "a{2}|[(]", "a{2}|[(]", ["aa", "(", "a"]),
+]
+
+
+@pytest.mark.parametrize(("operator", "pattern", "written", "values"), GROUPS)
+def test_a_pattern_without_captures_finds_the_same(
+    each_binary: nginx.Binary, operator: str, pattern: str, written: str, values: list[str]
+) -> None:
+    """A map has `(?:...)` for `(...)`, and each value is what the conditions made it."""
+    keys = ["never", pattern.replace("\\", "\\\\"), "nothing"]
+    ifs = "\n".join(f'if ($arg_k {operator} "{key}") {{\n set $x v{number};\n}}' for number, key in enumerate(keys))
+    before = f'events {{}}\nhttp {{\nserver {{\nset $x none;\n{ifs}\nreturn 200 "$x";\n}}\n}}\n'
+    after = mend("if-chain-to-map", before.encode())
+    (block,) = (level for level in levels(read(after), TARGET).walk() if level.kind == "map")
+    assert operator + written in block.names
+    assert ("" in block.names) is ("" in values)
+    asked = [get("/?k=" + value.replace("(", "%28")) for value in values]
+    ((was,), (now,)) = (
+        answers([re.sub(r"(?s).*server \{(.*)\}\n\}\n", r"\1", text)], asked, http=outside(text), binary=each_binary)
+        for text in (before, after.decode())
+    )
+    assert was == now
+    assert len({answer.rpartition(b"\r\n")[2] for answer in was}) == 2, "some match, and some do not"
+
+
+def test_a_map_overwrites_captures(each_binary: nginx.Binary) -> None:
+    """That is why there is no fix where they are read: a map without groups empties `$1` when its variable is used."""
+    rules = 'location ~ ^/(.*)$ { set $before $1; set $value $x; return 200 "[$before][$1]"; }'
+    ((answer,),) = answers([rules], [get("/abc")], http="map $host $x { ~(?:test) 1; }", binary=each_binary)
+    assert answer.endswith(b"[abc][]")
 
 
 def outside(text: str) -> str:

@@ -23,7 +23,7 @@ NATIVE = {
     "semantics.locations": {"Patterns"},
     "semantics.maphash": {"map_verdict"},
     "rewrite.follow": {"Script", "path_of"},
-    "rewrite.oddities": {"RefusedError", "never", "odd_rewrites"},
+    "rewrite.oddities": {"RefusedError", "never", "odd_rewrites", "without_captures"},
     "rewrite.planning": {"PatternError", "Program", "RefusedError", "Run", "compile_rewrites", "reasons"},
     "rewrite.emission": {"Block", "Tier"},
     "rewrite.sizes": {"Run", "map_sizes", "variable_sizes"},

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 
 from nginxopt.bench import measure
+from nginxopt.bench.result import Outcome
 from nginxopt.bench.scenario import ClosedLoop, Load, OpenLoop, Target
-from nginxopt.bench.site import Outcome, Site
+from nginxopt.bench.site import Site
 from nginxopt.errors import RunError
 
 TIMEOUT_SECONDS = 10
@@ -50,7 +51,7 @@ class Vegeta:
             *_pace(load),
         ]
 
-    def outcome(self, site: Site, output: str, said: bytes) -> Outcome:  # noqa: ARG002 - it says nothing
+    def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - nothing is printed
         """Return what came of an attack, of every single request, by `vegeta encode`."""
         raw = f"{output}.bin"
         rows = site.execute([self._binary, "encode", "-to=csv", raw], seconds=_ENCODE_SECONDS)
@@ -58,9 +59,9 @@ class Vegeta:
 
     def version(self, site: Site) -> str:
         """Return the line with its version; a build of one's own has none."""
-        said = site.execute([self._binary, "-version"], seconds=_VERSION_SECONDS).decode(errors="replace")
-        known = dict(line.split(":", 1) for line in said.splitlines() if ":" in line)
-        return f"vegeta {known.get('Version', '').strip() or 'of unknown version'}"
+        printed = site.execute([self._binary, "-version"], seconds=_VERSION_SECONDS).decode(errors="replace")
+        fields = dict(line.split(":", 1) for line in printed.splitlines() if ":" in line)
+        return f"vegeta {fields.get('Version', '').strip() or 'of unknown version'}"
 
 
 def parse(rows: bytes, raw: str) -> Outcome:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Sequence
 
 from nginxopt.bench import measure
-from nginxopt.bench.nodes import templates
+from nginxopt.bench.result import Outcome
 from nginxopt.bench.scenario import Load, Target
-from nginxopt.bench.site import Outcome, Site
+from nginxopt.bench.site import Site
 from nginxopt.errors import RunError
+from nginxopt.text.templates import template
 
 TIMEOUT_SECONDS = 10
 _VERSION_SECONDS = 30.0
@@ -28,12 +29,11 @@ class Wrk:
 
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
         """Return the script that asks the targets in turn, counts statuses and prints what was seen as JSON."""
-        script = templates().get_template("wrk.lua.j2")
         requests = [json.dumps(_request(target, address, load)) for target in targets]
-        text = script.render(
+        script = template("bench/wrk.lua.j2").render(
             requests=requests, ranks=measure.PERCENTILES, kinds=_KINDS, mark=MARK, connections=load.connections
         )
-        return {f"{name}.lua": text.encode()}
+        return {f"{name}.lua": script.encode()}
 
     def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - keeps no file
         """Return the command of an attack; an open loop becomes a closed one on its connections."""
@@ -41,29 +41,34 @@ class Wrk:
         timeout = f"--timeout={TIMEOUT_SECONDS}"
         return [self._binary, *options, timeout, f"--script={name}.lua", f"http://{address}/"]
 
-    def outcome(self, site: Site, output: str, said: bytes) -> Outcome:  # noqa: ARG002 - it is all in what it said
+    def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - all is printed
         """Return what came of an attack."""
-        return parse(said)
+        return parse(printed)
 
     def version(self, site: Site) -> str:
         """Return its version; asked for it, wrk ends with status 1."""
-        said = site.execute(["sh", "-c", f"{self._binary} --version; true"], seconds=_VERSION_SECONDS)
-        words = said.decode(errors="replace").split()
+        printed = site.execute(["sh", "-c", f"{self._binary} --version; true"], seconds=_VERSION_SECONDS)
+        words = printed.decode(errors="replace").split()
         return " ".join(words[:2])
 
 
-def parse(said: bytes) -> Outcome:
+def parse(printed: bytes) -> Outcome:
     """Return the outcome that the script printed; `RunError` if it printed none."""
-    lines = [line for line in said.decode(errors="replace").splitlines() if line.startswith(MARK)]
-    found = json.loads(lines[-1].removeprefix(MARK)) if lines else {}
-    errors = {kind: count for kind, count in found.get("errors", {}).items() if count}
-    if not found.get("requests") and not errors:
-        raise RunError(f"wrk had no answer: {said.decode(errors='replace').strip()[-500:]}")
-    statuses = dict(sorted(found["statuses"].items())) | ({"0": sum(errors.values())} if errors else {})
-    latencies = {name: value / _MICRO for name, value in found["latency"].items()} if found["requests"] else {}
-    requests = found["requests"] + sum(errors.values())
-    seconds = found["duration"] / _MICRO
-    return Outcome(requests, seconds, latencies, (), statuses, errors, unfinished=found["connections"])
+    text = printed.decode(errors="replace")
+    lines = [line for line in text.splitlines() if line.startswith(MARK)]
+    seen = json.loads(lines[-1].removeprefix(MARK)) if lines else {}
+    errors = {kind: count for kind, count in seen.get("errors", {}).items() if count}
+    if not seen.get("requests") and not errors:
+        raise RunError(f"wrk had no answer: {text.strip()[-500:]}")
+    failed = sum(errors.values())
+    return Outcome(
+        seen["requests"] + failed,
+        seen["duration"] / _MICRO,
+        {name: value / _MICRO for name, value in seen["latency"].items()} if seen["requests"] else {},
+        statuses=dict(sorted(seen["statuses"].items())) | ({"0": failed} if errors else {}),
+        errors=errors,
+        unfinished=seen["connections"],
+    )
 
 
 def _request(target: Target, address: str, load: Load) -> str:

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from nginxopt.bench import measure
-from nginxopt.bench.report import vega, wording
+from nginxopt.bench.report import sentences, vega
 from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.result import Ratio, Result, Sample
 from nginxopt.bench.scenario import Experiment, Variant
+from nginxopt.text.escape import xml
 
 SERIES = 6
 """How many colours there are; a later line takes the first again, with other dashes."""
@@ -81,7 +82,7 @@ class Figure:
 def growth(result: Result, figure: str) -> Figure | None:
     """Return how a figure grows with the number of rules, by case; None if no variants differ in their size."""
     experiment = result.experiment
-    name = wording.name(figure)
+    name = sentences.name(figure)
     cases = [case for case in experiment.cases if len({size for size, _ in _sizes(result, case, figure)}) > 1]
     if not cases:
         return None
@@ -132,11 +133,11 @@ def ratios(result: Result, figures: Sequence[str]) -> Figure | None:
         if of:
             said = f"Ratios of {pair.after} over {pair.before}"
             svg = vega.svg(_ratios(of, present, low, high), said, "The table of ratios has the numbers.")
-            panels.append(Panel(wording.pair(pair), svg))
+            panels.append(Panel(sentences.pair(pair), svg))
     caption = (
         "Bars are 95 % intervals, the scale is logarithmic; hollow: no difference seen, or too few rounds to tell."
     )
-    keys = (Key(wording.name(figure), shape=_SHAPES[place % SERIES]) for place, figure in enumerate(present))
+    keys = (Key(sentences.name(figure), shape=_SHAPES[place % SERIES]) for place, figure in enumerate(present))
     return Figure("Ratios", caption, tuple(keys), tuple(panels))
 
 
@@ -278,20 +279,22 @@ def exceeded(samples: Sequence[Sample]) -> Iterator[tuple[float, float]]:
     """
     counts = Counter[float]()
     for sample in samples:
-        counts.update(dict(sample.histogram))
+        counts.update(dict(sample.outcome.histogram))
     total, below = counts.total(), 0
     for bound in sorted(counts):
         below += counts[bound]
         yield (total / (total - below), bound) if below < total else (float(total), _longest(samples))
     if not counts:
         for rank in measure.PERCENTILES:
-            latencies = [found for sample in samples if (found := sample.percentiles.get(f"p{rank}")) is not None]
+            rounds = [sample.outcome.percentiles for sample in samples]
+            latencies = [percentiles[f"p{rank}"] for percentiles in rounds if f"p{rank}" in percentiles]
             if rank < 100 and latencies:
                 yield 100 / (100 - rank), median(latencies)
 
 
 def _longest(samples: Sequence[Sample]) -> float:
-    return max(sample.percentiles.get("p100", sample.histogram[-1][0]) for sample in samples if sample.histogram)
+    outcomes = [sample.outcome for sample in samples if sample.outcome.histogram]
+    return max(outcome.percentiles.get("p100", outcome.histogram[-1][0]) for outcome in outcomes)
 
 
 def _distribution(rows: list[Spec], keys: dict[str, Key], low: float, high: float, most: float) -> Spec:
@@ -349,11 +352,11 @@ def _ratios(found: list[Ratio], figures: list[str], low: float, high: float) -> 
             "ratio": ratio.ratio,
             "low": ratio.low,
             "high": ratio.high,
-            "seen": wording.is_seen(ratio),
+            "seen": sentences.is_seen(ratio),
         }
         for ratio in found
     ]
-    labels = {str(place): [vega.text(line) for line in textwrap.wrap(case, 16)] for place, case in enumerate(cases)}
+    labels = {str(place): [xml(line) for line in textwrap.wrap(case, 16)] for place, case in enumerate(cases)}
     order = [str(place) for place in range(len(figures))]
     scale = {"type": "log", "domain": [low / 1.05, high * 1.05], "nice": False}
     marks = list(ticks(low / 1.05, high * 1.05))

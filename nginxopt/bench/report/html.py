@@ -10,16 +10,15 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nginxopt.bench.measure import PERCENTILES
-from nginxopt.bench.report import charts, table, vega, wording
+from nginxopt.bench.report import charts, content, numbers, sentences
 from nginxopt.bench.result import Ratio, Result, Summary
 from nginxopt.bench.scenario import Comparison
-
-if TYPE_CHECKING:
-    from jinja2 import Template
+from nginxopt.text.escape import xml
+from nginxopt.text.plural import count
+from nginxopt.text.templates import template
 
 _RANKS = tuple(f"p{rank}" for rank in PERCENTILES)
 _GROUPS = (
@@ -32,7 +31,7 @@ _NOTHING = "\u2013"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Conclusion:
     """A comparison and what came of it: a range of ratios of the first figure, and a sentence for each figure."""
 
     pair: str
@@ -69,28 +68,19 @@ class Table:
 
 def render(result: Result) -> str:
     """Return the page. `MissingError` if what draws the charts is not installed (`nginxopt.bench.report.vega`)."""
-    return vega.text(_template().render(_page(result)))
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("nginxopt", "templates")
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return made.get_template("bench-report.html.j2")
+    return xml(template("bench-report.html.j2").render(_page(result)))
 
 
 def _page(result: Result) -> dict[str, Any]:
-    found = {ratio.figure for ratio in result.ratios}
-    figures = [figure for figure in table.compared(result.experiment) if figure in found]
+    compared = {ratio.figure for ratio in result.ratios}
+    figures = [figure for figure in content.compared(result.experiment) if figure in compared]
     return {
         "result": result,
         "experiment": result.experiment,
         "heading": list(_heading(result)),
         "notes": [*result.experiment.notes, *_busy(result)],
-        "answers": list(_answers(result, figures)),
-        "gates": [(gate, table.margin(gate)) for gate in result.gates],
+        "conclusions": list(_conclusions(result, figures)),
+        "gates": [(gate, numbers.margin(gate)) for gate in result.gates],
         "figures": [figure for figure in _figures(result, figures) if figure is not None],
         "ratios": _ratios(result, figures),
         "tables": list(_cases(result)),
@@ -108,7 +98,7 @@ def _heading(result: Result) -> Iterator[str]:
         yield _date(about["date"])
     if "nginx" in about:
         yield str(about["nginx"])
-    yield f"{result.rounds} round{'s' if result.rounds != 1 else ''}"
+    yield count(result.rounds, "round")
     yield f"by {result.experiment.metric}"
 
 
@@ -122,17 +112,17 @@ def _date(text: str) -> str:
 
 def _busy(result: Result) -> Iterator[str]:
     for case in result.experiment.cases if result.experiment.metric != "instructions" else ():
-        yield from (f"{case}, {line}." for line in table.busy(result, case))
+        yield from (f"{case}, {line}." for line in content.busy(result, case))
 
 
-def _answers(result: Result, figures: Sequence[str]) -> Iterator[Answer]:
+def _conclusions(result: Result, figures: Sequence[str]) -> Iterator[Conclusion]:
     for pair in result.experiment.comparisons:
-        found = {figure: list(_of(result, pair.before, pair.after, figure)) for figure in figures}
-        found = {figure: ratios for figure, ratios in found.items() if ratios}
-        if found:
-            first = next(iter(found))
-            sentences = tuple(wording.answer(figure, ratios) for figure, ratios in found.items())
-            yield Answer(wording.pair(pair), wording.name(first), wording.headline(found[first]), sentences)
+        by_figure = {figure: list(_of(result, pair.before, pair.after, figure)) for figure in figures}
+        compared = {figure: ratios for figure, ratios in by_figure.items() if ratios}
+        if compared:
+            first = next(iter(compared))
+            lines = tuple(sentences.conclusion(figure, ratios) for figure, ratios in compared.items())
+            yield Conclusion(sentences.pair(pair), sentences.name(first), sentences.headline(compared[first]), lines)
 
 
 def _of(result: Result, before: str, after: str, figure: str) -> Iterator[Ratio]:
@@ -143,7 +133,7 @@ def _of(result: Result, before: str, after: str, figure: str) -> Iterator[Ratio]
 
 def _figures(result: Result, figures: Sequence[str]) -> Iterator[charts.Figure | None]:
     yield charts.ratios(result, figures)
-    for figure in dict.fromkeys((table.COLUMNS[result.experiment.metric][0], "cpu")):
+    for figure in dict.fromkeys((content.COLUMNS[result.experiment.metric][0], "cpu")):
         yield charts.growth(result, figure)
     yield charts.distribution(result)
 
@@ -153,20 +143,20 @@ def _ratios(result: Result, figures: Sequence[str]) -> Table:
     for pair in result.experiment.comparisons:
         rows = []
         for case in result.experiment.cases:
-            found = {ratio.figure: ratio for ratio in result.ratios if _is_of(ratio, pair) and ratio.case == case}
-            if found:
-                cells = (_two_lines(found[figure]) if figure in found else _NOTHING for figure in figures)
+            ratios = {ratio.figure: ratio for ratio in result.ratios if _is_of(ratio, pair) and ratio.case == case}
+            if ratios:
+                cells = (_two_lines(ratios[figure]) if figure in ratios else _NOTHING for figure in figures)
                 rows.append(Row(case, tuple(cells)))
-        groups.append(Group(wording.pair(pair), tuple(rows)))
+        groups.append(Group(sentences.pair(pair), tuple(rows)))
     caption = "Medians of the ratios of the rounds, with their 95 % intervals."
     return Table(
-        "All ratios", caption, tuple(map(wording.name, figures)), tuple(group for group in groups if group.rows)
+        "All ratios", caption, tuple(map(sentences.name, figures)), tuple(group for group in groups if group.rows)
     )
 
 
 def _two_lines(ratio: Ratio) -> str:
     """A comparison, and below it its interval."""
-    first, _, interval = table.comparison(ratio).partition(" (")
+    first, _, interval = numbers.change(ratio).partition(" (")
     return f"{first}\n{interval.removesuffix(')')}" if interval else first
 
 
@@ -194,38 +184,39 @@ def _rows(summaries: Sequence[Summary], figures: Sequence[str]) -> Iterator[Row]
     """Yield a row for each figure that at least one of them has."""
     for figure in figures:
         values = [summary.figures.get(figure) for summary in summaries]
-        if any(number is not None for number in values):
-            yield Row(
-                _head(figure), tuple(_NOTHING if number is None else table.value(figure, number) for number in values)
-            )
+        if any(value is not None for value in values):
+            yield Row(_head(figure), tuple(_cell(figure, value) for value in values))
+
+
+def _cell(figure: str, value: float | None) -> str:
+    return _NOTHING if value is None else numbers.quantity(figure, value)
 
 
 def _failed(result: Result, case: str, variants: Sequence[str]) -> Iterator[Row]:
-    found = [table.failures(result, name, case) for name in variants]
-    for kind in dict.fromkeys(kind for of in found for kind in of):
-        yield Row(kind, tuple(f"{of[kind]:,}" for of in found))
+    failures = [content.failures(result, name, case) for name in variants]
+    for kind in dict.fromkeys(kind for kinds in failures for kind in kinds):
+        yield Row(kind, tuple(f"{kinds[kind]:,}" for kinds in failures))
 
 
 def _start(result: Result, variants: Sequence[str]) -> Iterator[Row]:
-    found = [result.test_seconds.get(name) for name in variants]
-    if any(seconds is not None for seconds in found):
-        cells = (_NOTHING if seconds is None else table.value("mean", seconds) for seconds in found)
-        yield Row("nginx -t", tuple(cells))
+    durations = [result.test_seconds.get(name) for name in variants]
+    if any(seconds is not None for seconds in durations):
+        yield Row("nginx -t", tuple(_cell("mean", seconds) for seconds in durations))
 
 
 def _groups(summaries: Sequence[Summary]) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from _GROUPS
-    found = dict.fromkeys(figure for summary in summaries for figure in summary.figures)
-    alone = sum(figure.startswith("cpu.") for figure in found) == 1  # its CPU is that of all
+    figures = dict.fromkeys(figure for summary in summaries for figure in summary.figures)
+    alone = sum(figure.startswith("cpu.") for figure in figures) == 1  # its CPU is that of all
     kinds = ("accepts", "requests") if alone else ("cpu", "accepts", "requests")
-    yield "By node", tuple(figure for figure in found if figure.partition(".")[0] in kinds and "." in figure)
+    yield "By node", tuple(figure for figure in figures if figure.partition(".")[0] in kinds and "." in figure)
 
 
 def _head(figure: str) -> str:
     if figure in _RANKS:
         rank = figure.removeprefix("p")
         return f"{rank} %" + {"50": " (median)", "100": " (longest)"}.get(rank, "")
-    return figure if figure == "mean" else wording.name(figure)
+    return figure if figure == "mean" else sentences.name(figure)
 
 
 def _conditions(result: Result, case: str) -> str:
@@ -245,8 +236,8 @@ def _published(result: Result) -> Iterator[tuple[str, str, str, str]]:
         yield (
             figure.what,
             f"{figure.before} \u2192 {figure.after}" if figure.before else figure.after,
-            f"{table.times(figure.ratio)} x" if figure.ratio else _NOTHING,
-            "; ".join(f"{ratio.case}: {table.comparison(ratio)}" for ratio in ours) or "not measured alike",
+            f"{numbers.times(figure.ratio)} x" if figure.ratio else _NOTHING,
+            "; ".join(f"{ratio.case}: {numbers.change(ratio)}" for ratio in ours) or "not measured alike",
         )
 
 
@@ -261,8 +252,8 @@ def _loads(result: Result) -> Iterator[tuple[str, str]]:
     for case in result.experiment.cases:
         attack = next(attack for attack in result.experiment.attacks if attack.case == case)
         counted = any(sample.instructions is not None for sample in result.samples)
-        how = "callgrind, a request after the other" if counted else wording.load(attack.load)
-        yield case, f"{how}: {wording.targets(attack)}"
+        how = "callgrind, a request after the other" if counted else sentences.load(attack.load)
+        yield case, f"{how}: {sentences.targets(attack)}"
 
 
 def _provenance(result: Result) -> Iterator[tuple[str, str]]:
@@ -276,7 +267,7 @@ def _provenance(result: Result) -> Iterator[tuple[str, str]]:
         ("Runner", about.get("runner")),
         ("Kernel", " ".join(str(about[key]) for key in ("kernel", "architecture") if key in about)),
         ("CPU", " x ".join(str(about[key]) for key in ("cpus", "cpu") if key in about)),
-        ("Memory", table.value("rss", about["memory"]) if isinstance(about.get("memory"), int) else None),
+        ("Memory", numbers.quantity("rss", about["memory"]) if isinstance(about.get("memory"), int) else None),
         ("Load average before", ", ".join(map(str, about.get("load", ())))),
     ):
         if text:

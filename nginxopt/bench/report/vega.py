@@ -15,12 +15,12 @@ The price is a wheel of 30 MB, hence the extra; measuring, the table and the JSO
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 
 from nginxopt.errors import MissingError
+from nginxopt.text.escape import xml
 
 Spec = dict[str, Any]
 """A specification of Vega-Lite, or a part of one (https://vega.github.io/vega-lite/docs/spec.html)."""
@@ -29,7 +29,6 @@ _SVG = "http://www.w3.org/2000/svg"
 _INK, _RULE = "currentColor", "var(--rule)"
 _FONT = "sans-serif"  # by it the width of labels is measured; the page shows its own
 _SIZE = 11
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _CONFIG: Spec = {
     "background": None,
@@ -75,11 +74,6 @@ def require() -> None:
         ) from None
 
 
-def text(words: str) -> str:
-    """Return what an XML document can hold of a text from outside; U+FFFD for what it cannot."""
-    return _NOT_XML.sub("\ufffd", words)
-
-
 def literal(values: Mapping[str, Any]) -> str:
     """Return a mapping as an expression of Vega, in which a text is nothing but a text."""
     return json.dumps(values)
@@ -99,7 +93,7 @@ def _for_page(drawn: str, title: str, description: str) -> str:
     root.attrib |= {"role": "img", "style": f"max-width:{width}px"}
     for place, (name, words) in enumerate((("title", title), ("desc", description))):
         element = ElementTree.Element(f"{{{_SVG}}}{name}")
-        element.text = text(words)
+        element.text = xml(words)
         root.insert(place, element)
     ElementTree.register_namespace("", _SVG)
     return ElementTree.tostring(root, encoding="unicode")

@@ -16,6 +16,7 @@ from nginxopt.bench.scenario import (
     Target,
     Variant,
 )
+from nginxopt.text.plural import count
 
 NODES = 3
 CLIENTS = 100
@@ -35,7 +36,7 @@ _PUBLISHED = (
 
 def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     """Return the experiment: each node works on one request at a time, so that a second node is worth having."""
-    variants = tuple(_variant(count) for count in (1, NODES))
+    variants = tuple(_variant(nodes) for nodes in (1, NODES))
     attacks = tuple(
         Attack(variant.name, case, _TARGETS, ClosedLoop(CLIENTS, 2, keepalive=keep), _spread(variant))
         for case, keep in _CASES.items()
@@ -54,14 +55,14 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     )
 
 
-def _variant(count: int) -> Variant:
-    roles = ["app", *(f"app{number}" for number in range(2, count + 1))]
+def _variant(nodes: int) -> Variant:
+    roles = ["app", *(f"app{number}" for number in range(2, nodes + 1))]
     servers = "\n".join(f"    server @{role}@;" for role in roles)
     upstream = f"upstream nodes {{\n{servers}\n    keepalive {CLIENTS};\n}}"
     edge = node("edge", _LOCATION, http=upstream)
     return Variant(
-        f"{count} node{'s' if count > 1 else ''}",
-        f"nginx before {count} node{'s' if count > 1 else ''}, in turn",
+        count(nodes, "node"),
+        f"nginx before {count(nodes, 'node')}, in turn",
         (*(origin(role, per_second=PER_SECOND) for role in roles), edge),
         probes=tuple(answers_itself(role) for role in roles),
     )

@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends
-from nginxopt.lint.report.wording import advice, xml
+from nginxopt.lint.report.wording import advice
 from nginxopt.lint.report.xml import document, sections
+from nginxopt.text.escape import xml
 
 
 def render(report: Report) -> Iterator[str]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from nginxopt.lint.diagnostic import Severity
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends, relative
-from nginxopt.lint.report.wording import advice, printable, unicode
+from nginxopt.lint.report.wording import advice
+from nginxopt.text.escape import printable, unicode
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 

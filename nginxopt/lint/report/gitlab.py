@@ -14,8 +14,9 @@ from nginxopt.lint.diagnostic import Diagnostic, Severity
 from nginxopt.lint.report.fingerprint import fingerprint, fingerprints, text_digest
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends, relative
-from nginxopt.lint.report.wording import advice, unicode
+from nginxopt.lint.report.wording import advice
 from nginxopt.text import encode
+from nginxopt.text.escape import unicode
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 

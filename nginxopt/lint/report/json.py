@@ -14,8 +14,8 @@ from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Severity
 from nginxopt.lint.report.model import Note, Report, by_rule
 from nginxopt.lint.report.place import Placed, ends
-from nginxopt.lint.report.wording import unicode
 from nginxopt.text import Change
+from nginxopt.text.escape import unicode
 
 VERSION = 1
 """Grows when a reader of reports would have to change."""

@@ -19,8 +19,8 @@ from nginxopt.lint.premises import listed
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.lint.report.model import PROJECT, Report, details
 from nginxopt.lint.report.place import Placed, relative
-from nginxopt.lint.report.wording import unicode
 from nginxopt.text import Change, Source, Span, encode
+from nginxopt.text.escape import unicode
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -11,7 +11,9 @@ from nginxopt.lint.premises import listed
 from nginxopt.lint.report.model import Report, RuleCount, by_rule, details
 from nginxopt.lint.report.pen import Pen
 from nginxopt.lint.report.place import Placed, ends
-from nginxopt.lint.report.wording import advice, count, printable
+from nginxopt.lint.report.wording import advice
+from nginxopt.text.escape import printable
+from nginxopt.text.plural import count
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 

@@ -21,5 +21,5 @@ mod _native {
         PatternError, Program, RefusedError, Run, compile_rewrites, map_sizes, reasons, variable_sizes,
     };
     #[pymodule_export]
-    use super::script::{Patterns, Script, map_verdict, never, odd_rewrites, path_of};
+    use super::script::{Patterns, Script, map_verdict, never, odd_rewrites, path_of, without_captures};
 }

@@ -11,6 +11,7 @@ use crate::first_match::{First, FirstMatch};
 use crate::hash::{self, Element, Outcome, Sizes};
 use crate::rewrite::odd::{self, Never};
 use crate::rewrite::script::{self, Number, Portion};
+use crate::rewrite::uncaptured;
 
 /// File, start, end.
 type Place = (usize, usize, usize);
@@ -71,6 +72,11 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<&'static str> {
         Never::Percent => "percent",
         Never::Query => "query",
     })
+}
+
+#[pyfunction]
+pub fn without_captures(pattern: &[u8]) -> PyResult<Vec<u8>> {
+    uncaptured::without_captures(pattern).map_err(|reason| PyValueError::new_err(reason.to_string()))
 }
 
 #[pyfunction]

@@ -18,3 +18,4 @@ pub mod reason;
 pub mod script;
 pub mod target;
 pub mod trie;
+pub mod uncaptured;

@@ -14,6 +14,7 @@ impl Parser<'_> {
             return self.refuse("a verb or an assertion of the form (*...)");
         }
         if !self.eat(b"(?") {
+            self.unnamed.push(start);
             self.at += 1;
             return self.capture(None, *flags).map(Some);
         }

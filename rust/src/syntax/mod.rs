@@ -108,6 +108,8 @@ pub struct Pattern {
     pub ast: Ast,
     /// The number of capturing groups, those inside look-arounds included.
     pub captures: u32,
+    /// The offsets of the opening parentheses of the capturing groups without a name.
+    pub unnamed: Vec<usize>,
     /// Whether a group has a name; nginx then sets a variable of that name at each match.
     pub named: bool,
     /// Whether it has `\s` or `\S`: PCRE takes the vertical tab for a space since 8.34 only.

@@ -52,6 +52,8 @@ pub(super) struct Parser<'p> {
     pub(super) at: usize,
     pub(super) captures: u32,
     pub(super) names: Vec<String>,
+    /// The opening parentheses of the groups without a name.
+    pub(super) unnamed: Vec<usize>,
     pub(super) dollars: Vec<std::ops::Range<usize>>,
     /// The insides of look-arounds.
     pub(super) looks: Vec<Ast>,
@@ -71,6 +73,7 @@ impl<'p> Parser<'p> {
             at: 0,
             captures: 0,
             names: Vec::new(),
+            unnamed: Vec::new(),
             dollars: Vec::new(),
             looks: Vec::new(),
             has_spaces: false,
@@ -89,7 +92,8 @@ impl<'p> Parser<'p> {
             return self.error("unmatched closing parenthesis");
         }
         let named = !self.names.is_empty();
-        let pattern = Pattern { ast, captures: self.captures, named, spaces: self.has_spaces, looks: self.looks };
+        let Parser { captures, unnamed, has_spaces: spaces, looks, .. } = self;
+        let pattern = Pattern { ast, captures, unnamed, named, spaces, looks };
         Ok(Parsed { pattern, dots: self.dots, dollars: self.dollars })
     }
 

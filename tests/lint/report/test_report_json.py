@@ -16,8 +16,8 @@ from nginxopt.errors import InputError
 from nginxopt.lint import Diagnostic, Related
 from nginxopt.lint.report import json as reports_json
 from nginxopt.lint.report.model import Note, Report
-from nginxopt.lint.report.wording import unicode
 from nginxopt.text import Edit, Source, Span, apply
+from nginxopt.text.escape import unicode
 from tests.diagnostics import diagnostic, fix, report, reports, rule, span
 
 SCHEMA = json.loads(files("nginxopt").joinpath("schemas/lint-report.json").read_bytes())

@@ -13,8 +13,8 @@ from nginxopt.errors import InputError
 from nginxopt.lint import Severity
 from nginxopt.lint.report import github, gitlab
 from nginxopt.lint.report.model import Note, Report
-from nginxopt.lint.report.wording import unicode
 from nginxopt.text import Source, Span
+from nginxopt.text.escape import unicode
 from tests.diagnostics import diagnostic, fix, report, reports, span
 
 SOURCE = Source("a.conf", b"gzip_comp_level 9;\ngzip on;\n")

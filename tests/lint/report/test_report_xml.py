@@ -11,8 +11,8 @@ from hypothesis import given
 from nginxopt.errors import InputError
 from nginxopt.lint.report import checkstyle, junit
 from nginxopt.lint.report.model import Report
-from nginxopt.lint.report.wording import xml
 from nginxopt.text import Source
+from nginxopt.text.escape import xml
 from tests.diagnostics import diagnostic, fix, report, reports, span
 
 SOURCE = Source("a.conf", b"gzip_comp_level 9;\n")

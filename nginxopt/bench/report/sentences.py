@@ -1,10 +1,10 @@
-"""Words for what a result holds: names of figures, loads, and the answer of a comparison in a sentence."""
+"""Names of figures and sentences about a result: how a load is made, and what came of a comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nginxopt.bench.report.table import comparison, times
+from nginxopt.bench.report.numbers import change, times
 from nginxopt.bench.result import Ratio
 from nginxopt.bench.scenario import Attack, ClosedLoop, Comparison, Load
 
@@ -40,32 +40,32 @@ def name(figure: str) -> str:
     return _NAMES.get(figure) or f"{figure.removeprefix('p')}th percentile"
 
 
-def answer(figure: str, ratios: Sequence[Ratio]) -> str:
+def conclusion(figure: str, ratios: Sequence[Ratio]) -> str:
     """Return what became of a figure, over the cases of a comparison, in a sentence.
 
     `Median latency: lower in 4 of 5 cases (0.12 to 0.86 x); no difference seen in 1.`
     """
     if len(ratios) == 1:
-        return f"{name(figure)}: {comparison(ratios[0])}."
+        return f"{name(figure)}: {change(ratios[0])}."
     lower = [ratio.ratio for ratio in ratios if is_seen(ratio) and ratio.ratio < 1]
     higher = [ratio.ratio for ratio in ratios if is_seen(ratio) and ratio.ratio > 1]
-    told = [
-        f"{side} in {len(found)} of {len(ratios)} cases ({_range(found)})"
-        for side, found in (("lower", lower), ("higher", higher))
-        if found
+    differences = [
+        f"{side} in {len(values)} of {len(ratios)} cases ({_range(values)})"
+        for side, values in (("lower", lower), ("higher", higher))
+        if values
     ]
     few = sum(_is_too_few(ratio) for ratio in ratios)
     same = len(ratios) - len(lower) - len(higher) - few
     rest = [f"{what} in {count}" for what, count in ((_SAME, same), (_TOO_FEW, few)) if count]
-    if not told:
+    if not differences:
         rest[-1] += f" of {len(ratios)} cases"
-    return f"{name(figure)}: {'; '.join([', '.join(told), *rest] if told else rest)}."
+    return f"{name(figure)}: {'; '.join([', '.join(differences), *rest] if differences else rest)}."
 
 
 def headline(ratios: Sequence[Ratio]) -> str:
     """Return the ratios of a comparison that differ from 1 as one range; that none does; or that it cannot be told."""
-    found = [ratio.ratio for ratio in ratios if is_seen(ratio)]
-    return _range(found) if found else _TOO_FEW if any(map(_is_too_few, ratios)) else _SAME
+    different = [ratio.ratio for ratio in ratios if is_seen(ratio)]
+    return _range(different) if different else _TOO_FEW if any(map(_is_too_few, ratios)) else _SAME
 
 
 def is_seen(ratio: Ratio) -> bool:
@@ -77,20 +77,20 @@ def _is_too_few(ratio: Ratio) -> bool:
     return not is_seen(ratio) and not ratio.low <= 1 <= ratio.high
 
 
-def pair(found: Comparison) -> str:
+def pair(comparison: Comparison) -> str:
     """Return what is compared: `819 rewrites \u2192 819 compiled`."""
-    return f"{found.before} \u2192 {found.after}"
+    return f"{comparison.before} \u2192 {comparison.after}"
 
 
-def load(found: Load) -> str:
+def load(load: Load) -> str:
     """Return how the load is made, in a phrase."""
-    if isinstance(found, ClosedLoop):
-        most = f" or {found.requests:,} requests" if found.requests is not None else ""
-        how = f"{found.connections:,} connections as fast as they go, for {found.seconds:g} s{most}"
+    if isinstance(load, ClosedLoop):
+        most = f" or {load.requests:,} requests" if load.requests is not None else ""
+        pace = f"{load.connections:,} connections as fast as they go, for {load.seconds:g} s{most}"
     else:
-        rate = "a rate of its own" if found.rate is None else f"{found.rate:,.0f} requests a second"
-        how = f"{rate} for {found.seconds:g} s"
-    return f"{how}, {'connections are kept' if found.keepalive else 'a new connection for each request'}"
+        rate = "a rate of its own" if load.rate is None else f"{load.rate:,.0f} requests a second"
+        pace = f"{rate} for {load.seconds:g} s"
+    return f"{pace}, {'connections are kept' if load.keepalive else 'a new connection for each request'}"
 
 
 def targets(attack: Attack) -> str:
@@ -99,6 +99,6 @@ def targets(attack: Attack) -> str:
     return ", ".join([*shown, *(["..."] if len(attack.targets) > _SHOWN_TARGETS else [])])
 
 
-def _range(found: Sequence[float]) -> str:
-    low, high = times(min(found)), times(max(found))
+def _range(values: Sequence[float]) -> str:
+    low, high = times(min(values)), times(max(values))
     return f"{low} x" if low == high else f"{low} to {high} x"

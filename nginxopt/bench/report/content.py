@@ -1,0 +1,48 @@
+"""What every report of a result shows, whatever its form: which figures, which failures, which nodes were busy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from nginxopt.bench.result import Result
+from nginxopt.bench.scenario import Experiment, Metric
+
+COLUMNS: dict[Metric, tuple[str, ...]] = {
+    "latency": ("p50", "p99", "mean", "cpu", "throughput", "errors"),
+    "throughput": ("throughput", "p50", "p99", "cpu", "errors"),
+    "cpu": ("cpu", "p50", "p99", "throughput", "errors"),
+    "instructions": ("instructions",),
+}
+"""The figures that are shown, by what the run is about."""
+
+_BUSY = 0.7  # of a CPU
+_QUEUE = "near the capacity of a worker, latency is that of the queue (--rate auto keeps away from it)"
+_COMPARED = 3  # of them, how many are compared, beside CPU and what the scenario is about
+
+
+def compared(experiment: Experiment) -> tuple[str, ...]:
+    """Return the figures that are compared, those that were measured: the first of the table, CPU, the scenario's."""
+    return tuple(dict.fromkeys((*COLUMNS[experiment.metric][:_COMPARED], "cpu", *experiment.figures)))
+
+
+def failures(result: Result, variant: str, case: str) -> Counter[str]:
+    """Return what failed how, of all rounds of an attack: no answer, by the reason, or a status from 500."""
+    kinds = Counter[str]()
+    for sample in result.samples:
+        if (sample.variant, sample.case) == (variant, case):
+            statuses = sample.outcome.statuses
+            kinds.update(sample.outcome.errors)
+            kinds.update({f"status {status}": count for status, count in statuses.items() if status >= "500"})
+    return kinds
+
+
+def busy(result: Result, case: str) -> Iterator[str]:
+    """Say which nodes were near their capacity at a rate that was asked for: there, latency is that of the queue."""
+    rate = result.rates.get(case)
+    for summary in result.summaries if rate else ():
+        for figure, seconds in summary.figures.items():
+            share = seconds * (rate or 0)
+            if summary.case == case and figure.startswith("cpu.") and share > _BUSY:
+                role = figure.removeprefix("cpu.")
+                yield f"{summary.variant}: {role} took {share:.0%} of a CPU; {_QUEUE}"

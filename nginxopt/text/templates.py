@@ -1,0 +1,35 @@
+"""The templates of `nginxopt/templates`, all of one Jinja environment."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from nginxopt.text.plural import be, count
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+
+def template(name: str) -> Template:
+    """Return the template in that file; one of HTML escapes what it is given, and all can call `count` and `be`.
+
+    Its `render` raises `jinja2.UndefinedError` if a value is missing.
+    """
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("nginxopt"),
+        autoescape=lambda name: name is not None and name.endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals |= {"count": count, "be": be}
+    return environment
