@@ -228,7 +228,7 @@ def _load(call: _Call) -> tuple[Config, File | None, Surroundings | Alone | None
         return around.config, around.file, around
     config = load(call.file, prefix=call.prefix, context=call.context, missing_ok=True)
     if config.missing and config.http and call.mode == "write":
-        load(call.file, prefix=call.prefix, context=call.context)  # refuses the first of the missing files, as nginx does
+        load(call.file, prefix=call.prefix, context=call.context)  # refuses a missing file in nginx's words
     return config, None, around
 
 
