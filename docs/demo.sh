@@ -33,7 +33,7 @@ mkdir -p "$out"
 
 say "1. A shop that works, and is slow: what lint finds in its five files, in part:"
 most=1 # something is found
-run '/keepalive-missing upstream/,/fix:/!{/buffering proxy/,/fix:/!{/findings in/!{/can be fixed/!d;};};}' \
+run '/keepalive-missing upstream/,/fix:/!{/buffering proxy/,/fix:/!{/findings in/!{/ with --fix/!d;};};}' \
     nginxopt lint "$site/nginx.conf" --target-version 1.28.0
 cp -R "$site" "$out/slow-site"
 say "   Two things no configuration shows: whether the servers behind speak HTTP/1.1 as they speak 1.0, and whether they

@@ -1,4 +1,4 @@
-"""Writes what the documentation says of the rules from their pages: docs/rules/ and the table of the README."""
+"""Writes the documentation of the rules from their pages: docs/rules/, docs/premises.md and the table of the README."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ ROOT = Path(__file__).parents[1]
 _TABLE = re.compile(r"(?<=<!-- rules: written by `make docs` -->\n).*(?=<!-- end of rules -->)", re.DOTALL)
 _INDEX = """# Rules
 
-What each finds, by category; `nginxopt explain RULE` shows a page on a terminal. A page has the figures and their
-sources, examples that are found and examples that only look so, and when to ignore the rule. `--fix` changes no
-response and nothing that an upstream is asked; `--assume` adds the fixes of which that is so under the
-[premises](../premises.md) that it names, `--unsafe-fixes` those with which something else may change. A rule speaks
-only of the nginx in its last column: `--target-version`, or else the nginx that is installed. All but those marked
-`only if selected` are asked by default; `--select`, `--ignore` and the [settings](../settings.md) take ids and
-categories.
+Each page explains why a finding matters, with figures and their sources, shows examples, and says when to ignore the
+rule. `nginxopt explain RULE` shows it in the terminal.
 
+- **Fix**: `--fix` applies safe fixes: responses and requests to upstreams stay the same. `--assume` adds fixes that are
+  safe under a [premise](../premises.md), and `--unsafe-fixes` the rest.
+- **nginx**: a rule runs only for these versions of the target nginx, which is `--target-version` or the installed one.
+- All rules run by default, except those marked `only if selected`. `--select`, `--ignore` and the
+  [settings](../settings.md) take rule ids and categories.
 """
 
 
@@ -43,7 +43,7 @@ assume = ["http11-backends", "idle-connections"]
 
 
 def generated() -> dict[Path, str]:
-    """Return every file that is made from the rules, with its text."""
+    """Return every generated file with its text."""
     rules = catalogue().values()
     folder = ROOT / "docs" / "rules"
     readme = (ROOT / "README.md").read_text()
@@ -57,7 +57,7 @@ def generated() -> dict[Path, str]:
 
 
 def left_over() -> set[Path]:
-    """Return the pages of rules that are gone."""
+    """Return the pages of rules that no longer exist."""
     return set((ROOT / "docs" / "rules").glob("*.md")) - set(generated())
 
 

@@ -1,7 +1,7 @@
 """The native core, as Python sees it. Logic and reasons stand in the crate under `rust/`."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, Self, TypeAlias, TypedDict
+from typing import Protocol, Self, TypeAlias
 
 # The value nginx works with (UTF-8 with surrogateescape), the byte span as written, the line from 1, whether
 # it is quoted.
@@ -52,35 +52,11 @@ class RefusedError(Exception):
 
     args: tuple[int, int, str]
 
-class Block(TypedDict):
-    """What one guard lets through; texts are the inside of double-quoted tokens.
-
-    `patterns`: those to run instead of `^`; without a guard, those that list the keys.
-    """
-
-    flag: str
-    head: bytes
-    has_rest: bool
-    own_args: bool
-    args: bytes | None
-    drop_args: bool
-    patterns: list[bytes]
-
-# `class` is a keyword, so the form with a dict. `lines`: the maps are keyed by the URI without a final newline.
-# `key`: the guard; None where the patterns of the only block list the keys. Each map is the text of its lines;
-# `default` is the index of the block of keys without a line in `class`.
-Tier = TypedDict(
-    "Tier",
-    {
-        "lines": bool,
-        "key": bytes | None,
-        "class": bytes | None,
-        "default": int,
-        "to": bytes | None,
-        "args": bytes | None,
-        "blocks": list[Block],
-    },
-)
+class _Names(Protocol):
+    @property
+    def stem(self) -> str: ...
+    @property
+    def group(self) -> str: ...
 
 class Run:
     """A run of rules, planned and written; offsets are those of the bytes given to `compile_rewrites`."""
@@ -91,7 +67,6 @@ class Run:
     changed: list[int]
     declared: list[tuple[int, int, bytes]]
     sample: list[bytes]
-    stays_first: bool
     def __len__(self) -> int: ...
     def kept(self) -> list[tuple[int, int, str]]: ...
     def reasons(self) -> list[tuple[str, int]]: ...
@@ -107,7 +82,11 @@ class Run:
         """Return where the rule stands that the compiled form has to stand before."""
 
     def removed(self, bytes: bytes) -> list[tuple[int, int]]: ...
-    def tiers(self) -> list[Tier]: ...
+    def variables(self, names: _Names) -> list[str]:
+        """Return all variables that the text may define."""
+
+    def statements(self, names: _Names) -> bytes:
+        """Return the statements that stand in place of the rules that are gone."""
 
 class Program:
     """What the sections of a file compile to; a barrier is a rule that ends no script (start, end, reason)."""
@@ -125,6 +104,9 @@ def compile_rewrites(
     bound: int,
 ) -> Program:
     """Plan and write the rewrites of sections, each a list of byte ranges; `level` is server or location."""
+
+def maps_text(header: bytes, runs: Sequence[tuple[Run, _Names]]) -> bytes:
+    """Return `header` and the maps of runs behind it."""
 
 def map_sizes(
     runs: list[Run], others: list[list[bytes]], max: int, bucket: int, *, as_is: bool

@@ -23,7 +23,7 @@ class Version:
         """Return the version that `text` names, the patch being 0 if left out; `UsageError` if it names none."""
         match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text.strip())
         if match is None:
-            raise UsageError(f"{text!r} is no version of nginx", hint="such as 1.22.1")
+            raise UsageError(f"{text!r} is not an nginx version", hint="for example 1.22.1")
         major, minor, patch = match.groups(default="0")
         return cls(int(major), int(minor), int(patch))
 

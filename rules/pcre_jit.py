@@ -130,6 +130,6 @@ def _safety(model: Model) -> Safety:
 
 
 def _repeats_a_group(model: Model) -> bool:
-    words = (word for directive, _ in model.config.outline() for word in (directive.name, *directive.args))
+    words = (word for directive, _ in model.config.walk() for word in (directive.name, *directive.args))
     bulks = (bulk.source.text(bulk.span) for level in model.levels("server", "location") for bulk in level.bulks)
     return any(_REPEATED_GROUP.search(text) for text in chain(words, bulks))

@@ -58,10 +58,10 @@ from nginxopt.semantics.directives import BLOCKS, NAMES, nearest
 def check(model: Model) -> Iterator[Finding]:
     """Find names that are one of nginx's but for a letter or two."""
     rows = _is_of_rows(model)
-    for directive, parents in model.config.outline():
-        if directive.name in NAMES or not BLOCKS.issuperset(parent.name for parent in parents):
+    for directive, scope in model.config.walk():
+        if directive.name in NAMES or not BLOCKS.issuperset(scope.context):
             continue
-        if rows and directive.source is model.config.main.source and not parents:
+        if rows and directive.source is model.config.main.source and not scope.context:
             continue
         meant = nearest(str(directive.name))
         if meant:

@@ -1,6 +1,6 @@
 """Benchmarks before and after, on real nginx: `nginxopt bench`.
 
-    scenario (what) -> stage (the folder) -> runner (local | compose) -> load (vegeta | wrk) -> rounds (samples)
+    scenario (what) -> run_folder -> runner (local | compose) -> load (vegeta | wrk) -> rounds (samples)
         -> measure (statistics) -> compare, gate -> result (JSON) -> table, HTML
 
 `scenario` and `result` are the data that everything else exchanges; `site` has the protocols of what has effects: a

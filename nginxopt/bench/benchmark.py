@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nginxopt.bench import measure, probe, provenance, rounds, stage
+from nginxopt.bench import measure, probe, provenance, rounds, run_folder
 from nginxopt.bench.gate import Gate, check
 from nginxopt.bench.result import Result, Sample
 from nginxopt.bench.rounds import Progress
@@ -41,7 +41,7 @@ class Benchmark:
         self._about = {**provenance.machine(), "folder": self.folder.name}
         with self.runner.deploy(self.experiment, self.folder) as site:
             self._about |= {**self.runner.provenance(), "runner": self.runner.name}
-            answers = probe.probe(site, self.experiment)
+            statuses = probe.probe(site, self.experiment)
             self._test(site)
             if self.experiment.metric == "instructions":
                 self.rounds = 1  # the same number each time
@@ -53,7 +53,7 @@ class Benchmark:
             self.capacities = rounds.find_capacities(site, self.experiment, self.generator, progress)
             self.experiment = rounds.at_rates(self.experiment, self.capacities)
             self._about["commands"] = self._commands(site)
-            rounds.run(site, self.experiment, self.generator, answers, self.rounds, progress, self.samples.append)
+            rounds.run(site, self.experiment, self.generator, statuses, self.rounds, progress, self.samples.append)
 
     def result(self) -> Result:
         """Return what was found so far."""
@@ -85,11 +85,11 @@ class Benchmark:
 
     def _commands(self, site: Site) -> dict[str, str]:
         """The command of each attack, as it can be typed in the folder."""
-        found = {}
+        commands = {}
         for attack in self.experiment.attacks:
             variant = self.experiment.variant(attack.variant)
-            name = stage.attack_name(attack)
+            name = run_folder.attack_name(attack)
             address = site.address(variant, variant.entry)
             command = self.generator.command(f"targets/{name}", address, attack.load, f"results/ROUND/{name}")
-            found[f"{attack.variant}, {attack.case}"] = " ".join(command)
-        return found
+            commands[f"{attack.variant}, {attack.case}"] = " ".join(command)
+        return commands

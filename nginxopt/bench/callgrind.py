@@ -37,12 +37,12 @@ def per_request(ask: Ask, *, turn: int = 1) -> float:
 def _total(ask: Ask, requests: int) -> int:
     valgrind = shutil.which("valgrind")
     if valgrind is None:
-        raise MissingError("valgrind is needed to count instructions", hint="install the package valgrind")
+        raise MissingError("--metric instructions needs valgrind", hint="install the package valgrind")
     with tempfile.TemporaryDirectory(prefix="nginxopt-") as directory:
         counts = Path(directory, "callgrind")
         ask((valgrind, "--quiet", "--tool=callgrind", f"--callgrind-out-file={counts}"), requests)
         text = counts.read_bytes() if counts.exists() else b""
     summary = re.search(rb"^(?:summary|totals): (\d+)", text, re.MULTILINE)
     if summary is None:
-        raise RunError("callgrind wrote no count")
+        raise RunError("callgrind reported no count")
     return int(summary[1])

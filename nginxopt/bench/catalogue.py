@@ -22,7 +22,7 @@ def names() -> list[str]:
 
 
 def _scenario(name: str) -> Scenario:
-    found = getattr(import_module(f"nginxopt.bench.scenarios.{name}"), "SCENARIO", None)
-    if not isinstance(found, Scenario) or found.name != name:
+    scenario = getattr(import_module(f"nginxopt.bench.scenarios.{name}"), "SCENARIO", None)
+    if not isinstance(scenario, Scenario) or scenario.name != name:
         raise TypeError(f"nginxopt.bench.scenarios.{name} has no SCENARIO of that name")
-    return found
+    return scenario

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nginxopt.bench.private import private
+from nginxopt.bench.isolation import isolate
 from nginxopt.bench.scenario import Attack, Comparison, Experiment, OpenLoop, Target, Variant
 from nginxopt.config import Config
 from nginxopt.errors import InputError
@@ -16,18 +16,18 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 
 def build(before: Config, after: Config, targets: tuple[Target, ...]) -> Experiment:
     """Return the experiment. Both must answer each target with the same status and Location."""
-    made = {"before": private(before), "after": private(after)}
+    sides = {"before": isolate(before), "after": isolate(after)}
     notes = [
-        f"{name}: {what} ({count})." for name, side in made.items() for what, count in sorted(side.changes.items())
+        f"{name}: {what} ({count})." for name, side in sides.items() for what, count in sorted(side.changes.items())
     ]
-    if any(directive.name.endswith("_pass") for side in (before, after) for directive, _ in side.outline()):
-        notes.append("Upstreams are asked where they are.")
+    if any(directive.name.endswith("_pass") for side in (before, after) for directive, _ in side.walk()):
+        notes.append("Upstream servers are the real ones.")
     return Experiment(
         "compare",
         "Two configurations",
-        "Both answer alike; what after is over before is what the change did.",
-        tuple(Variant(name, side.config.main.path, (side.node("edge"),)) for name, side in made.items()),
-        tuple(Attack(name, CASE, targets, LOAD) for name in made),
+        "Both respond the same; the ratio of after to before is the effect of the change.",
+        tuple(Variant(name, side.path, (side.node(),)) for name, side in sides.items()),
+        tuple(Attack(name, CASE, targets, LOAD) for name in sides),
         (Comparison("before", "after"),),
         "latency",
         notes=tuple(notes),
@@ -39,27 +39,27 @@ def targets(source: Source) -> tuple[Target, ...]:
 
     A line is a path, `METHOD path`, or a header `Name: value` of the request above it; `#` starts a comment.
     """
-    found: list[Target] = []
+    targets: list[Target] = []
     at = 0
     for raw in source.data.splitlines(keepends=True):
         line = decode(raw).strip()
-        target = None if not line or line.startswith("#") else _target(line, found)
+        target = None if not line or line.startswith("#") else _target(line, targets)
         if target is None and line and not line.startswith("#"):
             raise InputError(
-                "no request and no header",
+                "neither a request nor a header",
                 source=source,
                 span=Span(at, at + len(raw.rstrip())),
-                expected="/path, METHOD /path, or Name: value below a request",
+                expected="/path, METHOD /path, or a header (Name: value) below a request",
             )
         if target is not None:
-            found.append(target)
+            targets.append(target)
         at += len(raw)
-    if not found:
-        raise InputError("no request in it", path=source.path, expected="a path in each line")
-    return tuple(found)
+    if not targets:
+        raise InputError("no requests in this file", path=source.path, expected="one path per line")
+    return tuple(targets)
 
 
-def _target(line: str, found: list[Target]) -> Target | None:
+def _target(line: str, targets: list[Target]) -> Target | None:
     """The request of a line; that of the line before with one header more; None for neither."""
     method, _, path = line.partition(" ")
     if line.startswith("/") and " " not in line:
@@ -67,7 +67,7 @@ def _target(line: str, found: list[Target]) -> Target | None:
     if method in _METHODS and path.startswith("/") and " " not in path:
         return Target(path, None, method)
     name, colon, value = line.partition(":")
-    if found and colon and name and " " not in name:
-        last = found.pop()
+    if targets and colon and name and " " not in name:
+        last = targets.pop()
         return Target(last.path, None, last.method, (*last.headers, (name, value.strip())))
     return None

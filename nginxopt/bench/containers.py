@@ -10,16 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nginxopt.bench import stage
+from nginxopt.bench import run_folder
 from nginxopt.bench.scenario import Experiment, Node, Variant
 from nginxopt.text.templates import template
 
 BASE = "debian:bookworm-slim"
 LOAD = "load"
 """The service of the load generator."""
-
-LABEL = "nginxopt.bench"
-"""The label of the images that are built here; its value is `image`."""
 
 FIRST_PORT = 8080
 LIMITS: Mapping[str, str | int] = {"nginx_memory": "1g", "load_memory": "2g", "pids": 512}
@@ -89,11 +86,11 @@ class Images:
 
 def service(variant: Variant, role: str) -> str:
     """Return the service of a node, which is its host name, too: `819-rewrites-edge`."""
-    return f"{stage.slug(variant.name)}-{role}"
+    return f"{run_folder.slug(variant.name)}-{role}"
 
 
 def addresses(experiment: Experiment) -> dict[tuple[str, str], str]:
-    """Return host:port of all places (`stage.places`), as they are in the network of the containers."""
+    """Return host:port of all places (`run_folder.places`), as they are in the network of the containers."""
     return {
         (variant.name, place): f"{service(variant, node.role)}:{port}"
         for variant in experiment.variants
@@ -129,7 +126,7 @@ def files(experiment: Experiment, images: Images, *, published: bool) -> dict[st
         "compose.yaml": _compose(experiment, images, published=published),
         **images.files(),
         **{f"inside/{name}": _render(f"inside-{name}", port=FIRST_PORT) for name in _INSIDE},
-        **stage.nginx_files(experiment, addresses(experiment)),
+        **run_folder.nginx_files(experiment, addresses(experiment)),
     }
 
 
@@ -144,7 +141,7 @@ def _compose(experiment: Experiment, images: Images, *, published: bool) -> byte
             "image": images.load_name,
             "build": images.load is None,
             "release": images.generator == "vegeta" and images.vegeta is None,
-            "says": f"The load generator: {images.generator}.",
+            "says": f"Load generator: {images.generator}.",
         },
         services=services,
         limits=LIMITS,
@@ -161,7 +158,7 @@ def _service(variant: Variant, node: Node) -> dict[str, Any]:
         "says": f"{variant.name}, {node.role}: {' '.join(says.split())}.",
         "cpus": "EDGE" if node.role == variant.entry else "APP",
         "nofile": node.nofile,
-        "prefix": stage.prefix(variant, node.role),
+        "prefix": run_folder.prefix(variant, node.role),
         "ports": list(ports(node).values()),
         "behind": [service(variant, role) for role in _behind(variant, node)],
     }

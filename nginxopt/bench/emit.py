@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from nginxopt import __version__
-from nginxopt.bench import containers, stage
+from nginxopt.bench import containers, run_folder
 from nginxopt.bench.containers import Images
 from nginxopt.bench.load.wrk import MARK
 from nginxopt.bench.probe import in_round
-from nginxopt.bench.scenario import Answer, Asks, Attack, Experiment, Node, OpenFiles, Target, Variant
+from nginxopt.bench.scenario import Asks, Attack, Expected, Experiment, Node, OpenFiles, Target, Variant
 from nginxopt.bench.site import Generator
 from nginxopt.text.templates import template
 
@@ -24,20 +24,20 @@ _PER_MICROSECOND = {"vegeta": 1000, "wrk": 1}  # what their latencies are counte
 def files(experiment: Experiment, generator: Generator, images: Images, rounds: int) -> dict[str, bytes]:
     """Return the files of the folder, by path. Open loops have their rates, as `Generator.command` needs them."""
     addresses = containers.addresses(experiment)
-    made = containers.files(experiment, images, published=False)
+    files = containers.files(experiment, images, published=False)
     for attack in experiment.attacks:
         address = addresses[attack.variant, experiment.variant(attack.variant).entry]
-        made |= generator.files(f"targets/{stage.attack_name(attack)}", attack.targets, address, attack.load)
-    made["run"] = _run(experiment, generator, images, rounds)
-    made["README.md"] = _readme(experiment, generator, images, rounds)
-    return made
+        files |= generator.files(f"targets/{run_folder.attack_name(attack)}", attack.targets, address, attack.load)
+    files["run"] = _run(experiment, generator, images, rounds)
+    files["README.md"] = _readme(experiment, generator, images, rounds)
+    return files
 
 
 def _run(experiment: Experiment, generator: Generator, images: Images, rounds: int) -> bytes:
     return _render(
         "run-containers.j2",
         rounds=rounds,
-        prefixes=[stage.prefix(variant, node.role) for variant in experiment.variants for node in variant.nodes],
+        prefixes=[run_folder.prefix(variant, node.role) for variant in experiment.variants for node in variant.nodes],
         builds=bool(images.files()),
         probes=list(_probes(experiment)),
         attacks=[_attack(experiment, attack, generator) for attack in experiment.attacks],
@@ -55,7 +55,7 @@ def _readme(experiment: Experiment, generator: Generator, images: Images, rounds
         images=images,
         rounds=rounds,
         limits=containers.LIMITS,
-        names=list(dict.fromkeys(map(stage.attack_name, experiment.attacks))),
+        names=list(dict.fromkeys(map(run_folder.attack_name, experiment.attacks))),
         version=__version__,
     )
 
@@ -68,7 +68,7 @@ def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dic
     """What the script says of an attack."""
     variant = experiment.variant(attack.variant)
     addresses = containers.addresses(experiment)
-    name = stage.attack_name(attack)
+    name = run_folder.attack_name(attack)
     command = generator.command(
         f"results/{_ROUND}/{name}", addresses[variant.name, variant.entry], attack.load, f"results/{_ROUND}/{name}"
     )
@@ -88,7 +88,7 @@ def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dic
     }
 
 
-def _counters(variant: Variant, node: Node, addresses: stage.Addresses) -> str:
+def _counters(variant: Variant, node: Node, addresses: run_folder.Addresses) -> str:
     """Where a node serves its counters; empty if it does not."""
     return f"http://{addresses[variant.name, f'{node.role}/status']}/" if node.status else ""
 
@@ -102,11 +102,8 @@ def _probes(experiment: Experiment) -> Iterator[str]:
             if isinstance(probe, OpenFiles):
                 yield _line("open_files", f"{variant.name}: {probe.role}", service, str(probe.limit))
             else:
-                for _ in range(probe.times - 1):
-                    yield (
-                        _line("ask", service, *_curl(_first(probe.target), addresses[variant.name, probe.role]))
-                        + " >/dev/null"
-                    )
+                again = _line("ask", service, *_curl(_first(probe.target), addresses[variant.name, probe.role]))
+                yield from [f"{again} >/dev/null"] * (probe.times - 1)
                 yield _probe("", variant, probe, addresses, 0)
     known: dict[tuple[str, str], int] = {}
     for attack in experiment.attacks:
@@ -114,17 +111,17 @@ def _probes(experiment: Experiment) -> Iterator[str]:
         step = max(1, len(attack.targets) // _MOST_TARGETS)
         for target in attack.targets[::step]:
             number = known.setdefault((attack.case, target.path), len(known) + 1)
-            yield _probe(stage.attack_name(attack), variant, Asks(variant.entry, target), addresses, number)
+            yield _probe(run_folder.attack_name(attack), variant, Asks(variant.entry, target), addresses, number)
 
 
-def _probe(attack: str, variant: Variant, asks: Asks, addresses: stage.Addresses, number: int) -> str:
+def _probe(attack: str, variant: Variant, asks: Asks, addresses: run_folder.Addresses, number: int) -> str:
     """Return a line that asks; `number` stands for what is asked, where the answer is only known then."""
     target, address = _first(asks.target), addresses[variant.name, asks.role]
-    answer = target.answer
+    expected = target.expected
     what = f"{variant.name}: {asks.role}: {target.method} {target.path}"
-    status = f"={number}" if answer is None else str(answer.status)
-    headers = "\n".join(_headers(answer, variant, addresses)) if answer else ""
-    body = (answer.body or "").strip("\n") if answer else ""
+    status = f"={number}" if expected is None else str(expected.status)
+    headers = "\n".join(_headers(expected, variant, addresses)) if expected else ""
+    body = (expected.body or "").strip("\n") if expected else ""
     service = containers.service(variant, asks.role)
     return _line("probe", attack, what, service, status, headers, body, *_curl(target, address))
 
@@ -134,13 +131,13 @@ def _first(target: Target) -> Target:
     return in_round([target], "probe")[0]
 
 
-def _headers(answer: Answer, variant: Variant, addresses: stage.Addresses) -> Iterator[str]:
+def _headers(expected: Expected, variant: Variant, addresses: run_folder.Addresses) -> Iterator[str]:
     """The header lines of an answer that are looked at."""
-    if answer.location is not None:
+    if expected.location is not None:
         entry = f"@{variant.entry}@"
-        yield f"Location: {answer.location.replace(entry, addresses[variant.name, variant.entry])}"
-    if answer.header is not None:
-        yield ": ".join(answer.header)
+        yield f"Location: {expected.location.replace(entry, addresses[variant.name, variant.entry])}"
+    if expected.header is not None:
+        yield ": ".join(expected.header)
 
 
 def _curl(target: Target, address: str) -> list[str]:

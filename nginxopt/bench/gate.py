@@ -74,7 +74,7 @@ def parse(text: str) -> Gate:
         if unit == "x":
             of = "before"
             if at < len(text):
-                _, at = _take(text, at, _NONE, "none, for the variant without rules, or the end")
+                _, at = _take(text, at, _NONE, "none (for the variant without rules) or the end")
                 of = "none"
         else:
             scale = _scale(text, start, figure, unit)
@@ -95,8 +95,8 @@ def check(
 
 def _check(gate: Gate, values: list[tuple[float, str]]) -> GateResult:
     if not values:
-        raise UsageError(f"the gate {gate.text!r} has nothing to hold: {gate.figure} was not measured in this run")
-    value, where = min(values, key=lambda found: gate.margin(found[0]))
+        raise UsageError(f"gate {gate.text!r}: {gate.figure} was not measured in this run")
+    value, where = min(values, key=lambda seen: gate.margin(seen[0]))
     return GateResult(gate.text, gate.holds(value), value, gate.value, gate.margin(value), where)
 
 
@@ -117,16 +117,16 @@ def _values(
 
 
 def _take(text: str, at: int, pattern: re.Pattern[str], expected: str) -> tuple[str, int]:
-    found = pattern.match(text, at)
-    if found is None:
+    match = pattern.match(text, at)
+    if match is None:
         raise _error(text, at, expected)
-    return found[found.lastindex or 0], found.end()
+    return match[match.lastindex or 0], match.end()
 
 
 def _refuse_unknown(text: str, figure: str) -> None:
     name, _, node = figure.partition(".")
     if not (name in _OF_NODES if node else name in FIGURES):
-        raise _error(text, len(text) - len(text.lstrip()), f"one of {', '.join(FIGURES)}, or cpu.ROLE of a node")
+        raise _error(text, len(text) - len(text.lstrip()), f"one of {', '.join(FIGURES)}, or cpu.ROLE for a node")
 
 
 def _scale(text: str, at: int, figure: str, unit: str) -> float:
@@ -137,4 +137,4 @@ def _scale(text: str, at: int, figure: str, unit: str) -> float:
 
 
 def _error(text: str, at: int, expected: str) -> UsageError:
-    return UsageError(f"a gate that cannot be read:\n    {text}\n    {' ' * at}^\n  expected {expected}")
+    return UsageError(f"invalid gate:\n    {text}\n    {' ' * at}^\n  expected {expected}")

@@ -46,8 +46,6 @@ FIGURES: dict[str, str] = {
 connections and requests a node took for each request of the load.
 """
 
-HIGHER_IS_BETTER = frozenset({"throughput", "hits_a_day"})
-
 
 def percentiles(latencies: Sequence[float]) -> dict[str, float]:
     """Return `p50` to `p100`, `mean` and `min` of sorted latencies, in their unit; empty if there are none.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nginxopt.bench.scenario import NO_FILES, Answer, Asks, Node, Target
+from nginxopt.bench.scenario import NO_FILES, Asks, Expected, Node, Target
 from nginxopt.text import encode
 from nginxopt.text.templates import template
 
@@ -51,7 +51,7 @@ def origin(
     """
     zone = f"limit_req_zone one zone=turn:32k rate={per_second}r/s;" if per_second else ""
     turn = f"limit_req zone=turn burst={_QUEUE};" if per_second else ""
-    takes = f"one request at a time, {1000 / per_second:g} ms each" if per_second else "without a delay of its own"
+    takes = f"one request at a time, {1000 / per_second:g} ms each" if per_second else "without added delay"
     inside = f"{server}\n{turn}\nadd_header X-Node {role} always;\nlocation / {{ try_files /answer =404; }}"
     return node(
         role,
@@ -61,7 +61,7 @@ def origin(
         connections=16384,
         files={"html/answer": answer},
         nofile=nofile,
-        says=f"nginx as an origin, {takes}",
+        says=f"nginx, {takes}",
     )
 
 
@@ -70,4 +70,4 @@ _QUEUE = 1_000_000  # so long that no request is ever refused
 
 def answers_itself(role: str) -> Asks:
     """Return the probe that an origin answers as itself."""
-    return Asks(role, Target("/", Answer(200, body=BODY.decode(), header=("X-Node", role))))
+    return Asks(role, Target("/", Expected(200, body=BODY.decode(), header=("X-Node", role))))

@@ -6,32 +6,32 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from nginxopt.bench.scenario import Answer, Asks, Attack, Experiment, OpenFiles, Probe, Target, Variant
+from nginxopt.bench.scenario import Asks, Attack, Expected, Experiment, OpenFiles, Probe, Target, Variant
 from nginxopt.bench.site import Site
 from nginxopt.errors import RunError
 
 ROUND = "@round@"
 _MOST_TARGETS = 50  # of an attack that are asked before it
 
-Answers = Mapping[tuple[str, str], frozenset[str]]
+Statuses = Mapping[tuple[str, str], frozenset[str]]
 """The statuses that the targets of an attack are answered with, by variant and case."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """What of an answer is looked at."""
+class _Response:
+    """What of a response is looked at."""
 
     status: int
     headers: dict[str, str]
     body: str
 
     @classmethod
-    def of(cls, raw: bytes) -> _Seen:
+    def of(cls, raw: bytes) -> _Response:
         head, _, body = raw.decode("latin-1").partition("\r\n\r\n")
         line, *fields = head.split("\r\n")
-        found = re.match(r"HTTP/1\.[01] (\d{3})", line)
+        status = re.match(r"HTTP/1\.[01] (\d{3})", line)
         headers = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}
-        return cls(int(found[1]) if found else 0, headers, body)
+        return cls(int(status[1]) if status else 0, headers, body)
 
     def __str__(self) -> str:
         if not self.status:
@@ -40,7 +40,7 @@ class _Seen:
         return f"{self.status}{to}"
 
 
-def probe(site: Site, experiment: Experiment) -> Answers:
+def probe(site: Site, experiment: Experiment) -> Statuses:
     """Return how the targets of each attack are answered; `RunError` where a variant does not do what it claims.
 
     Each probe of a variant is made, and up to 50 targets of each attack are asked. Targets without an answer of their
@@ -49,8 +49,8 @@ def probe(site: Site, experiment: Experiment) -> Answers:
     for variant in experiment.variants:
         for item in variant.probes:
             _hold(site, variant, item)
-    known: dict[tuple[str, str], Answer] = {}
-    return {(attack.variant, attack.case): _answers(site, experiment, attack, known) for attack in experiment.attacks}
+    known: dict[tuple[str, str], Expected] = {}
+    return {(attack.variant, attack.case): _statuses(site, experiment, attack, known) for attack in experiment.attacks}
 
 
 def in_round(targets: Iterable[Target], number: int | str) -> tuple[Target, ...]:
@@ -63,40 +63,40 @@ def _hold(site: Site, variant: Variant, item: Probe) -> None:
         limit = site.open_files(variant, item.role)
         if limit != item.limit:
             raise RunError(
-                f"{variant.name}: the workers of {item.role} may open {limit:,} files, not {item.limit:,}",
+                f"{variant.name}: workers of {item.role} may open {limit:,} files, expected {item.limit:,}",
                 hint="the hard limit of this shell (`ulimit -Hn`) may be lower",
             )
         return
     _ask(site, variant, item)
 
 
-def _ask(site: Site, variant: Variant, item: Asks) -> _Seen:
-    """Ask as often as the probe says, and return the last answer, which is as it must be."""
+def _ask(site: Site, variant: Variant, item: Asks) -> _Response:
+    """Ask as often as the probe says, and return the last response, which is as it must be."""
     (target,) = in_round([item.target], "probe")
-    seen = [_Seen.of(site.ask(variant, item.role, target)) for _ in range(item.times)][-1]
-    wrong = _wrong(seen, target.answer, site, variant)
+    response = [_Response.of(site.ask(variant, item.role, target)) for _ in range(item.times)][-1]
+    wrong = _wrong(response, target.expected, site, variant)
     if wrong:
-        raise RunError(f"{variant.name}: {item.role} does not answer {target.path} as it must: {wrong}")
-    return seen
+        raise RunError(f"{variant.name}: wrong response of {item.role} for {target.path}: {wrong}")
+    return response
 
 
-def _answers(
-    site: Site, experiment: Experiment, attack: Attack, known: dict[tuple[str, str], Answer]
+def _statuses(
+    site: Site, experiment: Experiment, attack: Attack, known: dict[tuple[str, str], Expected]
 ) -> frozenset[str]:
     variant = experiment.variant(attack.variant)
     step = max(1, len(attack.targets) // _MOST_TARGETS)
     statuses = set()
     for target in attack.targets[::step]:
-        expected = target.answer or known.get((attack.case, target.path))
-        seen = _ask(site, variant, Asks(variant.entry, replace(target, answer=expected)))
-        known.setdefault((attack.case, target.path), Answer(seen.status, _portable(seen, site, variant)))
-        statuses.add(str(seen.status))
+        expected = target.expected or known.get((attack.case, target.path))
+        response = _ask(site, variant, Asks(variant.entry, replace(target, expected=expected)))
+        known.setdefault((attack.case, target.path), Expected(response.status, _portable(response, site, variant)))
+        statuses.add(str(response.status))
     return frozenset(statuses)
 
 
-def _portable(seen: _Seen, site: Site, variant: Variant) -> str | None:
+def _portable(response: _Response, site: Site, variant: Variant) -> str | None:
     """The Location with the address of the variant, or its host alone, as a placeholder: it is another in the next."""
-    location = seen.headers.get("location")
+    location = response.headers.get("location")
     for place, address in _places(site, variant):
         location = location and location.replace(address, place)
     return location
@@ -114,22 +114,22 @@ def _places(site: Site, variant: Variant) -> tuple[tuple[str, str], ...]:
     return (f"@{variant.entry}@", address), (f"@{variant.entry}/host@", address.rpartition(":")[0])
 
 
-def _wrong(seen: _Seen, answer: Answer | None, site: Site, variant: Variant) -> str:
-    """What is wrong with an answer; empty if nothing is."""
-    if not seen.status:
-        return "it does not answer"
-    if answer is None:
+def _wrong(response: _Response, expected: Expected | None, site: Site, variant: Variant) -> str:
+    """What is wrong with a response; empty if nothing is."""
+    if not response.status:
+        return "no response"
+    if expected is None:
         return ""
-    if seen.status != answer.status:
-        return f"{seen} instead of {answer.status}"
-    if answer.location is not None:
-        location = _placed(answer.location, site, variant)
-        if seen.headers.get("location") != location:
-            return f"{seen} instead of {answer.status} to {location}"
-    if answer.body is not None and answer.body not in seen.body:
-        return f"its body does not contain {answer.body!r}"
-    if answer.header is not None and seen.headers.get(answer.header[0].lower()) != answer.header[1]:
-        return (
-            f"its header {answer.header[0]} is {seen.headers.get(answer.header[0].lower())!r}, not {answer.header[1]!r}"
-        )
+    if response.status != expected.status:
+        return f"{response} instead of {expected.status}"
+    if expected.location is not None:
+        location = _placed(expected.location, site, variant)
+        if response.headers.get("location") != location:
+            return f"{response} instead of {expected.status} to {location}"
+    if expected.body is not None and expected.body not in response.body:
+        return f"the body does not contain {expected.body!r}"
+    if expected.header is not None:
+        name, value = expected.header
+        if response.headers.get(name.lower()) != value:
+            return f"the header {name} is {response.headers.get(name.lower())!r}, not {value!r}"
     return ""

@@ -33,5 +33,5 @@ def machine() -> dict[str, Any]:
 
 def _cpu() -> str:
     """The model of the first CPU, as the kernel names it; on some architectures it names none."""
-    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return found[1] if found else platform.processor() or "unknown"
+    model = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return model[1] if model else platform.processor() or "unknown"

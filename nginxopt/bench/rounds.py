@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from nginxopt.bench import stage
-from nginxopt.bench.probe import ROUND, Answers, in_round
+from nginxopt.bench import run_folder
+from nginxopt.bench.probe import ROUND, Statuses, in_round
 from nginxopt.bench.result import NodeUse, Outcome, Sample
 from nginxopt.bench.scenario import Attack, Count, Experiment, Load, OpenLoop, Variant
 from nginxopt.bench.site import Generator, Site, Status
@@ -26,8 +26,8 @@ _PATIENCE_TIMES = 3.0
 
 def seconds(experiment: Experiment, rounds: int) -> float:
     """Return about how long the attacks take in all, at least."""
-    found = sum(attack.load.seconds for attack in experiment.attacks) * rounds
-    return found + CAPACITY_SECONDS * len(_without_rate(experiment))
+    attacks = sum(attack.load.seconds for attack in experiment.attacks) * rounds
+    return attacks + CAPACITY_SECONDS * len(_without_rate(experiment))
 
 
 def find_capacities(
@@ -37,14 +37,14 @@ def find_capacities(
 
     That is what a few connections get that ask again as soon as they have an answer.
     """
-    found: dict[str, float] = {}
+    capacities: dict[str, float] = {}
     for attack, open_loop in _without_rate(experiment):
         load = replace(open_loop.closed(), seconds=CAPACITY_SECONDS)
         outcome = _attack(site, experiment, replace(attack, load=load), generator, "capacity")
         rate = outcome.requests / outcome.seconds
-        found[attack.case] = min(rate, found.get(attack.case, rate))
+        capacities[attack.case] = min(rate, capacities.get(attack.case, rate))
         progress(CAPACITY_SECONDS, "capacity")
-    return found
+    return capacities
 
 
 def at_rates(experiment: Experiment, capacities: Mapping[str, float]) -> Experiment:
@@ -63,19 +63,19 @@ def run(
     site: Site,
     experiment: Experiment,
     generator: Generator,
-    answers: Answers,
+    statuses: Statuses,
     rounds: int,
     progress: Progress,
     keep: Callable[[Sample], None],
 ) -> None:
     """Attack every variant in each of `rounds`, and hand each sample to `keep` as it comes.
 
-    `answers` are those of the probes. `RunError` if an attack is answered otherwise, or if a counter is not what it
+    `statuses` are those of the probes. `RunError` if an attack is answered otherwise, or if a counter is not what it
     must be.
     """
     for number in range(1, rounds + 1):
         for attack in experiment.attacks:
-            keep(_sample(site, experiment, attack, generator, answers, number))
+            keep(_sample(site, experiment, attack, generator, statuses, number))
             progress(attack.load.seconds, f"round {number} of {rounds}: {attack.variant}, {attack.case}")
 
 
@@ -89,13 +89,13 @@ def count(site: Site, experiment: Experiment, progress: Progress, keep: Callable
 
 
 def _sample(
-    site: Site, experiment: Experiment, attack: Attack, generator: Generator, answers: Answers, number: int
+    site: Site, experiment: Experiment, attack: Attack, generator: Generator, statuses: Statuses, number: int
 ) -> Sample:
     variant = experiment.variant(attack.variant)
     before = _counters(site, variant)
     outcome = _attack(site, experiment, attack, generator, number)
     nodes = _uses(site, variant, before)
-    _check_answers(attack, outcome, answers)
+    _check_answers(attack, outcome, statuses)
     for count in attack.counts:
         _check_count(attack, count, nodes, outcome)
     return Sample(attack.variant, attack.case, number, outcome, nodes, site.time_wait(variant))
@@ -105,10 +105,10 @@ def _attack(site: Site, experiment: Experiment, attack: Attack, generator: Gener
     variant = experiment.variant(attack.variant)
     address = site.address(variant, variant.entry)
     changes = any(ROUND in target.path for target in attack.targets)
-    name = f"targets/{stage.attack_name(attack)}" + (f".{number}" if changes or number == "capacity" else "")
-    output = f"results/{number}/{stage.attack_name(attack)}"
+    name = f"targets/{run_folder.attack_name(attack)}" + (f".{number}" if changes or number == "capacity" else "")
+    output = f"results/{number}/{run_folder.attack_name(attack)}"
     files = generator.files(name, in_round(attack.targets, number), address, attack.load)
-    stage.write(site.folder, {**files, f"results/{number}/.keep": b""})
+    run_folder.write(site.folder, {**files, f"results/{number}/.keep": b""})
     patience = _PATIENCE_SECONDS + _PATIENCE_TIMES * attack.load.seconds
     printed = site.execute(generator.command(name, address, attack.load, output), seconds=patience)
     return generator.outcome(site, output, printed)
@@ -138,19 +138,19 @@ def _uses(site: Site, variant: Variant, before: Counters) -> dict[str, NodeUse]:
     return uses
 
 
-def _check_answers(attack: Attack, outcome: Outcome, answers: Answers) -> None:
+def _check_answers(attack: Attack, outcome: Outcome, statuses: Statuses) -> None:
     if attack.may_fail:
         return
-    wanted = answers[attack.variant, attack.case]
+    wanted = statuses[attack.variant, attack.case]
     wrong = {status: count for status, count in outcome.statuses.items() if status not in wanted}
     if not wrong:
         return
     what = ", ".join(f"{count:,} with {_status(status)}" for status, count in wrong.items())
     why = f" ({', '.join(outcome.errors)})" if outcome.errors else ""
     raise RunError(
-        f"{attack.variant}, {attack.case}: of {outcome.requests:,} requests were answered {what}{why}, and not with"
+        f"{attack.variant}, {attack.case}: of {outcome.requests:,} requests, {what}{why}, expected"
         f" {' or '.join(sorted(wanted))}",
-        hint="a rate above the capacity does that: --rate auto finds the capacity first" if "0" in wrong else None,
+        hint="the rate may exceed the capacity: use --rate auto" if "0" in wrong else None,
     )
 
 
@@ -159,12 +159,13 @@ def _status(status: str) -> str:
 
 
 def _check_count(attack: Attack, count: Count, nodes: Mapping[str, NodeUse], outcome: Outcome) -> None:
-    found, requests = getattr(nodes[count.role], count.figure), outcome.requests
+    counted, requests = getattr(nodes[count.role], count.figure), outcome.requests
+    attacked = f"{attack.variant}, {attack.case}"
     # What the generator had begun when its time was over, a node has counted, and the generator has not.
-    if not count.least * requests <= found <= count.most * requests + outcome.unfinished:
+    if not count.least * requests <= counted <= count.most * requests + outcome.unfinished:
         raise RunError(
-            f"{attack.variant}, {attack.case}: {count.role} counted {found:,} {count.figure} for {requests:,} requests"
-            f" of the load, {found / requests:.3f} each; {count.least:g} to {count.most:g} were expected"
+            f"{attacked}: {count.role} counted {counted:,} {count.figure} for {requests:,} requests"
+            f" of the load, {counted / requests:.3f} each; expected {count.least:g} to {count.most:g}"
         )
 
 

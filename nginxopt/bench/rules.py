@@ -48,7 +48,7 @@ def whole(rules: Iterable[bytes]) -> Parts:
     """Return rules compiled as part of a whole configuration, in which nobody reads `$1` to `$9` after them."""
     emission = _emission(_WHOLE % b"".join(rules), "nginx.conf", None)
     after = load_text(emission.after(emission.plan.config.main), "nginx.conf", includes=False)
-    server = next(directive for directive, _ in after.outline() if directive.name == "server")
+    server = next(directive for directive, _ in after.walk() if directive.name == "server")
     assert server.block is not None
     inside = server.block.span
     return Parts(emission.http, after.main.source.data[inside.start + 1 : inside.end - 1])
@@ -64,18 +64,18 @@ def proved(config: Config) -> Emission:
 
     `InputError` if it is no single file of rules of a server, or if none of them moves: before and after are the same.
     """
-    if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.outline()):
+    if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.walk()):
         raise InputError(
-            "a benchmark of rewrites needs one file of rules, as a server includes it",
+            "bench rewrites needs a file of rules that a server includes",
             path=config.main.path,
-            hint="`nginxopt bench compare` takes whole configurations",
+            hint="for main configurations, use `nginxopt bench compare`",
         )
     compiled = plan(config)
     if not compiled.moved:
         raise InputError(
-            f"none of its {compiled.rules:,} rewrites moves into a map: there is nothing to compare",
+            f"none of its {compiled.rules:,} rewrites moves into a map, so there is nothing to compare",
             path=config.main.path,
-            hint="`nginxopt rewrite-to-map FILE --plan-only -v` tells why",
+            hint="for the reasons, run `nginxopt rewrite-to-map FILE --plan-only -v`",
         )
     emission = emit(compiled)
     proof = prove(emission)

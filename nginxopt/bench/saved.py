@@ -40,15 +40,15 @@ def from_json(data: bytes, path: str) -> Result:
         if saved["format"] == FORMAT:
             return _result(saved)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        expected = "a file that `nginxopt bench --format json` wrote"
-        raise InputError("this is no result of a benchmark", path=path, expected=expected) from error
+        expected = "a file written by `nginxopt bench --format json`"
+        raise InputError("not a benchmark result", path=path, expected=expected) from error
     raise InputError(
         f"a result of format {saved['format']}", path=path, expected=f"format {FORMAT}, which this version writes"
     )
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _result(data: _Json) -> Result:
@@ -136,7 +136,7 @@ def _sample(data: _Json) -> Sample:
     seen = {name: own.pop(name) for name in SEEN}
     seen["histogram"] = tuple((bound, count) for bound, count in seen["histogram"])
     if any(bound <= 0 or count <= 0 for bound, count in seen["histogram"]):
-        raise ValueError("a class of latencies that is none")
+        raise ValueError("an invalid latency class")
     nodes = {role: _checked(NodeUse, use) for role, use in own["nodes"].items()}
     return _checked(Sample, {**own, "outcome": _checked(Outcome, seen), "nodes": nodes})
 

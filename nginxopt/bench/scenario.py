@@ -46,7 +46,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Expected:
     """What a response must be: its status, the exact `Location` (None: not looked at), a part of its body, and a header
     with its exact value.
 
@@ -64,12 +64,12 @@ class Target:
     """A request and the answer to it.
 
     `path` is a request target as sent, in which `@round@` stands for the number of the round: a page nobody has asked
-    for before. `answer` None: whatever it is, but the same status and Location in all variants of the case. `headers`
+    for before. `expected` None: whatever it is, but the same status and Location in all variants of the case. `headers`
     are sent beside `Host`, which is the address asked unless it is given.
     """
 
     path: str
-    answer: Answer | None = Answer()
+    expected: Expected | None = Expected()
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
 
@@ -258,10 +258,6 @@ class Experiment:
     def variant(self, name: str) -> Variant:
         """Return the variant of that name; `KeyError` if there is none."""
         return {variant.name: variant for variant in self.variants}[name]
-
-    def attacks_on(self, variant: str) -> tuple[Attack, ...]:
-        """Return the attacks on a variant."""
-        return tuple(attack for attack in self.attacks if attack.variant == variant)
 
     @property
     def cases(self) -> tuple[str, ...]:

@@ -210,7 +210,7 @@ def _bench(experiment: Experiment, call: _Call) -> int:
 
 def _emit(experiment: Experiment, call: _Call, path: str) -> int:
     """Write a benchmark as a directory that runs by itself."""
-    from nginxopt.bench.stage import is_program
+    from nginxopt.bench.run_folder import is_program
     from nginxopt.system.files import folder, write_all
 
     if call.rate == "auto":
@@ -290,19 +290,19 @@ def _with_progress(benchmark: Benchmark) -> None:
 @contextlib.contextmanager
 def _folder(output: str | None) -> Iterator[Path]:
     """Yield the directory of the run: beside the output, or a temporary one."""
-    from nginxopt.bench import stage
+    from nginxopt.bench import run_folder
     from nginxopt.bench.temporary import private_folder
     from nginxopt.system.files import folder
     from nginxopt.system.writing.targets import is_stream
 
     if output is not None and not is_stream(output):
         kept = folder(str(Path(output).absolute().with_suffix(".run")), [])
-        for name in stage.PARTS:  # pages cached in the last run would not be new
+        for name in run_folder.PARTS:  # pages cached in the last run would not be new
             shutil.rmtree(kept / name, ignore_errors=True)
         yield kept
         return
-    with private_folder() as private:
-        yield private
+    with private_folder() as temporary:
+        yield temporary
 
 
 def _tell(result: Result, format_: str, output: str | None) -> None:

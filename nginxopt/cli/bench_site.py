@@ -74,10 +74,10 @@ def choose(site: SiteOptions, *, counts_instructions: bool) -> tuple[Runner, Gen
 
 def files(experiment: Experiment, site: SiteOptions, rounds: int) -> dict[str, bytes]:
     """Return the folder of a benchmark that runs without nginxopt: in containers, unless this machine is asked for."""
-    from nginxopt.bench import emit, stage
+    from nginxopt.bench import emit, run_folder
 
     if site.runner == "local":
-        return stage.files(experiment, generator(_installed(site.generator)), rounds)
+        return run_folder.files(experiment, generator(_installed(site.generator)), rounds)
     sources = images(site)
     return emit.files(experiment, generator(sources.generator), sources, rounds)
 

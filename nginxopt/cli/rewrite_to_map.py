@@ -243,7 +243,7 @@ def _refuse_context(call: _Call, around: Surroundings) -> None:
     """`UsageError` if the configuration includes a file elsewhere than the call says."""
     from nginxopt.config.context import stated
 
-    places = {place.context for place in around.config.contexts(around.file)}
+    places = set(around.config.contexts(around.file))
     if call.context is not None and places != {stated(call.context)}:
         where = ", ".join(sorted(",".join(place) or "main" for place in places))
         raise UsageError(

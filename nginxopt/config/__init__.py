@@ -1,7 +1,8 @@
 """A configuration as nginx reads it.
 
 Paths, text or the output of `nginx -T` go in; a `Config` comes out: the main file, the files it includes, and each
-directive with its words, their bytes and the contexts it stands in. `layout` makes edits that look like the author's.
+directive with its words and their bytes. `Config.walk` is the one walk through it: it yields each directive with its
+`Scope`, the block it stands in as nginx reads it. `layout` makes edits that look like the author's.
 """
 
 from typing import TYPE_CHECKING
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.config.configuration import Config, File, Place, directive_at, load, load_text, reread
+    from nginxopt.config.configuration import Config, load, load_text, reread
     from nginxopt.config.context import Context
+    from nginxopt.config.reader import File
+    from nginxopt.config.scope import Scope
     from nginxopt.config.tokens import Comment, Token, statements
-    from nginxopt.config.tree import Block, Bulk, Directive
+    from nginxopt.config.tree import Block, Bulk, Directive, directive_at
 
 __all__ = [
     "Block",
@@ -22,7 +25,7 @@ __all__ = [
     "Context",
     "Directive",
     "File",
-    "Place",
+    "Scope",
     "Token",
     "directive_at",
     "load",
@@ -34,9 +37,11 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "configuration": ("Config", "File", "Place", "directive_at", "load", "load_text", "reread"),
+        "configuration": ("Config", "load", "load_text", "reread"),
         "context": ("Context",),
+        "reader": ("File",),
+        "scope": ("Scope",),
         "tokens": ("Comment", "Token", "statements"),
-        "tree": ("Block", "Bulk", "Directive"),
+        "tree": ("Block", "Bulk", "Directive", "directive_at"),
     },
 )

@@ -12,54 +12,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from nginxopt.config import context as contexts
 from nginxopt.config.context import Context
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
 from nginxopt.config.reader import File, Reader, contents, parsed
-from nginxopt.config.tokens import Comment, Token
-from nginxopt.config.tree import Block, Bulk, Directive, Node, directive_at
+from nginxopt.config.scope import Scope, read_scope
+from nginxopt.config.tree import Block, Directive, reading
 from nginxopt.text import Source
 
-__all__ = [
-    "Block",
-    "Bulk",
-    "Comment",
-    "Config",
-    "Context",
-    "Directive",
-    "File",
-    "Node",
-    "Place",
-    "Token",
-    "directive_at",
-    "load",
-    "load_text",
-    "reread",
-]
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a file stands: its context, and the directives around it, outermost first, across files.
-
-    `include` is the directive that includes it, None for the main file.
-    """
-
-    context: Context
-    parents: tuple[Directive, ...] = ()
-    include: Directive | None = None
-
-    @property
-    def parent(self) -> Directive | None:
-        """The directive whose block the file stands in, None at the top level."""
-        return self.parents[-1] if self.parents else None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Config:
     """A configuration or a fragment of one, with all it includes.
 
@@ -77,18 +44,44 @@ class Config:
     origin: Files
     _included: dict[tuple[Source, int], tuple[File, ...]] = field(repr=False)
     _missing: frozenset[tuple[Source, int]] = field(repr=False)
-    _places: dict[File, tuple[tuple[tuple[Directive, ...], Directive | None], ...]] = field(repr=False)
+    _parents: dict[File, tuple[tuple[Directive, ...], ...]] = field(repr=False)
+
+    @cached_property
+    def scope(self) -> Scope:
+        """What the main file says, with all it includes. A file that is read several times has the same directives in
+        each place.
+        """
+        return read_scope(self.main.block, lambda include: (file.block for file in self.included(include)))
+
+    @cached_property
+    def readings(self) -> Scope:
+        """As `scope`, but a file that is read several times has directives of its own for each reading, whose
+        `Source.original` is the source of the file.
+        """
+        if all(self.times(file) == 1 for file in self.files):
+            return self.scope
+        return read_scope(self.main.block, lambda include: map(self._reading, self.included(include)))
+
+    def walk(self) -> Iterator[tuple[Directive, Scope]]:
+        """Yield every directive as nginx reads them, includes in place, with its scope: see `Scope.walk`."""
+        return self.scope.walk()
+
+    @cached_property
+    def includes(self) -> tuple[Directive, ...]:
+        """The includes, each once, in nginx's order."""
+        includes = (item for item, _ in self.walk() if item.name == "include" and item.block is None)
+        return tuple(dict.fromkeys(includes))
 
     @property
     def http(self) -> Directive | None:
         """The `http` block of a main configuration, in whatever file it stands; None for a fragment."""
-        return next((one for one, parents in self.outline() if not parents and one.name == "http" and one.block), None)
+        return next((scope.opener for scope in self.scope.scopes if scope.context == ("http",)), None)
 
     def file(self, path: str | os.PathLike[str]) -> File:
         """Return the file at `path`, by whatever name; `KeyError` if it is not part of the configuration."""
-        meant = self.origin.identity(os.fspath(path))
+        identity = self.origin.identity(os.fspath(path))
         for file in self.files:
-            if self.origin.identity(file.path) == meant:
+            if self.origin.identity(file.path) == identity:
                 return file
         raise KeyError(os.fspath(path))
 
@@ -100,36 +93,20 @@ class Config:
         """Return whether an `include` names a file that could not be read."""
         return include.origin in self._missing
 
-    def contexts(self, file: File | str | os.PathLike[str]) -> tuple[Place, ...]:
-        """Return every place the file stands in: for each candidate of `main`, in the order of reading."""
+    def contexts(self, file: File | str | os.PathLike[str]) -> tuple[Context, ...]:
+        """Return the context of each place the file stands in: for each candidate of `main`, in the order of
+        reading.
+        """
         file = file if isinstance(file, File) else self.file(file)
-        return tuple(
-            Place(outer + tuple(str(parent.name) for parent in parents), parents, include)
-            for outer in self.candidates
-            for parents, include in self._places[file]
-        )
+        inner = [tuple(str(parent.name) for parent in parents) for parents in self._parents[file]]
+        return tuple(outer + names for outer in self.candidates for names in inner)
 
     def times(self, file: File) -> int:
         """Return how often nginx reads the file: once for each include, each time the including file is read."""
-        return len(self._places[file])
+        return len(self._parents[file])
 
-    def walk(self) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-        """Yield every directive as nginx reads them, includes in place, with the directives around it."""
-        return self._walk(Block.directives, self.main.block, ())
-
-    def outline(self) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-        """As `walk`, without the rewrites of folded runs: they are not made, so that this costs next to nothing."""
-        return self._walk(Block.unfolded, self.main.block, ())
-
-    def _walk(
-        self, directives: Callable[[Block], Iterator[Directive]], block: Block, parents: tuple[Directive, ...]
-    ) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-        for directive in directives(block):
-            yield directive, parents
-            if directive.block:
-                yield from self._walk(directives, directive.block, (*parents, directive))
-            for file in self.included(directive):
-                yield from self._walk(directives, file.block, parents)
+    def _reading(self, file: File) -> Block:
+        return reading(file.block, file.source.reading()) if self.times(file) > 1 else file.block
 
 
 def load(
@@ -172,11 +149,12 @@ def load_text(
     if includes:
         reader.follow(main)
     candidates = contexts.possible(main.block) if stated is None else (stated,)
-    places = {file: tuple(found) for file, found in reader.places.items()}
-    read = tuple(reader.files.values())
-    included = {include.origin: found for include, found in reader.included.items()}
-    lacking = frozenset(include.origin for include in reader.missing)
-    return Config(main, read, candidates, base, tuple(reader.missing), files, included, lacking, places)
+    files_of = {include.origin: children for include, children in reader.included.items()}
+    unread = frozenset(include.origin for include in reader.missing)
+    parents = {file: tuple(places) for file, places in reader.parents.items()}
+    return Config(
+        main, tuple(reader.files.values()), candidates, base, tuple(reader.missing), files, files_of, unread, parents
+    )
 
 
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:

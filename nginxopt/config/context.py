@@ -53,8 +53,8 @@ def stated(context: str | Sequence[str]) -> Context:
     full = _full(_SHORT.get(names[0], names) if len(names) == 1 else names)
     if _flat(full) not in _MASKS:
         raise UsageError(
-            f"there is no context {','.join(names)!r} in nginx",
-            hint=f"one of {', '.join(_SHORT)}, or block names such as http,server,if",
+            f"unknown context {','.join(names)!r}",
+            hint=f"use one of {', '.join(_SHORT)}, or block names such as http,server,if",
         )
     return full
 

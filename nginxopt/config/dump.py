@@ -78,7 +78,7 @@ class Dump:
         nginx printed it because something includes it, so the dump is not whole, or this is not a header.
         """
         return [
-            InputError(f"nothing in this dump includes {path}", source=self._source, span=self._header(span))
+            InputError(f"no file in this dump includes {path}", source=self._source, span=self._header(span))
             for path, span in self._spans.items()
             if path not in read
         ]

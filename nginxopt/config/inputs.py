@@ -12,11 +12,12 @@ from os.path import exists
 from pathlib import Path
 
 from nginxopt.config import paths
-from nginxopt.config.configuration import Config, Directive, load_text
+from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.dump import Dump
 from nginxopt.config.filesystem import DISK, STDIN
 from nginxopt.config.reader import contents
 from nginxopt.config.templating import refuse_tags, refused
+from nginxopt.config.tree import Directive
 from nginxopt.errors import InputError
 from nginxopt.text import Span
 
@@ -116,7 +117,7 @@ class _Reading:
         context = self._how.context(name)
         config = load_text(data, name, prefix=self._how.prefix, context=context, missing_ok=True)
         above = _above(name) if self._how.prefix is None else None
-        if above is None or not any(_is_open(config, include) for include, _ in config.outline()):
+        if above is None or not any(_is_open(config, include) for include in config.includes):
             return config
         other = load_text(data, name, prefix=above, context=context, missing_ok=True)
         return other if len(other.files) > len(config.files) else config
@@ -134,9 +135,8 @@ def _above(name: str) -> str | None:
 
 
 def _is_open(config: Config, include: Directive) -> bool:
-    """Return whether a directive is an include with a relative path that leads nowhere."""
-    is_include = include.name == "include" and include.block is None
-    return is_include and not include.args[0].startswith("/") and not config.included(include)
+    """Return whether an include has a relative path that leads nowhere."""
+    return not include.args[0].startswith("/") and not config.included(include)
 
 
 def _once(errors: Sequence[InputError]) -> list[InputError]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nginxopt.config.configuration import Bulk, Comment, Directive
-from nginxopt.config.tokens import Token, statements
-from nginxopt.config.tree import Block
+from nginxopt.config.tokens import Comment, Token, statements
+from nginxopt.config.tree import Block, Bulk, Directive
 from nginxopt.text import Change, Edit, Source, Span, encode
 
 # A backslash stands for itself, unless what follows makes it stand for something else (ngx_conf_read_token).

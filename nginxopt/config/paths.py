@@ -66,7 +66,9 @@ def _folder(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator
     inside = list(_walk(name, errors))
     kept = [path for path in inside if not excludes(path)]
     if not kept:
-        reason = "each one in it is excluded" if inside else f"it has no file called *{', *'.join(SUFFIXES)}"
+        reason = (
+            "all its configuration files are excluded" if inside else f"expected files named *{', *'.join(SUFFIXES)}"
+        )
         errors.append(InputError("no configuration found", path=name, hint=reason))
     yield from kept
 

@@ -41,7 +41,7 @@ class Reader:
         self.files: dict[str, File] = {files.identity(main.path): main}
         self.missing: list[Directive] = []
         self.included: dict[Directive, tuple[File, ...]] = {}
-        self.places: dict[File, list[tuple[tuple[Directive, ...], Directive | None]]] = {main: [((), None)]}
+        self.parents: dict[File, list[tuple[Directive, ...]]] = {main: [()]}
 
     def follow(self, file: File, parents: tuple[Directive, ...] = (), chain: tuple[File, ...] = ()) -> None:
         """Read what `file` includes, which stands in `parents` and was included by the files of `chain`."""
@@ -51,7 +51,7 @@ class Reader:
                 self.included[include] = tuple(self._open(include))
             for child in self.included[include]:
                 _refuse_circle(include, child, chain)
-                self.places.setdefault(child, []).append((inner, include))
+                self.parents.setdefault(child, []).append(inner)
                 self.follow(child, inner, chain)
 
     def _open(self, include: Directive) -> Iterator[File]:
@@ -106,7 +106,7 @@ def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Di
 def _name(include: Directive) -> str:
     if len(include.args) != 1:
         nginx = include.told('invalid number of arguments in "include" directive')
-        raise include.error('"include" takes one path', nginx=nginx)
+        raise include.error('"include" takes exactly one path', nginx=nginx)
     return str(include.args[0])
 
 

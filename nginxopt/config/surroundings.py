@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt.config.configuration import Config, File, load
+from nginxopt.config.configuration import Config, load
 from nginxopt.config.filesystem import DISK, Files, Moved
+from nginxopt.config.reader import File
 from nginxopt.errors import InputError, UsageError
 
 _NAMES = ("nginx.conf", "conf/nginx.conf")
@@ -61,7 +62,7 @@ def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Su
     if main is not None:
         found = _around(path, main)
         if found is None:
-            raise UsageError(f"{main} does not include {path}", hint="-c names the main configuration, as nginx's -c")
+            raise UsageError(f"{main} does not include {path}", hint="-c takes the main configuration, like nginx -c")
         return found
     seen: list[str] = []
     for candidate in _candidates(path, prefix):
@@ -73,7 +74,7 @@ def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Su
         if found is not None:
             return found
         seen.append(f"{candidate} does not include it")
-    return Alone(seen[0] if seen else "no nginx.conf lies above it")
+    return Alone(seen[0] if seen else "no nginx.conf in a parent directory")
 
 
 def _candidates(path: str, prefix: str | None) -> Iterator[str]:
@@ -116,5 +117,5 @@ def _in(config: Config, path: str, installed: str | None = None) -> Surroundings
 
 def _named_folders(config: Config, folder: str) -> list[str]:
     """Return the folders of main files, other than this one's, that absolute includes name."""
-    names = [str(d.args[0]) for d, _ in config.outline() if d.name == "include" and len(d.args) == 1]
+    names = [str(include.args[0]) for include in config.includes]
     return [one for one in INSTALLED if one != folder and any(Path(name).is_relative_to(one) for name in names)]

@@ -93,4 +93,4 @@ def _known(directive: Directive) -> Iterator[Token]:
 
 def _refusal(source: Source, tag: Span) -> InputError:
     kind = next(kind for kind, pattern in _KINDS if pattern.search(source.data))
-    return InputError(f"this is {kind}: lint what is rendered of it", source=source, span=tag)
+    return InputError(f"this is {kind}: check the rendered file", source=source, span=tag)

@@ -106,22 +106,24 @@ class _Refusal(NamedTuple):
 
 
 _REFUSALS = {
-    "no-directive": _Refusal("no directive stands before this", "the name of a directive", "offset"),
+    "no-directive": _Refusal("missing directive before this", "a directive name", "offset"),
     "close-in-statement": _Refusal(
         "the block ends inside a statement", '";" at the end of the statement in line {line}', "offset"
     ),
-    "unmatched-close": _Refusal("this closes no block of this file", "a directive or the end", "offset"),
+    "unmatched-close": _Refusal("this closes no block in this file", "a directive or the end", "offset"),
     "after-quote": _Refusal(
-        "this may not follow a closing quote", 'a blank, ";", "{" or ")" after the quote', "offset"
+        "unexpected character after a closing quote", 'a space, ";", "{" or ")" after the quote', "offset"
     ),
     "end-in-statement": _Refusal(
         "the file ends inside this statement", '";" or "{" at the end of the statement', "opened"
     ),
-    "unclosed-quote": _Refusal("the file ends inside this quoted word", "a closing quote", "opened"),
+    "unclosed-quote": _Refusal("the file ends inside this quoted string", "a closing quote", "opened"),
     "unclosed-block": _Refusal("this block is not closed", '"}" at the end of the block', "opened"),
-    "too-long": _Refusal("this word or comment is too long", "its end within 4096 bytes, nginx's buffer", "offset"),
+    "too-long": _Refusal(
+        "this word or comment is too long", "at most 4096 bytes, the size of nginx's buffer", "offset"
+    ),
     "too-long-quote": _Refusal(
-        "this quoted word is too long", "a closing quote within 4096 bytes, nginx's buffer", "offset"
+        "this quoted string is too long", "a closing quote within 4096 bytes, the size of nginx's buffer", "offset"
     ),
 }
 
@@ -145,5 +147,5 @@ def _hint(before: bytes, byte: bytes) -> str | None:
     if byte != b"{" or not before or before in b" \t\r\n;}":
         return None
     if before == b"{":
-        return "this looks like a template: read the file that is made of it"
-    return 'a word with "{" in it, such as a regular expression, must be quoted'
+        return "this looks like a template: use the rendered file"
+    return 'quote words that contain "{", such as regular expressions'

@@ -278,10 +278,10 @@ def _refuse_binary(source: Source) -> None:
     offset = source.data.find(b"\0")
     if offset >= 0:
         raise InputError(
-            "this is a binary file: it has a NUL byte",
+            "binary file: it contains a NUL byte",
             source=source,
             span=Span(offset, offset + 1),
-            expected="a text in UTF-8 or another encoding without NUL bytes",
+            expected="text in UTF-8 or another encoding without NUL bytes",
         )
 
 
@@ -294,10 +294,10 @@ def _refuse_byte_order_mark(source: Source) -> None:
     if name[1:] in DIRECTIVES or name[1:].startswith("#"):
         line = source.position(first.end - 1).line
         raise InputError(
-            "the file begins with a byte order mark, which nginx takes for a part of the first word",
+            "the file begins with a byte order mark, which nginx reads as part of the first word",
             source=source,
             span=Span(0, 3),
-            expected="the first directive, or a comment",
+            expected="a directive or a comment",
             nginx=f'unknown directive "{name}" in {source.path}:{line}',
             hint="save the file as UTF-8 without a byte order mark",
         )

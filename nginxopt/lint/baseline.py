@@ -25,14 +25,14 @@ from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.system.files import write_all
 from nginxopt.text import Source, Span
-from nginxopt.text.plural import be, count
+from nginxopt.text.plural import count
 
 VERSION = 1
 """The version of the form of the file."""
 
 _LIST = re.compile(r'"findings"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
-_ANEW = "write it anew with --write-baseline"
+_UPDATE = "update it with --write-baseline"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,10 +62,10 @@ class Compared:
 
     @property
     def note(self) -> str | None:
-        """What is to be said of the entries that are gone; None if none is."""
+        """A note about entries without a finding, or None."""
         if not self.gone:
             return None
-        return f"{count(self.gone, 'entry', 'entries')} of the baseline {be(self.gone)} gone: {_ANEW}"
+        return f"the baseline has {count(self.gone, 'entry', 'entries')} without a finding: {_UPDATE}"
 
 
 def compare(
@@ -118,7 +118,7 @@ def load(path: str) -> Baseline:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path, hint=_ANEW) from None
+        raise InputError(f"cannot be read: {error.strerror}", path=path, hint=_UPDATE) from None
     return read(Source(path, data))
 
 
@@ -127,16 +127,16 @@ def read(source: Source) -> Baseline:
     try:
         content = json.loads(source.data.decode())
     except UnicodeDecodeError as error:
-        raise _damaged(source, "this byte is not UTF-8", error.start) from None
+        raise _damaged(source, "invalid UTF-8", error.start) from None
     except json.JSONDecodeError as error:
-        raise _damaged(source, f"this is no JSON: {error.msg}", len(error.doc[: error.pos].encode())) from None
+        raise _damaged(source, f"invalid JSON: {error.msg}", len(error.doc[: error.pos].encode())) from None
     if not isinstance(content, dict) or not isinstance(content.get("findings"), list):
-        raise _damaged(source, "this is no baseline", 0)
+        raise _damaged(source, "not a baseline", 0)
     if content.get("version") != VERSION:
-        raise _damaged(source, f"this is no baseline of version {VERSION}", max(0, source.data.find(b'"version"')))
+        raise _damaged(source, f"not a baseline of version {VERSION}", max(0, source.data.find(b'"version"')))
     for number, item in enumerate(content["findings"]):
         if not _is_entry(item):
-            raise _damaged(source, "this is no entry of a baseline", _offset(source, number))
+            raise _damaged(source, "invalid baseline entry", _offset(source, number))
     return Baseline(frozenset(Entry(**item) for item in content["findings"]), str(Path(source.path).parent))
 
 
@@ -157,4 +157,4 @@ def _offset(source: Source, number: int) -> int:
 
 def _damaged(source: Source, message: str, offset: int) -> InputError:
     end = min(offset + 1, len(source.data))
-    return InputError(message, source=source, span=Span(offset, end), hint=_ANEW)
+    return InputError(message, source=source, span=Span(offset, end), hint=_UPDATE)

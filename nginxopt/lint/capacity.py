@@ -27,7 +27,7 @@ def overflow(model: Model, new: int = 0) -> str:
     if _held(model) + new <= _room(model):
         return ""
     return (
-        f"all pools together may hold {_room(model)} idle connections, a quarter of what a worker has: raise "
+        f"all pools together may hold {_room(model)} idle connections, a quarter of worker_connections: raise "
         "worker_connections and worker_rlimit_nofile"
     )
 

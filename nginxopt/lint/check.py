@@ -86,9 +86,7 @@ def _is_whole(config: Config, target: Version) -> bool:
     if isinstance(config.origin, Dump):
         return Model(config, target).is_whole
     return Model(config, target).is_whole and all(
-        has_folder(config.prefix, str(directive.args[0]))
-        for directive, _ in config.outline()
-        if directive.name == "include" and directive.block is None and is_pattern(directive.args[0])
+        has_folder(config.prefix, str(include.args[0])) for include in config.includes if is_pattern(include.args[0])
     )
 
 
@@ -138,7 +136,7 @@ def mend(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:
     made: Counter[str] = Counter()
     for config in configs:
         if isinstance(config.origin, Dump):
-            raise UsageError("what nginx -T prints cannot be fixed: name the files themselves")
+            raise UsageError("the output of nginx -T cannot be fixed: pass the files")
         fixed = fix(lambda texts, config=config: reread(config, texts), judge, unsafe=unsafe)  # type: ignore[misc]
         drafts |= fixed.drafts  # a shared file is changed by no fix, so that no draft takes the place of another
         made += fixed.made
@@ -172,7 +170,7 @@ def _unshared(one: Diagnostic, config: Config, shared: Collection[str]) -> Diagn
     paths = {change.source.path for change in one.fix.changes if _identity(config, change.source.path) in shared}
     if not paths:
         return one
-    why = f"{', '.join(sorted(paths))} is read by several of the configurations given: change it by hand"
+    why = f"{', '.join(sorted(paths))} belongs to several configurations: change it by hand"
     return replace(one, finding=replace(one.finding, fix=None, help=f"{one.fix.title}; {why}"))
 
 
@@ -188,7 +186,7 @@ def _without(one: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
     if declined is None or one.fix is None:
         return one
     place = f"{declined.path}:{declined.start.line}"
-    why = f"{one.fix.title} by hand: {declined.rule}, a part of the same fix, is hidden at {place}"
+    why = f"{one.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed at {place}"
     return replace(one, finding=replace(one.finding, fix=None, help=why))
 
 

@@ -49,15 +49,15 @@ if TYPE_CHECKING:
 Check = Callable[["Model"], Iterator[Finding]]
 
 CATEGORIES = {
-    "proxy": "upstreams and what is passed to them",
-    "cache": "answers kept at the proxy",
+    "proxy": "upstreams and proxied requests",
+    "cache": "cached responses",
     "rewrite": "rewrites, redirects, locations, conditions and maps",
     "process": "workers, connections, descriptors, the machine",
     "log": "access and error logs",
-    "static": "files from disk",
-    "client": "connections to clients, compression",
+    "static": "static files",
+    "client": "client connections and compression",
     "tls": "TLS and HTTP/2",
-    "config": "what nginx would refuse or ignore",
+    "config": "errors, ignored directives and suppressions",
 }
 """The category of every rule, and what it is about."""
 

@@ -59,7 +59,7 @@ def fix(read: Read, judge: Judge, *, unsafe: bool = False) -> Fixed:
         if rounds < ROUNDS:
             limit = max(limit, ROUNDS + len(offered))
         if rounds == limit:
-            raise DefectError(f"the fixes of {_rules(recent)} do not come to an end")
+            raise DefectError(f"the fixes of {_rules(recent)} do not terminate")
         chosen, changes = _choose(offered)
         _make(changes, drafts, chosen)
         made.update(diagnostic.rule for diagnostic in chosen)
@@ -74,7 +74,7 @@ def _make(changes: Mapping[Source, Iterable[Edit]], drafts: dict[str, Draft], ch
         for source, edits in changes.items():
             drafts.setdefault(source.path, Draft(source.data)).change(edits)
     except ValueError as error:
-        raise DefectError(f"the fixes of {_rules(chosen)} cannot be made: {error}") from error
+        raise DefectError(f"the fixes of {_rules(chosen)} cannot be applied: {error}") from error
 
 
 def _choose(offered: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dict[Source, list[Edit]]]:
@@ -91,7 +91,7 @@ def _read_again(read: Read, drafts: Mapping[str, Draft], chosen: Iterable[Diagno
     try:
         return read({path: draft.text for path, draft in drafts.items()})
     except InputError as error:
-        raise DefectError(f"after the fixes of {_rules(chosen)} this cannot be read: {error.render()}") from error
+        raise DefectError(f"the fixes of {_rules(chosen)} made the file unreadable: {error.render()}") from error
 
 
 def _rules(diagnostics: Iterable[Diagnostic]) -> str:

@@ -78,8 +78,8 @@ def _streams(one: Pass) -> bool:
 
 def _all(model: Model) -> Iterator[Directive]:
     """Yield every directive that is no row of a `map` or the like."""
-    for directive, parents in model.config.outline():
-        if BLOCKS.issuperset(parent.name for parent in parents):
+    for directive, scope in model.config.walk():
+        if BLOCKS.issuperset(scope.context):
             yield directive
 
 

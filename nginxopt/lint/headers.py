@@ -21,7 +21,7 @@ Group = TypeVar("Group", bound=Hashable)
 HTTP11 = "proxy_http_version 1.1;"
 CLEARED = 'proxy_set_header Connection "";'
 
-NOT_IN_IF = "proxy_set_header and proxy_http_version may not stand in this block: move the proxy_pass to a location"
+NOT_IN_IF = "proxy_set_header and proxy_http_version are not allowed in this block: move the proxy_pass to a location"
 """What to do about a pass in an `if` or `limit_except`."""
 
 

@@ -42,7 +42,7 @@ _UNDERSTOOD = {
     "random", "sticky", "keepalive", "keepalive_requests", "keepalive_time", "keepalive_timeout",
 }  # fmt: skip
 
-_INHERITED = "`{} {}` within this location would inherit what it needs: move it to a location of its own"
+_INHERITED = "`{} {}` inside this location would inherit the pool's lines: move it to a separate location"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,9 @@ class _Planner:
             changes |= dict.fromkeys(needed)
             added |= dict.fromkeys(missing(self.model, one))
         if not keeps and upstream in self._lacking:
-            return _Plan("nothing that is passed to it can be said to keep its connection")
+            return _Plan("no request to it is certain to keep its connection open")
         if not _agree(changes):
-            return _Plan("a file that is included in several places would need other lines in each of them")
+            return _Plan("a file included in several places would need different lines in each")
         return _Plan("", tuple(changes), tuple(added))
 
     def _group(self, one: Pass) -> Upstream | None:
@@ -144,7 +144,7 @@ class _Planner:
             if self._group(heir) is not upstream:
                 return _INHERITED.format(heir.directive.name, heir.directive.args[0]), ()
         changes = completed(self.model, one, self._owners.get(upstream, set()))
-        return ("", changes) if changes else ("the headers that hold for a pass to it are not known", ())
+        return ("", changes) if changes else ("the headers of some requests to it are unknown", ())
 
 
 def may_keep(model: Model, one: Pass) -> bool:
@@ -198,9 +198,9 @@ def peculiar(upstream: Upstream) -> str:
     """Return why an upstream had better not keep connections, empty if it may."""
     other = next((one.name for one in upstream.level.directives if one.name not in _UNDERSTOOD), None)
     if other is not None:
-        return f"`{other}` in it may keep or share connections in its own way"
+        return f"its `{other}` may keep or share connections in its own way"
     if any(word.startswith("max_conns=") for server in upstream.servers for word in server.args):
-        return "its servers state max_conns, and idle connections come on top of that"
+        return "its servers have max_conns, which does not count idle connections"
     return ""
 
 

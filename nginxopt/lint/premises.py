@@ -171,4 +171,4 @@ def listed(premises: Iterable[Premise]) -> str:
 
 def _all() -> str:
     names = list(PREMISES)
-    return f"the premises are {', '.join(names[:-1])} and {names[-1]}"
+    return f"use {', '.join(names[:-1])} or {names[-1]}"

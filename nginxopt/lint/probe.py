@@ -109,33 +109,35 @@ def _versions(server: _Server, encoding: str) -> Iterator[Observation]:
     """Compare answers over HTTP/1.0, as nginx asks by default before 1.29.7, with those over HTTP/1.1."""
     old, again = server.once("1.0", encoding), server.once("1.0", encoding)
     if old is None or again is None:
-        raise RunError("there is no answer over HTTP/1.0")
+        raise RunError("no response over HTTP/1.0")
     new = server.once("1.1", encoding)
     asked = f" with Accept-Encoding: {encoding}" if encoding else ""
     if new is None:
-        yield Observation(HTTP11_BACKENDS, False, f"no answer over HTTP/1.1{asked}")
+        yield Observation(HTTP11_BACKENDS, False, f"no response over HTTP/1.1{asked}")
         return
     changing = old.differences(again)
     differs = sorted(old.differences(new) - changing)
-    text = f"HTTP/1.1{asked} gives another {', '.join(differs)}: " + "; ".join(_compared(old, new, differs))
-    yield Observation(HTTP11_BACKENDS, not differs, text if differs else f"HTTP/1.1{asked} is answered as HTTP/1.0")
+    text = f"HTTP/1.1{asked} has the same response as HTTP/1.0"
+    if differs:
+        text = f"HTTP/1.1{asked} changes {', '.join(differs)}: {'; '.join(_compared(old, new, differs))}"
+    yield Observation(HTTP11_BACKENDS, not differs, text)
     if changing:
-        told = f"{', '.join(sorted(changing))} differ from answer to answer{asked} and were not compared"
-        yield Observation(HTTP11_BACKENDS, None, told)
+        text = f"{', '.join(sorted(changing))} varies between responses{asked} and was not compared"
+        yield Observation(HTTP11_BACKENDS, None, text)
     if new.interim:
-        told = f"interim responses over HTTP/1.1 that nobody asked for: {', '.join(map(str, new.interim))}"
-        yield Observation(HTTP11_BACKENDS, False, told)
+        text = f"unrequested interim responses over HTTP/1.1: {', '.join(map(str, new.interim))}"
+        yield Observation(HTTP11_BACKENDS, False, text)
     if _OF_THE_CONNECTION.search(new.header("www-authenticate")):
-        told = f"connections are authenticated: WWW-Authenticate: {new.header('www-authenticate')}"
-        yield Observation(IDLE_CONNECTIONS, False, told)
+        text = f"the server authenticates connections: WWW-Authenticate: {new.header('www-authenticate')}"
+        yield Observation(IDLE_CONNECTIONS, False, text)
 
 
 def _compared(old: _Answer, new: _Answer, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         if name == "body":
-            yield f"{len(old.body):,} and {len(new.body):,} bytes"
+            yield f"{len(old.body):,} to {len(new.body):,} bytes"
         else:
-            yield f"{name} {old.essence().get(name, 'none')} and {new.essence().get(name, 'none')}"
+            yield f"{name} {old.essence().get(name, 'none')} to {new.essence().get(name, 'none')}"
 
 
 def _kept(server: _Server) -> Iterator[Observation]:
@@ -146,27 +148,23 @@ def _kept(server: _Server) -> Iterator[Observation]:
             return
         if connection.ends(0.2):
             says = "close" in first.header("connection").lower() or first.version == "1.0"
-            how = "is closed after an answer" + ("" if says else " that does not say so")
-            yield Observation(IDLE_CONNECTIONS, says, f"a connection {how}")
+            text = "the server closes connections after a response" + ("" if says else " that does not announce it")
+            yield Observation(IDLE_CONNECTIONS, says, text)
             if says:
-                yield Observation(IDLE_CONNECTIONS, None, "nothing is kept, so a pool does not help")
+                yield Observation(IDLE_CONNECTIONS, None, "connections are not kept, so a pool does not help")
             return
         if connection.ask("1.1") is None:
-            yield Observation(IDLE_CONNECTIONS, False, "a connection that stays open does not answer a second request")
+            yield Observation(IDLE_CONNECTIONS, False, "an open connection does not answer a second request")
             return
         yield Observation(IDLE_CONNECTIONS, True, "a connection answers a second request")
         seconds = connection.ends(server.effort.idle)
         if seconds:
-            told = (
-                f"an idle connection is closed after {seconds:.1f} s: state a shorter keepalive_timeout in the upstream"
-            )
-            yield Observation(IDLE_CONNECTIONS, False, told)
+            text = f"the server closes idle connections after {seconds:.1f} s: set a shorter keepalive_timeout"
+            yield Observation(IDLE_CONNECTIONS, False, text)
             return
         answered = connection.ask("1.1") is not None
-        told = f"a connection that was idle for {server.effort.idle:g} s " + (
-            "answers" if answered else "does not answer"
-        )
-        yield Observation(IDLE_CONNECTIONS, answered, told)
+        text = f"a connection idle for {server.effort.idle:g} s " + ("answers" if answered else "does not answer")
+        yield Observation(IDLE_CONNECTIONS, answered, text)
 
 
 def _blocked(server: _Server) -> Iterator[Observation]:
@@ -179,8 +177,8 @@ def _blocked(server: _Server) -> Iterator[Observation]:
                 break
             held += 1
         free = held == server.effort.held and server.once("1.1", "") is not None
-        told = f"{held} idle connections " + ("leave others to be served" if free else "keep others from being served")
-        yield Observation(IDLE_CONNECTIONS, free, told)
+        text = f"{held} idle connections " + ("do not block other clients" if free else "block other clients")
+        yield Observation(IDLE_CONNECTIONS, free, text)
 
 
 class _Server:
@@ -286,7 +284,7 @@ class _Connection:
         if "content-length" in named:
             return self._take(int(named["content-length"]))
         if version == "1.1" and "close" not in named.get("connection", "").lower() and not self._is_last():
-            raise ValueError("an answer without a length on a connection that stays open")
+            raise ValueError("a response without a length on an open connection")
         return self._rest()
 
     def _is_last(self) -> bool:
@@ -327,5 +325,5 @@ class _Connection:
         self._socket.settimeout(max(0.001, self._deadline - time.monotonic()))
         data = self._socket.recv(65536)
         if not data or len(self._received) > _MOST:
-            raise ValueError("the answer ends early" if not data else "the answer is too long")
+            raise ValueError("the response ends early" if not data else "the response is too long")
         self._received += data

@@ -129,7 +129,7 @@ class _Offers:
         if finding.fix is None:
             return finding
         shared = max((change.source for change in finding.fix.changes), key=lambda source: self._times.get(source, 1))
-        why = f"{shared.path} is included in {self._times[shared]} places, and this is not right for all of them"
+        why = f"{shared.path} is included in {self._times[shared]} places, and the fix is not right for all"
         helps = [f"{finding.fix.title} by hand: {why}", *([finding.help] if finding.help else [])]
         return replace(finding, fix=None, help="; ".join(helps))
 

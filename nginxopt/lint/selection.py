@@ -86,4 +86,4 @@ def _refuse_unknown(names: Iterable[str], rules: Iterable[Rule]) -> None:
     known = {*(rule.id for rule in rules), *CATEGORIES, ALL}
     for name in names:
         if name not in known:
-            raise UsageError(f'there is no rule and no category "{name}"', hint=suggestion(name, known))
+            raise UsageError(f'unknown rule or category "{name}"', hint=suggestion(name, known))

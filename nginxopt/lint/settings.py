@@ -110,7 +110,7 @@ def load(
     cannot be read or says what is not understood, `UsageError` for both `config` and `isolated`.
     """
     if config is not None and isolated:
-        raise UsageError("--config and --isolated exclude each other")
+        raise UsageError("--config and --isolated cannot be used together")
     if isolated:
         return Settings()
     source = _nearest(start or Path.cwd()) if config is None else _open(Path(config))
@@ -164,7 +164,7 @@ def read(source: Source, rules: Collection[str]) -> Settings:
     values = {}
     for key, value in table.table().items():
         if key not in KEYS:
-            raise value.error(f'there is no setting "{key}"', hint=suggestion(key, KEYS))
+            raise value.error(f'unknown setting "{key}"', hint=suggestion(key, KEYS))
         values[key.replace("-", "_")] = KEYS[key](value, rules, origin.parent)
     return Settings(**values, origin=origin)
 
@@ -186,7 +186,7 @@ def _names(value: Value, rules: Collection[str], _folder: Path) -> tuple[str, ..
     for item in value.strings():
         if item.text() not in known:
             hint = suggestion(item.text(), known)
-            raise item.error(f'there is no rule and no category "{item.text()}"', hint=hint)
+            raise item.error(f'unknown rule or category "{item.text()}"', hint=hint)
     return tuple(item.text() for item in value.strings())
 
 
@@ -209,7 +209,7 @@ def _severity(value: Value, _rules: Collection[str], _folder: Path) -> Severity:
     known = [str(severity) for severity in reversed(Severity)]
     if value.text() not in known:
         raise value.error(
-            f'there is no severity "{value.text()}"',
+            f'unknown severity "{value.text()}"',
             expected=", ".join(known[:-1]) + f" or {known[-1]}",
             hint=suggestion(value.text(), known),
         )
@@ -219,7 +219,7 @@ def _severity(value: Value, _rules: Collection[str], _folder: Path) -> Severity:
 def _severity_by_rule(value: Value, rules: Collection[str], folder: Path) -> Mapping[str, Severity]:
     for rule, severity in value.table().items():
         if rule not in rules:
-            raise severity.error(f'there is no rule "{rule}"', hint=suggestion(rule, rules))
+            raise severity.error(f'unknown rule "{rule}"', hint=suggestion(rule, rules))
     return MappingProxyType({rule: _severity(text, rules, folder) for rule, text in value.table().items()})
 
 

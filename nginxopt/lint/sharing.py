@@ -20,15 +20,15 @@ Identity = tuple[str, ...]
 _TLS = ("https", "grpcs", "suwsgi")
 _PLAIN = {"grpc": "grpc", "uwsgi": "uwsgi"}  # what a pass without a scheme means
 _MIXED = (
-    "the passes to it differ in TLS, protocol, local address or socket, and a pool would mix their connections: give "
-    "each kind an upstream of its own"
+    "proxied requests differ in TLS, protocol, local address or socket, and a pool would mix their connections: give "
+    "each kind its own upstream"
 )
-_VARIABLE = "its connections depend on the request, by a variable in what opens them, and a pool would mix them"
+_VARIABLE = "its connections depend on variables of the request, and a pool would mix them"
 _LENGTH = (
-    "requests to it may state a length and have no body (proxy_pass_request_body off, subrequests, error pages, code), "
-    'and the next request would be taken for it: add `proxy_set_header Content-Length "";` where none has a body'
+    "requests to it may have a Content-Length without a body (proxy_pass_request_body off, subrequests, error pages), "
+    'and the server would read the next request as that body: add `proxy_set_header Content-Length "";`'
 )
-_NAMED = "`{}` may name it, over connections of another kind, and a pool would mix them"
+_NAMED = "`{}` may also pass to it, and a pool would mix different kinds of connections"
 
 
 def may_share(passes: Iterable[Pass]) -> bool:

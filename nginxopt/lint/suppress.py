@@ -142,11 +142,11 @@ def _unused(suppression: Suppression, names: Sequence[Token]) -> Finding:
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     fix = Fix(f"delete {'the ids' if others else 'the comment'}", (Change(suppression.source, edit),))
     span = Span(names[0].start, names[-1].end)
-    return Finding(suppression.source, span, f"this hides nothing: there is no finding of {listed} here", fix)
+    return Finding(suppression.source, span, f"unused suppression: no finding of {listed} here", fix)
 
 
 _PLACES = {
-    Kind.BLOCK: "the first thing in a block, or in the line of its {",
+    Kind.BLOCK: "first in a block, or on the line of its {",
     Kind.FILE: "before the first directive of a file",
 }
 
@@ -158,21 +158,19 @@ def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Findin
         meant = suggestion(word, [kind.value for kind in Kind])
         if meant or suppression.listed:  # else it is a sentence, no suppression
             yield Finding(
-                source, word.span, f'this hides nothing: "{word}" is no suppression', help=meant or _form(Kind.LINE)
+                source, word.span, f'invalid suppression: unknown keyword "{word}"', help=meant or _form(Kind.LINE)
             )
         return
     if not suppression.names:
-        yield Finding(
-            source, word.span, f'this hides nothing: "{word}" has no ids of rules', help=_form(suppression.kind)
-        )
+        yield Finding(source, word.span, f'invalid suppression: "{word}" needs rule ids', help=_form(suppression.kind))
     elif suppression.scope is None:
         place = _PLACES[suppression.kind]
-        yield Finding(source, word.span, f'this hides nothing: "{word}" does so as {place}', help="move it there")
+        yield Finding(source, word.span, f'invalid suppression: "{word}" must stand {place}', help="move it there")
     for name in suppression.names:
         if name not in known:
-            hint = "this is a category: name its rules" if name in CATEGORIES else suggestion(name, known)
-            yield Finding(source, name.span, f'there is no rule "{name}"', help=hint or "")
+            hint = "categories cannot be suppressed: name the rules" if name in CATEGORIES else suggestion(name, known)
+            yield Finding(source, name.span, f'unknown rule "{name}"', help=hint or "")
 
 
 def _form(kind: Kind) -> str:
-    return f"write # nginxopt: {kind.value}[rule-id] and the reason"
+    return f"write # nginxopt: {kind.value}[rule-id] reason"

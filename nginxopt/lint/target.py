@@ -16,7 +16,7 @@ ASSUMED = Version(1, 28, 0)
 """The last stable nginx before the defaults of upstreams changed (1.29.7). What is right for it is right after it, too,
 only that some of it goes without saying there."""
 
-CHANGES = tuple(map(Version.parse, ("1.11.10", "1.21.6", "1.25.1", "1.25.3", "1.27.3", "1.29.7")))
+CHANGES = tuple(map(Version.parse, ("1.11.10", "1.15.10", "1.21.6", "1.25.1", "1.25.3", "1.27.3", "1.29.7")))
 """The releases since which a rule may find other things than before, beside the first and last of each rule."""
 
 OLDEST = Version(1, 0, 0)

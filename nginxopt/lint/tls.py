@@ -17,9 +17,9 @@ from nginxopt.text import Change
 SIZE = "10m"
 """The size of nginx's own example; a megabyte holds about 4,000 sessions (docs, ssl_session_cache)."""
 
-BY_HAND = "state a cache with a name that no other zone has: ssl_session_cache shared:NAME:10m"
+BY_HAND = "add a cache with a name that no other zone has: ssl_session_cache shared:NAME:10m"
 
-CLIENTS = "clients are asked for certificates, and a session that is resumed is not judged again: decide it by hand"
+CLIENTS = "the server verifies client certificates, and a resumed session skips that: decide by hand"
 """Why no cache is offered where several servers share the sessions of clients with certificates (CVE-2025-23419)."""
 
 # What differs between a full handshake and one that resumes a session (ngx_ssl_get_session_id and others in

@@ -73,7 +73,7 @@ def read(source: Source) -> Value:
         text = source.data.decode()
     except UnicodeDecodeError as error:
         span = Span(error.start, error.end)
-        raise InputError("this byte is not UTF-8, which TOML is written in", source=source, span=span) from None
+        raise InputError("invalid UTF-8", source=source, span=span) from None
     try:
         return Value(source, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -88,7 +88,7 @@ def _syntax_error(source: Source, text: str, said: str) -> InputError:
     if numbers:
         lines = text.split("\n")
         at = sum(len(line) + 1 for line in lines[: numbers[0] - 1]) + numbers[1] - 1
-    return InputError(f"this is no TOML: {message}", source=source, span=_span(text, at, min(at + 1, len(text))))
+    return InputError(f"invalid TOML: {message}", source=source, span=_span(text, at, min(at + 1, len(text))))
 
 
 def _span(text: str, start: int, end: int) -> Span:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from nginxopt.config import Directive
+from nginxopt.config import Directive, Scope
 from nginxopt.lint.model import Model
 from nginxopt.semantics.directives import BLOCKS, NAMES
 
@@ -17,21 +17,21 @@ def is_read_by_code(model: Model) -> bool:
 
     What was not read may hold such code, and a module that is not known may run some.
     """
-    return not model.is_whole or any(_is_code(*found) for found in model.config.outline())
+    return not model.is_whole or any(_is_code(*found) for found in model.config.walk())
 
 
 def readers(model: Model, names: Iterable[str]) -> Iterator[Directive]:
     """Yield the directives that have one of these variables in a word; not the `map` that defines it."""
     either = "|".join(map(re.escape, names))
     use = re.compile(rf"\$(?:\{{(?:{either})\}}|(?:{either})(?!\w))", re.IGNORECASE)
-    for directive, _ in model.config.outline():
+    for directive, _ in model.config.walk():
         words = directive.args[:1] if directive.name in ("map", "geo", "split_clients") else directive.args
         if any(use.search(word) for word in words):
             yield directive
 
 
-def _is_code(directive: Directive, parents: tuple[Directive, ...]) -> bool:
-    if not BLOCKS.issuperset(parent.name for parent in parents):
+def _is_code(directive: Directive, scope: Scope) -> bool:
+    if not BLOCKS.issuperset(scope.context):
         return False  # a row of a map or the like
     if directive.name == "ssi":
         return directive.args != ("off",)

@@ -24,7 +24,7 @@ def free_name(model: Model, wanted: str) -> str | None:
         return None
     taken = {
         part
-        for directive, _ in model.config.outline()
+        for directive, _ in model.config.walk()
         if directive.name != "upstream" and not directive.name.endswith("_pass")
         for word in directive.args
         for part in _BORDERS.split(word)

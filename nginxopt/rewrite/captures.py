@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from nginxopt.config import Block, Comment, Config, Directive, File
+from nginxopt.config import Block, Comment, Config, Directive, File, Scope
 from nginxopt.rewrite.unread import is_known
 from nginxopt.semantics.directives import NGINX
 
@@ -33,23 +33,23 @@ def harmless() -> frozenset[str]:
 
 def may_be_read(config: Config) -> bool:
     """Return whether a configuration may read `$1` to `$9`: False only if it is certain that it does not."""
-    return not is_known(config) or any(_may_read(directive, parents) for directive, parents in config.outline())
+    return not is_known(config) or any(_may_read(directive, scope) for directive, scope in config.walk())
 
 
 def holds_rows(config: Config, file: File) -> bool:
     """Return whether a file stands in blocks such as `map` only, whose statements are no directives."""
-    kinds = [place.context[-1:] for place in config.contexts(file)]
+    kinds = [context[-1:] for context in config.contexts(file)]
     return bool(kinds) and all(kind and kind[0] in _ROWS for kind in kinds)
 
 
-def _may_read(directive: Directive, parents: tuple[Directive, ...]) -> bool:
+def _may_read(directive: Directive, scope: Scope) -> bool:
     reads = any(_CAPTURE.search(arg) for arg in directive.args)
-    if parents and parents[-1].name in _ROWS:
+    if scope.context and scope.context[-1] in _ROWS:
         # A row with a regex sets them before it reads them.
         return reads and not directive.name.startswith("~")
     if directive.name not in harmless():
         return directive.name != "ssi" or directive.args != ("off",)
-    here = [parent for parent in parents if parent.source is directive.source]
+    here = [parent for parent in scope.parents if parent.source is directive.source]
     return reads and directive.name != "rewrite" and not any(_sets_captures(parent, directive) for parent in here)
 
 

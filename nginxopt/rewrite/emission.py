@@ -1,23 +1,23 @@
 """A plan as text: the maps for the http block, and the files of the configuration with the rules gone.
 
-The lines of the maps come from the native core; all that stands around them from `nginxopt/templates`.
+The native core writes the maps and the statements; here they get their header and their places. Nothing is asked of the
+disk: planning has found where the maps go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from nginxopt import _native
 from nginxopt.config import File
-from nginxopt.rewrite import mapfile, names, premises, program, sizes
+from nginxopt.rewrite import mapfile, premises, sizes
 from nginxopt.rewrite.names import Names
-from nginxopt.rewrite.options import OLDEST, Options, Readings
+from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, Run
 from nginxopt.rewrite.sizes import Sizes
-from nginxopt.text import Edit, Span, apply, decode, encode
-from nginxopt.text.templates import template as _template
+from nginxopt.text import Edit, Span, apply, encode
+from nginxopt.text.plural import be, count
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,193 +70,75 @@ class Emission:
 
 
 def emit(plan: Plan) -> Emission:
-    """Write down a plan; nothing is written to disk. Linear in the text."""
+    """Write down a plan; nothing is written to disk, and nothing asked of it. Linear in the text."""
     runs = [(part, run) for part in plan.parts for run in part.compiled]
     if not runs:
         return Emission(plan, b"", None, ())
-    files = (part.file for part in plan.parts if part.compiled)
-    stem = names.stem(plan.options.name, files, plan.config, _as_what(plan, runs))
-    forms = [_form(f"{stem}_{number}" if len(runs) > 1 else stem, run) for number, (_, run) in enumerate(runs, 1)]
-    place = _place(plan, stem, forms)
-    texts: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
+    stems = [f"{plan.stem}_{number}" for number in range(1, len(runs) + 1)] if len(runs) > 1 else [plan.stem]
+    names = [Names(stem) for stem in stems]
+    natives = [run.native for _, run in runs]
+    place = _place(plan, [name for run, named in zip(natives, names, strict=True) for name in run.variables(named)])
+    edits: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
     compiled = []
-    for (part, run), form in zip(runs, forms, strict=True):
-        text = _run_text(part, run, form, place.name)
-        texts.setdefault(part.file, []).extend(_replace(part.file, run, text))
-        compiled.append(Compiled(part, run, encode(text)))
+    for (part, run), named in zip(runs, names, strict=True):
+        text = _headed(run, place.name) + run.native.statements(named)
+        edits.setdefault(part.file, []).extend(_replace(part.file, run, text))
+        compiled.append(Compiled(part, run, text))
     changes = tuple(
-        Change(file, tuple(edits), apply(file.source.data, edits), place.adds.get(file))
-        for file, edits in texts.items()
+        Change(file, tuple(changed), apply(file.source.data, changed), place.adds.get(file))
+        for file, changed in edits.items()
     )
-    maps = _maps_text(plan, [found for form in forms for found in form.maps])
-    if place.path is None:
-        maps = sizes.text(place.sizes) + maps
+    before = sizes.text(place.sizes) if place.path is None else b""
+    maps = _native.maps_text(before + _header(plan), list(zip(natives, names, strict=True)))
     return Emission(plan, maps, place.path, changes, tuple(compiled), place.sizes)
 
 
-def _as_what(plan: Plan, runs: Sequence[tuple[Part, Run]]) -> str:
-    """Return what makes maps differ beside the text of the rules; empty for what is usual."""
-    asked, usual = plan.options, Options()
-    if (asked.readings, asked.bound) == (usual.readings, usual.bound) and {run.level for _, run in runs} == {"server"}:
-        return ""
-    return f"{asked.readings} {asked.bound} {[run.level for _, run in runs]}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """A run for the templates: its names, tiers and maps."""
-
-    names: Names
-    tiers: list[dict[str, Any]]
-    maps: list[dict[str, Any]]
-
-    @property
-    def of_lines(self) -> bool:
-        """Whether the newline that ends a URI is taken off it."""
-        return any(tier["lines"] for tier in self.tiers)
-
-    @property
-    def variables(self) -> set[bytes]:
-        """The names of all variables that the run has."""
-        own = {self.names.hit, self.names.line, self.names.text, self.names.rest}
-        return {name.encode() for name in own | {str(found["name"]) for found in self.maps}}
-
-
-def _form(stem: str, run: Run) -> _Form:
-    named = Names(stem)
-    tiers = [_tier(named, index, tier) for index, tier in enumerate(run.native.tiers(), 1)]
-    maps = [_text_map(named)] if any(tier["lines"] for tier in tiers) else []
-    return _Form(named, tiers, maps + [found for tier in tiers for found in tier["maps"]])
-
-
-def _place(plan: Plan, stem: str, forms: Sequence[_Form]) -> mapfile.Place:
-    now = sizes.standing(plan.config)
-    variables = {name for form in forms for name in form.variables}
+def _place(plan: Plan, variables: Iterable[str]) -> mapfile.Place:
+    standing = sizes.standing(plan.config)
     runs = [run.native for part in plan.parts for run in part.compiled]
-    return mapfile.place(plan.config, stem, sizes.needed(runs, plan.config, variables, now), now)
+    needed = sizes.needed(runs, plan.config, {encode(name) for name in variables}, standing)
+    return mapfile.place(plan.config, plan.maps_name, needed, standing)
 
 
-_SAYS = {
-    "key": "Each key as it is spelled.",
-    "class": "Which of the directives in the server fires.",
-    "to": "Where to, after the constant part in the directive.",
-    "listed_to": "Where to, after the constant part in the directive, whose pattern lists the keys.",
-    "args": "The arguments of the rule's own.",
-}
+def _headed(run: Run, maps: str) -> bytes:
+    """Return the comment over what stands in place of a run."""
+    moved, rewrites = run.native.moved, count(len(run.native), "rewrite")
+    return encode(f"# {moved:,} of {rewrites} here {be(moved)} looked up in the maps of {maps}.\n")
 
 
-def _text_map(names: Names) -> dict[str, Any]:
-    """Return the map that takes a final newline off the URI, for the templates."""
-    return {
-        "source": "uri",
-        "name": names.text,
-        "says": "The URI before its final newline; only asked of a URI that ends in one.",
-        "default": None,
-        "lines": f'    "~(?s)^(?<{names.rest}>.*)\\n\\z" ${names.rest};\n'.encode(),
-    }
+_HOW = """\
+#
+# Include this file once in the http block. It needs nginx {oldest} or later.
+# The keys stand in the order of their rules. A map ignores the case of letters, and a rule does not: so one map gives
+# each key back as it is spelled, and the server compares that with $uri; in a location the patterns list the keys.
+"""
 
 
-def _tier(names: Names, index: int, tier: _native.Tier) -> dict[str, Any]:
-    """Return a tier for the templates: the names and lines of its maps, and its directives."""
-    lines = {"key": tier["key"], "class": tier["class"], _to(tier): tier["to"], "args": tier["args"]}
-    present = {kind: text for kind, text in lines.items() if text is not None}
-    source = names.line if tier["lines"] else "uri"
-    maps = [
-        {
-            "source": source,
-            "name": names(kind, index),
-            "says": _SAYS[kind],
-            "default": tier["default"] + 1 if kind == "class" else None,
-            "lines": text,
-        }
-        for kind, text in present.items()
-    ]
-    blocks = [
-        {"number": number, "rewrites": list(_rewrites(names(_to(tier), index), names("args", index), block))}
-        for number, block in enumerate(tier["blocks"], 1)
-    ]
-    return {
-        "maps": maps,
-        "lines": tier["lines"],
-        "source": source,
-        "key": names("key", index) if "key" in present else None,
-        "class": names("class", index) if "class" in present else None,
-        "blocks": blocks,
-    }
-
-
-def _to(tier: _native.Tier) -> str:
-    """Return the kind of the map of targets; that of listed keys tells what was emitted from what somebody wrote."""
-    return "to" if tier["key"] is not None else "listed_to"
-
-
-def _rewrites(to: str, args: str, block: _native.Block) -> Iterator[str]:
-    """Yield the directives of a block: one, or one for each of its patterns."""
-    target = decode(block["head"]) + (f"${to}" if block["has_rest"] else "")
-    if block["own_args"]:
-        target += "?" + (decode(block["args"]) if block["args"] is not None else f"${args}")
-    if block["drop_args"]:
-        target += "?"
-    patterns = [f'"{decode(pattern)}"' for pattern in block["patterns"]] or ["^"]
-    for pattern in patterns:
-        yield f'rewrite {pattern} "{target}" {block["flag"]};'
-
-
-def _run_text(part: Part, run: Run, form: _Form, maps: str) -> str:
-    names, tiers, of_lines = form.names, form.tiers, form.of_lines
-    guarded = any(tier["key"] for tier in tiers)
-    return _template("run.conf.j2").render(
-        moved=run.native.moved,
-        rules=len(run.native),
-        maps=maps,
-        hit=names.hit if any(tier["class"] for tier in tiers) else None,
-        line=names.line if of_lines else None,
-        text=names.text,
-        tiers=tiers,
-        never=program.NEVER,
-        clears=guarded and part.program.captures_matter and not run.native.stays_first and not of_lines,
-    )
-
-
-def _maps_text(plan: Plan, maps: list[dict[str, Any]]) -> bytes:
-    sentences = Readings.sentences()
+def _header(plan: Plan) -> bytes:
+    """Return the comment over the maps: what they are of, and what holds under which premises."""
     path = plan.subject.path.replace("\n", " ")
-    text = _template("maps.conf.j2").render(
-        moved=plan.moved,
-        origin=path if path != "-" else "standard input",
-        oldest=OLDEST,
-        differences=[sentences[name] for name in plan.changed],
-        premises=premises.of(plan),
-        maps=[{**found, "lines": f"{_HOLE}{number}{_HOLE}"} for number, found in enumerate(maps)],
-    )
-    return _filled(text, [found["lines"] for found in maps])
+    origin = path if path != "-" else "standard input"
+    lines = [f"# {count(plan.moved, 'rewrite')} of {origin} as maps, made by nginxopt rewrite-to-map.\n"]
+    lines.append(_HOW.format(oldest=OLDEST))
+    lines += [f"# Premise {premise}.\n" for premise in premises.of(plan)]
+    lines += [f"# Declared difference: {Readings.sentences()[name]}.\n" for name in plan.changed]
+    return encode("".join(lines))
 
 
-_HOLE = "\0"
-"""Stands before and after the number of a text that is put in later; no configuration has it."""
-
-
-def _filled(text: str, lines: Sequence[bytes]) -> bytes:
-    """Put `lines`, which may be hundreds of megabytes and are bytes already, into the holes of a rendered template."""
-    pieces = text.split(_HOLE)
-    return b"".join(lines[int(piece)] if number % 2 else encode(piece) for number, piece in enumerate(pieces))
-
-
-def _replace(file: File, run: Run, text: str) -> Iterator[Edit]:
+def _replace(file: File, run: Run, text: bytes) -> Iterator[Edit]:
     """Yield the edits that put `text` where it has to stand, and take out what it replaces."""
     data = file.source.data
     first = run.stands_before.start
     line = data.rfind(b"\n", 0, first) + 1
     before = data[line:first]
     starts_line = not before.strip(b" \t")
-    indent = decode(before) if starts_line else ""
-    # Keys may hold any other byte that Python takes for the end of a line.
-    written = "\n".join(f"{indent}{line}" if line else line for line in text.split("\n"))
+    indent = before if starts_line else b""
+    written = b"\n".join(indent + line if line else line for line in text.split(b"\n"))
     if not starts_line:
-        written = "\n" + written
+        written = b"\n" + written
     if b"\r\n" in data[: data.find(b"\n") + 1]:
-        written = written.replace("\n", "\r\n")
+        written = written.replace(b"\n", b"\r\n")
     at = line if starts_line else first
-    yield Edit(Span(at, at), encode(written))
+    yield Edit(Span(at, at), written)
     for start, end in run.native.removed(data):
         yield Edit(Span(start, end), b"")

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nginxopt import _native
-from nginxopt.config import Block, Bulk, Comment, Config, Directive
+from nginxopt.config import Bulk, Config, Directive
 from nginxopt.rewrite.program import transparent
-from nginxopt.semantics import FRAGMENT, Level, Locations, Uncertain
+from nginxopt.semantics import FRAGMENT, Level, Locations, Uncertain, read_listens
+from nginxopt.semantics.addresses import PORT
 from nginxopt.semantics.locations import modifier, path
 from nginxopt.text import Source, Span, encode
 
@@ -228,20 +229,18 @@ class Site:
         if level not in self._scripts:
             script = _Script()
             self._scripts[level] = script
-            if level.block is not None:
-                self._read(level.block, script)
+            for node in level.scope.nodes if level.scope else ():
+                if not self._take(node, script):
+                    break
         return self._scripts[level]
 
-    def _read(self, block: Block, script: _Script) -> bool:
-        """Add a block to a script, with what it includes; return whether it goes on behind it."""
-        return all(self._take(node, script) for node in block.nodes if not isinstance(node, Comment))
-
     def _take(self, node: Directive | Bulk, script: _Script) -> bool:
+        """Add a statement to a script; return whether the script goes on behind it."""
         if isinstance(node, Bulk) or node.name == "rewrite":
             script.add(node.source, node.span)
         elif node.name == "include":
-            script.is_understood = script.is_understood and not self._config.is_missing(node)
-            return script.is_understood and all(self._read(file.block, script) for file in self._config.included(node))
+            script.is_understood = not self._config.is_missing(node)
+            return script.is_understood
         elif node.name == "return":
             script.last = node
             return False
@@ -273,6 +272,7 @@ class Site:
 
 
 _PORTS = {"http": 80, "https": 443}
+_MOST_PORTS = 64  # of a range: where a URL with another one leads to is not known
 
 
 def sites(config: Config, servers: Sequence[Level]) -> Iterator[Site]:
@@ -294,13 +294,13 @@ def _may_redirect(location: Level) -> bool:
 
 def _listens(server: Level) -> set[tuple[int, str]]:
     """Return the ports on which a server listens, with the scheme that they speak; of a socket file none."""
-    found = set()
-    for directive in server.own("listen"):
-        port = re.fullmatch(r"(?:.*:)?(\d+)|[^:]*|\[[^]]*\]", directive.args[0]) if directive.args else None
-        if port is not None:
-            scheme = "https" if "ssl" in directive.args or "quic" in directive.args else "http"
-            found.add((int(port[1] or 80), scheme))
-    return found or {(80, "http")}
+    ports = {
+        (address.port, "https" if listen.has("ssl") or listen.has("quic") else "http")
+        for listen in read_listens([server])
+        for address in listen.addresses[:_MOST_PORTS]
+        if address.family != "unix"
+    }
+    return ports or {(PORT, "http")}
 
 
 def _names(server: Level) -> list[str]:

@@ -41,30 +41,34 @@ class Place:
     adds: Mapping[File, tuple[str, ...]] = field(default_factory=dict)
 
 
-def place(config: Config, stem: str, wanted: Sizes, now: Mapping[str, Standing]) -> Place:
-    """Return where maps that need tables of `wanted` sizes go, in a file named after `stem`; `now` are those set."""
+def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing]) -> Place:
+    """Return where maps that need tables of `wanted` sizes go, in a file of that name; `now` are those that are set."""
     edits: dict[File, list[Edit]] = {}
     for file, edit in sizes.raised(wanted, now):
         edits.setdefault(file, []).append(edit)
     block = config.http
     if block is None:
-        return Place(FRAGMENT_NAME, None, {name: size for name, size in wanted.items() if name not in now}, edits)
-    name = free_name(config, stem)
-    if is_http_known(config) or any(name in wanted and name not in now for name in sizes.MAPS):
-        file, at = _after(config, block, [now[name] for name in sizes.MAPS if name in now])
+        return Place(name, None, {size: number for size, number in wanted.items() if size not in now}, edits)
+    if is_http_known(config) or any(size in wanted and size not in now for size in sizes.MAPS):
+        file, at = _after(config, block, [now[size] for size in sizes.MAPS if size in now])
     else:
         file, at = _after_unread(config, block)
     lines = [*sizes.statements(wanted, now), f"include {name};"]
     edits.setdefault(file, []).append(Edit(Span(at, at), _lines(file, at, lines)))
     path = os.path.normpath(os.path.join(config.prefix, name))  # noqa: PTH118 - paths stay as given
-    holding = {name: size.size for name, size in now.items()} | dict(wanted)
+    holding = {directive: size.size for directive, size in now.items()} | dict(wanted)
     return Place(name, path, holding, edits, {file: ("include", name)})
 
 
 def free_name(config: Config, stem: str) -> str:
-    """Return a file name for the folder of the configuration: not taken, and read by no include, whatever wildcards
-    and links it goes through."""
-    names = [str(d.args[0]) for d, _ in config.outline() if d.name == "include" and len(d.args) == 1]
+    """Return the name of the file of maps: `http.conf` for a fragment's.
+
+    That of a whole configuration goes into its folder: it is not taken there, and read by no include, whatever
+    wildcards and links that goes through. Asks the disk.
+    """
+    if config.http is None:
+        return FRAGMENT_NAME
+    names = [str(include.args[0]) for include in config.includes]
     for suffix in (".conf", ".maps", ".http"):
         for number in ("", *map(str, range(2, 100))):
             name = f"{stem}{number}{suffix}"
@@ -77,7 +81,7 @@ def free_name(config: Config, stem: str) -> str:
 def _after(config: Config, block: Directive, standing: list[Standing]) -> tuple[File, int]:
     """Return where the include goes: behind the sizes of maps that are set, else first in the http block."""
     if standing:
-        order = {directive: number for number, (directive, _) in enumerate(config.outline())}
+        order = {directive: number for number, (directive, _) in enumerate(config.walk())}
         last = max(standing, key=lambda size: order[size.directive])
         return last.file, last.directive.span.end
     assert block.block is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import count
 
 from nginxopt.config import Config, File
@@ -17,21 +18,17 @@ LONGEST_GROUP = 32
 """PCRE1, and PCRE2 before 10.44, refuse a longer name of a group (`MAX_NAME_SIZE`)."""
 
 
+@dataclass(frozen=True, slots=True)
 class Names:
-    """The variables of a run."""
+    """How the variables of a run are named: all but one begin with the stem (see rust/src/rewrite/text.rs)."""
 
-    def __init__(self, stem: str) -> None:
-        self.stem = stem
-        self.hit = f"{stem}_hit"
-        self.line = f"{stem}_line"
-        self.text = f"{stem}_text"
-        self.rest = f"{stem}_rest"
-        if len(self.rest) > LONGEST_GROUP:
-            self.rest = f"nxo_{zlib.crc32(stem.encode()):08x}_rest"
+    stem: str
 
-    def __call__(self, kind: str, tier: int) -> str:
-        """Return the name of the map of a kind in a tier, from 1."""
-        return f"{self.stem}_{kind}" + (f"_{tier}" if tier > 1 else "")
+    @property
+    def group(self) -> str:
+        """The group that holds the URI before its final newline: a variable, too, with a name that is not too long."""
+        name = f"{self.stem}_rest"
+        return name if len(name) <= LONGEST_GROUP else f"nxo_{zlib.crc32(self.stem.encode()):08x}_rest"
 
 
 def stem(asked: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 from nginxopt import _native
 from nginxopt.config import Config, File
 from nginxopt.errors import InputError
-from nginxopt.rewrite import program
+from nginxopt.rewrite import mapfile, names, program
 from nginxopt.rewrite.options import Options, Readings
 from nginxopt.semantics import RegexMap, regex_maps
 from nginxopt.text import Source, Span
@@ -106,7 +106,8 @@ class Plan:
     """The division of all rewrites of a configuration; sizes are numbers of rules unless said otherwise.
 
     `subject` is the file that was named: the main one, or one of those it includes, whose rules alone are judged.
-    `assumes_server` tells whether it is taken as given that a fragment is included in a server.
+    `assumes_server` tells whether it is taken as given that a fragment is included in a server. `stem` is how the names
+    of all variables start, and `maps_name` the name of the file of maps; both are empty where nothing moves.
     """
 
     config: Config
@@ -114,6 +115,8 @@ class Plan:
     parts: tuple[Part, ...]
     subject: File
     assumes_server: bool = False
+    stem: str = ""
+    maps_name: str = ""
 
     @property
     def rules(self) -> int:
@@ -207,6 +210,8 @@ class Plan:
 def plan(config: Config, options: Options | None = None, subject: File | None = None) -> Plan:
     """Divide the rewrites of `config`, or only those of `subject` and of what it includes; nothing is written.
 
+    The disk is asked for one thing: a name for the file of maps that is not taken.
+
     Linear in the rules, but for PCRE2 on strings that a rule which stays may match. `InputError` at a rewrite
     that nginx refuses, or whose pattern PCRE2 does not compile: nginx would not start with it.
     """
@@ -215,7 +220,20 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     meant = below(config, subject)
     config, assumes_server = program.placed(config)
     parts = tuple(_part(found, options) for found in program.read(config) if found.file in meant)
-    return Plan(config, options, parts, subject, assumes_server)
+    if not any(part.compiled for part in parts):
+        return Plan(config, options, parts, subject, assumes_server)
+    stem = _stem(config, options, parts)
+    return Plan(config, options, parts, subject, assumes_server, stem, mapfile.free_name(config, stem))
+
+
+def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
+    """Return how the names of all variables start: the same rules compiled in another way have others."""
+    compiled = [part for part in parts if part.compiled]
+    levels = [run.level for part in compiled for run in part.compiled]
+    usual = Options()
+    is_usual = (options.readings, options.bound) == (usual.readings, usual.bound) and set(levels) == {"server"}
+    as_what = "" if is_usual else f"{options.readings} {options.bound} {levels}"
+    return names.stem(options.name, (part.file for part in compiled), config, as_what)
 
 
 def moved_by_literals(planned: Plan) -> int:
@@ -238,11 +256,11 @@ def below(config: Config, file: File) -> set[File]:
     if file is config.main:
         return set(config.files)
     below = {file}
-    includes = [directive for directive, _ in config.outline() if directive.name == "include"]
     grows = True
     while grows:
         sources = {one.source for one in below}
-        found = {inner for one in includes if one.source in sources for inner in config.included(one)}
+        includes = (include for include in config.includes if include.source in sources)
+        found = {inner for include in includes for inner in config.included(include)}
         grows = not found <= below
         below |= found
     return below

@@ -56,8 +56,7 @@ PCRE_JIT = Premise(
 
 def _has_jit(plan: Plan) -> bool:
     """Whether the configuration turns JIT on (`ngx_core_module`)."""
-    outline = plan.config.outline()
-    return any(not parents and _turns_jit_on(one) for one, parents in outline)
+    return any(map(_turns_jit_on, plan.config.scope.directives))
 
 
 def _turns_jit_on(directive: Directive) -> bool:

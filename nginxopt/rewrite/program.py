@@ -19,8 +19,8 @@ from nginxopt.text import Span
 
 Level = Literal["server", "location"]
 
-NEVER = '"^a(?!)"'
-"""A pattern that matches nothing, as it is emitted: the rule that has it leaves `$1` to `$9` empty."""
+_NEVER = "^a(?!)"
+"""A pattern that matches nothing: the rule that is emitted with it leaves `$1` to `$9` empty."""
 
 _SCRIPT = {"rewrite", "if", "return", "set", "break", "include"}
 _GUARD = re.compile(r"\$(\w+)_key(?:_\d+)?")
@@ -95,7 +95,7 @@ class _Found:
 
 def _program(config: Config, file: File, captures_matter: bool) -> Program:
     found = _Found({}, [], [])
-    kinds = {_kind(place.context) for place in config.contexts(file)}
+    kinds = set(map(_kind, config.contexts(file)))
     _gather(file.block, kinds, found, main=file is config.main)
     scopes = tuple(Scope(level, tuple(sections)) for level, sections in found.sections.items())
     return Program(file, scopes, captures_matter, tuple(found.inside_if), tuple(found.misplaced))
@@ -138,7 +138,7 @@ def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
     if isinstance(node, Bulk):
         return False
     if node.name == "rewrite":
-        return node.args == (NEVER.strip('"'), "/")
+        return node.args == (_NEVER, "/")
     if node.name != "if" or len(node.args) != 3:
         return False
     name = node.args[0].removeprefix("$")

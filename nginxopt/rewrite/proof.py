@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 
 from nginxopt import _native
-from nginxopt.config import Config, File, Place
+from nginxopt.config import Config, File
 from nginxopt.rewrite import captures, premises, program, unread
 from nginxopt.rewrite.emission import Change, Emission
 from nginxopt.rewrite.planning import Plan
@@ -80,7 +80,7 @@ def prove(emission: Emission) -> Proof:
 
 def _may_be_http(plan: Plan, file: File) -> bool:
     """Return whether a file may stand in http; variables and sizes of another module are its own."""
-    return not all(place.context[:1] in (("stream",), ("mail",)) for place in plan.config.contexts(file) or [Place(())])
+    return not all(context[:1] in (("stream",), ("mail",)) for context in plan.config.contexts(file) or [()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class _Pair:
 
 
 def _pair(plan: Plan, change: Change) -> _Pair:
-    kinds = {place.context[-1:] for place in plan.config.contexts(change.file)}
+    kinds = {context[-1:] for context in plan.config.contexts(change.file)}
     return _Pair(
         change.file.source.data,
         change.after,
@@ -131,7 +131,7 @@ def _may_set_sizes(config: Config) -> set[bytes] | None:
     """
     if config.http is None or unread.is_http_known(config):
         return None
-    in_http = [each for each, parents in config.outline() if parents == (config.http,)]
+    in_http = [each for scope in config.scope.scopes if scope.context == ("http",) for each in scope.directives]
     includes = [each for each in in_http if each.name == "include"]
     leading = {each for each in includes if config.is_missing(each)}
     sources = {each.source for each in (*leading, *in_http) if each in leading or each.name in _MAP_SIZES}

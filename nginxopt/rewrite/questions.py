@@ -74,7 +74,7 @@ def _questions(emission: Emission) -> Iterator[_Question]:
 
 def _has_blocks(emission: Emission) -> bool:
     """Return whether the file holds locations or servers of its own, which the harness has, too."""
-    return any(directive.block and directive.name != "if" for directive, _ in emission.plan.config.outline())
+    return any(directive.block and directive.name != "if" for directive, _ in emission.plan.config.walk())
 
 
 def _alone(compiled: Compiled) -> tuple[bytes, bytes]:

@@ -18,10 +18,10 @@ def read(emission: Emission) -> Config:
     path = emission.maps_path or ""
     try:
         config = reread(emission.plan.config, {path: emission.maps, **texts})
-        places = config.contexts(path)
+        contexts = config.contexts(path)
     except (InputError, KeyError) as error:
         raise DefectError(f"the result cannot be read: {error}; nothing was written") from None
-    if [place.context for place in places] != [("http",)]:
+    if contexts != (("http",),):
         raise DefectError(f"{path} would not be read once, in the http block; nothing was written")
     return config
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from nginxopt import _native
-from nginxopt.config import Config, Directive, File
+from nginxopt.config import Config, Directive, File, Scope
 from nginxopt.errors import DefectError
 from nginxopt.rewrite.unread import is_http_known
 from nginxopt.semantics.values import number
@@ -55,8 +56,8 @@ def standing(config: Config) -> dict[str, Standing]:
     `InputError` for one that nginx refuses, and for one under which it could not build any map.
     """
     found: dict[str, Standing] = {}
-    for directive, parents in config.outline():
-        if directive.name in DEFAULTS and _in_http(config, parents):
+    for directive in chain.from_iterable(scope.directives for scope in _http_scopes(config)):
+        if directive.name in DEFAULTS:
             if directive.name in found:
                 nginx = directive.told(f'"{directive.name}" directive is duplicate')
                 raise directive.error(f'"{directive.name}" is set twice', nginx=nginx)
@@ -121,11 +122,11 @@ def merged(wanted: Sizes, found: File) -> Sizes:
     return {name: both[name] for name in DEFAULTS if name in both}
 
 
-def _in_http(config: Config, parents: tuple[Directive, ...]) -> bool:
-    """Return whether a directive stands in the http block itself, or at the top of a fragment that may be in one."""
-    if parents:
-        return len(parents) == 1 and parents[0].name == "http"
-    return ("http",) in config.candidates
+def _http_scopes(config: Config) -> Iterator[Scope]:
+    """Yield the scope of the http block, and that of a fragment that may stand in one."""
+    if ("http",) in config.candidates:
+        yield config.scope
+    yield from (scope for scope in config.scope.scopes if scope.context == ("http",))
 
 
 def _size(directive: Directive) -> int:
@@ -142,19 +143,16 @@ def _size(directive: Directive) -> int:
 def _keys(config: Config) -> list[list[bytes]]:
     """Return the plain keys of the maps that the configuration has already; a larger table has to suit them, too."""
     return [
-        list(_rows(config, directive))
-        for directive, parents in config.outline()
-        if directive.name == "map" and directive.block and _in_http(config, parents)
+        [encode(row.name.removeprefix("\\")) for row in table.directives if _is_plain(row)]
+        for scope in _http_scopes(config)
+        for table in scope.scopes
+        if table.context[-1] == "map"
     ]
 
 
-def _rows(config: Config, table: Directive) -> Iterator[bytes]:
-    for row in table.block.directives() if table.block else ():
-        if len(row.args) == 1 and row.name not in ("default", "include") and not row.name.startswith("~"):
-            yield encode(row.name.removeprefix("\\"))
-        elif row.name == "include":
-            for file in config.included(row):
-                yield from (encode(inner.name.removeprefix("\\")) for inner in file.block.directives() if inner.args)
+def _is_plain(row: Directive) -> bool:
+    """Return whether a row of a map has a plain key."""
+    return len(row.args) == 1 and row.name not in ("default", "include") and not row.name.startswith("~")
 
 
 def _of_variables(

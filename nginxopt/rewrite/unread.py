@@ -9,30 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Config, Directive
+from nginxopt.config import Config, Context
 
 _OTHERS = ("stream", "mail", "events")
 """Blocks of the main level that no HTTP request is answered by."""
 
 
-def missing(config: Config) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-    """Yield the includes of missing files that may matter to HTTP requests, with the directives around them."""
-    if config.missing:
-        for directive, parents in config.outline():
-            if config.is_missing(directive) and (not parents or parents[0].name not in _OTHERS):
-                yield directive, parents
-
-
 def is_known(config: Config) -> bool:
     """Return whether all of a main configuration was read that may matter to HTTP requests."""
-    return config.http is not None and not any(missing(config))
+    return config.http is not None and not any(True for _ in _contexts(config))
 
 
 def is_main_known(config: Config) -> bool:
     """Return whether all directives of the main level were read, such as `pcre_jit` and `load_module`."""
-    return config.http is not None and all(parents for _, parents in missing(config))
+    return config.http is not None and () not in _contexts(config)
 
 
 def is_http_known(config: Config) -> bool:
     """Return whether all that stands directly in the http block was read: maps, and the sizes of hash tables."""
-    return config.http is not None and all(parents != (config.http,) for _, parents in missing(config))
+    return config.http is not None and ("http",) not in _contexts(config)
+
+
+def _contexts(config: Config) -> Iterator[Context]:
+    """Yield where the missing files stand that may matter to HTTP requests."""
+    if config.missing:
+        for directive, scope in config.walk():
+            if config.is_missing(directive) and not set(scope.context[:1]) & set(_OTHERS):
+                yield scope.context

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
+    from nginxopt.semantics.addresses import Address, read_addresses
     from nginxopt.semantics.defaults import PIVOT, default
     from nginxopt.semantics.inherit import FRAGMENT, Level, Setting, levels
-    from nginxopt.semantics.listens import Address, Endpoint, Listen, endpoints, read_listens, sockets
+    from nginxopt.semantics.listens import Endpoint, Listen, endpoints, read_listens, sockets
     from nginxopt.semantics.locations import Locations, Uncertain
     from nginxopt.semantics.maps import MANY_REGEXES, RegexMap, regex_maps
     from nginxopt.semantics.upstreams import PROTOCOLS, Pass, Upstream, read_pass
@@ -34,6 +35,7 @@ __all__ = [
     "default",
     "endpoints",
     "levels",
+    "read_addresses",
     "read_listens",
     "read_pass",
     "regex_maps",
@@ -43,9 +45,10 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
+        "addresses": ("Address", "read_addresses"),
         "defaults": ("PIVOT", "default"),
         "inherit": ("FRAGMENT", "Level", "Setting", "levels"),
-        "listens": ("Address", "Endpoint", "Listen", "endpoints", "read_listens", "sockets"),
+        "listens": ("Endpoint", "Listen", "endpoints", "read_listens", "sockets"),
         "locations": ("Locations", "Uncertain"),
         "maps": ("MANY_REGEXES", "RegexMap", "regex_maps"),
         "upstreams": ("PROTOCOLS", "Pass", "Upstream", "read_pass"),

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, KeysView
 from dataclasses import dataclass, field
 
-from nginxopt.config import Block, Bulk, Config, Directive
-from nginxopt.config.tree import reading
+from nginxopt.config import Block, Bulk, Config, Directive, Scope
 from nginxopt.semantics.defaults import default
 from nginxopt.text import Source, Span
 from nginxopt.version import Version
@@ -75,9 +74,7 @@ class Level:
     Attributes:
         kind: The name of the block (`http`, `server`, `location`, `upstream` ...), `main` for the outermost one, or
             `FRAGMENT`.
-        opener: The directive whose block it is; None for `main`, for the outermost level of a fragment, and for the
-            unknown levels around it.
-        block: Where text is to be put that belongs here; None for the unknown levels around a fragment.
+        scope: What was read of it; None for the unknown levels around a fragment.
         parent: The level around it.
         is_open: Whether something of it was not read that may be anything.
         unread: The directives that may stand in what was not read and cannot be anything.
@@ -87,8 +84,7 @@ class Level:
     """
 
     kind: str
-    opener: Directive | None
-    block: Block | None
+    scope: Scope | None
     parent: Level | None
     target: Version
     is_open: bool = False
@@ -144,9 +140,21 @@ class Level:
             yield from level.walk()
 
     @property
+    def opener(self) -> Directive | None:
+        """The directive whose block it is; None for `main`, for the outermost level of a fragment, and for the unknown
+        levels around it.
+        """
+        return self.scope.opener if self.scope else None
+
+    @property
+    def block(self) -> Block | None:
+        """Where text is to be put that belongs here; None for the unknown levels around a fragment."""
+        return self.scope.block if self.scope else None
+
+    @property
     def span(self) -> Span:
         """Where to point at when the level is meant: its name, or the first directive of its file."""
-        meant = self.opener or (next(self.block.unfolded(), None) if self.block else None)
+        meant = self.opener or next(iter(self.directives), None)
         return meant.name.span if meant else Span(0, 0)
 
     @property
@@ -222,44 +230,47 @@ def levels(config: Config, target: Version) -> Level:
     reading (`Source.original`).
     """
     root = _outermost(config, target)
-    _fill(config, root, config.main.block)
+    _fill(config, root)
     return root
 
 
 def _outermost(config: Config, target: Version) -> Level:
     """Return the level of the main file, within open levels if it is a fragment."""
-    block = config.main.block
+    scope = config.readings
     if len(config.candidates) != 1:
-        outer = None if config.candidates else Level("main", None, None, None, target, is_open=True)
-        if () in config.candidates and _is_main(block):
-            return Level("main", None, block, None, target)
-        return Level(FRAGMENT, None, block, outer, target, is_open=True)
+        outer = None if config.candidates else Level("main", None, None, target, is_open=True)
+        if () in config.candidates and _is_main(scope):
+            return Level("main", scope, None, target)
+        return Level(FRAGMENT, scope, outer, target, is_open=True)
     context = config.candidates[0]
     if not context:
-        return Level("main", None, block, None, target)
-    level = Level("main", None, None, None, target, is_open=True)
+        return Level("main", scope, None, target)
+    level = Level("main", None, None, target, is_open=True)
     for kind in context[:-1]:
-        level = Level(kind, None, None, level, target, is_open=True)
-    return Level(context[-1], None, block, level, target, is_open=True)
+        level = Level(kind, None, level, target, is_open=True)
+    return Level(context[-1], scope, level, target, is_open=True)
 
 
-def _is_main(block: Block) -> bool:
-    return any(directive.name in ("http", "events", "stream", "mail") for directive in block.unfolded())
+def _is_main(scope: Scope) -> bool:
+    return any(directive.name in ("http", "events", "stream", "mail") for directive in scope.directives)
 
 
-def _fill(config: Config, level: Level, block: Block) -> None:
-    """Add to a level what stands in a block or file, and in the files that it includes."""
-    for node in block.nodes:
+def _fill(config: Config, level: Level) -> None:
+    """Add to a level what stands in its scope, and the levels within."""
+    if level.scope is None:
+        return
+    scopes = iter(level.scope.scopes)
+    for node in level.scope.nodes:
         if isinstance(node, Bulk):
             level.bulks.append(node)
-        elif isinstance(node, Directive):
-            level._add(node)
-            if node.name == "include":
-                _include(config, level, node)
-            elif node.block:
-                inner = Level(str(node.name), node, node.block, level, level.target, _is_misplaced(node, level))
-                level.levels.append(inner)
-                _fill(config, inner, node.block)
+            continue
+        level._add(node)
+        if node.block is not None:
+            inner = Level(str(node.name), next(scopes), level, level.target, _is_misplaced(node, level))
+            level.levels.append(inner)
+            _fill(config, inner)
+        elif node.name == "include" and config.is_missing(node):
+            _open(level, node)
 
 
 def _is_misplaced(block: Directive, level: Level) -> bool:
@@ -267,13 +278,10 @@ def _is_misplaced(block: Directive, level: Level) -> bool:
     return around is not None and level.kind not in around and level.kind != FRAGMENT
 
 
-def _include(config: Config, level: Level, include: Directive) -> None:
-    if config.is_missing(include):
-        stock = _STOCK.get(include.args[0].rpartition("/")[2])
-        if stock:
-            level.unread.add(stock)
-        else:
-            level.is_open = True
-    for file in config.included(include):
-        shared = config.times(file) > 1
-        _fill(config, level, reading(file.block, file.source.reading()) if shared else file.block)
+def _open(level: Level, include: Directive) -> None:
+    """Note that what a level includes was not read."""
+    stock = _STOCK.get(include.args[0].rpartition("/")[2])
+    if stock:
+        level.unread.add(stock)
+    else:
+        level.is_open = True

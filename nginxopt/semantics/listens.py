@@ -7,63 +7,22 @@ to a connection before a server name is known is that of the default server.
 
 from __future__ import annotations
 
-import ipaddress
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from nginxopt.config import Directive, Token
+from nginxopt.semantics.addresses import PORT, RANGES, Address, read_addresses
 from nginxopt.semantics.inherit import Level
 from nginxopt.text import Source, Span
 from nginxopt.version import Version
 
-PORT = 80
-"""The port of a `listen` that names none, and of a server without `listen` if root starts nginx (else 8000)."""
-
 BACKLOG = 511
 """The `backlog` that nginx asks for on Linux (`NGX_LISTEN_BACKLOG`)."""
 
-_PORT_LIMIT = 65_535
 _SSL_GONE = Version(1, 25, 1)
 _BINDING = ("bind", "deferred", "reuseport", "multipath")
 _BINDING_VALUES = ("setfib", "fastopen", "backlog", "rcvbuf", "sndbuf", "accept_filter", "ipv6only", "so_keepalive")
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Address:
-    """What a server listens at, as nginx compares it: two that are equal are one.
-
-    Attributes:
-        family: `inet`, `inet6`, `unix`, or `name` for a host that nginx looks up when it starts: such a one is only
-            known to be the same as one with the same name.
-        host: The address in its usual form (`0.0.0.0` for all), the path of the socket, or the name in lower case.
-        port: 0 for a socket of a path.
-        datagram: Whether it is of UDP, as `quic` needs it.
-    """
-
-    family: str
-    host: str
-    port: int
-    datagram: bool = False
-
-    @property
-    def is_wildcard(self) -> bool:
-        """Whether it stands for every address of the machine."""
-        return self.host in ("0.0.0.0", "::") and self.family in ("inet", "inet6")
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only this machine can connect to it."""
-        if self.family == "name":
-            return self.host == "localhost"
-        return self.family == "unix" or ipaddress.ip_address(self.host).is_loopback
-
-    def __str__(self) -> str:
-        if self.family == "unix":
-            return f"unix:{self.host}"
-        host = "*" if self.host == "0.0.0.0" else self.host
-        return f"[{host}]:{self.port}" if self.family == "inet6" else f"{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,9 +128,16 @@ def read_listens(servers: Iterable[Level]) -> Iterator[Listen]:
     for level in servers:
         directives = level.own("listen")
         for directive in directives:
-            yield Listen(directive, level, parse(directive))
+            yield Listen(directive, level, _addresses(directive, level.target))
         if not directives and not level.is_open:
             yield Listen(None, level, (Address("inet", "0.0.0.0", PORT),))
+
+
+def _addresses(directive: Directive, target: Version) -> tuple[Address, ...]:
+    if not directive.args:
+        return ()
+    address, *parameters = directive.args
+    return read_addresses(address, datagram="quic" in parameters, ranges=target >= RANGES)
 
 
 def endpoints(listens: Iterable[Listen]) -> dict[Address, Endpoint]:
@@ -198,57 +164,6 @@ def sockets(found: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
         or _port(one.address) not in wild
         or any(listen.binds for listen in one.listens)
     )
-
-
-def parse(directive: Directive) -> tuple[Address, ...]:
-    """Return the addresses of a `listen`: several for a range of ports, none where nginx refuses it.
-
-    As `ngx_parse_url` reads the first word.
-    """
-    if not directive.args:
-        return ()
-    text, datagram = str(directive.args[0]), "quic" in directive.args[1:]
-    if text[:5].lower() == "unix:":
-        return (Address("unix", text[5:], 0, datagram),) if text[5:] else ()
-    return tuple(Address(family, host, port, datagram) for family, host, ports in _inet(text) for port in ports)
-
-
-def _inet(text: str) -> Iterator[tuple[str, str, range]]:
-    """Yield family, host and ports of `host`, `port`, `host:port` or `[address]:port`, if it is one."""
-    match = re.fullmatch(r"(\[[^]]*\]|[^:/?\[]+)(?::([0-9-]+))?", text)
-    if match is None:
-        return
-    host, ports = match[1], match[2]
-    if ports is None and re.fullmatch(r"\d+(?:-\d+)?", host):
-        host, ports = "*", host
-    numbers = range(PORT, PORT + 1) if ports is None else _ports(ports)
-    known = _host(host)
-    if known and numbers:
-        yield *known, numbers
-
-
-def _ports(text: str) -> range:
-    """The ports of `80` or `8000-8010`; none if they are not between 1 and 65535, in this order."""
-    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
-    if match is None:
-        return range(0)
-    first, last = int(match[1]), int(match[2] or match[1])
-    return range(first, last + 1) if 1 <= first <= last <= _PORT_LIMIT else range(0)
-
-
-def _host(host: str) -> tuple[str, str] | None:
-    """Return family and host in the form in which they are compared; None for what is no address."""
-    if host == "*":
-        return "inet", "0.0.0.0"
-    if host.startswith("["):
-        try:
-            return "inet6", str(ipaddress.IPv6Address(host[1:-1]))
-        except ValueError:
-            return None
-    parts = host.split(".")
-    if len(parts) == 4 and all(part.isdecimal() and int(part) <= 255 for part in parts):  # ngx_inet_addr
-        return "inet", ".".join(str(int(part)) for part in parts)
-    return "name", host.lower()
 
 
 def _port(address: Address) -> tuple[str, int, bool]:

@@ -38,11 +38,9 @@ class RegexMap:
 
 def regex_maps(config: Config) -> Iterator[RegexMap]:
     """Yield the maps of http with at least `MANY_REGEXES` regular expressions, in the order of the text."""
-    rows: dict[Directive | None, list[Directive]] = {}
-    for directive, parents in config.outline():
-        outer = parents[-1] if parents else None
-        if directive.name == "map" and directive.block and all(parent.name != "stream" for parent in parents):
-            rows[directive] = []  # where its file is read twice, the last reading counts
-        elif directive.name.startswith("~") and (outer is None or outer in rows):
-            rows.setdefault(outer, []).append(directive)
-    return (RegexMap(each, tuple(found)) for each, found in rows.items() if len(found) >= MANY_REGEXES)
+    rows: dict[Directive | None, tuple[Directive, ...]] = {}
+    for scope in config.scope.tree():
+        if not scope.context or (scope.context[-1] == "map" and "stream" not in scope.context):
+            # Where the file of a map is read twice, it has its rows once.
+            rows[scope.opener] = tuple(row for row in scope.directives if row.name.startswith("~"))
+    return (RegexMap(opener, regexes) for opener, regexes in rows.items() if len(regexes) >= MANY_REGEXES)

@@ -51,7 +51,7 @@ def write_all(
             stream.write()
         return _written(files, read, lost, keep_old=keep_old)
     except InputError as error:
-        outcome = f"not all could be undone: {'; '.join(lost)}" if lost else so_far
+        outcome = f"could not undo everything: {'; '.join(lost)}" if lost else so_far
         raise InputError(f"{error.message}; {outcome}", path=error.path, hint=error.hint) from None
 
 
@@ -127,5 +127,5 @@ def folder(path: str, names: Sequence[str]) -> Path:
         for name in ("", *names):
             (root / name).parent.mkdir(parents=True, exist_ok=True) if name else root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot be made a folder: {error.strerror}", path=path) from None
+        raise InputError(f"cannot create directory: {error.strerror}", path=path) from None
     return root

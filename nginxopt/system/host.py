@@ -66,7 +66,7 @@ def pid_files(config: Config) -> tuple[str, ...]:
 
     None for a relative path: it starts from the prefix that nginx was built with, which no file tells.
     """
-    stated = [directive.args[0] for directive in config.main.block.unfolded() if directive.name == "pid"]
+    stated = [directive.args[0] for directive in config.scope.directives if directive.name == "pid"]
     if not stated:
         return _PID_FILES
     return (str(stated[-1]),) if stated[-1].startswith("/") else ()
@@ -87,7 +87,7 @@ def read_host(root: str = "/", pids: Sequence[str] = _PID_FILES, service: Callab
     `service` tells what systemd says. `MissingError` on other systems than Linux.
     """
     if sys.platform != "linux":
-        raise MissingError(f"the limits of the machine can only be read on Linux, and this is {sys.platform}")
+        raise MissingError(f"--host works only on Linux, and this is {sys.platform}")
     base = Path(root)
     master = _master(base, pids)
     process = base / "proc" / (master or "self")
@@ -116,7 +116,7 @@ def _master(base: Path, pids: Sequence[str]) -> str | None:
 def _nofile(process: Path, master: str | None, service: Callable[[], str]) -> Nofile:
     running = re.search(r"^Max open files +(\S+) +(\S+)", _text(process / "limits"), re.MULTILINE) if master else None
     if running:
-        return Nofile(_limit(running[1]), _limit(running[2]), f"the nginx that runs (process {master})")
+        return Nofile(_limit(running[1]), _limit(running[2]), f"the running nginx (process {master})")
     told = dict(re.findall(r"^(\w+)=(\w+)$", service(), re.MULTILINE))
     if told.get("LoadState") == "loaded" and {"LimitNOFILE", "LimitNOFILESoft"} <= told.keys():
         return Nofile(_limit(told["LimitNOFILESoft"]), _limit(told["LimitNOFILE"]), "nginx.service")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from nginxopt.config import Config, Directive
+from nginxopt.config import Config
 from nginxopt.system.files import Written, sweep, write_all
 from nginxopt.system.writing.copies import BACKUP
 from nginxopt.system.writing.targets import changed
@@ -45,29 +45,20 @@ def _read(configs: Iterable[Config]) -> dict[str, bytes]:
 
 def _refuse_other_files(config: Config) -> None:
     """`InputError` if an include leads to other files than those that were read."""
-    for include in _includes(config):
+    for include in config.includes:
         known = [config.origin.identity(file.path) for file in config.included(include)]
         paths = config.origin.matches(config.prefix, str(include.args[0]))
         found = [config.origin.identity(path) for path in paths]
         readable = [name for name, path in zip(found, paths, strict=True) if name in known or os.access(path, os.R_OK)]
         if readable != known:
-            raise include.error("the files of this include were changed while this command ran; nothing was written")
+            raise include.error("the files of this include changed during this command; nothing was written")
 
 
 def _refuse_to_keep_where_it_is_read(config: Config, paths: Iterable[str]) -> None:
     """`InputError` if an include would read the copies that are kept: a wildcard that begins with a dot finds them."""
     files = [os.path.split(os.path.realpath(path)) for path in paths]
     copies = [os.path.join(folder, f".{name}.{BACKUP}") for folder, name in files]  # noqa: PTH118
-    for include in _includes(config):
+    for include in config.includes:
         name = str(include.args[0])
         if any(config.origin.reads(config.prefix, name, copy) for copy in copies):
-            raise include.error("this include would read the copy of a file that is changed; nothing was written")
-
-
-def _includes(config: Config) -> Iterator[Directive]:
-    """Yield the includes, each once."""
-    seen = set()
-    for directive, _ in config.outline():
-        if directive.name == "include" and directive.block is None and directive.origin not in seen:
-            seen.add(directive.origin)
-            yield directive
+            raise include.error("this include would also match the copy of a changed file; nothing was written")

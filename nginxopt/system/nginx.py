@@ -94,14 +94,14 @@ def find(path: str | None = None) -> Binary:
     found = shutil.which(path or "nginx") or (None if path else shutil.which("/usr/sbin/nginx"))
     if found is None:
         where = f"at {path}" if path else "on PATH or at /usr/sbin/nginx"
-        raise MissingError(f"no nginx binary was found {where}", hint="install nginx, or name its binary")
+        raise MissingError(f"no nginx binary found {where}", hint="install nginx, or pass the path of its binary")
     try:
         run = subprocess.run([found, "-v"], capture_output=True, timeout=_TEST_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingError(f"{found} cannot be run: {error}") from error
     version = re.search(rb"nginx version: ([^/\s]+)/(\d+(?:\.\d+)+)", run.stderr + run.stdout)
     if version is None:
-        raise MissingError(f"{found} is not an nginx binary: it does not answer -v with a version")
+        raise MissingError(f"{found} is not an nginx binary: -v prints no version")
     return Binary(found, tuple(int(number) for number in version[2].split(b".")), version[1].decode(errors="replace"))
 
 

@@ -8,8 +8,11 @@ import resource
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from nginxopt.errors import RunError
 
 _END_SECONDS = 10.0
 _END_TRIES = 20
@@ -40,6 +43,34 @@ def start(
         start_new_session=True,
         preexec_fn=_bound_to(os.getpid(), open_files),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A command that has ended: its exit status, negative for a signal, and what it printed."""
+
+    status: int
+    output: bytes
+    errors: bytes
+
+    def last(self, lines: int = 1) -> str:
+        """Return its last lines, of the errors if there are any."""
+        text = (self.errors.strip() or self.output).decode(errors="replace")
+        return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-lines:])
+
+
+def run(command: Sequence[str], *, cwd: Path, seconds: float, open_files: int | None = None) -> Completed:
+    """Run a command to its end, started as `start` does; `RunError` if it does not end in time."""
+    running = start(command, cwd=cwd, output=subprocess.PIPE, errors=subprocess.PIPE, open_files=open_files)
+    with running:
+        try:
+            output, errors = running.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise RunError(f"{Path(command[0]).name} did not end within {seconds:.0f} seconds") from None
+        finally:
+            if running.poll() is None:
+                end(running)
+    return Completed(running.returncode, output, errors)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

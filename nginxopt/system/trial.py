@@ -91,11 +91,7 @@ def _stale(config: Config, changed: Collection[str]) -> list[File]:
 
 def _of(source: Source, config: Config) -> Iterator[Directive]:
     """Yield the includes that stand in a file, each once."""
-    seen = set()
-    for directive, _ in config.outline():
-        if directive.name == "include" and directive.source is source and directive not in seen:
-            seen.add(directive)
-            yield directive
+    return (include for include in config.includes if include.source is source)
 
 
 def _includes(config: Config, source: Source, copies: dict[File, str]) -> Iterator[Edit]:
@@ -115,7 +111,7 @@ def _beside(path: str) -> Iterator[str]:
             name = cleanup.enter_context(Scratch(Path(path).absolute().parent)).name()
             make(name, b"")
         except OSError as error:
-            raise InputError(f"nginx -t needs a file beside it: {error.strerror}", path=path) from None
+            raise InputError(f"cannot create a file beside it for nginx -t: {error.strerror}", path=path) from None
         yield str(name)
 
 

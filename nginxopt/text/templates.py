@@ -5,14 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from nginxopt.text.plural import be, count
-
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 
 def template(name: str) -> Template:
-    """Return the template in that file; one of HTML escapes what it is given, and all can call `count` and `be`.
+    """Return the template in that file; one of HTML escapes what it is given.
 
     Its `render` raises `jinja2.UndefinedError` if a value is missing.
     """
@@ -23,7 +21,7 @@ def template(name: str) -> Template:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("nginxopt"),
         autoescape=lambda name: name is not None and name.endswith(".html.j2"),
         undefined=StrictUndefined,
@@ -31,5 +29,3 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals |= {"count": count, "be": be}
-    return environment

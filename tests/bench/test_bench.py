@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nginxopt import load_text
-from nginxopt.bench import compare, gate, measure, private, probe, stage
+from nginxopt.bench import compare, gate, isolation, measure, probe, run_folder
 from nginxopt.bench.benchmark import Benchmark
 from nginxopt.bench.catalogue import catalogue
 from nginxopt.bench.load import vegeta, wrk
@@ -26,10 +26,10 @@ from nginxopt.bench.report import numbers, table
 from nginxopt.bench.result import NodeUse, Outcome, Ratio, Result, Sample, to_json
 from nginxopt.bench.runner.local import directives
 from nginxopt.bench.scenario import (
-    Answer,
     Attack,
     ClosedLoop,
     Comparison,
+    Expected,
     Experiment,
     OpenLoop,
     Settings,
@@ -86,8 +86,9 @@ def test_a_scenario_is_whole(name: str) -> None:
         roles = {item.role for item in variant.nodes}
         assert variant.entry in roles
         assert {item.role for item in variant.probes} <= roles
-        assert made.attacks_on(variant.name)
-        assert {count.role for attack in made.attacks_on(variant.name) for count in attack.counts} <= roles
+        attacks = [attack for attack in made.attacks if attack.variant == variant.name]
+        assert attacks
+        assert {count.role for attack in attacks for count in attack.counts} <= roles
     assert made.comparisons
     assert made.published
     assert made.expects.endswith(".")
@@ -98,8 +99,8 @@ def test_a_scenario_is_whole(name: str) -> None:
 def test_a_folder_is_whole(name: str, generator: Vegeta | Wrk) -> None:
     """Every placeholder of an address has become one, no two alike, and the script starts and attacks all there is."""
     made = SCENARIOS[name]
-    files = stage.files(made, generator, 5)
-    assert len(set(stage.fixed(made).values())) == len(list(stage.places(made)))
+    files = run_folder.files(made, generator, 5)
+    assert len(set(run_folder.fixed_addresses(made).values())) == len(list(run_folder.places(made)))
     for path, text in files.items():
         assert not re.search(rb"@(?!round)[a-z]", text), path
     script = files["run"].decode()
@@ -112,14 +113,14 @@ def test_a_folder_is_whole(name: str, generator: Vegeta | Wrk) -> None:
 def test_a_folder_needs_its_rates() -> None:
     """A folder that is given away states its rates; one that is still to be found is refused."""
     with pytest.raises(ValueError, match="no rate"):
-        stage.files(experiment().with_loads(lambda _: OpenLoop(None, 1)), Vegeta(), 1)
+        run_folder.files(experiment().with_loads(lambda _: OpenLoop(None, 1)), Vegeta(), 1)
 
 
 def test_what_looks_like_a_placeholder_stays() -> None:
     """Only places of the variant are put in: a named location of an operator's is none."""
     variant = experiment().variants[0]
     text = b"error_page 404 @edge; proxy_pass http://@edge@; @other@ @edge/status@"
-    put = stage.put(text, variant, {("none", "edge"): "127.0.0.1:1", ("after", "other"): "127.0.0.1:2"})
+    put = run_folder.put(text, variant, {("none", "edge"): "127.0.0.1:1", ("after", "other"): "127.0.0.1:2"})
     assert put == b"error_page 404 @edge; proxy_pass http://127.0.0.1:1; @other@ @edge/status@"
 
 
@@ -135,7 +136,7 @@ def test_rules_of_an_operator() -> None:
     made = catalogue()["rewrites"].build(Settings(rules=rules))
     assert [variant.name for variant in made.variants] == ["no rules", "2 rewrites", "2 compiled"]
     assert {attack.targets[0].path for attack in made.attacks} == {"/favicon.ico", "/a", "/b", "/b-"}
-    with pytest.raises(InputError, match="one file of rules"):
+    with pytest.raises(InputError, match="a file of rules"):
         catalogue()["rewrites"].build(Settings(rules=load_text(b"location / {}", context="server")))
 
 
@@ -314,7 +315,7 @@ def test_ratios_as_they_are_shown() -> None:
     """A ratio has its interval; if that contains 1 there is no number; one that is the same each time has none."""
     assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, True)) == "0.50 x (0.40 to 0.60)"
     assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 1.1, False)) == "no difference seen (0.40 to 1.10 x)"
-    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds to tell)"
+    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds)"
     assert numbers.change(Ratio("a", "b", "case", "instructions", 1.3, 1.3, 1.3, False)) == "1.30 x"
 
 
@@ -421,34 +422,54 @@ http {
 """
 
 
-def test_a_configuration_made_private() -> None:
+def test_an_isolated_configuration() -> None:
     """Nothing outside is listened at or written to, what is on the command line is gone, and all of it is told."""
-    made = private.private(load_text(WHOLE, "/etc/app/nginx.conf", missing_ok=True))
+    made = isolation.isolate(load_text(WHOLE, "/etc/app/nginx.conf", missing_ok=True))
     text = made.files["nginx.conf"].decode()
-    assert made.ports == {"*:80": "edge", "*:443": "edge/p1", "[::]:80": "edge/p2"}
+    ports = {str(address): name for address, name in made.ports.items()}
+    assert ports == {"*:80": "edge", "*:443": "edge/p1", "[::]:80": "edge/p2"}
     for word in ("www-data", "/run", "/var", "daemon", "ipv6only", "include"):
         assert word not in text
     assert "access_log access.log combined buffer=4k; # kept as a log" in text
     assert "listen @edge/p1@ ssl; ssl_certificate /etc/app/tls/a.pem; access_log off;" in text
     assert "server { listen @edge@; server_name b.test; }" in text
     assert "client_body_temp_path temp/client_body_temp_path;" in text
-    assert made.changes["listen addresses are private ones"] == 3
-    assert made.node("edge").ports == ("edge/p1", "edge/p2")
+    assert made.changes["listen addresses are private"] == 3
+    assert made.node().ports == ("edge/p1", "edge/p2")
 
 
-def test_private_includes(tmp_path: Path) -> None:
+def test_isolated_includes(tmp_path: Path) -> None:
     """Included files are copied and named in order; one that is included twice is one copy."""
     (tmp_path / "a.inc").write_text("listen 80;")
     (tmp_path / "nginx.conf").write_text("events {} http { server { include *.inc; } server { include a.inc; } }")
-    made = private.private(load_text((tmp_path / "nginx.conf").read_bytes(), str(tmp_path / "nginx.conf")))
+    made = isolation.isolate(load_text((tmp_path / "nginx.conf").read_bytes(), str(tmp_path / "nginx.conf")))
     assert made.files["files/1.conf"] == b"listen @edge@;"
     assert made.files["nginx.conf"].count(b"include files/1.conf;") == 2
+    assert b"listen" not in made.files["nginx.conf"]
+
+
+def test_isolated_ranges_of_ports() -> None:
+    """Each port of a range has an address of its own, shared with the server that names the port alone."""
+    servers = b"server { listen 8000-8002 backlog=9; } server { listen *:8001; } server { listen localhost; }"
+    made = isolation.isolate(load_text(b"events {} http { %s }" % servers, "nginx.conf"))
+    text = made.files["nginx.conf"].decode()
+    assert "server { listen @edge@ backlog=9; listen @edge/p1@ backlog=9; listen @edge/p2@ backlog=9; }" in text
+    assert "server { listen @edge/p1@; } server { listen @edge/p3@; }" in text
+    assert [str(address) for address in made.ports] == ["*:8000", "*:8001", "*:8002", "localhost:80"]
+
+
+@pytest.mark.parametrize("address", ["70000", "a/b", "1-65535"])
+def test_isolated_addresses_that_cannot_be(address: str) -> None:
+    """What nginx refuses, or what there are not ports enough for, is an error at its place."""
+    with pytest.raises(InputError, match=r"refuses|range") as caught:
+        isolation.isolate(load_text(b"events {} http { server { listen %s; } }" % address.encode(), "nginx.conf"))
+    assert caught.value.span is not None
 
 
 def test_a_configuration_without_plain_http() -> None:
     """A configuration that only speaks TLS has nothing to measure, and says so."""
     with pytest.raises(InputError, match="plain HTTP"):
-        private.private(load_text(b"events {} http { server { listen 443 ssl; } }", "nginx.conf"))
+        isolation.isolate(load_text(b"events {} http { server { listen 443 ssl; } }", "nginx.conf"))
 
 
 class Answers:
@@ -469,19 +490,23 @@ class Answers:
 @pytest.mark.parametrize(
     ("answer", "expected", "why"),
     [
-        (b"", Answer(), "it does not answer"),
-        (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", Answer(), "502 instead of 200"),
-        (b"HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n", Answer(301, "/a"), "301 to /b instead of 301 to /a"),
-        (b"HTTP/1.1 200 OK\r\n\r\nno", Answer(body="ok"), "its body does not contain 'ok'"),
-        (b"HTTP/1.1 200 OK\r\nX-Node: b\r\n\r\n", Answer(header=("X-Node", "a")), "its header X-Node is 'b', not 'a'"),
+        (b"", Expected(), "no response"),
+        (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", Expected(), "502 instead of 200"),
+        (b"HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n", Expected(301, "/a"), "301 to /b instead of 301 to /a"),
+        (b"HTTP/1.1 200 OK\r\n\r\nno", Expected(body="ok"), "the body does not contain 'ok'"),
+        (
+            b"HTTP/1.1 200 OK\r\nX-Node: b\r\n\r\n",
+            Expected(header=("X-Node", "a")),
+            "the header X-Node is 'b', not 'a'",
+        ),
     ],
 )
-def test_probes(answer: bytes, expected: Answer, why: str) -> None:
+def test_probes(answer: bytes, expected: Expected, why: str) -> None:
     """A variant that does not answer as it must ends the run with the reason."""
     made = experiment()
     attacks = tuple(Attack(item.variant, item.case, (Target("/", expected),), item.load) for item in made.attacks)
     made = Experiment(**{**{field: getattr(made, field) for field in made.__slots__}, "attacks": attacks})
-    with pytest.raises(RunError, match=re.escape(f"none: edge does not answer / as it must: {why}")):
+    with pytest.raises(RunError, match=re.escape(f"none: wrong response of edge for /: {why}")):
         probe.probe(Answers(none=answer), made)  # type: ignore[arg-type]
 
 
@@ -513,7 +538,7 @@ def test_directives_of_the_command_line() -> None:
 
 def test_the_script_quotes() -> None:
     """Words of commands that mean something to a shell are quoted in the script; its variable is not."""
-    script = stage.files(experiment(), Vegeta("/opt/my tools/vegeta"), 1)["run"].decode()
+    script = run_folder.files(experiment(), Vegeta("/opt/my tools/vegeta"), 1)["run"].decode()
     command = next(line for line in script.splitlines() if "-targets=" in line)
     words = shlex.split(command)
     assert words[:2] == ["/opt/my tools/vegeta", "attack"]

@@ -57,7 +57,7 @@ def experiment(case: str = "far miss") -> Experiment:
     )
     return Experiment(
         "rewrites",
-        "Rewrites, and the maps they compile to",
+        "Rewrites and the maps they compile to",
         "Compiled, they stay as without rules.",
         tuple(variants),
         tuple(attacks),
@@ -204,8 +204,8 @@ def test_what_was_run_is_in_the_page(result: Result, page: str) -> None:
     text = words(page)
     for variant in result.experiment.variants:
         assert f"{variant.says}; edge: nginx with one worker" in text
-    assert "1,000 requests a second for 2 s, connections are kept: GET /favicon.ico" in text
-    assert "At 1,000 requests a second, 43% of the capacity of the slowest variant (2,345)." in text
+    assert "1,000 requests per second for 2 s, connections are kept: GET /favicon.ico" in text
+    assert "At 1,000 requests per second, 43% of the capacity of the slowest variant (2,345)." in text
     (ours,) = (
         ratio for ratio in result.ratios if (ratio.before, ratio.after, ratio.figure) == (NONE, "10000 rewrites", "p50")
     )
@@ -221,7 +221,7 @@ def test_answers_are_sentences(result: Result, page: str) -> None:
     ratios = [ratio.ratio for ratio in result.ratios if (ratio.before, ratio.figure) == ("10000 rewrites", "cpu")]
     low, high = (numbers.times(pick(ratios)) for pick in (min, max))
     assert low == high
-    assert f"CPU a request: lower in 2 of 2 cases ({low} x)." in text
+    assert f"CPU per request: lower in 2 of 2 cases ({low} x)." in text
     same = [ratio for ratio in result.ratios if (ratio.after, ratio.figure) == ("500 compiled", "p50")]
     assert [ratio.before for ratio in same if not ratio.difference] == [NONE]
 
@@ -234,13 +234,13 @@ def test_answers_are_sentences(result: Result, page: str) -> None:
         (
             [(0.5, 0.4, 0.6, True), (0.25, 0.2, 0.3, True), (3, 2, 4, True), (1, 0.9, 1.1, False), (2, 1.5, 3, False)],
             "Median latency: lower in 2 of 5 cases (0.25 to 0.50 x), higher in 1 of 5 cases (3.00 x);"
-            " no difference seen in 1; too few rounds to tell in 1.",
+            " no difference seen in 1; too few rounds in 1.",
             "0.25 to 3.00 x",
         ),
         (
             [(1, 0.9, 1.1, False), (2, 1.5, 3, False)],
-            "Median latency: no difference seen in 1; too few rounds to tell in 1 of 2 cases.",
-            "too few rounds to tell",
+            "Median latency: no difference seen in 1; too few rounds in 1 of 2 cases.",
+            "too few rounds",
         ),
         ([(1, 0.9, 1.1, False)] * 2, "Median latency: no difference seen in 2 of 2 cases.", "no difference seen"),
     ],
@@ -256,7 +256,7 @@ def test_a_busy_node_is_noted(result: Result) -> None:
     """A case in which a node was near its capacity says so above all figures."""
     made = replace(result, rates=dict.fromkeys(result.rates, 1500.0))
     text = words(html.render(made))
-    assert "Note: far miss, 10000 rewrites: edge took 78% of a CPU; near the capacity" in text
+    assert "Note: far miss, 10000 rewrites: edge took 78% of a CPU; near capacity" in text
     assert "500 rewrites: edge took" not in text
 
 
@@ -344,9 +344,9 @@ def test_instructions_have_growth_and_no_distribution(result: Result) -> None:
         complete=False,
     )
     text = words(html.render(made))
-    assert "Instructions a request against the number of rules" in text
-    assert "callgrind, a request after the other: GET /favicon.ico" in text
-    assert f"The run was ended early: {len(counted)} of its attacks" in text
+    assert "Instructions per request by number of rules" in text
+    assert "callgrind, one request after the other: GET /favicon.ico" in text
+    assert f"The run ended early: these figures include {len(counted)} load runs" in text
     assert "Latency distribution" not in text
     assert "Gates" not in text
 

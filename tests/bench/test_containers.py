@@ -22,7 +22,7 @@ from nginxopt.bench.containers import Images
 from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.load.wrk import Wrk
 from nginxopt.bench.runner import engine as engines
-from nginxopt.bench.scenario import Answer, Asks, Experiment, Settings, Target
+from nginxopt.bench.scenario import Asks, Expected, Experiment, Settings, Target
 from nginxopt.cli import bench
 from nginxopt.errors import MissingError, NginxoptError
 
@@ -141,7 +141,7 @@ def test_a_folder_is_whole(name: str, generator: str, tmp_path: Path) -> None:
 def test_probes_are_quoted() -> None:
     """What is asked and answered reaches the script word for word."""
     (variant, *_others) = build("hop").variants
-    answer = Answer(301, f"https://@{variant.entry}@/it's", header=("X-A", "$b"))
+    answer = Expected(301, f"https://@{variant.entry}@/it's", header=("X-A", "$b"))
     target = Target("/a'b;$(c)", answer, "POST", (("Host", '"d"'),))
     line = emit._probe("name", variant, Asks(variant.entry, target), containers.addresses(build("hop")), 0)
     assert shlex.split(line) == [
@@ -168,9 +168,9 @@ def command(folder: Path, name: str, script: str) -> None:
 @pytest.mark.parametrize(
     ("docker", "says"),
     [
-        (None, "no docker command was found on PATH"),
+        (None, "no docker command found on PATH"),
         ("echo 'Cannot connect to the Docker daemon.' >&2; exit 1", "no container engine answers: Cannot connect"),
-        ('[ "$1" != compose ] && echo 20.10.0', "neither `docker compose` nor `docker-compose` was found"),
+        ('[ "$1" != compose ] && echo 20.10.0', "neither `docker compose` nor `docker-compose` found"),
     ],
     ids=["docker", "engine", "compose"],
 )
@@ -207,7 +207,7 @@ def test_compose_is_a_plugin_or_a_command(compose: str, only: Path) -> None:
         (["--vegeta-image", "i", "--vegeta-binary", "v"], 2, "cannot be used together"),
         (["--runner", "compose", "--nginx", "n"], 2, "--nginx cannot be used with --runner compose"),
         (["--vegeta-binary", "/no/such"], 4, "/no/such: cannot read the vegeta binary"),
-        (["--runner", "compose"], 4, "no docker command was found on PATH"),
+        (["--runner", "compose"], 4, "no docker command found on PATH"),
     ],
 )
 def test_options_that_cannot_be(words: list[str], status: int, says: str, only: Path) -> None:

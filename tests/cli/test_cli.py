@@ -358,7 +358,7 @@ def test_unwritable_output(run: Any, rules: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_bytes(b"a file")
     ran = run("rewrite-to-map", rules.name, "-o", "taken")
     assert ran.status == 3
-    assert "taken: cannot be made a folder" in ran.err
+    assert "taken: cannot create directory" in ran.err
     assert run("rewrite-to-map", rules.name, "--report", "no/such/folder.json", "--write").status == 3
     assert rules.read_bytes() == RULES
 
@@ -543,9 +543,7 @@ def test_a_whole_configuration_with_a_missing_include_is_not_written(run: Any, t
     ran = run("rewrite-to-map", "nginx.conf", "--write")
     assert ran.status == 3
     assert "nginx.conf:3:13: mime.types cannot be read: No such file or directory" in ran.err
-    assert (
-        f'nginx says: open() "{tmp_path}/mime.types" failed (2: No such file or directory) in nginx.conf:3' in ran.err
-    )
+    assert f'nginx says: open() "{tmp_path}/mime.types" failed (2: No such file' in ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["nginx.conf"]
     assert (tmp_path / "nginx.conf").read_bytes() == MISSING
     (tmp_path / "nginx.conf").unlink()

@@ -118,8 +118,8 @@ def test_a_premise_is_declared_to_be_relied_on(run: Any) -> None:
     plain = tuple(option for option in OPTIONS if option not in ASSUMED)
     ran = run("nginx.conf", "--fix", options=plain)
     assert "(--assume http11-backends,idle-connections)\n" in ran.out
-    assert ran.out.endswith("  nginxopt bench keepalive shows the effect of upstream-keepalive-missing\n")
-    assert "  1 can be fixed with --assume http11-backends,idle-connections\n" in ran.out
+    assert ran.out.endswith("  measure upstream-keepalive-missing with nginxopt bench keepalive\n")
+    assert "  1 fixable with --fix --assume http11-backends,idle-connections\n" in ran.out
     assert Path("sites/app.conf").read_text() == UPSTREAM
     Path("nginxopt.toml").write_text('assume = ["idle-connections"]\n')
     declared = tuple(option for option in plain if option != "--isolated")
@@ -171,7 +171,7 @@ def test_a_dump_is_judged_and_not_fixed(run: Any) -> None:
     assert "/etc/nginx/sites/app.conf:1:1: warning upstream-keepalive-missing" in piped(dump, "-").out
     fixed = piped(dump, "--fix", "-")
     assert fixed.status == 2
-    assert "what nginx -T prints cannot be fixed" in fixed.err
+    assert "the output of nginx -T cannot be fixed" in fixed.err
 
 
 def test_an_error_does_not_hide_the_rest(run: Any) -> None:
@@ -213,7 +213,7 @@ def test_a_baseline_hides_what_is_known(run: Any) -> None:
     assert "sites/b.conf" in ran.out
     assert "sites/app.conf" not in ran.out
     Path("nginx.conf").write_text(FAST)
-    assert "1 entry of the baseline is gone" in run("nginx.conf", "--baseline", "known.json").out
+    assert "the baseline has 1 entry without a finding" in run("nginx.conf", "--baseline", "known.json").out
 
 
 def test_settings_are_found(run: Any) -> None:
@@ -244,8 +244,8 @@ def test_settings_are_found(run: Any) -> None:
         (("--diff", "--format", "json"), "needs --output"),
         (("--fix", "--write-baseline", "b"), "cannot be used with"),
         (("--select", "gzip-levle"), 'did you mean "gzip-level"?'),
-        (("--target-version", "new"), "is no version of nginx"),
-        (("--context", "servers"), "there is no context"),
+        (("--target-version", "new"), "is not an nginx version"),
+        (("--context", "servers"), "unknown context"),
     ],
 )
 def test_contradictions_are_wrong_usage(run: Any, args: tuple[str, ...], says: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nginxopt
-from nginxopt.config import Bulk, Config, Directive, load, load_text, reread
+from nginxopt.config import Bulk, Comment, Config, Directive, load, load_text, reread
 from nginxopt.config.context import stated
 from nginxopt.config.filesystem import Overlay
 from nginxopt.config.tree import DEPTH, FOLD, parse
@@ -102,7 +102,7 @@ def test_long_runs_are_one_node() -> None:
         block = parse(Source("f", b"server {\n" + rewrites(count) + b"\nset $a b;\n" + rewrites(2) + b"\n}"))
         (server,) = block.directives()
         assert server.block is not None
-        found = [node for node in server.block.nodes if not isinstance(node, nginxopt.config.configuration.Comment)]
+        found = [node for node in server.block.nodes if not isinstance(node, Comment)]
         assert len(found) == nodes + 3
         directives = list(server.block.directives())
         assert len(directives) == count + 3
@@ -160,8 +160,32 @@ def test_includes_are_read_in_place(tmp_path: Path) -> None:
         "b",
     ]
     assert [Path(file.path).name for file in config.files] == ["nginx.conf", "one.conf", "two.conf"]
-    deepest = [parents for directive, parents in config.walk() if directive.name == "d"]
-    assert [[str(parent.name) for parent in parents] for parents in deepest] == [["http"]]
+    (deepest,) = [scope for directive, scope in config.walk() if directive.name == "d"]
+    assert deepest is config.scope.scopes[0]
+    assert (deepest.context, deepest.opener) == (("http",), config.http)
+
+
+def test_a_walk_leaves_runs_folded(tmp_path: Path) -> None:
+    """A long run of rewrites is one node of its scope; a walk goes past it, and makes none of them."""
+    main = write(tmp_path, nginx="server { include a.conf; break; }", a=rewrites(1000).decode())
+    config = load(main)
+    assert [str(directive.name) for directive, _ in config.walk()] == ["server", "include", "break"]
+    include, run, last = config.scope.scopes[0].nodes
+    assert (str(include.name), len(run) if isinstance(run, Bulk) else 0, str(last.name)) == ("include", 1000, "break")
+
+
+def test_each_reading_of_a_file_may_be_told_apart(tmp_path: Path) -> None:
+    """`scope` has the same directives wherever a file is read, `readings` some for each place; both walk alike."""
+    main = write(tmp_path, nginx="a { include b.conf; } c { include b.conf; } include d.conf;", b="e { f; }", d="g;")
+    config = load(main)
+    same, apart = ([item for item, _ in scope.walk()] for scope in (config.scope, config.readings))
+    assert [str(item.name) for item in same] == [str(item.name) for item in apart]
+    assert [item.origin for item in same] == [item.origin for item in apart]
+    counts = [len({item for item in items if item.name == "f"}) for items in (same, apart)]
+    assert counts == [1, 2]
+    assert len(config.includes) == 3
+    alone = load(write(tmp_path / "alone", nginx="include b.conf;", b="e { f; }"))
+    assert alone.readings is alone.scope
 
 
 def test_a_prefix_and_absolute_includes(tmp_path: Path) -> None:
@@ -209,15 +233,14 @@ def test_a_file_in_several_contexts(tmp_path: Path) -> None:
     (tmp_path / "link.conf").symlink_to("a.conf")
     config = load(main)
     assert len(config.files) == 3
-    places = config.contexts(tmp_path / "link.conf")
-    assert [place.context for place in places] == [
-        ("http", "server"),
-        ("http", "server", "location"),
-        ("http",),
-    ]
-    assert [place.parent and place.parent.args for place in places] == [(), ("/x",), ()]
-    assert all(place.include and place.include.name == "include" for place in places)
-    assert [place.context for place in config.contexts(tmp_path / "b.conf")] == [place.context for place in places]
+    contexts = config.contexts(tmp_path / "link.conf")
+    assert contexts == (("http", "server"), ("http", "server", "location"), ("http",))
+    assert config.contexts(tmp_path / "b.conf") == contexts
+    scopes = [scope for directive, scope in config.walk() if directive.name == "d"]
+    assert tuple(scope.context for scope in scopes) == contexts
+    assert [scope.parents[-1].args for scope in scopes] == [(), ("/x",), ()]
+    includes = [[str(item.args[0]) for item in scope.directives if item.name == "include"] for scope in scopes]
+    assert includes == [["a.conf", "b.conf"], ["./a.conf", "b.conf"], ["a.conf", "b.conf"]]
     with pytest.raises(KeyError):
         config.file("other.conf")
 
@@ -228,7 +251,7 @@ def test_includes_in_maps(tmp_path: Path) -> None:
     config = load(main)
     names = [str(directive.name) for directive, _ in config.walk()]
     assert names == ["http", "map", "default", "include", "/x", "~^/y"]
-    assert config.contexts(config.files[1])[0].context == ("http", "map")
+    assert config.contexts(config.files[1])[0] == ("http", "map")
 
 
 # --- files that are missing, and texts in place of files
@@ -346,7 +369,7 @@ def test_a_stated_context(tmp_path: Path) -> None:
     main = write(tmp_path, rules="if ($a) { include b.conf; }", b="rewrite c d;")
     config = load(main, context="server")
     assert config.candidates == (("http", "server"),)
-    assert [place.context for place in config.contexts(tmp_path / "b.conf")] == [("http", "server", "if")]
+    assert config.contexts(tmp_path / "b.conf") == (("http", "server", "if"),)
 
 
 @pytest.mark.parametrize(
@@ -370,7 +393,7 @@ def test_contexts_as_they_are_written(text: str | tuple[str, ...], expected: tup
 @pytest.mark.parametrize("text", ["", "servers", "server,http", "if", "http,if"])
 def test_contexts_that_are_none(text: str) -> None:
     """What is no context of nginx is a wrong call."""
-    with pytest.raises(UsageError, match="no context"):
+    with pytest.raises(UsageError, match="unknown context"):
         load_text(b"", context=text)
 
 

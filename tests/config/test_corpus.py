@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import crossplane.parser
@@ -62,7 +63,7 @@ def test_spans_are_what_is_written() -> None:
         config = read(row)
         if isinstance(config, InputError):
             continue
-        for directive, _ in config.walk():
+        for directive in chain.from_iterable(file.block.walk() for file in config.files):
             for word in (directive.name, *directive.args):
                 written = directive.source.text(word.span)
                 lua = directive.name.endswith("_by_lua_block")

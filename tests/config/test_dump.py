@@ -100,7 +100,7 @@ def test_a_dump_that_is_not_whole() -> None:
     assert len(config.missing) == 1
     (error,) = dump.left_over({file.path for file in config.files})
     assert error.render().split("\n") == [
-        "dump.txt:4:1: nothing in this dump includes /e/b.conf",
+        "dump.txt:4:1: no file in this dump includes /e/b.conf",
         "    # configuration file /e/b.conf:",
         f"    {'^' * 31}",
     ]

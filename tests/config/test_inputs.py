@@ -97,8 +97,8 @@ def test_names_with_nothing_in_them() -> None:
     assert found == []
     assert shown(errors) == ["a: no configuration found", "b: no configuration found"]
     assert [error.hint for error in errors] == [
-        "it has no file called *.conf, *.nginx, *.vhost",
-        "each one in it is excluded",
+        "expected files named *.conf, *.nginx, *.vhost",
+        "all its configuration files are excluded",
     ]
     assert {error.exit_code for error in errors} == {3}
 
@@ -150,8 +150,8 @@ def test_one_broken_file_keeps_no_other_from_being_read() -> None:
     assert mains(inputs) == ["b.conf"]
     assert shown(inputs.errors) == [
         "none.conf: cannot be read: No such file or directory",
-        "d.conf:2:3: the file ends inside this quoted word",
-        "c.conf:1:8: this is a Jinja or Mustache template: lint what is rendered of it",
+        "d.conf:2:3: the file ends inside this quoted string",
+        "c.conf:1:8: this is a Jinja or Mustache template: check the rendered file",
     ]
 
 
@@ -160,7 +160,7 @@ def test_a_template_that_parses_is_refused() -> None:
     write(nginx="include a.conf;", a="listen <%= port %>;", b="listen 80; # <%= port %>")
     inputs = read(["nginx.conf", "b.conf"])
     assert mains(inputs) == ["b.conf"]
-    assert shown(inputs.errors) == ["a.conf:1:8: this is a template with ERB tags: lint what is rendered of it"]
+    assert shown(inputs.errors) == ["a.conf:1:8: this is a template with ERB tags: check the rendered file"]
 
 
 def test_missing_includes_are_no_errors() -> None:
@@ -192,7 +192,7 @@ def test_a_stated_context() -> None:
     write(a="return 404;", b="return 404;")
     found = read(["."], How(context=lambda _: "server")).configs
     assert [config.candidates for config in found] == [(("http", "server"),)] * 2
-    with pytest.raises(UsageError, match="no context"):
+    with pytest.raises(UsageError, match="unknown context"):
         read(["a.conf"], How(context=lambda _: "servers"))
 
 
@@ -221,4 +221,4 @@ def test_the_output_of_nginx() -> None:
     dump, _ = inputs.configs
     assert isinstance(dump.origin, Dump)
     assert [str(directive.name) for directive, _ in dump.walk()] == ["include", "b"]
-    assert shown(inputs.errors) == [f"dump.conf:7:1: nothing in this dump includes {here}/c.conf"]
+    assert shown(inputs.errors) == [f"dump.conf:7:1: no file in this dump includes {here}/c.conf"]

@@ -98,8 +98,8 @@ def test_runs_are_folded(count: int, folded: bool) -> None:
 
 
 REFUSALS = {
-    b"a;\n ;": (4, "no directive", 'unexpected ";" in f:2'),
-    b"{": (0, "no directive", 'unexpected "{" in f:1'),
+    b"a;\n ;": (4, "missing directive", 'unexpected ";" in f:2'),
+    b"{": (0, "missing directive", 'unexpected "{" in f:1'),
     b"a {\n b\n}": (7, "inside a statement", 'unexpected "}" in f:3'),
     b"a; }": (3, "closes no block", 'unexpected "}" in f:1'),
     b"a 'b'\xffc;": (5, "closing quote", 'unexpected "\udcff" in f:1'),
@@ -111,7 +111,7 @@ REFUSALS = {
     b"#%s\na;" % (b"b" * 4096): (0, "too long", 'too long parameter "#bbbbbbbbb..." started in f:1'),
     b"a '%s';" % (b"b" * 4096): (
         2,
-        "quoted word is too long",
+        "quoted string is too long",
         'too long parameter, probably missing terminating "\'" character in f:1',
     ),
 }
@@ -130,7 +130,7 @@ def test_refusals(text: bytes) -> None:
 
 
 HINTS = {
-    b"location ~ ^/a{2}$ {\n}\n": "must be quoted",
+    b"location ~ ^/a{2}$ {\n}\n": "quote words that contain",
     b"a {{ b }};": "template",
     b"a {\n": None,
     b"a\n{": None,

@@ -46,7 +46,7 @@ def test_templates_that_do_not_parse(text: str) -> None:
     """A template is called one, with its kind and the place of its first tag outside of comments and quotes."""
     kind, place = TEMPLATES[text]
     shown = refused(error_of(text)).render().split("\n")
-    assert shown[0] == f"f:{place}: this is {kind}: lint what is rendered of it"
+    assert shown[0] == f"f:{place}: this is {kind}: check the rendered file"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_templates_that_parse(text: str, place: str, kind: str) -> None:
     """A tag in a word of a text that parses makes it a template: the value is not known."""
     with pytest.raises(InputError) as caught:
         refuse_tags(load_text(text.encode(), "f").main.block)
-    assert caught.value.render().split("\n")[0] == f"f:{place}: this is {kind}: lint what is rendered of it"
+    assert caught.value.render().split("\n")[0] == f"f:{place}: this is {kind}: check the rendered file"
 
 
 @pytest.mark.parametrize(

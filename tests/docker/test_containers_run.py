@@ -19,7 +19,7 @@ from nginxopt.bench.containers import Images
 from nginxopt.bench.load.vegeta import parse
 from nginxopt.bench.runner.compose import Compose
 from nginxopt.bench.runner.engine import Engine
-from nginxopt.bench.scenario import Answer, Asks, Comparison, Experiment, Node, Target, Variant
+from nginxopt.bench.scenario import Asks, Comparison, Expected, Experiment, Node, Target, Variant
 from nginxopt.errors import InputError, MissingError, RunError
 
 pytestmark = pytest.mark.docker
@@ -42,7 +42,7 @@ http {
 
 def experiment(config: bytes = CONFIG) -> Experiment:
     """One variant of one nginx."""
-    ok = Asks("edge", Target("/", Answer(200, body="ok")))
+    ok = Asks("edge", Target("/", Expected(200, body="ok")))
     variant = Variant("plain", "a server that says ok", (Node("edge", config, nofile=512),), probes=(ok,))
     return Experiment("plain", "Plain", "Nothing.", (variant,), (), (Comparison("plain", "plain"),), "latency")
 
@@ -123,7 +123,7 @@ def test_a_site_in_containers(engine: Engine, images: Images, tmp_path: Path) ->
         assert site.open_files(variant, "edge") == 512
         assert site.time_wait(variant) is not None
         assert 0 < site.test_seconds(variant, "edge") < 60
-        with pytest.raises(MissingError, match="no-such-command cannot be run in its image"):
+        with pytest.raises(MissingError, match="cannot run no-such-command in its image"):
             site.execute(["no-such-command"], seconds=60)
         with pytest.raises(RunError, match="wrk ended with status 1"):
             site.execute(["wrk", "http://no-such-host/"], seconds=60)
@@ -233,7 +233,7 @@ def test_a_container_that_does_not_get_healthy(
     elsewhere = CONFIG.replace(b"listen @edge@", b"listen 9999").replace(b"error.log crit", b"stderr notice")
     with pytest.raises(RunError) as error, Compose(engine, images).deploy(experiment(elsewhere), tmp_path):
         pass
-    assert error.value.message.startswith("the container plain-edge does not get healthy: nginx does not listen.\n")
+    assert error.value.message.startswith("the container plain-edge is not healthy: nginx does not listen.\n")
     assert "start worker process" in error.value.message
 
 
@@ -255,8 +255,8 @@ def test_a_container_that_dies(engine: Engine, images: Images, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"base": "nginxopt.invalid/base:1"}, "the images cannot be built"),
-        ({"nginx": "nginxopt.invalid/nginx:1"}, "the image nginxopt.invalid/nginx:1 is not here and cannot be pulled"),
+        ({"base": "nginxopt.invalid/base:1"}, "cannot build the images"),
+        ({"nginx": "nginxopt.invalid/nginx:1"}, "cannot pull the image nginxopt.invalid/nginx:1"),
         ({"generator": "vegeta", "vegeta": b"\x7fELF no program"}, "does not run in the base image"),
     ],
     ids=["base", "ready", "binary"],

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from nginxopt.config import Block, Directive, load_text
 from nginxopt.errors import InputError
+from nginxopt.semantics import Address, read_addresses
+from nginxopt.semantics.addresses import PORT
 from nginxopt.text import Draft, Edit, Span
 from tests.fix_fuzz.case import MAIN, Case, Start
 from tests.fix_fuzz.locations import Server, Target
@@ -22,6 +24,7 @@ from tests.fix_fuzz.text import b
 from tests.fix_fuzz.world import World
 
 _TRIES = 40
+_ANYWHERE = Address("inet", "0.0.0.0", PORT)
 _AROUND = {
     "http": ("events {}\nhttp {\n", "\n}\n"),
     "server": ("events {}\nhttp {\nserver {\nlisten 80;\n", "\n}\n}\n"),
@@ -129,7 +132,7 @@ class _Mapping:
     def __init__(self, rng: random.Random, kinds: Sequence[str] | None) -> None:
         self._rng = rng
         self._choices = list(kinds or (*HTTP_KINDS, "plain", "plain"))
-        self._ports: dict[str, int] = {}
+        self._ports: dict[int, int] = {}
         self._kinds: dict[str, str] = {}
         self._upstreams: set[str] = set()
         self._defaults: set[int] = set()
@@ -154,7 +157,7 @@ class _Mapping:
                 self._walk(one.block, inner, "")
                 if inner.port < 0:
                     end = one.block.span.start + 1
-                    inner.port = self._port("80")
+                    inner.port = self._port(PORT)
                     self._edits.append(Edit(Span(end, end), f" listen 127.0.0.1:@port{inner.port}@;".encode()))
                 inner.targets.append(Target("/"))
                 self._servers.append(inner)
@@ -181,10 +184,10 @@ class _Mapping:
             self._walk(one.block, server, str(one.args[0]) if name == "upstream" and one.args else "")
 
     def _listen(self, one: Directive, server: Server, listened: set[int]) -> None:
-        address = str(one.args[0])
-        port = self._port(address.rpartition(":")[2] if not address.endswith("]") else "80")
+        address = next(iter(read_addresses(one.args[0])), _ANYWHERE)
+        port = self._port(address.port or PORT)
         rest = [str(word) for word in one.args[1:] if word in ("ssl", "default_server", "default", "http2")]
-        if address.startswith("[") or "quic" in one.args or port in listened:
+        if address.family == "inet6" or "quic" in one.args or port in listened:
             self._edits.append(Edit(Span(one.span.start, one.span.end), b""))
             return
         if port in self._defaults:
@@ -197,8 +200,8 @@ class _Mapping:
         words = " ".join(["listen", f"127.0.0.1:@port{port}@", *rest])
         self._edits.append(Edit(Span(one.span.start, one.span.end), f"{words};".encode()))
 
-    def _port(self, said: str) -> int:
-        return self._ports.setdefault(said if said.isdigit() else "80", len(self._ports) % PORTS)
+    def _port(self, written: int) -> int:
+        return self._ports.setdefault(written, len(self._ports) % PORTS)
 
     def _origin(self, host: str) -> str:
         """Return the origin that stands for a server, which is always of the same kind for the same name."""

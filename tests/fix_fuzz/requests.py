@@ -30,7 +30,8 @@ def steps(world: World, servers: Sequence[Server]) -> tuple[Step, ...]:
     made = [Step(tuple(many))] if many else []
     alone, together = talks[: len(talks) // 2], talks[len(talks) // 2 :]
     made += [Step((talk,)) for talk in alone]
-    size = rng.choice([2, 3, 4])
+    # Which of several requests a limit refuses that are sent at once is chance.
+    size = 1 if world.zones else rng.choice([2, 3, 4])
     made += [Step(tuple(together[at : at + size])) for at in range(0, len(together), size)]
     made += _crowd(world, servers)
     return tuple(made + _revoked(world, servers))

@@ -158,27 +158,27 @@ def test_what_is_gone_is_said() -> None:
     none = Compared((), 0, 0)
     assert none.note is None
     one = replace(none, gone=1).note
-    assert one == "1 entry of the baseline is gone: write it anew with --write-baseline"
+    assert one == "the baseline has 1 entry without a finding: update it with --write-baseline"
     many = replace(none, gone=12).note
-    assert many == "12 entries of the baseline are gone: write it anew with --write-baseline"
+    assert many == "the baseline has 12 entries without a finding: update it with --write-baseline"
 
 
 GOOD = baseline.text([Entry("findings", "slow", "0"), Entry("b.conf", "slow", "1")])
 
 # What is wrong, the place of the error, and what is said.
 DAMAGED = [
-    (b"", "1:1", "this is no JSON: "),
-    (b"[]", "1:1", "this is no baseline"),
-    (b'{"version": 1}', "1:1", "this is no baseline"),
-    (b'{"version": 1, "findings": {}}', "1:1", "this is no baseline"),
-    (GOOD.replace("1,", "2,", 1).encode(), "2:3", "this is no baseline of version 1"),
-    (b'{"findings": []}', "1:1", "this is no baseline of version 1"),
-    (GOOD[:-3].encode(), "6:4", "this is no JSON: "),
-    (GOOD.encode().replace(b"b.conf", b"\xff"), "4:15", "this byte is not UTF-8"),
-    (GOOD.replace('"fingerprint": "0"', '"fingerprint": 0').encode(), "5:5", "this is no entry of a baseline"),
-    (GOOD.replace('"rule": "slow", ', "", 1).encode(), "4:5", "this is no entry of a baseline"),
-    (GOOD.replace('"rule"', '"more": "x", "rule"', 1).encode(), "4:5", "this is no entry of a baseline"),
-    (b'{"version": 1, "x": "\xc3\xa4", "findings": [ [\n"findings"]]}', "1:40", "this is no entry of a baseline"),
+    (b"", "1:1", "invalid JSON: "),
+    (b"[]", "1:1", "not a baseline"),
+    (b'{"version": 1}', "1:1", "not a baseline"),
+    (b'{"version": 1, "findings": {}}', "1:1", "not a baseline"),
+    (GOOD.replace("1,", "2,", 1).encode(), "2:3", "not a baseline of version 1"),
+    (b'{"findings": []}', "1:1", "not a baseline of version 1"),
+    (GOOD[:-3].encode(), "6:4", "invalid JSON: "),
+    (GOOD.encode().replace(b"b.conf", b"\xff"), "4:15", "invalid UTF-8"),
+    (GOOD.replace('"fingerprint": "0"', '"fingerprint": 0').encode(), "5:5", "invalid baseline entry"),
+    (GOOD.replace('"rule": "slow", ', "", 1).encode(), "4:5", "invalid baseline entry"),
+    (GOOD.replace('"rule"', '"more": "x", "rule"', 1).encode(), "4:5", "invalid baseline entry"),
+    (b'{"version": 1, "x": "\xc3\xa4", "findings": [ [\n"findings"]]}', "1:40", "invalid baseline entry"),
 ]
 
 
@@ -188,7 +188,7 @@ def test_a_damaged_baseline_has_its_place(data: bytes, place: str, message: str)
     with pytest.raises(InputError) as caught:
         baseline.read(Source("known.json", data))
     assert caught.value.render().startswith(f"known.json:{place}: {message}")
-    assert caught.value.render().endswith("hint: write it anew with --write-baseline")
+    assert caught.value.render().endswith("hint: update it with --write-baseline")
 
 
 def test_a_missing_baseline_is_an_error(tmp_path: Path) -> None:

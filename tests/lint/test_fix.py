@@ -132,20 +132,20 @@ def test_many_lines_at_one_place() -> None:
 
 def test_rules_that_fight_are_a_defect() -> None:
     """Two rules whose fixes undo each other end in a defect that names both."""
-    with pytest.raises(DefectError, match="the fixes of a-b, b-a do not come to an end"):
+    with pytest.raises(DefectError, match="the fixes of a-b, b-a do not terminate"):
         result(b"a;", becomes("a", "b"), becomes("b", "a"))
 
 
 def test_fixes_that_grow_without_end_are_a_defect() -> None:
     """So does a fix that makes two new places to mend of each."""
     grow = about("a", lambda one: Fix("more", (after(one, ["a;"]),)) if one.span.start == 0 else None)
-    with pytest.raises(DefectError, match="the fixes of made do not come to an end"):
+    with pytest.raises(DefectError, match="the fixes of made do not terminate"):
         result(b"a;\n", grow)
 
 
 def test_a_fix_without_effect_is_a_defect() -> None:
     """A fix that leaves the text as it is would be made for ever."""
-    with pytest.raises(DefectError, match="the fixes of a-a do not come to an end"):
+    with pytest.raises(DefectError, match="the fixes of a-a do not terminate"):
         result(b"a;", becomes("a", "a"))
 
 
@@ -153,7 +153,7 @@ def test_a_fix_that_breaks_the_text_is_a_defect() -> None:
     """What cannot be read after a fix is a fault of its rule."""
     rule = about("a", lambda one: Fix("break it", (Change(one.source, Edit(one.span, b"{")),)))
     with pytest.raises(
-        DefectError, match=r"after the fixes of made this cannot be read: nginx\.conf:1:1: no directive"
+        DefectError, match=r"the fixes of made made the file unreadable: nginx\.conf:1:1: missing directive"
     ):
         result(b"a;", rule)
 
@@ -164,7 +164,7 @@ def test_a_fix_that_contradicts_itself_is_a_defect() -> None:
     def twice(one: Directive) -> Fix:
         return Fix("both", (delete(one), replace(one, one.name, "b")))
 
-    with pytest.raises(DefectError, match="the fixes of made cannot be made: edits overlap at byte 0"):
+    with pytest.raises(DefectError, match="the fixes of made cannot be applied: edits overlap at byte 0"):
         result(b"a;", about("a", twice))
 
 

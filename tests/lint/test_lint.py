@@ -109,7 +109,7 @@ def test_a_fix_that_not_all_places_want_is_taken_back(texts: dict[str, bytes]) -
     (one,) = judged(configuration(texts), made_rule(first_only)).diagnostics
     assert one.fix is None
     assert one.finding.help == (
-        "delete it by hand: s is included in 2 places, and this is not right for all of them; or leave it"
+        "delete it by hand: s is included in 2 places, and the fix is not right for all; or leave it"
     )
 
 

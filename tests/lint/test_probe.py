@@ -20,13 +20,13 @@ QUICK = Effort(held=3, idle=0.3, wait=1.0)
 
 KINDS = {
     "plain": (origins.plain, False, set(), "answers a second request"),
-    "compressing": (origins.compressing, False, {HTTP11_BACKENDS}, "content-encoding none and gzip"),
-    "1.0 only": (origins.old, False, {HTTP11_BACKENDS}, "status 200 and 505"),
-    "upgrading": (origins.upgrading, False, {HTTP11_BACKENDS}, "upgrade none and h2c"),
-    "hinting": (origins.hinting, False, {HTTP11_BACKENDS}, "nobody asked for: 103"),
+    "compressing": (origins.compressing, False, {HTTP11_BACKENDS}, "content-encoding none to gzip"),
+    "1.0 only": (origins.old, False, {HTTP11_BACKENDS}, "status 200 to 505"),
+    "upgrading": (origins.upgrading, False, {HTTP11_BACKENDS}, "upgrade none to h2c"),
+    "hinting": (origins.hinting, False, {HTTP11_BACKENDS}, "unrequested interim responses over HTTP/1.1: 103"),
     "authenticating": (origins.authenticating, False, {IDLE_CONNECTIONS}, "WWW-Authenticate: NTLM"),
     "closing": (origins.closing, False, {IDLE_CONNECTIONS}, "does not answer a second request"),
-    "serial": (origins.plain, True, {IDLE_CONNECTIONS}, "keep others from being served"),
+    "serial": (origins.plain, True, {IDLE_CONNECTIONS}, "connections block other clients"),
 }
 
 
@@ -87,7 +87,7 @@ def test_an_answer_without_end_is_none(answer: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=drip, args=(listener,))
         thread.start()
-        with pytest.raises(RunError, match=r"no answer over HTTP/1\.0"):
+        with pytest.raises(RunError, match=r"no response over HTTP/1\.0"):
             list(probe(Target.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/"), QUICK))
         thread.join()
     assert len(sent) < len(answer)

@@ -413,7 +413,7 @@ def test_an_upstream_for_tls_with_several_names_has_no_fix() -> None:
     )
     (finding,) = found("upstream-keepalive-missing", f"{APP} server {{ {passes} }}", context="http", target=OLD)
     assert finding.fix is None
-    assert "upstream of its own" in finding.finding.help
+    assert "its own upstream" in finding.finding.help
 
 
 # Who else uses the variable of a map -> what stands in http, and in the server.
@@ -567,7 +567,7 @@ def test_a_part_that_is_declined_declines_the_whole() -> None:
     selected = tuple(Selected(catalogue()[rule], Severity.WARNING) for rule in POOL_RULES)
     diagnostics = Judge(selected, Version.parse(OLD), Settings())(read(text)).diagnostics
     assert {one.rule for one in diagnostics} == {"upstream-keepalive-missing", "proxy-connection-not-cleared"}
-    assert all("is hidden at nginx.conf:5" in one.finding.help for one in diagnostics)
+    assert all("is suppressed at nginx.conf:5" in one.finding.help for one in diagnostics)
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -123,38 +123,38 @@ def test_pyproject_has_a_table() -> None:
 
 # What is wrong, the place of the error, what is marked there, what is said, and what helps.
 ERRORS = [
-    ("selct = []", "1:1", "selct", 'there is no setting "selct"', 'did you mean "select"?'),
-    ("origin = 'x'", "1:1", "origin", 'there is no setting "origin"', None),
-    ("zzz = 1", "1:1", "zzz", 'there is no setting "zzz"', None),
-    ('"selct" = []', "1:1", '"selct"', 'there is no setting "selct"', 'did you mean "select"?'),
+    ("selct = []", "1:1", "selct", 'unknown setting "selct"', 'did you mean "select"?'),
+    ("origin = 'x'", "1:1", "origin", 'unknown setting "origin"', None),
+    ("zzz = 1", "1:1", "zzz", 'unknown setting "zzz"', None),
+    ('"selct" = []', "1:1", '"selct"', 'unknown setting "selct"', 'did you mean "select"?'),
     ("select = 3", "1:1", "select", '"select" has a value of the wrong type', None),
     ("select = 'proxy'", "1:1", "select", '"select" has a value of the wrong type', None),
     ("select = ['proxy', 3]", "1:20", "3", 'an item of "select" has a value of the wrong type', None),
     ("\nignore = [ # not 'cash'\n  'proxy',\n\n  'cash'\n]", "5:3", "'cash'", '"cash"', 'did you mean "cache"?'),
     ('ignore = ["proxy", "keepalive-mising"]', "1:20", '"keepalive-mising"', "", 'did you mean "keepalive-missing"?'),
     ('ignore = ["cach\\u0065s"]', "1:1", 'ignore = ["cach\\u0065s"]', '"caches"', 'did you mean "cache"?'),
-    ('[severity]\ngzip-levle = "error"', "2:1", "gzip-levle", "there is no rule", 'did you mean "gzip-level"?'),
-    ('[severity]\nclient = "error"', "2:1", "client", 'there is no rule "client"', None),
-    ('[severity]\ngzip-level = "warn"', "2:1", "gzip-level", 'no severity "warn"', 'did you mean "warning"?'),
-    ('severity = {gzip-level = "eror"}', "1:13", "gzip-level", 'no severity "eror"', 'did you mean "error"?'),
-    ('severity.gzip-level = "off"', "1:10", "gzip-level", 'there is no severity "off"', None),
+    ('[severity]\ngzip-levle = "error"', "2:1", "gzip-levle", "unknown rule", 'did you mean "gzip-level"?'),
+    ('[severity]\nclient = "error"', "2:1", "client", 'unknown rule "client"', None),
+    ('[severity]\ngzip-level = "warn"', "2:1", "gzip-level", 'unknown severity "warn"', 'did you mean "warning"?'),
+    ('severity = {gzip-level = "eror"}', "1:13", "gzip-level", 'unknown severity "eror"', 'did you mean "error"?'),
+    ('severity.gzip-level = "off"', "1:10", "gzip-level", 'unknown severity "off"', None),
     ('severity = "error"', "1:1", "severity", '"severity" has a value of the wrong type', None),
     ('[[severity]]\nx = "error"', "1:3", "severity", '"severity" has a value of the wrong type', None),
     ("[per-file-ignores]\n'a.conf' = ['proxi']", "2:13", "'proxi'", '"proxi"', 'did you mean "proxy"?'),
     ("[per-file-ignores]\n'a.conf' = 'proxy'", "2:1", "'a.conf'", '"a.conf" has a value of the wrong type', None),
     ("target-version = 1.22", "1:1", "target-version", "wrong type", None),
-    ("target-version = ['1.22.1', 'new']", "1:29", "'new'", "'new' is no version of nginx", "such as 1.22.1"),
-    ("target-version = 'new'", "1:1", "target-version", "'new' is no version of nginx", "such as 1.22.1"),
+    ("target-version = ['1.22.1', 'new']", "1:29", "'new'", "'new' is not an nginx version", "for example 1.22.1"),
+    ("target-version = 'new'", "1:1", "target-version", "'new' is not an nginx version", "for example 1.22.1"),
     ("paths = ['']", "1:10", "''", '"paths" is empty', None),
-    ("fail-on = 'never'", "1:1", "fail-on", 'there is no severity "never"', None),
-    ("[context]\n'x/*' = 'sever'", "2:1", "'x/*'", "there is no context 'sever'", None),
+    ("fail-on = 'never'", "1:1", "fail-on", 'unknown severity "never"', None),
+    ("[context]\n'x/*' = 'sever'", "2:1", "'x/*'", "unknown context 'sever'", None),
     ("prefix = ''", "1:1", "prefix", '"prefix" is empty', None),
     ("baseline = ['x']", "1:1", "baseline", "wrong type", None),
-    ("a = 1\nselect = [", "2:11", "", "this is no TOML: ", None),
-    ("ä = 1", "1:1", "ä", "this is no TOML: ", None),
-    ("paths = 'ä' x", "1:13", "x", "this is no TOML: ", None),
-    ("fail-on = 'error'\r\nfail-on = 'info'\r\n", "2:17", "", "this is no TOML: ", None),
-    (b"paths = ['\xff']", "1:11", None, "this byte is not UTF-8", None),
+    ("a = 1\nselect = [", "2:11", "", "invalid TOML: ", None),
+    ("ä = 1", "1:1", "ä", "invalid TOML: ", None),
+    ("paths = 'ä' x", "1:13", "x", "invalid TOML: ", None),
+    ("fail-on = 'error'\r\nfail-on = 'info'\r\n", "2:17", "", "invalid TOML: ", None),
+    (b"paths = ['\xff']", "1:11", None, "invalid UTF-8", None),
 ]
 
 
@@ -332,14 +332,14 @@ def test_a_named_file_must_be_there(tmp_path: Path) -> None:
         settings.load(RULES, config=tmp_path / "missing.toml")
     with pytest.raises(InputError, match=r"has no table \[tool.nginxopt\]"):
         settings.load(RULES, config=tmp_path / "pyproject.toml")
-    with pytest.raises(UsageError, match="exclude each other"):
+    with pytest.raises(UsageError, match="cannot be used together"):
         settings.load(RULES, config="x", isolated=True)
 
 
 def test_a_broken_file_nearby_is_no_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pyproject.toml that speaks of nginxopt and is no TOML is an error, not passed over."""
     monkeypatch.chdir(folder_with(tmp_path, {"pyproject.toml": "[tool.nginxopt\n"}))
-    with pytest.raises(InputError, match="no TOML"):
+    with pytest.raises(InputError, match="invalid TOML"):
         settings.load(RULES)
 
 

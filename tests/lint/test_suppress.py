@@ -144,20 +144,25 @@ def test_only_what_was_asked_can_be_unused() -> None:
 
 # What is wrong, the bytes that are marked, what is said, and what helps.
 FAULTS = [
-    ("# nginxopt: ignore x", "ignore", 'this hides nothing: "ignore" has no ids of rules', "ignore[rule-id]"),
+    ("# nginxopt: ignore x", "ignore", 'invalid suppression: "ignore" needs rule ids', "ignore[rule-id]"),
     (
         "# nginxopt: ignore-block\n",
         "ignore-block",
-        'this hides nothing: "ignore-block" has no ids of rules',
+        'invalid suppression: "ignore-block" needs rule ids',
         "write # nginxopt: ignore-block[",
     ),
-    ("# nginxopt: ingore[slow]", "ingore", 'this hides nothing: "ingore" is no suppression', 'mean "ignore"?'),
-    ("# nginxopt: disable[slow]", "disable", 'this hides nothing: "disable" is no suppression', "ignore[rule-id]"),
-    ("# nginxopt: ignore[slov]", "slov", 'there is no rule "slov"', 'did you mean "slow"?'),
-    ("# nginxopt: ignore[proxy]", "proxy", 'there is no rule "proxy"', "this is a category: name its rules"),
-    ("# nginxopt: ignore[\u00e4, x y]", "\u00e4", 'there is no rule "\u00e4"', ""),
-    ("a;# nginxopt: ignore-file[slow]", "ignore-file", "as before the first directive of a file", "move it there"),
-    ("# nginxopt: ignore-block[slow]", "ignore-block", "the first thing in a block, or in the line of its {", "move"),
+    ("# nginxopt: ingore[slow]", "ingore", 'invalid suppression: unknown keyword "ingore"', 'mean "ignore"?'),
+    ("# nginxopt: disable[slow]", "disable", 'invalid suppression: unknown keyword "disable"', "ignore[rule-id]"),
+    ("# nginxopt: ignore[slov]", "slov", 'unknown rule "slov"', 'did you mean "slow"?'),
+    ("# nginxopt: ignore[proxy]", "proxy", 'unknown rule "proxy"', "categories cannot be suppressed: name the rules"),
+    ("# nginxopt: ignore[\u00e4, x y]", "\u00e4", 'unknown rule "\u00e4"', ""),
+    (
+        "a;# nginxopt: ignore-file[slow]",
+        "ignore-file",
+        "must stand before the first directive of a file",
+        "move it there",
+    ),
+    ("# nginxopt: ignore-block[slow]", "ignore-block", "first in a block, or on the line of its {", "move"),
 ]
 
 
@@ -207,7 +212,7 @@ def test_what_is_unused_can_be_deleted(text: str, expected: str) -> None:
 def test_the_ids_that_hide_nothing_are_named() -> None:
     """One finding names all ids of a suppression that hide nothing, and marks them."""
     (found,) = judged("a; # nginxopt: ignore[slow, late] because").diagnostics
-    assert found.message == "this hides nothing: there is no finding of slow and late here"
+    assert found.message == "unused suppression: no finding of slow and late here"
     assert found.finding.source.text(found.finding.span) == "slow, late"
     assert found.fix is not None
     assert found.fix.title == "delete the comment"

@@ -11,6 +11,7 @@ import pytest
 
 from nginxopt.config import Directive, Token, load_text
 from nginxopt.config.layout import replace
+from nginxopt.semantics import read_addresses
 from nginxopt.system import nginx
 from nginxopt.system.nginx import Binary, Verdict
 from nginxopt.text import apply
@@ -24,7 +25,6 @@ _LOGS = {"access_log", "error_log"}
 _TARGET = re.compile(r"(\w+://)?([a-zA-Z_][\w.-]*)(?=[:/]|$)(?!:/)")
 """Where a request is passed to, if it is a name; a socket is none."""
 _NAMING = {"upstream", "log_format"}
-_ADDRESS = re.compile(r"(?:.*:)?(\d+)|.*")
 
 
 @cache
@@ -106,9 +106,8 @@ def _passed(word: str, names: set[str]) -> str | None:
 
 def _listen(word: str) -> str:
     """An address of this machine instead: the same for the same, another for another."""
-    if word.startswith("unix:"):
-        return f"unix:temp/{Path(word).name}"
-    match = _ADDRESS.fullmatch(word)
-    port = int(match[1]) if match and match[1] else 80
-    host = sum(word.rpartition(":")[0].replace("*", "").encode()) % 200
-    return f"127.0.0.{host + 1}:{20_000 + port % 20_000}"
+    address = read_addresses(word)[0]
+    if address.family == "unix":
+        return f"unix:temp/{Path(address.host).name}"
+    host = 0 if address.host == "0.0.0.0" else sum(address.host.encode()) % 200
+    return f"127.0.0.{host + 1}:{20_000 + address.port % 20_000}"

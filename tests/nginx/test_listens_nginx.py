@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import re
+import socket
 from pathlib import Path
 
 import pytest
 
 from nginxopt.lint import Model
-from nginxopt.semantics import sockets
+from nginxopt.semantics import read_addresses, sockets
 from nginxopt.system import nginx
 from tests.lintcheck import TARGET, read
 
@@ -28,27 +31,92 @@ PAIRS = [
     ("unix:a.sock", "unix:b.sock"),
 ]
 
-REFUSED = ["0", "65536", "18090-18080", "127.0.0.1:0", "127.0.0.1:x", "[::1", "[::g]:80", "unix:", "a/b:80"]
+READ = [
+    "*", "[::]", "1-3", "*:1-3", "127.0.0.1:1-3", "[::]:1-3", "127...1", "...:80", "0.0.0.000:80", "000127.0.0.1",
+    "[:1:2:3:4:5:6:7:8]", "[1::2:]", "[1::3:4:5:6:7:8]", "[::1.2.3.4]", "[::0001.2.3.4]", "[1:2:3:4:5:6:1.2.3.4]",
+    "[::FFFF:1.2.3.4]:80", "[::ABcd]", f"unix:{'a' * 107}", "unix:/a:80", "Unix:[a]", "unix:a/",
+]  # fmt: skip
+"""What nginx reads as an address, the odd ones among them."""
+
+NAMES = [
+    "none.invalid", "none.invalid:80", "5-x.invalid", "x-70000", "-80", "80-", "99999999999999999999",
+    "99999999999999999999-80", "80-99999999999999999999", "127.0.0.1-80", "**:80", "256.0.0.1.invalid",
+]  # fmt: skip
+"""What nginx looks up, and does not find."""
+
+LOOKED_UP = ["255.255.255.255:80", "1.2.3:80", "localhost:18080"]
+"""What nginx leaves to the system's look-up, which finds it."""
+
+REFUSED = [
+    "0", "65536", "18090-18080", "127.0.0.1:0", "127.0.0.1:x", "[::1", "[::g]:80", "unix:", "a/b:80", "a?b", "70000",
+    "80-70000", "70000-80", "0-80", "80-0", ":80", "*:", "*:80-", "*:-80", "127.0.0.1:80:90", "127.0.0.1:+80", "[]:80",
+    "[:]:80", "[::]x80", "[::]:", "[::]:80-", "[::]/x", "[fe80::1%lo]:80", "[1:2:3:4:5:6:7::]", "[1:2:3:4:5:6:7:8:9]",
+    "[1:2:3:4:5:6:7:1.2.3.4]", "[:1.2.3.4]", "[1.2.3.4]", "[::255.255.255.255]", "[::1.2.3]", "[::12345]", "[1:2:3]",
+    "[::00001.2.3.4]", "[1::2::3]", "[:::]", f"unix:{'a' * 108}",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
-def test_nginx_shares_the_same_addresses(binary: nginx.Binary, pair: tuple[str, str]) -> None:
+def test_nginx_shares_the_same_addresses(each_binary: nginx.Binary, pair: tuple[str, str]) -> None:
     """Two servers of one name are in conflict exactly where they share an address."""
     first, second = (f"server {{ listen {address}; server_name a; }}" for address in pair)
     text = f"{first}\n{second}\n"
-    verdict = binary.test(_whole(text))
+    verdict = each_binary.test(_whole(text))
     assert verdict.ok, verdict
     conflicts = len(re.findall("conflicting server name", str(verdict)))
     shared = [one for one in Model(read(text, "http"), TARGET).endpoints.values() if len(one.servers) > 1]
     assert len(shared) == conflicts
 
 
-@pytest.mark.parametrize("address", REFUSED)
-def test_nginx_refuses(binary: nginx.Binary, address: str) -> None:
+def test_nginx_reads_the_same_addresses(each_binary: nginx.Binary) -> None:
+    """A server that is written with the addresses that were read is in conflict with the first one at each of them."""
+    for text in READ:
+        addresses = read_addresses(text)
+        written = " ".join(f"listen {address};" for address in addresses)
+        verdict = each_binary.test(
+            _whole(f"server {{ listen {text}; server_name a; }} server {{ {written} server_name a; }}")
+        )
+        assert len(addresses) == len(re.findall("conflicting server name", str(verdict))), (text, str(verdict))
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_nginx_refuses(each_binary: nginx.Binary, text: str) -> None:
     """What is read as no address is refused."""
-    verdict = binary.test(_whole(f"server {{ listen {address}; }}"))
+    assert read_addresses(text) == ()
+    verdict = each_binary.test(_whole(f"server {{ listen {text}; }}"))
     assert not verdict.ok
     assert 'of the "listen" directive' in str(verdict)
+    assert "host not found" not in str(verdict)
+
+
+@pytest.mark.parametrize("text", [*NAMES, *LOOKED_UP])
+def test_nginx_looks_up(each_binary: nginx.Binary, text: str) -> None:
+    """What is read as a name is none of the things that nginx refuses by itself: the system's look-up decides."""
+    (address,) = read_addresses(text)
+    assert address.family == "name"
+    verdict = each_binary.test(_whole(f"server {{ listen {text}; }}"))
+    assert ('host not found in "' in str(verdict)) is (text in NAMES)
+    assert 'of the "listen" directive' not in str(verdict) or text in NAMES
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nginx_reads_any_text_alike(each_binary: nginx.Binary, seed: int) -> None:
+    """Random texts of the pieces of addresses are read, looked up or refused as nginx does it."""
+    rng = random.Random(seed)
+    for _ in range(25):
+        text = "".join(
+            rng.choices(["1", "80", ":", "::", "[", "]", ".", "-", "127.0.0.1", "*", "f", "0"], k=rng.randint(1, 6))
+        )
+        text = f"[{text}]:80" if rng.random() < 0.5 else text
+        addresses = read_addresses(text)[:100]
+        written = " ".join(f"listen {address};" for address in addresses if address.family != "name")
+        verdict = str(each_binary.test(_whole(f"server {{ listen {text}; }} server {{ {written or 'listen 9;'} }}")))
+        if written:
+            conflicts = len(re.findall('conflicting server name "" on', verdict))
+            assert conflicts == len(addresses), (text, verdict)
+        else:
+            is_refused = 'of the "listen" directive' in verdict and "host not found" not in verdict
+            assert is_refused is not bool(addresses), (text, verdict)
 
 
 @pytest.mark.parametrize(
@@ -57,17 +125,25 @@ def test_nginx_refuses(binary: nginx.Binary, address: str) -> None:
         "listen 127.0.0.1:{0}; listen 127.0.0.2:{0};",
         "listen {0}; listen 127.0.0.1:{0}; listen 127.0.0.2:{0};",
         "listen {0} reuseport; listen 127.0.0.1:{0} reuseport; listen [::1]:{0};",
+        "listen 127.0.0.1:{0}-{1}; listen 127.0.0.1:{2}; listen [::1]:{1}-{2};",
         "listen {0} backlog=16; listen unix:temp/a.sock; listen unix:temp/b.sock;",
     ],
 )
-def test_nginx_opens_so_many_sockets(binary: nginx.Binary, servers: str) -> None:
+def test_nginx_opens_so_many_sockets(each_binary: nginx.Binary, servers: str) -> None:
     """nginx listens on as many sockets as its configuration needs, besides the one of the instance."""
-    with nginx.Instance(binary) as probe:
-        port = probe.ports[0]
-    text = f"server {{ {servers.format(port)} }}"
+    text = f"server {{ {servers.format(*_free_ports())} }}"
     expected = sockets(Model(read(text, "http"), TARGET).endpoints.values())
-    with nginx.Instance(binary, http=text.encode()) as instance:
+    with nginx.Instance(each_binary, http=text.encode()) as instance:
         assert len(_listening(instance.pid)) == len(expected) + 1
+
+
+def _free_ports() -> tuple[int, int, int]:
+    """Three ports one after the other, at which nothing listens now."""
+    while True:
+        with nginx.reserved_ports(1) as (port,), contextlib.suppress(OSError), contextlib.ExitStack() as held:
+            for number in (port + 1, port + 2):
+                held.enter_context(socket.create_server(("127.0.0.1", number)))
+            return port, port + 1, port + 2
 
 
 def _whole(http: str) -> bytes:

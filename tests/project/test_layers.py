@@ -25,7 +25,7 @@ NATIVE = {
     "rewrite.follow": {"Script", "path_of"},
     "rewrite.oddities": {"RefusedError", "never", "odd_rewrites", "without_captures"},
     "rewrite.planning": {"PatternError", "Program", "RefusedError", "Run", "compile_rewrites", "reasons"},
-    "rewrite.emission": {"Block", "Tier"},
+    "rewrite.emission": {"maps_text"},
     "rewrite.sizes": {"Run", "map_sizes", "variable_sizes"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
 }

@@ -182,7 +182,7 @@ def test_the_same_rules_in_another_way() -> None:
 def test_names() -> None:
     """No name of a group is longer than PCRE allows, and stems that differ have names that do."""
     stems = ["m", "nxo_123456", "n" * 27, "n" * 28, "n" * 40, "n" * 39 + "m"]
-    groups = [Names(stem).rest for stem in stems]
+    groups = [Names(stem).group for stem in stems]
     assert len(set(groups)) == len(stems)
     assert all(len(group) <= LONGEST_GROUP for group in groups)
 

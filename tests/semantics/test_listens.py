@@ -27,6 +27,12 @@ ADDRESSES = {
     "UNIX:/run/a.sock": [Address("unix", "/run/a.sock", 0)],
     "443 quic reuseport": [Address("inet", ALL, 443, datagram=True)],
     "256.0.0.1:80": [Address("name", "256.0.0.1", 80)],
+    "127.0.0.1:8000-8001": [Address("inet", "127.0.0.1", 8000), Address("inet", "127.0.0.1", 8001)],
+    "[::1]:8000-8001 ssl": [Address("inet6", "::1", 8000), Address("inet6", "::1", 8001)],
+    "127...1": [Address("inet", "127.0.0.1", 80)],
+    "a-80.example": [Address("name", "a-80.example", 80)],
+    "unix:/run/a:80": [Address("unix", "/run/a:80", 0)],
+    "[:1:2:3:4:5:6:7:8]": [Address("inet6", "1:2:3:4:5:6:7:8", 80)],
 }
 
 REFUSED = ["0", "65536", "90-80", "127.0.0.1:0", "127.0.0.1:x", "[::1", "[::g]:80", "unix:", "a/b:80"]
@@ -49,6 +55,14 @@ def test_what_nginx_refuses_is_no_address(text: str) -> None:
     """A `listen` that nginx refuses has no address."""
     (listen,) = model(f"server {{ listen {text}; }}").listens
     assert listen.addresses == ()
+
+
+def test_ranges_of_ports_are_older_than_some_nginx() -> None:
+    """Before 1.15.10 a range is refused, or taken for a name."""
+    texts = {"127.0.0.1:80-81": [], "8000-8010": ["8000-8010:80"]}
+    for text, addresses in texts.items():
+        (listen,) = model(f"server {{ listen {text}; }}", Version(1, 15, 9)).listens
+        assert [str(address) for address in listen.addresses] == addresses
 
 
 def test_a_server_without_listen_listens_at_port_80() -> None:

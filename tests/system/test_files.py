@@ -148,7 +148,7 @@ def test_one_file_by_two_names(tmp_path: Path) -> None:
     (tmp_path / "c").symlink_to("a")
     assert len(write_all({str(tmp_path / name): b"2" for name in "abc"})) == 1
     assert texts(tmp_path) == {"a": b"2", "b": b"2", "c": b"2"}
-    with pytest.raises(InputError, match=r"is the same file as .*a, and each is to get another text; nothing was writ"):
+    with pytest.raises(InputError, match=r"is the same file as .*a, with a different new text; nothing was writ"):
         write_all({str(tmp_path / "a"): b"3", str(tmp_path / "b"): b"4"})
     assert texts(tmp_path) == {"a": b"2", "b": b"2", "c": b"2"}
 
@@ -295,7 +295,7 @@ def test_an_edit_in_the_meantime_is_not_lost(tmp_path: Path, change: str) -> Non
     if change == "a folder":
         file.mkdir()
     read = {str(tmp_path / name): b"1" for name in "ab"}
-    with pytest.raises(InputError, match=r"^was changed while this command ran; nothing was written") as raised:
+    with pytest.raises(InputError, match=r"^changed during this command; nothing was written") as raised:
         write_all({str(tmp_path / "a"): b"2"}, read=read)
     assert raised.value.path == str(file)
     assert (tmp_path / "a").read_bytes() == b"1"
@@ -312,7 +312,7 @@ def test_an_edit_in_the_last_moment_is_not_lost(tmp_path: Path, monkeypatch: pyt
         rename(old, new)
 
     monkeypatch.setattr(os, "rename", edited)
-    with pytest.raises(InputError, match="was changed while this command ran; nothing was written"):
+    with pytest.raises(InputError, match="changed during this command; nothing was written"):
         write_all({str(tmp_path / name): b"2" for name in "ab"}, read={str(tmp_path / name): b"1" for name in "ab"})
     monkeypatch.undo()
     assert texts(tmp_path) == {"a": b"1", "b": b"edited"}
@@ -328,7 +328,7 @@ def test_a_file_that_appears_is_not_replaced(tmp_path: Path, monkeypatch: pytest
         link(old, new, **named)
 
     monkeypatch.setattr(os, "link", made)
-    with pytest.raises(InputError, match="was changed while this command ran; nothing was written"):
+    with pytest.raises(InputError, match="changed during this command; nothing was written"):
         write_all({str(tmp_path / "new"): b"ours"})
     assert texts(tmp_path) == {"new": b"theirs"}
 

@@ -63,7 +63,7 @@ def test_a_mount_is_written_in_place(tmp_path: Path) -> None:
     with mounted("--bind", files["source"], files["b"]):
         written = write_all({str(files[name]): b"new" for name in "abc"}, read={str(files["b"]): b"old"})
         assert [file.read_bytes() for file in files.values()] == [b"new"] * 4
-        assert [one.in_place for one in written] == [None, "it is a mount of its own", None]
+        assert [one.in_place for one in written] == [None, "it is a mount point", None]
         assert written[1].copy == tmp_path / ".b.nginxopt-orig"
     assert hidden(tmp_path) == [".b.nginxopt-orig"]
     assert (tmp_path / ".b.nginxopt-orig").read_bytes() == b"old"
@@ -92,7 +92,7 @@ def test_a_folder_that_cannot_be_written_to(small: Path, tmp_path: Path, monkeyp
     with mounted("--bind", tmp_path / "source", small / "a"):
         (one,) = write_all({str(small / "a"): b"new"})
     assert (tmp_path / "source").read_bytes() == b"new"
-    assert one.in_place == "its folder cannot be written to"
+    assert one.in_place == "its directory is not writable"
     assert one.copy is not None
     assert one.copy.parent.parent == tmp_path
     assert one.copy.read_bytes() == b"old"
@@ -171,7 +171,7 @@ def test_a_file_that_another_user_owns(shared: Path) -> None:
         (shared / name).write_bytes(b"old")
     (shared / "mine").chmod(0o666)
     said = as_nobody(ATTEMPT % ["mine"], shared)
-    assert said == "['its owner or attributes cannot be given to a new file']\n"
+    assert said == "['a new file cannot get its owner or attributes']\n"
     assert (shared / "mine").read_bytes() == b"new"
     assert (shared / "mine").stat().st_uid == 0
     assert stat.S_IMODE((shared / ".mine.nginxopt-orig").stat().st_mode) == 0o600
@@ -191,7 +191,7 @@ def test_a_folder_that_another_user_owns(shared: Path) -> None:
         as_nobody(ATTEMPT % ["new", "a"], folder) == "new cannot be written: Permission denied; nothing was written\n"
     )
     assert (folder / "a").read_bytes() == b"old"
-    assert as_nobody(ATTEMPT % ["a"], folder) == "['its folder cannot be written to']\n"
+    assert as_nobody(ATTEMPT % ["a"], folder) == "['its directory is not writable']\n"
     assert (folder / "a").read_bytes() == b"new"
 
 
@@ -204,7 +204,7 @@ def test_a_sticky_folder(shared: Path) -> None:
     (folder / "a").chmod(0o666)
     said = as_nobody(ATTEMPT % ["a"], folder)
     assert said in (
-        "['its owner or attributes cannot be given to a new file']\n",
+        "['a new file cannot get its owner or attributes']\n",
         "['it cannot be replaced: Operation not permitted']\n",
     )
     assert (folder / "a").read_bytes() == b"new"
@@ -291,7 +291,7 @@ def test_what_is_in_use_is_not_removed(tmp_path: Path, monkeypatch: pytest.Monke
         scratch.name().write_bytes(b"on its way")
         sweep([tmp_path])
         with pytest.raises(
-            InputError, match=r"^cannot be written: another nginxopt is writing in this folder; nothing"
+            InputError, match=r"^cannot be written: another nginxopt is writing in this directory; nothing"
         ):
             write_all({str(tmp_path / "other"): b""})
         assert len(hidden(tmp_path)) == 1

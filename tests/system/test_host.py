@@ -67,7 +67,7 @@ def test_a_machine_without_nginx(tmp_path: Path) -> None:
 def test_a_running_nginx_counts(tmp_path: Path) -> None:
     """The limits, the user and the processors are those of the master that runs, whatever its service says."""
     host = read_host(tree(tmp_path, SYSTEM, RUNNING), service=lambda: SERVICE)
-    assert host.nofile == Nofile(2_048, UNLIMITED, "the nginx that runs (process 4321)")
+    assert host.nofile == Nofile(2_048, UNLIMITED, "the running nginx (process 4321)")
     assert (host.is_root, host.cpus) == (True, 1.0)
 
 
@@ -159,7 +159,7 @@ def test_this_machine() -> None:
 def test_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     """On other systems it is said that nothing can be read."""
     monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(MissingError, match="only be read on Linux"):
+    with pytest.raises(MissingError, match="works only on Linux"):
         read_host()
 
 

@@ -81,7 +81,7 @@ def parse(rows: bytes, raw: str) -> Outcome:
         if not measure.has_failed(status):
             latencies.append(latency / _NANO)
     if not starts:
-        raise RunError("vegeta made no request", hint=f"`vegeta report {raw}` shows what it kept")
+        raise RunError("vegeta made no request", hint=f"run `vegeta report {raw}` for its results")
     latencies.sort()
     seconds = (max(ends) - min(starts)) / _NANO
     return Outcome(

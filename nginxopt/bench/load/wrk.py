@@ -59,7 +59,7 @@ def parse(printed: bytes) -> Outcome:
     seen = json.loads(lines[-1].removeprefix(MARK)) if lines else {}
     errors = {kind: count for kind, count in seen.get("errors", {}).items() if count}
     if not seen.get("requests") and not errors:
-        raise RunError(f"wrk had no answer: {text.strip()[-500:]}")
+        raise RunError(f"wrk got no response: {text.strip()[-500:]}")
     failed = sum(errors.values())
     return Outcome(
         seen["requests"] + failed,

@@ -91,12 +91,12 @@ def growth(result: Result, figure: str) -> Figure | None:
     axis = _growth_axis(figure, [row["value"] for of in rows.values() for row in of])
     panels = []
     for case, of in rows.items():
-        said = f"{name} against the number of rules: {case}"
-        svg = vega.svg(_growth(of, keys, axis), said, f"The table of the case {case} has the numbers.")
+        title = f"{name} by number of rules: {case}"
+        svg = vega.svg(_growth(of, keys, axis), title, f"The table of the case {case} has the numbers.")
         panels.append(Panel(case, svg))
-    caption = "Large marks are medians over the rounds, small ones single rounds."
+    caption = "Large marks are medians of the rounds, small marks single rounds."
     caption += " The scale is logarithmic." if axis["scale"]["type"] == "log" else ""
-    return Figure(f"{name} against the number of rules", caption, tuple(keys.values()), tuple(panels))
+    return Figure(f"{name} by number of rules", caption, tuple(keys.values()), tuple(panels))
 
 
 def distribution(result: Result) -> Figure | None:
@@ -112,10 +112,10 @@ def distribution(result: Result) -> Figure | None:
     panels = []
     for case, of in rows.items():
         if of:
-            said = f"Latency by percentile: {case}"
-            svg = vega.svg(_distribution(of, keys, low, high, most), said, f"The table of {case} has the numbers.")
+            title = f"Latency by percentile: {case}"
+            svg = vega.svg(_distribution(of, keys, low, high, most), title, f"The table of {case} has the numbers.")
             panels.append(Panel(case, svg))
-    caption = "How much time so many per cent of the requests stay below; both scales are logarithmic."
+    caption = "Latency that a percentage of the requests stay below; both scales are logarithmic."
     return Figure("Latency distribution", caption, tuple(keys.values()), tuple(panels))
 
 
@@ -131,12 +131,10 @@ def ratios(result: Result, figures: Sequence[str]) -> Figure | None:
     for pair in result.experiment.comparisons:
         of = [ratio for ratio in shown if (ratio.before, ratio.after) == (pair.before, pair.after)]
         if of:
-            said = f"Ratios of {pair.after} over {pair.before}"
-            svg = vega.svg(_ratios(of, present, low, high), said, "The table of ratios has the numbers.")
+            title = f"Ratios of {pair.after} over {pair.before}"
+            svg = vega.svg(_ratios(of, present, low, high), title, "The table of ratios has the numbers.")
             panels.append(Panel(sentences.pair(pair), svg))
-    caption = (
-        "Bars are 95 % intervals, the scale is logarithmic; hollow: no difference seen, or too few rounds to tell."
-    )
+    caption = "Bars are 95 % intervals, the scale is logarithmic. Hollow marks: no difference seen, or too few rounds."
     keys = (Key(sentences.name(figure), shape=_SHAPES[place % SERIES]) for place, figure in enumerate(present))
     return Figure("Ratios", caption, tuple(keys), tuple(panels))
 
@@ -187,9 +185,9 @@ def _growth_rows(result: Result, case: str, figure: str) -> list[Spec]:
     experiment = result.experiment
     lines = list(_series(experiment))
     rows = []
-    found = [(summary.variant, summary.case, 0, summary.figures) for summary in result.summaries]
-    found += [(sample.variant, sample.case, sample.round, measure.figures(sample)) for sample in result.samples]
-    for name, of, number, figures in found:
+    measured = [(summary.variant, summary.case, 0, summary.figures) for summary in result.summaries]
+    measured += [(sample.variant, sample.case, sample.round, measure.figures(sample)) for sample in result.samples]
+    for name, of, number, figures in measured:
         variant = experiment.variant(name)
         if of != case or variant.size is None or figure not in figures:
             continue
@@ -343,8 +341,8 @@ def ticks(low: float, high: float) -> Iterator[float]:
                 yield tick
 
 
-def _ratios(found: list[Ratio], figures: list[str], low: float, high: float) -> Spec:
-    cases = list(dict.fromkeys(ratio.case for ratio in found))
+def _ratios(ratios: list[Ratio], figures: list[str], low: float, high: float) -> Spec:
+    cases = list(dict.fromkeys(ratio.case for ratio in ratios))
     rows = [
         {
             "case": str(cases.index(ratio.case)),
@@ -354,7 +352,7 @@ def _ratios(found: list[Ratio], figures: list[str], low: float, high: float) -> 
             "high": ratio.high,
             "seen": sentences.is_seen(ratio),
         }
-        for ratio in found
+        for ratio in ratios
     ]
     labels = {str(place): [xml(line) for line in textwrap.wrap(case, 16)] for place, case in enumerate(cases)}
     order = [str(place) for place in range(len(figures))]

@@ -17,7 +17,7 @@ COLUMNS: dict[Metric, tuple[str, ...]] = {
 """The figures that are shown, by what the run is about."""
 
 _BUSY = 0.7  # of a CPU
-_QUEUE = "near the capacity of a worker, latency is that of the queue (--rate auto keeps away from it)"
+_QUEUE = "near capacity, latency is mostly queueing (--rate auto avoids that)"
 _COMPARED = 3  # of them, how many are compared, beside CPU and what the scenario is about
 
 

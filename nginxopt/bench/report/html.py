@@ -148,7 +148,7 @@ def _ratios(result: Result, figures: Sequence[str]) -> Table:
                 cells = (_two_lines(ratios[figure]) if figure in ratios else _NOTHING for figure in figures)
                 rows.append(Row(case, tuple(cells)))
         groups.append(Group(sentences.pair(pair), tuple(rows)))
-    caption = "Medians of the ratios of the rounds, with their 95 % intervals."
+    caption = "Median ratios of the rounds, with 95 % intervals."
     return Table(
         "All ratios", caption, tuple(map(sentences.name, figures)), tuple(group for group in groups if group.rows)
     )
@@ -175,7 +175,7 @@ def _cases(result: Result) -> Iterator[Table]:
 def _case(result: Result, case: str, summaries: Sequence[Summary]) -> Table:
     names = tuple(summary.variant for summary in summaries)
     groups = [Group(title, tuple(_rows(summaries, figures))) for title, figures in _groups(summaries)]
-    groups.append(Group("Failed, in all rounds", tuple(_failed(result, case, names))))
+    groups.append(Group("Failed requests, all rounds", tuple(_failed(result, case, names))))
     groups.append(Group("Start", tuple(_start(result, names))))
     return Table(case, _conditions(result, case), names, tuple(group for group in groups if group.rows))
 
@@ -226,7 +226,7 @@ def _conditions(result: Result, case: str) -> str:
         return ""
     capacity = result.capacities.get(case)
     share = f", {rate / capacity:.0%} of the capacity of the slowest variant ({capacity:,.0f})" if capacity else ""
-    return f"At {rate:,.0f} requests a second{share}."
+    return f"At {rate:,.0f} requests per second{share}."
 
 
 def _published(result: Result) -> Iterator[tuple[str, str, str, str]]:
@@ -252,7 +252,7 @@ def _loads(result: Result) -> Iterator[tuple[str, str]]:
     for case in result.experiment.cases:
         attack = next(attack for attack in result.experiment.attacks if attack.case == case)
         counted = any(sample.instructions is not None for sample in result.samples)
-        how = "callgrind, a request after the other" if counted else sentences.load(attack.load)
+        how = "callgrind, one request after the other" if counted else sentences.load(attack.load)
         yield case, f"{how}: {sentences.targets(attack)}"
 
 

@@ -25,7 +25,7 @@ def change(ratio: Ratio) -> str:
     if ratio.low <= 1 <= ratio.high:
         return f"no difference seen ({times(ratio.low)} to {times(ratio.high)} x)"
     if not ratio.difference:
-        return f"{times(ratio.ratio)} x (too few rounds to tell)"
+        return f"{times(ratio.ratio)} x (too few rounds)"
     return f"{times(ratio.ratio)} x ({times(ratio.low)} to {times(ratio.high)})"
 
 

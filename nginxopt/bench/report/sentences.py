@@ -17,18 +17,18 @@ _NAMES = {
     "throughput": "Throughput",
     "hits_a_day": "Hits a day",
     "errors": "Failed requests",
-    "cpu": "CPU a request",
-    "instructions": "Instructions a request",
+    "cpu": "CPU per request",
+    "instructions": "Instructions per request",
     "rss": "Memory (RSS)",
     "pss": "Memory (PSS)",
     "time_wait": "Sockets in TIME_WAIT",
 }
 _OF_NODES = {
-    "cpu": "CPU of {}, a request",
-    "accepts": "Connections to {}, a request",
-    "requests": "Requests to {}, a request",
+    "cpu": "CPU of {} per request",
+    "accepts": "Connections to {} per request",
+    "requests": "Requests to {} per request",
 }
-_SAME, _TOO_FEW = "no difference seen", "too few rounds to tell"
+_SAME, _TOO_FEW = "no difference seen", "too few rounds"
 _SHOWN_TARGETS = 3
 
 
@@ -86,9 +86,9 @@ def load(load: Load) -> str:
     """Return how the load is made, in a phrase."""
     if isinstance(load, ClosedLoop):
         most = f" or {load.requests:,} requests" if load.requests is not None else ""
-        pace = f"{load.connections:,} connections as fast as they go, for {load.seconds:g} s{most}"
+        pace = f"{load.connections:,} connections at full speed for {load.seconds:g} s{most}"
     else:
-        rate = "a rate of its own" if load.rate is None else f"{load.rate:,.0f} requests a second"
+        rate = "an automatic rate" if load.rate is None else f"{load.rate:,.0f} requests per second"
         pace = f"{rate} for {load.seconds:g} s"
     return f"{pace}, {'connections are kept' if load.keepalive else 'a new connection for each request'}"
 

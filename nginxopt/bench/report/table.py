@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nginxopt.bench.report import content, numbers
 from nginxopt.bench.result import GateResult, Result, Summary
+from nginxopt.text.plural import count
 
 
 def lines(result: Result) -> Iterator[str]:
@@ -14,7 +15,7 @@ def lines(result: Result) -> Iterator[str]:
     columns = content.COLUMNS[experiment.metric]
     if experiment.metric != "instructions":
         columns += experiment.figures
-    yield f"{experiment.title} ({experiment.scenario}, {result.rounds} rounds)"
+    yield f"{experiment.title} ({experiment.scenario}, {count(result.rounds, 'round')})"
     yield experiment.expects
     for note in experiment.notes:
         yield f"note: {note}"
@@ -26,7 +27,7 @@ def lines(result: Result) -> Iterator[str]:
     yield from _gates(result.gates)
     if not result.complete:
         yield ""
-        yield f"The run was ended early: {len(result.samples)} of its attacks are in these figures."
+        yield f"The run ended early: these figures include {count(len(result.samples), 'load run')}."
 
 
 def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:

@@ -70,7 +70,7 @@ def require() -> None:
         import vl_convert  # noqa: F401
     except ImportError:
         raise MissingError(
-            "the HTML report needs vl-convert-python to draw its charts", hint="pip install 'nginxopt[html]'"
+            "the HTML report needs vl-convert-python for its charts", hint="pip install 'nginxopt[html]'"
         ) from None
 
 

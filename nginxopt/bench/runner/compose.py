@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nginxopt.bench import containers, stage
+from nginxopt.bench import containers, run_folder
 from nginxopt.bench.containers import LIMITS, LOAD, Images
-from nginxopt.bench.runner.engine import Engine, Said
+from nginxopt.bench.runner.engine import Engine
 from nginxopt.bench.runner.local import ask, counters
 from nginxopt.bench.scenario import Experiment, Target, Variant
 from nginxopt.bench.site import Memory, Status
 from nginxopt.errors import InputError, MissingError, RunError, UsageError
+from nginxopt.system.process import Completed
 
 _IMAGE_SECONDS = 900.0
 _UP_SECONDS = 300.0
@@ -66,7 +67,7 @@ class Compose:
         return {
             **self._about,
             **self._engine.versions,
-            "cpu_sets": cpus or f"none: {count} CPUs are too few to give each role its own",
+            "cpu_sets": cpus or f"none: {count} CPUs are too few for one per role",
             "limits": f"memory {LIMITS['nginx_memory']} for each nginx, {LIMITS['load_memory']} for the load generator",
         }
 
@@ -78,27 +79,27 @@ class Compose:
         for image in filter(None, (self._images.nginx, self._images.load)):
             self._pull(image)
         if self._images.files():
-            said = self._engine.run_compose(project, "build", "--force-rm", folder=folder, seconds=_IMAGE_SECONDS)
-            if said.status:
-                stage.write(folder, {"logs/build.log": said.output + said.errors})
-                raise MissingError(f"the images cannot be built: {_reason(said)}", hint=_HINT)
+            build = self._engine.run_compose(project, "build", "--force-rm", folder=folder, seconds=_IMAGE_SECONDS)
+            if build.status:
+                run_folder.write(folder, {"logs/build.log": build.output + build.errors})
+                raise MissingError(f"cannot build the images: {_reason(build)}", hint=_HINT)
 
     def _pull(self, image: str) -> None:
         if self._engine.has_image(image):
             return
-        said = self._engine.run("pull", "--quiet", image, seconds=_IMAGE_SECONDS)
-        if said.status:
-            raise MissingError(f"the image {image} is not here and cannot be pulled: {said.last()}")
+        pull = self._engine.run("pull", "--quiet", image, seconds=_IMAGE_SECONDS)
+        if pull.status:
+            raise MissingError(f"cannot pull the image {image}: {pull.last()}")
 
     def _up(self, project: str, folder: Path) -> None:
-        said = self._engine.run_compose(project, "up", "-d", "--no-build", LOAD, folder=folder, seconds=_UP_SECONDS)
-        if said.status:
-            raise RunError(f"the containers do not start: {said.last()}")
+        up = self._engine.run_compose(project, "up", "-d", "--no-build", LOAD, folder=folder, seconds=_UP_SECONDS)
+        if up.status:
+            raise RunError(f"cannot start the containers: {up.last()}")
 
     def _versions(self, site: ComposeSite, experiment: Experiment) -> dict[str, str]:
         variant = experiment.variants[0]
-        said = site.inside(variant, variant.entry, "nginx", "-v")
-        version = re.search(rb"nginx version: (\S+)", said.errors + said.output)
+        answer = site.inside(variant, variant.entry, "nginx", "-v")
+        version = re.search(rb"nginx version: (\S+)", answer.errors + answer.output)
         names = {"nginx_image": self._images.nginx_name, "load_image": self._images.load_name}
         ids = {
             what: f"{name} {self._engine.ask('image', 'inspect', '--format', '{{.Id}}', name).strip()}"
@@ -111,14 +112,14 @@ class Compose:
         ids = self._engine.containers(project)
         states = {service: self._state(id_) for service, id_ in ids.items()}
         logs = {service: self._log(id_) for service, id_ in ids.items()}
-        stage.write(folder, {f"logs/{service}.log": log for service, log in logs.items()})
+        run_folder.write(folder, {f"logs/{service}.log": log for service, log in logs.items()})
         for service, state in states.items():
             if state:
-                said = logs[service].decode(errors="replace").strip().splitlines()
-                refused = [line.partition("[emerg] ")[2] for line in said if "[emerg]" in line]
+                lines = logs[service].decode(errors="replace").strip().splitlines()
+                refused = [line.partition("[emerg] ")[2] for line in lines if "[emerg]" in line]
                 if refused:
                     return InputError(f"{service}: nginx refuses its configuration: {_words(refused[-1])}")
-                tail = "\n".join(["", *said[-_LOG_LINES:]]) if said else " It logged nothing."
+                tail = "\n".join(["", *lines[-_LOG_LINES:]]) if lines else " Its log is empty."
                 return RunError(f"the container {service} {state}.{tail}")
         return error
 
@@ -128,15 +129,15 @@ class Compose:
         state, status, killed, health = self._engine.ask("inspect", "--format", form, container).split(" ", 3)
         if state in ("exited", "dead"):
             return f"ended with status {status}{', out of memory' if killed == 'true' else ''}"
-        return "does not get healthy: nginx does not listen" if health.strip() == "unhealthy" else ""
+        return "is not healthy: nginx does not listen" if health.strip() == "unhealthy" else ""
 
     def _log(self, container: str) -> bytes:
-        said = self._engine.run("logs", container)
-        return said.output + said.errors
+        logs = self._engine.run("logs", container)
+        return logs.output + logs.errors
 
 
-_NO_INSTRUCTIONS = "instructions are not counted in containers"
-_LOCAL = "--runner local counts them: they are the same on any machine"
+_NO_INSTRUCTIONS = "--metric instructions does not work in containers"
+_LOCAL = "use --runner local: the counts are the same on any machine"
 _HINT = (
     "name a base image with apt-get that is here (--base-image), a binary of vegeta (--vegeta-binary) or ready images"
     " (--nginx-image, --vegeta-image); --runner local needs none"
@@ -165,15 +166,15 @@ class ComposeSite:
     def execute(self, command: Sequence[str], *, seconds: float) -> bytes:
         """Run a command of the load generator to its end, in its container."""
         self._usages.clear()
-        said = self.engine.run("exec", self.ids[LOAD], "sh", "/bench/inside/load", *command, seconds=seconds)
-        if said.status in _NO_COMMAND:
-            raise MissingError(f"{command[0]} cannot be run in its image: {said.last()}")
-        if said.status:
-            raise RunError(f"{command[0]} ended with status {said.status}: {said.last(5)}")
-        return said.output
+        load = self.engine.run("exec", self.ids[LOAD], "sh", "/bench/inside/load", *command, seconds=seconds)
+        if load.status in _NO_COMMAND:
+            raise MissingError(f"cannot run {command[0]} in its image: {load.last()}")
+        if load.status:
+            raise RunError(f"{command[0]} ended with status {load.status}: {load.last(5)}")
+        return load.output
 
-    def inside(self, variant: Variant, role: str, *command: str) -> Said:
-        """Run a command in the container of a node, and return what it said."""
+    def inside(self, variant: Variant, role: str, *command: str) -> Completed:
+        """Run a command in the container of a node, to its end."""
         return self.engine.run("exec", self.ids[containers.service(variant, role)], *command)
 
     def ask(self, variant: Variant, role: str, target: Target) -> bytes:
@@ -205,10 +206,10 @@ class ComposeSite:
 
     def test_seconds(self, variant: Variant, role: str) -> float:
         """Return how long `nginx -t` takes on the configuration of a node, by the clock of its container."""
-        said = self.inside(variant, role, "sh", "/bench/inside/check")
-        if said.status:
-            raise RunError(f"{variant.name}: {role}: nginx -t: {said.last()}")
-        return int(said.output) / _NANO
+        test = self.inside(variant, role, "sh", "/bench/inside/check")
+        if test.status:
+            raise RunError(f"{variant.name}: {role}: nginx -t: {test.last()}")
+        return int(test.output) / _NANO
 
     def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:  # noqa: ARG002 - never counted here
         """`UsageError`: callgrind runs on this machine."""
@@ -222,11 +223,11 @@ class ComposeSite:
         return self._usages[service]
 
     def _ask_usage(self, variant: Variant, role: str) -> dict[str, int]:
-        said = self.inside(variant, role, "sh", "/bench/inside/usage")
-        found = dict(line.split(" ", 1) for line in said.output.decode().splitlines())
-        if said.status or not all(value.isdigit() for value in found.values()) or "time_wait" not in found:
-            raise RunError(f"{variant.name}: what {role} uses cannot be read: {said.last()}")
-        return {name: int(value) for name, value in found.items()}
+        usage = self.inside(variant, role, "sh", "/bench/inside/usage")
+        figures = dict(line.split(" ", 1) for line in usage.output.decode().splitlines())
+        if usage.status or not all(value.isdigit() for value in figures.values()) or "time_wait" not in figures:
+            raise RunError(f"{variant.name}: cannot read the resource usage of {role}: {usage.last()}")
+        return {name: int(value) for name, value in figures.items()}
 
     def _published(self, variant: Variant, role: str, place: str) -> int:
         service = containers.service(variant, role)
@@ -238,12 +239,12 @@ class ComposeSite:
 def write(folder: Path, experiment: Experiment, images: Images, settings: Mapping[str, str]) -> None:
     """Write all that the containers need into `folder`, with the settings of this machine as `.env`."""
     environment = "".join(f"{name}={value}\n" for name, value in settings.items()).encode()
-    stage.write(folder, {**containers.files(experiment, images, published=True), ".env": environment})
+    run_folder.write(folder, {**containers.files(experiment, images, published=True), ".env": environment})
     shutil.rmtree(folder / "logs", ignore_errors=True)  # of another run
     for variant in experiment.variants:
         for node in variant.nodes:
             for name in ("html", "temp"):
-                (folder / stage.prefix(variant, node.role) / name).mkdir(exist_ok=True)
+                (folder / run_folder.prefix(variant, node.role) / name).mkdir(exist_ok=True)
     for name in ("targets", "results"):
         (folder / name).mkdir(exist_ok=True)
 
@@ -254,12 +255,12 @@ _TELLING = re.compile(
 )
 
 
-def _reason(said: Said) -> str:
+def _reason(build: Completed) -> str:
     """The line of a failed build that says why; the last one if none does."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", (said.output + said.errors).decode(errors="replace"))
+    text = re.sub(r"\x1b\[[0-9;]*m", "", (build.output + build.errors).decode(errors="replace"))
     lines = [re.sub(r"^#\d+ [\d.]+ ", "", line.strip()) for line in text.splitlines()]
     telling = [line for line in lines if _TELLING.fullmatch(line) and "&&" not in line]  # that is the command itself
-    return telling[-1] if telling else said.last()
+    return telling[-1] if telling else build.last()
 
 
 def _words(refusal: str) -> str:

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from nginxopt.errors import MissingError, RunError
 from nginxopt.system import process
+from nginxopt.system.process import Completed
 
 _ASK_SECONDS = 60.0
 _REMOVE_SECONDS = 120.0
-_TAKE_LOCAL = "`--runner local` needs no containers"
+_TAKE_LOCAL = "or use --runner local"
 _PROJECT = "com.docker.compose.project"
 _SERVICE = "com.docker.compose.service"
 
@@ -38,20 +39,6 @@ exit 1
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a command printed, and its exit status."""
-
-    status: int
-    output: bytes
-    errors: bytes
-
-    def last(self, lines: int = 1) -> str:
-        """Return its last lines, of the errors if there are any."""
-        text = (self.errors.strip() or self.output).decode(errors="replace")
-        return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-lines:])
-
-
-@dataclass(frozen=True, slots=True)
 class Engine:
     """A container engine that answers.
 
@@ -69,21 +56,21 @@ class Engine:
     cpus: tuple[int, ...]
     owner: str
 
-    def run(self, *arguments: str, folder: Path | None = None, seconds: float = _ASK_SECONDS) -> Said:
+    def run(self, *arguments: str, folder: Path | None = None, seconds: float = _ASK_SECONDS) -> Completed:
         """Run a command of docker to its end; `RunError` if it does not end in time."""
-        return _run([self.docker, *arguments], folder, seconds)
+        return _run([self.docker, *arguments], seconds, folder)
 
     def ask(self, *arguments: str) -> str:
         """Return what a command of docker prints; `RunError` with its last words if it fails."""
-        said = self.run(*arguments)
-        if said.status:
-            raise RunError(f"docker {arguments[0]}: {said.last()}")
-        return said.output.decode(errors="replace")
+        completed = self.run(*arguments)
+        if completed.status:
+            raise RunError(f"docker {arguments[0]}: {completed.last()}")
+        return completed.output.decode(errors="replace")
 
-    def run_compose(self, project: str, *arguments: str, folder: Path, seconds: float) -> Said:
+    def run_compose(self, project: str, *arguments: str, folder: Path, seconds: float) -> Completed:
         """Run a command of Compose on the folder's compose.yaml."""
         options = ["-p", project, "-f", str(folder / "compose.yaml"), "--project-directory", str(folder)]
-        return _run([*self.compose, *options, *arguments], folder, seconds)
+        return _run([*self.compose, *options, *arguments], seconds, folder)
 
     @contextlib.contextmanager
     def project(self) -> Iterator[str]:
@@ -106,8 +93,8 @@ class Engine:
                 keeper.communicate(b"done\n", timeout=_REMOVE_SECONDS)
             if keeper.returncode != 0:
                 raise RunError(
-                    f"the containers of the project {name} could not be removed",
-                    hint=f"docker ps --all --filter label={_PROJECT}={name} shows them",
+                    f"cannot remove the containers of the project {name}",
+                    hint=f"list them with docker ps --all --filter label={_PROJECT}={name}",
                 )
 
     def containers(self, project: str) -> dict[str, str]:
@@ -118,8 +105,8 @@ class Engine:
 
     def ports(self, container: str) -> dict[int, int]:
         """Return the ports on 127.0.0.1 that ports of a container are published on."""
-        found = json.loads(self.ask("inspect", "--format", "{{json .NetworkSettings.Ports}}", container))
-        return {int(inner.partition("/")[0]): int(outer[0]["HostPort"]) for inner, outer in found.items() if outer}
+        published = json.loads(self.ask("inspect", "--format", "{{json .NetworkSettings.Ports}}", container))
+        return {int(inner.partition("/")[0]): int(outer[0]["HostPort"]) for inner, outer in published.items() if outer}
 
     def has_image(self, image: str) -> bool:
         """Return whether an image is here."""
@@ -130,12 +117,12 @@ def find() -> Engine:
     """Return the engine; `MissingError` that says what to install if there is none, or no Compose."""
     docker = shutil.which("docker")
     if docker is None:
-        raise MissingError("no docker command was found on PATH", hint=f"install Docker Engine; {_TAKE_LOCAL}")
-    version = _run([docker, "version", "--format", "{{.Server.Version}}"], None, _ASK_SECONDS)
+        raise MissingError("no docker command found on PATH", hint=f"install Docker Engine, {_TAKE_LOCAL}")
+    version = _run([docker, "version", "--format", "{{.Server.Version}}"])
     if version.status:
-        raise MissingError(f"no container engine answers: {version.last()}", hint=f"start Docker; {_TAKE_LOCAL}")
+        raise MissingError(f"no container engine answers: {version.last()}", hint=f"start Docker, {_TAKE_LOCAL}")
     compose, compose_version = _compose(docker)
-    about = _run([docker, "info", "--format", "{{.NCPU}} {{json .SecurityOptions}}"], None, _ASK_SECONDS)
+    about = _run([docker, "info", "--format", "{{.NCPU}} {{json .SecurityOptions}}"])
     count, options = _pair(about.output.decode(errors="replace").strip())
     # In the user namespace of a rootless engine, root is who runs it.
     owner = "0:0" if "rootless" in options else f"{os.getuid()}:{os.getgid()}"
@@ -156,12 +143,12 @@ def _compose(docker: str) -> tuple[tuple[str, ...], str]:
     """The command of Compose, and its version."""
     alone = shutil.which("docker-compose")
     for command in ((docker, "compose"), *([(alone,)] if alone else [])):
-        said = _run([*command, "version", "--short"], None, _ASK_SECONDS)
-        if said.status == 0:
-            return command, said.output.decode(errors="replace").strip()
+        version = _run([*command, "version", "--short"])
+        if version.status == 0:
+            return command, version.output.decode(errors="replace").strip()
     raise MissingError(
-        "neither `docker compose` nor `docker-compose` was found",
-        hint=f"install Docker Compose (Debian: the package docker-compose); {_TAKE_LOCAL}",
+        "neither `docker compose` nor `docker-compose` found",
+        hint=f"install Docker Compose (Debian: the package docker-compose), {_TAKE_LOCAL}",
     )
 
 
@@ -171,16 +158,8 @@ def _cpus(count: int) -> tuple[int, ...]:
     return mine if len(mine) == count else tuple(range(count))
 
 
-def _run(command: Sequence[str], folder: Path | None, seconds: float) -> Said:
-    running = process.start(command, cwd=folder or Path.cwd(), output=subprocess.PIPE, errors=subprocess.PIPE)
-    try:
-        output, errors = running.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise RunError(f"{Path(command[0]).name} did not end within {seconds:.0f} seconds") from None
-    finally:
-        if running.poll() is None:
-            process.end(running)
-    return Said(running.returncode, output, errors)
+def _run(command: Sequence[str], seconds: float = _ASK_SECONDS, folder: Path | None = None) -> Completed:
+    return process.run(command, cwd=folder or Path.cwd(), seconds=seconds)
 
 
 def _pair(line: str) -> tuple[str, str]:

@@ -10,13 +10,12 @@ import contextlib
 import re
 import resource
 import signal
-import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nginxopt.bench import callgrind, stage
+from nginxopt.bench import callgrind, run_folder
 from nginxopt.bench.scenario import Experiment, Node, Target, Variant
 from nginxopt.bench.site import Memory, Status
 from nginxopt.errors import InputError, MissingError, RunError
@@ -118,7 +117,7 @@ class LocalSite:
         The node runs meanwhile: a test does not fail for an address in use (ngx_open_listening_sockets).
         """
         started = time.monotonic()
-        self.binary.run(self.folder / stage.prefix(variant, role), "-t", "-g", directives())
+        self.binary.run(self.folder / run_folder.prefix(variant, role), "-t", "-g", directives())
         return time.monotonic() - started
 
     def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
@@ -142,8 +141,8 @@ class LocalSite:
         node = variant.node(variant.entry)
         places = [place for place in self.addresses if place[0] == variant.name and _is_of(place[1], node.role)]
         addresses = {**self.addresses, **_free(places)}
-        prefix = self.folder / "callgrind" / stage.slug(variant.name)
-        _prepare(prefix, stage.node_files(variant, node, addresses))
+        prefix = self.folder / "callgrind" / run_folder.slug(variant.name)
+        _prepare(prefix, run_folder.node_files(variant, node, addresses))
         command = [*wrapper, *self.binary.command(prefix), "-g", directives(single=True)]
         with nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile):
             yield addresses[variant.name, node.role]
@@ -171,34 +170,24 @@ def directives(*, single: bool = False) -> str:
 def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
     """Run a command in `folder` to its end and return what it printed; see `nginxopt.bench.site.Site.execute`."""
     try:
-        running = process.start(
-            command, cwd=folder, output=subprocess.PIPE, errors=subprocess.PIPE, open_files=resource.RLIM_INFINITY
-        )
+        completed = process.run(command, cwd=folder, seconds=seconds, open_files=resource.RLIM_INFINITY)
     except OSError as error:
         raise MissingError(
             f"{command[0]} cannot be run: {error.strerror}", hint=f"install {command[0]}, or choose another --load"
         ) from None
-    with running:
-        try:
-            said, errors = running.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            raise RunError(f"{command[0]} did not end within {seconds:.0f} seconds") from None
-        finally:
-            if running.poll() is None:
-                process.end(running)
-    if running.returncode:
-        last = (errors or said).decode(errors="replace").strip()[-500:]
-        raise RunError(": ".join(filter(None, [f"{command[0]} {_how_it_ended(running.returncode)}", last])))
-    return said
+    if completed.status:
+        last = (completed.errors or completed.output).decode(errors="replace").strip()[-500:]
+        raise RunError(": ".join(filter(None, [f"{command[0]} {_how_it_ended(completed.status)}", last])))
+    return completed.output
 
 
 def _start(binary: nginx.Binary, experiment: Experiment, folder: Path, running: contextlib.ExitStack) -> LocalSite:
-    addresses = _free(list(stage.places(experiment)))
+    addresses = _free(list(run_folder.places(experiment)))
     site = LocalSite(binary, folder, addresses)
     for variant in experiment.variants:
         for node in variant.nodes:
-            prefix = folder / stage.prefix(variant, node.role)
-            _prepare(prefix, stage.node_files(variant, node, addresses))
+            prefix = folder / run_folder.prefix(variant, node.role)
+            _prepare(prefix, run_folder.node_files(variant, node, addresses))
             site.masters[variant.name, node.role] = _start_node(binary, prefix, variant, node, running)
     return site
 
@@ -214,7 +203,7 @@ def _is_of(place: str, role: str) -> bool:
 
 
 def _prepare(prefix: Path, files: Mapping[str, bytes]) -> None:
-    stage.write(prefix, files)
+    run_folder.write(prefix, files)
     for name in ("html", "temp"):
         (prefix / name).mkdir(exist_ok=True)
 
@@ -254,8 +243,8 @@ def _proc(pid: int, name: str) -> str:
 
 
 def _kilobytes(rolled: str, name: str) -> int:
-    found = re.search(rf"^{name}: +(\d+) kB", rolled, re.MULTILINE)
-    return int(found[1]) if found else 0
+    size = re.search(rf"^{name}: +(\d+) kB", rolled, re.MULTILINE)
+    return int(size[1]) if size else 0
 
 
 def ask(address: str, target: Target, *, port: int | None = None) -> bytes:
@@ -283,10 +272,10 @@ def _request(address: str, target: Target, *, alone: bool = False) -> Request:
 
 def counters(answer: bytes, whose: str) -> Status:
     """Return the counters in an answer of stub_status; `RunError` if there are none."""
-    found = re.search(rb"requests\n (\d+) \d+ (\d+)", answer)
-    if found is None:
+    numbers = re.search(rb"requests\n (\d+) \d+ (\d+)", answer)
+    if numbers is None:
         raise RunError(f"{whose} serves no status")
-    return Status(int(found[1]), int(found[2]))
+    return Status(int(numbers[1]), int(numbers[2]))
 
 
 def _how_it_ended(status: int) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nginxopt.bench.nodes import BODY, answers_itself, node, origin
 from nginxopt.bench.scenario import (
-    Answer,
     Attack,
     ClosedLoop,
     Comparison,
     Count,
+    Expected,
     Experiment,
     Published,
     Scenario,
@@ -22,12 +22,12 @@ NODES = 3
 CLIENTS = 100
 PER_SECOND = 500  # of one node: so little that three of them do not take a small machine's CPU
 
-_TARGETS = (Target("/", Answer(200, body=BODY.decode())),)
-_CASES = {"clients keep connections": True, "a connection for each request": False}
+_TARGETS = (Target("/", Expected(200, body=BODY.decode())),)
+_CASES = {"clients keep connections": True, "one connection per request": False}
 _LOCATION = (
     'location / {\n    proxy_pass http://nodes;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n}'
 )
-_EXPECTS = "Three nodes answer about three times as many requests as one, each a third of them."
+_EXPECTS = "Three servers handle about three times as many requests as one, a third each."
 _PUBLISHED = (
     Published("time of 10,000 requests, 100 at once, 1 to 3 nodes and keep-alive", "7.208 s", "2.793 s", 0.387),
     Published("throughput of the same", "1,387 req/s", "3,580 req/s", 2.58),
@@ -44,7 +44,7 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     )
     return Experiment(
         "balance",
-        "One node, and three",
+        "One upstream server and three",
         _EXPECTS,
         variants,
         attacks,

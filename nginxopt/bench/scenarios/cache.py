@@ -5,12 +5,12 @@ from __future__ import annotations
 from nginxopt.bench.nodes import BODY, answers_itself, node, origin
 from nginxopt.bench.probe import ROUND
 from nginxopt.bench.scenario import (
-    Answer,
     Asks,
     Attack,
     ClosedLoop,
     Comparison,
     Count,
+    Expected,
     Experiment,
     Node,
     Probe,
@@ -28,8 +28,8 @@ COLD = f"{AT_ONCE} at once, page not cached"
 WARM = f"{AT_ONCE} at once, page cached"
 
 _EXPECTS = (
-    "A cached page never reaches the origin. While a page is fetched for the first time, all who ask for it do, unless"
-    " proxy_cache_lock lets one fetch it and the others wait."
+    "Requests for a cached page do not reach the origin. Until the page is cached, all of them do, unless"
+    " proxy_cache_lock lets one request fetch it while the others wait."
 )
 _PUBLISHED = (
     Published("time of 100 requests at once", "1.765 s", "1.247 s", 0.71),
@@ -62,8 +62,8 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     # A vegeta attack asks so many times in all; wrk asks on until its time is over, and then more of it hits the cache.
     cold, warm = ClosedLoop(AT_ONCE, 2, requests=AT_ONCE), ClosedLoop(AT_ONCE, 1)
     new, old = (
-        (Target(f"/page?{ROUND}", Answer(200, body=BODY.decode())),),
-        (Target("/page", Answer(200, body=BODY.decode())),),
+        (Target(f"/page?{ROUND}", Expected(200, body=BODY.decode())),),
+        (Target("/page", Expected(200, body=BODY.decode())),),
     )
     all_of_them, none_of_them = Count("requests", "app", least=0.95, most=1.05), Count("requests", "app", most=0)
     attacks = (
@@ -76,7 +76,7 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     )
     return Experiment(
         "cache",
-        "Passed on, and cached",
+        "Responses without and with a cache",
         _EXPECTS,
         variants,
         attacks,
@@ -94,7 +94,7 @@ def _edge(lock: str) -> Node:
 
 def _caches() -> tuple[Probe, ...]:
     """The origin answers, and the edge gives the page from its cache when it is asked again."""
-    again = Asks("edge", Target("/page", Answer(200, header=("X-Cache", "HIT"))), times=2)
+    again = Asks("edge", Target("/page", Expected(200, header=("X-Cache", "HIT"))), times=2)
     return (answers_itself("app"), again)
 
 

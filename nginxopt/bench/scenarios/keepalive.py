@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nginxopt.bench.nodes import BODY, answers_itself, node, origin
 from nginxopt.bench.scenario import (
-    Answer,
     Attack,
     ClosedLoop,
     Comparison,
     Count,
+    Expected,
     Experiment,
     Published,
     Scenario,
@@ -22,9 +22,9 @@ LOAD = ClosedLoop(connections=CLIENTS, seconds=2)
 
 _WORKERS = 4
 _KEPT = 32  # as `nginxopt lint --fix` adds, and nginx 1.29.7 has by default; in the report it was 8
-_TARGETS = (Target("/", Answer(200, body=BODY.decode(), header=("X-Node", "app"))),)
+_TARGETS = (Target("/", Expected(200, body=BODY.decode(), header=("X-Node", "app"))),)
 _EXPECTS = (
-    "With kept connections nginx opens few to the upstream instead of one for each request: more requests a second, and"
+    "With keepalive, nginx opens few upstream connections instead of one per request: more requests per second, and"
     " fewer sockets in TIME_WAIT."
 )
 _PUBLISHED = (
@@ -48,7 +48,7 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     kept = f"upstream app {{\n    server @app@;\n    keepalive {_KEPT};\n    keepalive_requests 1000000000;\n}}"
     after = node("edge", _OPEN, http=kept, workers=_WORKERS)
     variants = (
-        Variant("no keepalive", "a new connection to the upstream for each request", (app, before), probes=probes),
+        Variant("no keepalive", "a new upstream connection for each request", (app, before), probes=probes),
         Variant("keepalive", f"each worker keeps up to {_KEPT} connections open", (app, after), probes=probes),
     )
     # With more clients than kept connections some are still opened: only those that find none idle.
@@ -58,7 +58,7 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     }
     return Experiment(
         "keepalive",
-        "Upstream connections: one for each request, and kept",
+        "Upstream without and with keepalive",
         _EXPECTS,
         variants,
         tuple(Attack(name, f"{CLIENTS} clients", _TARGETS, LOAD, (count,)) for name, count in counts.items()),

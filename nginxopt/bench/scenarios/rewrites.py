@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from nginxopt.bench.nodes import node
 from nginxopt.bench.rules import FAR_MISS, Parts, fragment, literal, location, parts, proved, uri
 from nginxopt.bench.scenario import (
-    Answer,
     Attack,
     Comparison,
+    Expected,
     Experiment,
     OpenLoop,
     Published,
@@ -26,10 +26,8 @@ NONE = "no rules"
 LOAD = OpenLoop(rate=1000, seconds=2)
 
 _SERVER = 'location / {\n    return 200 "ok";\n}'
-_OK = Answer(200, body="ok")
-_EXPECTS = (
-    "With rewrites the time and the CPU of a request grow with their number; compiled, they stay as without rules."
-)
+_OK = Expected(200, body="ok")
+_EXPECTS = "With rewrites, time and CPU per request grow with their number; with maps, they stay as without rules."
 _PUBLISHED = (
     Published(
         "median at 1,000 req/s for 10 s, 0 to 819 rewrites",
@@ -98,7 +96,7 @@ def _experiment(variants: list[Variant], attacks: list[Attack]) -> Experiment:
     pairs = [Comparison(before, after) for before, after in zip(others[::2], others[1::2], strict=True)]
     return Experiment(
         "rewrites",
-        "Rewrites, and the maps they compile to",
+        "Rewrites and the maps they compile to",
         _EXPECTS,
         tuple(variants),
         ordered,
@@ -119,8 +117,8 @@ def _pair(size: int, rules: bytes, compiled: Parts) -> tuple[Variant, Variant]:
     files = {"http.conf": compiled.http, "server.conf": compiled.server}
     after = node("edge", f"include server.conf;\n{_SERVER}", http="include http.conf;", files=files)
     return (
-        Variant(f"{size} rewrites", "the rules, tried one after the other", (before,), series="rewrites", size=size),
-        Variant(f"{size} compiled", "the maps made of the rules", (after,), series="compiled", size=size),
+        Variant(f"{size} rewrites", "the rules, one after the other", (before,), series="rewrites", size=size),
+        Variant(f"{size} compiled", "the maps of the rules", (after,), series="compiled", size=size),
     )
 
 
@@ -132,7 +130,7 @@ def _questions(size: int | None) -> Iterator[tuple[str, tuple[Target, ...]]]:
     if size:
         for case, number in (("hit first", 0), ("hit middle", size // 2), ("hit last", size - 1)):
             to = f"https://bench.test{location(number).decode()}"
-            yield case, (Target(uri(number).decode(), Answer(301, to), headers=(("Host", "bench.test"),)),)
+            yield case, (Target(uri(number).decode(), Expected(301, to), headers=(("Host", "bench.test"),)),)
 
 
 def _paths(emission: Emission) -> dict[str, str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from nginxopt.bench.nodes import node, origin
 from nginxopt.bench.scenario import (
-    Answer,
     Asks,
     Attack,
     Comparison,
+    Expected,
     Experiment,
     OpenFiles,
     OpenLoop,
@@ -24,10 +24,10 @@ OPEN = (100, 1000, 2000)
 DEFAULT_CONNECTIONS, DEFAULT_FILES = 512, 1024
 RAISED_CONNECTIONS, RAISED_FILES = 8192, 16384
 
-_TARGETS = (Target("/", Answer(200)),)
+_TARGETS = (Target("/", Expected(200)),)
 _EXPECTS = (
-    "Each client that waits for the app takes two connections of nginx. With the default of 512, clients fail beyond"
-    " some 250; with raised limits none fails."
+    "Each waiting client takes two connections of nginx. With the default of 512 connections, clients fail beyond some"
+    " 250; with raised limits, none fails."
 )
 _PUBLISHED = (
     Published("0 to 2,000 connections in 120 s, limits raised", None, "115,077 requests, 929 req/s, mean 28 ms", None),
@@ -59,7 +59,7 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
     )
     return Experiment(
         "rush",
-        "Many clients at once, with default and with raised limits",
+        "Many simultaneous clients with default and raised limits",
         _EXPECTS,
         variants,
         attacks,
@@ -67,7 +67,7 @@ def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
         "throughput",
         _PUBLISHED,
         figures=("hits_a_day",),
-        notes=("origin: nginx that takes a second for each answer, many at a time.",),
+        notes=("origin: nginx, one second per response, many at a time.",),
     )
 
 
@@ -79,7 +79,7 @@ def _variant(name: str, connections: int, files: int, *, listen: str) -> Variant
         name,
         f"worker_connections {connections}, {files:,} open files",
         (app, edge),
-        probes=(OpenFiles("edge", files), Asks("app", Target("/", Answer(200, header=("X-Node", "app"))))),
+        probes=(OpenFiles("edge", files), Asks("app", Target("/", Expected(200, header=("X-Node", "app"))))),
     )
 
 

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from nginxopt.lint.report.model import Report
 
 FORMATS = {
-    "text": "findings with their source lines, for people",
-    "json": "all there is; the schema is lint-report.json",
+    "text": "findings with their source lines",
+    "json": "everything; the schema is lint-report.json",
     "sarif": "SARIF 2.1.0, for code scanning",
     "github": "workflow commands of GitHub Actions",
-    "gitlab": "a Code Quality report of GitLab",
+    "gitlab": "a GitLab Code Quality report",
     "junit": "JUnit XML: a suite for each file, a failure for each finding",
     "checkstyle": "Checkstyle XML",
 }
@@ -33,7 +33,7 @@ def render(
     it all but findings and errors. `ValueError` if there is no such format, or no statistics in it.
     """
     if name not in (COUNTED if statistics else FORMATS):
-        raise ValueError(f"no format of {'statistics' if statistics else 'reports'}: {name}")
+        raise ValueError(f"unknown {'statistics' if statistics else 'report'} format {name}")
     module: Any = import_module(f"nginxopt.lint.report.{name}")
     make = module.statistics if statistics else module.render
     yield from make(report, color=color, quiet=quiet) if name == "text" else make(report)

@@ -83,12 +83,13 @@ def markdown(rules: Iterable[Rule], folder: str = PAGES) -> Iterator[str]:
 
 
 def overview(rules: Iterable[Rule], folder: str) -> Iterator[str]:
-    """Yield the lines of a short table: a row for each category with its rules, and before it how many fix."""
+    """Yield the number of rules with each kind of fix, then a table with a row for each category."""
     listed = _sorted(rules)
     fixes = Counter(rule.fixes[0].grade for rule in listed if rule.fixes)
-    yield f"{len(listed)} rules; `--fix` fixes what {fixes[Grade.SAFE]} of them find, `--assume` with a "
-    yield f"[premise]({folder.removesuffix('rules')}premises.md) what {fixes[Grade.CONDITIONAL]} others find, "
-    yield f"`--unsafe-fixes` what {fixes[Grade.UNSAFE]} more find.\n\n"
+    premise = f"[premise]({folder.removesuffix('rules')}premises.md)"
+    yield f"{len(listed)} rules. {fixes[Grade.SAFE]} have a safe fix (`--fix`), "
+    yield f"{fixes[Grade.CONDITIONAL]} have a fix that is safe under a {premise} (`--assume`), "
+    yield f"{fixes[Grade.UNSAFE]} have an unsafe fix (`--unsafe-fixes`).\n\n"
     yield "| category | rules |\n|---|---|\n"
     for category, group in groupby(listed, key=lambda rule: rule.category):
         yield f"| {category}: {CATEGORIES[category]} | {', '.join(_link(rule, folder) for rule in group)} |\n"
@@ -109,17 +110,17 @@ def _properties(rule: Rule) -> list[str]:
         f"nginx: {versions(rule)}",
         f"On by default: {'yes' if rule.default else 'no, only if selected'}",
     ]
-    return lines + ([f"Shown by: `nginxopt bench {rule.scenario}`"] if rule.scenario else [])
+    return lines + ([f"Benchmark: `nginxopt bench {rule.scenario}`"] if rule.scenario else [])
 
 
 def _means(safety: Safety) -> str:
     """Return what a fix of that safety is, and the option that makes it."""
     if safety.premises is None:
-        return "unsafe (`--unsafe-fixes`): something other than speed may change"
+        return "unsafe (`--unsafe-fixes`): may change more than speed"
     if not safety.premises:
-        return "safe (`--fix`): no response changes, nor what an upstream is asked"
+        return "safe (`--fix`): responses and upstream requests stay the same"
     links = ", ".join(f"[`{premise.name}`]({PREMISES_PAGE}#{premise.name})" for premise in sorted(safety.premises))
-    return f"safe if the premises hold (`--assume`): {links}"
+    return f"safe under premises (`--assume`): {links}"
 
 
 def premise_page(premise: Premise, rules: Iterable[Rule], folder: str = PAGES, level: str = "#") -> str:

@@ -25,7 +25,7 @@ from nginxopt.text.escape import unicode
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _ROOT = "%SRCROOT%"
-_ROOT_IS = "The folder that nginxopt ran in."
+_ROOT_IS = "The working directory of nginxopt."
 
 
 def render(report: Report) -> Iterator[str]:

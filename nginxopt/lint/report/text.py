@@ -59,7 +59,7 @@ def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> I
         yield "\n"
     yield from _lines(_counts(report, pen))
     if any(_sign(found).strip() for found in counts):
-        yield "  [*] has findings that --fix fixes, [?] only with --assume, [-] only with --unsafe-fixes\n"
+        yield "  [*] fixable with --fix, [?] with --assume, [-] with --unsafe-fixes\n"
 
 
 def _sign(found: RuleCount) -> str:
@@ -139,13 +139,14 @@ def _fixes(report: Report) -> Iterator[str]:
     fixable = report.fixable()
     options = {
         Grade.SAFE: "--fix",
-        Grade.CONDITIONAL: f"--assume {listed(report.lacking())}",
-        Grade.UNSAFE: "--unsafe-fixes",
+        Grade.CONDITIONAL: f"--fix --assume {listed(report.lacking())}",
+        Grade.UNSAFE: "--fix --unsafe-fixes",
     }
-    parts = [f"{fixable[grade]:,} {{}} with {option}" for grade, option in options.items() if fixable[grade]]
-    if parts:
-        first, *others = parts
-        yield f"  {', '.join([first.format('can be fixed'), *(other.format('more') for other in others)])}"
+    fixable_or_more = "fixable"
+    for grade, option in options.items():
+        if fixable[grade]:
+            yield f"  {fixable[grade]:,} {fixable_or_more} with {option}"
+            fixable_or_more = "more"
 
 
 def _benchmarks(report: Report) -> Iterator[str]:
@@ -154,4 +155,4 @@ def _benchmarks(report: Report) -> Iterator[str]:
         if diagnostic.scenario is not None:
             rules[diagnostic.scenario].add(diagnostic.rule)
     for scenario, found in sorted(rules.items()):
-        yield f"  nginxopt bench {scenario} shows the effect of {', '.join(sorted(found))}"
+        yield f"  measure {', '.join(sorted(found))} with nginxopt bench {scenario}"

@@ -86,7 +86,7 @@ def _lock(handle: int, seconds: float) -> bool:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= until:
-                raise OSError(errno.EBUSY, "another nginxopt is writing in this folder") from None
+                raise OSError(errno.EBUSY, "another nginxopt is writing in this directory") from None
             time.sleep(_AGAIN_SECONDS)
         except OSError:
             return False

@@ -123,11 +123,11 @@ class _Replacement:
         except OSError as error:
             if error.errno not in NOT_ALLOWED:
                 raise
-            raise _NotReplaceableError("its folder cannot be written to") from None
+            raise _NotReplaceableError("its directory is not writable") from None
         try:
             attributes.copy_all(self.target.file, self._new)
         except OSError:
-            raise _NotReplaceableError("its owner or attributes cannot be given to a new file") from None
+            raise _NotReplaceableError("a new file cannot get its owner or attributes") from None
 
     def _link_old(self) -> None:
         """Give the old file a hidden name, from which it can be restored whatever happens to the disk."""
@@ -135,7 +135,7 @@ class _Replacement:
             os.link(self.target.file, self._old, follow_symlinks=False)
         except OSError as error:
             if error.errno == errno.EXDEV:
-                raise _NotReplaceableError("it is a mount of its own") from None
+                raise _NotReplaceableError("it is a mount point") from None
             if error.errno not in NO_LINKS:
                 raise
             duplicate(self.target.file, self._old)
@@ -159,7 +159,7 @@ class _Replacement:
     def undo(self) -> str | None:
         said = self._instead.undo() if self._instead else None
         if _is(self.target.file, self._status):
-            said = _trouble(lambda: self._old.rename(self.target.file), f"{self.target.path} holds its new text")
+            said = _trouble(lambda: self._old.rename(self.target.file), f"{self.target.path} has its new text")
             if said:
                 return f"{said}; its old text is in {self._rescued()}"
         if self._copied and not said:

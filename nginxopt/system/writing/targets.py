@@ -100,7 +100,7 @@ def refuse_changed(read: Mapping[str, bytes]) -> None:
 
 def changed(path: str) -> InputError:
     """Return the error for a file that is not what it was when this command read it."""
-    return InputError("was changed while this command ran", path=path, hint="run the command again")
+    return InputError("changed during this command", path=path, hint="run the command again")
 
 
 def _status(path: str) -> os.stat_result | None:
@@ -133,7 +133,7 @@ def _refuse_replacing(path: str, status: os.stat_result, read: Mapping[str, byte
 
 def _refuse_two_texts(target: Target, other: Target) -> None:
     if other.text != target.text:
-        raise InputError(f"is the same file as {other.path}, and each is to get another text", path=target.path)
+        raise InputError(f"is the same file as {other.path}, with a different new text", path=target.path)
 
 
 def _refuse_read_only(target: Target) -> None:
@@ -142,7 +142,7 @@ def _refuse_read_only(target: Target) -> None:
         return
     if not target.status.st_mode & 0o222:
         mode = stat.S_IMODE(target.status.st_mode)
-        hint = f"allow it with chmod u+w {target.path}, if it is not made by another program"
+        hint = f"run chmod u+w {target.path}, unless another program generates the file"
         raise InputError(f"is read-only (mode {mode:04o})", path=target.path, hint=hint)
     try:
         os.close(os.open(target.file, os.O_WRONLY | os.O_CLOEXEC))

@@ -2,6 +2,7 @@
 //!
 //! `nginxopt/_native.pyi` documents what stands here for its callers.
 
+mod hash;
 mod lexer;
 mod prove;
 mod rewrite;
@@ -13,13 +14,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::hash::{map_sizes, map_verdict, variable_sizes};
+    #[pymodule_export]
     use super::lexer::{Events, LexError};
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]
-    use super::rewrite::{
-        PatternError, Program, RefusedError, Run, compile_rewrites, map_sizes, reasons, variable_sizes,
-    };
+    use super::rewrite::{PatternError, Program, RefusedError, Run, compile_rewrites, maps_text, reasons};
     #[pymodule_export]
-    use super::script::{Patterns, Script, map_verdict, never, odd_rewrites, path_of, without_captures};
+    use super::script::{Patterns, Script, never, odd_rewrites, path_of, without_captures};
 }

@@ -1,6 +1,7 @@
 //! [`crate::rewrite`] for Python.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::io::Write;
 use std::ops::Range;
 
 use pyo3::exceptions::PyValueError;
@@ -8,18 +9,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::border::lexer::error_to_py;
-use crate::hash::{self, Element, Sizes};
 use crate::lexer;
-use crate::rewrite::emit::{self, Args, Map};
+use crate::rewrite::emit;
 use crate::rewrite::kept;
 use crate::rewrite::options::{Level, Options};
 use crate::rewrite::plan::{BadPattern, Fate, Plan};
 use crate::rewrite::planner::plan;
 use crate::rewrite::program::{self, Unreadable};
-use crate::rewrite::quote;
 use crate::rewrite::reason::Reason;
+use crate::rewrite::text::{self, Names};
+use crate::rewrite::tier::Tier;
 use crate::syntax::{self, Readings};
-use crate::variables;
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -58,6 +58,19 @@ impl From<PyReadings> for Readings {
     }
 }
 
+/// How the variables of a run are named, as Python gives it.
+#[derive(Clone, FromPyObject)]
+pub struct PyNames {
+    stem: String,
+    group: String,
+}
+
+impl From<PyNames> for Names {
+    fn from(names: PyNames) -> Names {
+        Names { stem: names.stem, group: names.group }
+    }
+}
+
 /// What a file's sections compile to.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
 pub struct Program {
@@ -71,7 +84,9 @@ pub struct Program {
 pub struct Run {
     spans: Vec<Range<usize>>,
     fates: Vec<Fate>,
-    tiers: Vec<emit::Tier>,
+    pub(super) tiers: Vec<Tier>,
+    /// Whether `$1` to `$9` have to be emptied where no rule fires.
+    clears: bool,
     /// The rules that are gone and read otherwise than written: start, end, and the rule as it is read.
     #[pyo3(get)]
     declared: Vec<(usize, usize, Vec<u8>)>,
@@ -79,9 +94,6 @@ pub struct Run {
     kept: Vec<(usize, Vec<u8>)>,
     #[pyo3(get)]
     keys: usize,
-    /// Whether the first rule stays.
-    #[pyo3(get)]
-    stays_first: bool,
     stands_before: usize,
     /// Some of the keys, spread over all.
     #[pyo3(get)]
@@ -171,8 +183,8 @@ impl Run {
         Run {
             spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
             listing: lists.flat_map(|tier| &tier.blocks).map(|block| block.patterns.len()).sum(),
+            clears: clears(&tiers, &plan, options),
             tiers,
-            stays_first: plan.stays_first(),
             stands_before: plan.stands_before(options),
             kept: plan.kept().map(|(rule, _)| (rule, run.rules[rule].pattern.to_vec())).collect(),
             keys: plan.entries.len(),
@@ -187,6 +199,14 @@ impl Run {
     fn place(&self, rule: usize) -> (usize, usize) {
         (self.spans[rule].start, self.spans[rule].end)
     }
+}
+
+/// Whether a statement has to empty `$1` to `$9`: guards leave them alone, which the rules did not. A rule that stays first has
+/// to find them as they were, and empties them itself if it does not match; so does the look at a final newline.
+fn clears(tiers: &[Tier], plan: &Plan, options: &Options) -> bool {
+    let has_guard = tiers.iter().any(|tier| tier.key.is_some());
+    let has_look = tiers.iter().any(|tier| tier.strips_newline);
+    options.captures_matter && has_guard && !plan.stays_first() && !has_look
 }
 
 /// For each reading that is asked for, how many of the rules that are gone it changes.
@@ -314,120 +334,25 @@ impl Run {
         removed
     }
 
-    /// The maps and blocks, tier by tier.
-    fn tiers<'py>(&self, py: Python<'py>) -> Vec<PyTier<'py>> {
-        self.tiers.iter().map(|tier| PyTier::new(py, tier)).collect()
+    /// All variables that the text may define.
+    fn variables(&self, names: PyNames) -> Vec<String> {
+        text::variables(&self.tiers, &names.into())
+    }
+
+    /// The statements that stand in place of the rules that are gone.
+    fn statements<'py>(&self, py: Python<'py>, names: PyNames) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &text::statements(&self.tiers, &names.into(), self.clears))
     }
 }
 
-/// The maps and blocks of a tier. A map is the text of its lines.
-#[derive(IntoPyObject)]
-pub struct PyTier<'py> {
-    lines: bool,
-    key: Option<Bound<'py, PyBytes>>,
-    r#class: Option<Bound<'py, PyBytes>>,
-    default: usize,
-    to: Option<Bound<'py, PyBytes>>,
-    args: Option<Bound<'py, PyBytes>>,
-    blocks: Vec<PyBlock>,
-}
-
-#[derive(IntoPyObject)]
-pub struct PyBlock {
-    flag: &'static str,
-    /// The inside of a double-quoted token, without the rest that `to` holds and the arguments.
-    head: Vec<u8>,
-    has_rest: bool,
-    own_args: bool,
-    /// The arguments, where they are the same for all.
-    args: Option<Vec<u8>>,
-    drop_args: bool,
-    patterns: Vec<Vec<u8>>,
-}
-
-impl<'py> PyTier<'py> {
-    fn new(py: Python<'py>, tier: &emit::Tier) -> PyTier<'py> {
-        let text = |map: &Map| PyBytes::new(py, &map.lines);
-        PyTier {
-            lines: tier.lines,
-            key: tier.key.as_ref().map(text),
-            class: tier.class.as_ref().map(text),
-            default: tier.default,
-            to: tier.to.as_ref().map(text),
-            args: tier.args.as_ref().map(text),
-            blocks: tier.blocks.iter().map(PyBlock::new).collect(),
-        }
-    }
-}
-
-impl PyBlock {
-    fn new(block: &emit::Block) -> PyBlock {
-        let escaped = |text: &[u8]| {
-            let mut out = Vec::new();
-            quote::escape(text, &mut out);
-            out
-        };
-        let escaped_pattern = |pattern: &[u8]| {
-            let mut out = Vec::new();
-            quote::escape_pattern(pattern, &mut out);
-            out
-        };
-        PyBlock {
-            flag: block.class.action.flag(),
-            head: escaped(&block.head),
-            has_rest: block.has_rest,
-            own_args: block.class.own_args,
-            args: if let Args::Constant(args) = &block.args { Some(escaped(args)) } else { None },
-            drop_args: block.class.drop_args,
-            patterns: block.patterns.iter().map(|pattern| escaped_pattern(pattern)).collect(),
-        }
-    }
-}
-
-/// `map_hash_max_size` and `map_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds the maps of all these
-/// runs, and of others with these keys where that is possible, without a warning; `None` where there are none. With
-/// `as_is` the given ones, if they do.
+/// `header`, and the maps of runs behind it, each with its names. The text, which may be hundreds of megabytes, is written
+/// once.
 #[pyfunction]
-#[pyo3(signature = (runs, others, max, bucket, *, as_is))]
-pub fn map_sizes(
-    py: Python<'_>,
-    runs: Vec<Py<Run>>,
-    others: Vec<Vec<Vec<u8>>>,
-    max: usize,
-    bucket: usize,
-    as_is: bool,
-) -> Option<(usize, usize)> {
-    let mut ours = Vec::new();
-    for run in &runs {
-        for tier in &run.get().tiers {
-            let maps = [&tier.key, &tier.class, &tier.to, &tier.args];
-            ours.extend(maps.into_iter().flatten().map(|map| map.elements.clone()));
-        }
-    }
-    let least = Sizes { max, bucket };
-    let found = py.detach(|| {
-        let all: Vec<Vec<Element>> = others.iter().map(|keys| elements(keys)).chain(ours.iter().cloned()).collect();
-        let given = Some(least).filter(|sizes| as_is && hash::fit(&all, *sizes));
-        given.or_else(|| hash::sizes(&all, least)).or_else(|| hash::sizes(&ours, least))
-    });
-    found.map(|sizes| (sizes.max, sizes.bucket))
-}
-
-/// `variables_hash_max_size` and `variables_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds its
-/// table of variables with these names beside its own, and with those of `may_be` that it could hold.
-#[pyfunction]
-#[pyo3(signature = (names, max, bucket, may_be=Vec::new()))]
-pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize, may_be: Vec<Vec<u8>>) -> Option<(usize, usize)> {
-    let mut all: HashSet<Vec<u8>> = names.into_iter().collect();
-    all.extend(variables::hashed().map(|name| name.as_bytes().to_vec()));
-    let may_be: Vec<Vec<u8>> = may_be.into_iter().filter(|name| !all.contains(name)).collect();
-    let names: Vec<Vec<u8>> = all.into_iter().collect();
-    let found = hash::sizes_of_variables(&elements(&names), &elements(&may_be), Sizes { max, bucket });
-    found.map(|sizes| (sizes.max, sizes.bucket))
-}
-
-fn elements(keys: &[Vec<u8>]) -> Vec<Element> {
-    keys.iter().map(|key| Element::new(key)).collect()
+pub fn maps_text<'py>(py: Python<'py>, header: &[u8], runs: Vec<(Py<Run>, PyNames)>) -> PyResult<Bound<'py, PyBytes>> {
+    let maps = runs.iter().flat_map(|(run, names)| text::maps(&run.get().tiers, &names.clone().into()));
+    let pieces: Vec<Cow<[u8]>> = std::iter::once(Cow::Borrowed(header)).chain(maps).collect();
+    let length = pieces.iter().map(|piece| piece.len()).sum();
+    PyBytes::new_with(py, length, |mut text| Ok(pieces.iter().try_for_each(|piece| text.write_all(piece))?))
 }
 
 /// The codes of the reasons why a rule stays, each with its sentence.

@@ -1,4 +1,4 @@
-//! [`crate::rewrite::script`] and sizes of maps for Python.
+//! [`crate::rewrite::script`] for Python.
 
 use std::ops::Range;
 
@@ -8,7 +8,6 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::Failed;
 use crate::first_match::{First, FirstMatch};
-use crate::hash::{self, Element, Outcome, Sizes};
 use crate::rewrite::odd::{self, Never};
 use crate::rewrite::script::{self, Number, Portion};
 use crate::rewrite::uncaptured;
@@ -106,19 +105,6 @@ impl Patterns {
             First::Unknown(..) => Err(PyValueError::new_err("not every PCRE gives the same answer")),
         }
     }
-}
-
-#[pyfunction]
-pub fn map_verdict(py: Python<'_>, keys: Vec<Vec<u8>>, max: usize, bucket: usize) -> &'static str {
-    py.detach(|| {
-        let elements: Vec<Element> = keys.iter().map(|key| Element::new(key)).collect();
-        match hash::simulate(&elements, Sizes { max, bucket }) {
-            Outcome::Fits(_) => "fits",
-            Outcome::Warns => "warns",
-            Outcome::Refused => "refused",
-            Outcome::Slow => "slow",
-        }
-    })
 }
 
 fn ranges(spans: &[(usize, usize)]) -> Vec<Range<usize>> {

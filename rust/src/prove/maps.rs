@@ -59,6 +59,9 @@ pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
             },
             Event::Close { .. } => {
                 let Some((name, map)) = open.take() else { continue };
+                if map.strips.is_some() && !map.fallback().is_empty() {
+                    return Err(Refutation::new(format!("${}: a default beside a regex", name.escape_ascii())));
+                }
                 if !map.volatile {
                     let why = "is not volatile: it would answer for the URI before an internal redirect";
                     return Err(Refutation::new(format!("${} {why}", name.escape_ascii())));
@@ -105,11 +108,11 @@ impl<'t> Map<'t> {
         match (&*key, value) {
             (b"volatile", None) => self.volatile = true,
             (_, None) => return refute("a line of one word"),
-            (b"default", Some(value)) if self.default.is_none() && self.strips.is_none() => self.default = Some(value),
+            (b"default", Some(value)) if self.default.is_none() => self.default = Some(value),
             (b"default" | b"include" | b"hostnames" | b"volatile", _) => {
                 return refute("a parameter where a key belongs");
             }
-            ([b'~', ..], Some(value)) if self.rows.is_empty() && self.default.is_none() && self.strips.is_none() => {
+            ([b'~', ..], Some(value)) if self.rows.is_empty() && self.strips.is_none() => {
                 let Some(group) = stripping_group(&key, &value) else {
                     return refute("a regex where a key belongs");
                 };
@@ -175,6 +178,7 @@ impl<'t> Map<'t> {
         self.find(uri, hash_lowered(&self.hasher, uri)).map_or(self.fallback(), |row| &row.value)
     }
 
+    /// What the map says where it has no row: without a default the empty string, which `default "";` says, too.
     fn fallback(&self) -> &[u8] {
         self.default.as_deref().unwrap_or_default()
     }

@@ -1,17 +1,4 @@
-//! The maps of a plan as text: one line a key, and the constant parts that go into the directives.
-//!
-//! For each tier of a run there is up to one map of each kind, all keyed by `$uri`:
-//!
-//! - *key* gives the key back, so that `if ($key = $uri)` is exact where nginx folds the case of map keys;
-//! - *class* says which directive fires, where a tier has several;
-//! - *to* is what the target has beyond the constant text in the directive;
-//! - *args* are the arguments of the rule's own.
-//!
-//! That is the form for a server. In a location a true `if` swaps the configuration, for that of the location with what
-//! the `if` says itself (`ngx_http_script_if_code`): all that an `if` before said, and what no `if` inherits, is lost. So
-//! there the guard is the pattern of the directive, which lists the keys ([`trie`]), and *key* and *class* are not needed.
-//!
-//! The text around them (names, directives, comments) is the templates' work.
+//! The tiers of a plan: which keys share a tier, a block and the constant part of a target, and the lines of the maps.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,75 +8,15 @@ use crate::rewrite::options::{Level, Options};
 use crate::rewrite::plan::{Entry, Plan};
 use crate::rewrite::program::Run;
 use crate::rewrite::quote::{quote, quote_key, quoted_length};
-use crate::rewrite::target::{self, Action};
+use crate::rewrite::target;
+use crate::rewrite::tier::{Args, Block, Class, Map, Tier};
 use crate::rewrite::trie::{self, Form};
-
-/// What a directive settles by itself, when nginx reads the configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Class {
-    pub action: Action,
-    pub own_args: bool,
-    pub drop_args: bool,
-    /// The rules' own patterns are run on a hit, so that `$1` to `$9` are what they were.
-    pub sets_captures: bool,
-}
-
-/// What one guard lets through: the rules of a class in a tier.
-#[derive(Clone, Debug)]
-pub struct Block {
-    pub class: Class,
-    /// The constant start of the target.
-    pub head: Vec<u8>,
-    /// Whether the *to* map holds the rest.
-    pub has_rest: bool,
-    pub args: Args,
-    /// The patterns to run: those of the rules where the class sets captures, or those that list the keys. Behind a guard,
-    /// `^` does for the others.
-    pub patterns: Vec<Vec<u8>>,
-}
-
-/// The own arguments of a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Args {
-    None,
-    /// The same for every rule.
-    Constant(Vec<u8>),
-    /// In the *args* map.
-    Mapped,
-}
-
-/// A map: its lines, and its keys as nginx will hash them.
-#[derive(Clone, Debug, Default)]
-pub struct Map {
-    pub lines: Vec<u8>,
-    pub elements: Vec<Element>,
-}
-
-/// The maps and blocks of a tier. A map without a line is not there.
-#[derive(Clone, Debug)]
-pub struct Tier {
-    /// Its maps are keyed by the URI without a final newline, so that one key stands for a string and its twin.
-    pub lines: bool,
-    /// The guard; none where the patterns of the only block are.
-    pub key: Option<Map>,
-    pub class: Option<Map>,
-    /// The block of the keys that have no line in *class*.
-    pub default: usize,
-    pub to: Option<Map>,
-    pub args: Option<Map>,
-    pub blocks: Vec<Block>,
-}
+use crate::rewrite::twins::{Twin, twins};
 
 /// So many directives of a tier are told apart by the *class* map; below, each has a guard and maps of its own.
 /// Measured in instructions a request at 819 keys, near miss and hit: 10,368 and 15,099 with two guards, 9,565 and
 /// 16,713 with a class; with four, 12,648 and 20,870 against 9,797 and 19,729 (no rules: 7,386).
 const CLASSES: usize = 2;
-
-/// From so many strings with a twin on, the newline is taken off the URI once instead of listing every twin.
-///
-/// It costs each request 380 instructions, and halves the keys: at 100,000 rules, 57 MB and 0.17 s of `nginx -t`
-/// instead of 116 MB and 0.42 s (the rules themselves: 107 MB and 0.24 s).
-const LINES: usize = 500;
 
 /// Writes the maps of a plan, a tier after the other. Linear in the text written.
 pub fn tiers(run: &Run, plan: &Plan, options: &Options) -> Vec<Tier> {
@@ -111,9 +38,9 @@ fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier
                 plan.entries.iter().zip(&twins).filter(move |(entry, twin)| entry.tier == tier && **twin == wanted);
             rows.map(|(entry, _)| entry)
         };
-        let lines = Writer::new(run, plan, true, rows(Twin::Has));
+        let stripped = Writer::new(run, plan, true, rows(Twin::Has));
         let others = Writer::new(run, plan, false, rows(Twin::HasNone));
-        let writers = [lines, others].into_iter().filter(|writer| !writer.rows.is_empty());
+        let writers = [stripped, others].into_iter().filter(|writer| !writer.rows.is_empty());
         writers.flat_map(Writer::split).map(Writer::write).collect()
     }
 }
@@ -126,50 +53,6 @@ fn listed(run: &Run, plan: &Plan, tier: u8) -> Vec<Tier> {
         blocks.into_iter().map(move |writer| writer.write_listed(any_case))
     };
     of_case(false).chain(of_case(true)).collect()
-}
-
-/// What an entry is to the string with, or without, one newline more at its end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Twin {
-    HasNone,
-    /// It stands for the other, too.
-    Has,
-    /// The other stands for it.
-    Is,
-}
-
-/// Pairs the entries of each rule, in the tiers where that pays.
-fn twins(plan: &Plan, allowed: bool) -> Vec<Twin> {
-    let mut twins = vec![Twin::HasNone; plan.entries.len()];
-    if !allowed {
-        return twins;
-    }
-    let mut pairs = HashMap::new();
-    let mut start = 0;
-    for group in plan.entries.chunk_by(|one, other| one.rule == other.rule) {
-        let marks = &mut twins[start..start + group.len()];
-        start += group.len();
-        if plan.extras.get(&(group[0].rule as usize)).is_some_and(|extra| extra.folded.is_some()) {
-            continue; // its target is another for each string
-        }
-        // A string that ends in a newline would lose it, too.
-        let pairs_up = |entry: &Entry| !entry.any_case && !plan.key(entry).ends_with(b"\n");
-        for (at, entry) in group.iter().enumerate().filter(|(_, entry)| pairs_up(entry)) {
-            let is_twin = |other: &Entry| {
-                other.tier == entry.tier && plan.key(other).strip_suffix(b"\n") == Some(plan.key(entry))
-            };
-            if let Some(twin) = group.iter().position(is_twin) {
-                (marks[at], marks[twin]) = (Twin::Has, Twin::Is);
-                *pairs.entry(entry.tier).or_insert(0) += 1;
-            }
-        }
-    }
-    for (entry, twin) in plan.entries.iter().zip(&mut twins) {
-        if pairs.get(&entry.tier).is_none_or(|pairs| *pairs < LINES) {
-            *twin = Twin::HasNone;
-        }
-    }
-    twins
 }
 
 /// The target of a key, its captures written out.
@@ -196,7 +79,7 @@ struct Gathered<'a> {
 struct Writer<'a> {
     run: &'a Run<'a>,
     plan: &'a Plan,
-    lines: bool,
+    strips_newline: bool,
     /// The tier's keys, each with its block.
     rows: Vec<(&'a Entry, u16)>,
     gathered: Vec<Gathered<'a>>,
@@ -204,8 +87,13 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(run: &'a Run<'a>, plan: &'a Plan, lines: bool, entries: impl Iterator<Item = &'a Entry>) -> Writer<'a> {
-        let mut writer = Writer { run, plan, lines, rows: Vec::new(), gathered: Vec::new(), width: 0 };
+    fn new(
+        run: &'a Run<'a>,
+        plan: &'a Plan,
+        strips_newline: bool,
+        entries: impl Iterator<Item = &'a Entry>,
+    ) -> Writer<'a> {
+        let mut writer = Writer { run, plan, strips_newline, rows: Vec::new(), gathered: Vec::new(), width: 0 };
         let mut block_of = HashMap::new();
         for entry in entries {
             let text = writer.text(entry);
@@ -225,12 +113,12 @@ impl<'a> Writer<'a> {
 
     /// One writer for each block.
     fn blocks(self) -> Vec<Writer<'a>> {
-        let Writer { run, plan, lines, rows, gathered, width } = self;
+        let Writer { run, plan, strips_newline, rows, gathered, width } = self;
         let rows_of =
             |block: usize| rows.iter().filter(|row| usize::from(row.1) == block).map(|row| (row.0, 0)).collect();
         let blocks = gathered.into_iter().enumerate();
         blocks
-            .map(|(block, one)| Writer { run, plan, lines, rows: rows_of(block), gathered: vec![one], width })
+            .map(|(block, one)| Writer { run, plan, strips_newline, rows: rows_of(block), gathered: vec![one], width })
             .collect()
     }
 
@@ -292,7 +180,7 @@ impl<'a> Writer<'a> {
         let most = self.gathered.iter().map(|block| block.keys).max();
         let default = self.gathered.iter().position(|block| Some(block.keys) == most).unwrap_or(0);
         Tier {
-            lines: self.lines,
+            strips_newline: self.strips_newline,
             key: Some(with_empty(self.map(|entry, _, line| {
                 if entry.any_case {
                     line.extend_from_slice(b"$uri")
@@ -323,7 +211,7 @@ impl<'a> Writer<'a> {
         block.patterns = self.patterns(any_case);
         let blocks = vec![block];
         Tier {
-            lines: false,
+            strips_newline: false,
             key: None,
             class: None,
             default: 0,

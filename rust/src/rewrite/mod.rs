@@ -17,5 +17,8 @@ pub mod quote;
 pub mod reason;
 pub mod script;
 pub mod target;
+pub mod text;
+pub mod tier;
 pub mod trie;
+pub mod twins;
 pub mod uncaptured;

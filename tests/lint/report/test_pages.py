@@ -45,11 +45,11 @@ def test_versions_are_words(since: Version | None, until: Version | None, expect
 def test_the_table_stands_in_columns() -> None:
     """The table has a head for each category that has rules, and columns that are as wide as they must be."""
     assert "".join(pages.table(RULES)) == (
-        "proxy: upstreams and what is passed to them\n"
+        "proxy: upstreams and proxied requests\n"
         "  proxy-long         warning                            all          By hand\n"
         "  proxy-pool         warning  --assume, --unsafe-fixes  all          A pool\n"
         "\n"
-        "client: connections to clients, compression\n"
+        "client: client connections and compression\n"
         "  gzip-level         warning  --fix                     all          gzip_comp_level is above 6\n"
         "\n"
         "tls: TLS and HTTP/2\n"
@@ -84,11 +84,11 @@ def test_what_is_in_a_fence_has_no_style() -> None:
 
 
 def test_the_overview_has_a_row_for_each_category() -> None:
-    """Each category has a row with the links to its rules, and before the rows stands how many rules mend."""
+    """Each category has a row with links to its rules; the number of rules with each kind of fix stands above."""
     counts, _, _, _, *rows = "".join(pages.overview(RULES, "docs/rules")).splitlines()
     assert counts == (
-        "4 rules; `--fix` fixes what 1 of them find, `--assume` with a [premise](docs/premises.md) what 1 others find,"
-        " `--unsafe-fixes` what 1 more find."
+        "4 rules. 1 have a safe fix (`--fix`), 1 have a fix that is safe under a [premise](docs/premises.md) "
+        "(`--assume`), 1 have an unsafe fix (`--unsafe-fixes`)."
     )
     assert len(rows) == len({rule.category for rule in RULES})
     assert f"| tls: {CATEGORIES['tls']} | [`ssl-cert-variable`](docs/rules/ssl-cert-variable.md) |" in rows
@@ -114,16 +114,16 @@ def test_a_page_has_its_properties() -> None:
         "# ssl-cert-variable\n\nA variable | in `ssl_certificate`\n\n"
         "- Severity: error\n"
         "- Category: tls (TLS and HTTP/2)\n"
-        "- Fix: unsafe (`--unsafe-fixes`): something other than speed may change\n"
+        "- Fix: unsafe (`--unsafe-fixes`): may change more than speed\n"
         "- nginx: from 1.7.11\n"
         "- On by default: no, only if selected\n"
-        "- Shown by: `nginxopt bench hop`\n"
+        "- Benchmark: `nginxopt bench hop`\n"
         "\nIt is read again.\n"
     )
-    safe = "- Fix: safe (`--fix`): no response changes, nor what an upstream is asked\n"
+    safe = "- Fix: safe (`--fix`): responses and upstream requests stay the same\n"
     assert f"{safe}- nginx: all\n" in pages.page(rule())
-    assert "- Fix: safe if the premises hold (`--assume`): [`http11-backends`]" in pages.page(POOL)
-    assert "; or unsafe (`--unsafe-fixes`): something other than speed may change\n" in pages.page(POOL)
+    assert "- Fix: safe under premises (`--assume`): [`http11-backends`]" in pages.page(POOL)
+    assert "; or unsafe (`--unsafe-fixes`): may change more than speed\n" in pages.page(POOL)
     assert "- Fix: none, by hand\n" in pages.page(HAND)
     assert "- On by default: yes\n" in pages.page(HAND)
 

@@ -41,8 +41,8 @@ def test_a_finding_with_all_it_can_have() -> None:
         "  note: conf.d/a.conf:1:1: set for all servers here\n"
         "\n"
         "1 finding in 1 file: 1 warning (for nginx 1.22.1, nginx -v)\n"
-        "  1 can be fixed with --fix\n"
-        "  nginxopt bench keepalive shows the effect of gzip-level\n"
+        "  1 fixable with --fix\n"
+        "  measure gzip-level with nginxopt bench keepalive\n"
     )
 
 
@@ -91,15 +91,16 @@ def test_counts_are_by_severity_and_by_what_mends() -> None:
     closing = text(report(*found)).rpartition("\n\n")[2]
     assert closing == (
         "6 findings in 1 file: 1 error, 4 warnings, 1 info (for nginx 1.22.1, nginx -v)\n"
-        "  3 can be fixed with --fix, 1 more with --assume http11-backends,idle-connections, "
-        "2 more with --unsafe-fixes\n"
+        "  3 fixable with --fix\n"
+        "  1 more with --fix --assume http11-backends,idle-connections\n"
+        "  2 more with --fix --unsafe-fixes\n"
     )
     (some,) = [report(one) for one in found if one.fix is conditional]
     assert "  fix: write 5 (--assume http11-backends,idle-connections)\n" in text(some)
-    assert text(some).endswith("  1 can be fixed with --assume http11-backends,idle-connections\n")
+    assert text(some).endswith("  1 fixable with --fix --assume http11-backends,idle-connections\n")
     only = text(report(found[-1]))
     assert "  fix: write 5 (unsafe: --unsafe-fixes)\n" in only
-    assert only.endswith("  1 can be fixed with --unsafe-fixes\n")
+    assert only.endswith("  1 fixable with --fix --unsafe-fixes\n")
 
 
 def test_a_benchmark_is_named_once() -> None:
@@ -107,9 +108,7 @@ def test_a_benchmark_is_named_once() -> None:
     names = ["upstream-keepalive-missing", "proxy-http-version", "upstream-keepalive-missing"]
     found = text(report(*(diagnostic(SOURCE, AT, rule=name, scenario="keepalive") for name in names)))
     assert found.count("nginxopt bench") == 1
-    assert found.endswith(
-        "  nginxopt bench keepalive shows the effect of proxy-http-version, upstream-keepalive-missing\n"
-    )
+    assert found.endswith("  measure proxy-http-version, upstream-keepalive-missing with nginxopt bench keepalive\n")
 
 
 def test_a_finding_at_the_end_of_a_file_has_carets() -> None:
@@ -157,5 +156,5 @@ def test_statistics_are_a_table() -> None:
         " 1  proxy-http-version  [?]\n"
         "\n"
         "13 findings in 1 file: 13 warnings (for nginx 1.22.1, nginx -v)\n"
-        "  [*] has findings that --fix fixes, [?] only with --assume, [-] only with --unsafe-fixes\n"
+        "  [*] fixable with --fix, [?] with --assume, [-] with --unsafe-fixes\n"
     )

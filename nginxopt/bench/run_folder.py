@@ -55,8 +55,8 @@ def put(text: bytes, variant: Variant, addresses: Addresses) -> bytes:
     """Return a text of a variant with its addresses; what looks like a placeholder and is none stays."""
 
     def address(match: re.Match[bytes]) -> bytes:
-        found = addresses.get((variant.name, match[1].decode()))
-        return match[0] if found is None else found.encode()
+        host_port = addresses.get((variant.name, match[1].decode()))
+        return match[0] if host_port is None else host_port.encode()
 
     return _PLACE.sub(address, text)
 
@@ -77,12 +77,12 @@ def nginx_files(experiment: Experiment, addresses: Addresses) -> dict[str, bytes
     }
 
 
-def fixed(experiment: Experiment, *, host: str = "127.0.0.1") -> dict[tuple[str, str], str]:
+def fixed_addresses(experiment: Experiment) -> dict[tuple[str, str], str]:
     """Return addresses for a folder that is given away: ports from 18080 on, below those of outgoing connections.
 
     They are the same on a machine and for containers that share one network namespace, as those of a pod do.
     """
-    return {place: f"{host}:{FIRST_PORT + number}" for number, place in enumerate(places(experiment))}
+    return {place: f"127.0.0.1:{FIRST_PORT + number}" for number, place in enumerate(places(experiment))}
 
 
 def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str, bytes]:
@@ -90,28 +90,27 @@ def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str
 
     `ValueError` if a rate is still to be found: the folder states it.
     """
-    addresses = fixed(experiment)
-    named = [(attack, experiment.variant(attack.variant)) for attack in experiment.attacks]
-    found = nginx_files(experiment, addresses)
-    attacks, suffix = [], ""
-    for attack, variant in named:
+    addresses = fixed_addresses(experiment)
+    targets: dict[str, bytes] = {}
+    attacks = []
+    for attack in experiment.attacks:
         if isinstance(attack.load, OpenLoop) and attack.load.rate is None:
             raise ValueError(f"{attack.case} has no rate yet")
-        name, address = attack_name(attack), addresses[variant.name, variant.entry]
-        asked = generator.files(f"targets/{name}", attack.targets, address, attack.load)
-        suffix = next(iter(asked)).rpartition(".")[2]
-        found |= asked
+        name, address = attack_name(attack), addresses[attack.variant, experiment.variant(attack.variant).entry]
+        targets |= generator.files(f"targets/{name}", attack.targets, address, attack.load)
         command = generator.command(f"results/$round/{name}", address, attack.load, f"results/$round/{name}")
         label = f"{attack.variant}, {attack.case}"
         attacks.append({"name": name, "label": label, "command": " ".join(map(_shell, command))})
-    about = _about(experiment, addresses) | {
+    values = {
+        **_about(experiment, addresses),
         "attacks": attacks,
-        "suffix": suffix,
+        "suffix": next(iter(targets)).rpartition(".")[2],
         "generator": generator.name,
         "rounds": rounds,
     }
     texts = {"run": "bench/run.j2", "README.md": "bench/README.md.j2"}
-    return found | {path: encode(template(name).render(about)) for path, name in texts.items()}
+    scripts = {path: encode(template(name).render(values)) for path, name in texts.items()}
+    return {**nginx_files(experiment, addresses), **targets, **scripts}
 
 
 def attack_name(attack: Attack) -> str:

@@ -1,0 +1,89 @@
+"""Blocks as nginx reads them: what an `include` names stands where the `include` does.
+
+This is the one walk through a configuration. It goes from file to file, and leaves runs of rewrites folded: see
+`nginxopt.config.tree`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from nginxopt.config.context import Context
+from nginxopt.config.tokens import Comment
+from nginxopt.config.tree import Block, Bulk, Directive
+
+IncludedBlocks = Callable[[Directive], Iterable[Block]]
+"""Returns the top-level blocks of the files that an `include` names, in nginx's order."""
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """The inside of a block, or of the main file, with the files that it includes.
+
+    Attributes:
+        block: The block in whose file the scope begins.
+        parents: The directives whose blocks are around what stands here, outermost first, across files; the last one
+            opens the scope. Empty for the outermost scope.
+        context: The names of `parents`.
+        nodes: What stands directly in it, in nginx's order of reading, without comments. An `include` is followed by
+            what it includes.
+        scopes: The scopes directly in it: one for each directive of `nodes` that has a block, in the same order.
+    """
+
+    block: Block
+    parents: tuple[Directive, ...] = ()
+    context: Context = ()
+    nodes: list[Directive | Bulk] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=list)
+
+    @property
+    def opener(self) -> Directive | None:
+        """The directive whose block it is; None for the outermost scope."""
+        return self.parents[-1] if self.parents else None
+
+    @property
+    def directives(self) -> Iterator[Directive]:
+        """What stands directly in it, without folded runs."""
+        return (node for node in self.nodes if isinstance(node, Directive))
+
+    def tree(self) -> Iterator[Scope]:
+        """Yield the scope and all within it, in nginx's order of reading."""
+        yield self
+        for scope in self.scopes:
+            yield from scope.tree()
+
+    def walk(self) -> Iterator[tuple[Directive, Scope]]:
+        """Yield every directive in it and in the scopes within, as nginx reads them, with the scope it stands in.
+
+        Folded runs are left out.
+        """
+        scopes = iter(self.scopes)
+        for directive in self.directives:
+            yield directive, self
+            if directive.block is not None:
+                yield from next(scopes).walk()
+
+
+def read_scope(block: Block, included: IncludedBlocks) -> Scope:
+    """Return the outermost scope, that of the main file. Linear in the text, but for folded runs."""
+    scope = Scope(block)
+    _read(scope, block, included)
+    return scope
+
+
+def _read(scope: Scope, block: Block, included: IncludedBlocks) -> None:
+    """Add to a scope what stands in a block or file, and in the files that it includes."""
+    for node in block.nodes:
+        if isinstance(node, Comment):
+            continue
+        scope.nodes.append(node)
+        if isinstance(node, Bulk):
+            continue
+        if node.block is not None:
+            inner = Scope(node.block, (*scope.parents, node), (*scope.context, str(node.name)))
+            scope.scopes.append(inner)
+            _read(inner, node.block, included)
+        elif node.name == "include":
+            for file in included(node):
+                _read(scope, file, included)

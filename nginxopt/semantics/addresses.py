@@ -1,0 +1,157 @@
+"""The address of a `listen`, as `ngx_parse_url` in ngx_inet.c reads it."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from nginxopt.semantics.values import number
+from nginxopt.text import encode
+from nginxopt.version import Version
+
+PORT = 80
+"""The port of a `listen` that names none, and of a server without `listen` if root starts nginx (else 8000)."""
+
+RANGES = Version(1, 15, 10)
+"""From here on a `listen` may name a range of ports (CHANGES 1.15.10)."""
+
+_MOST_PORT = 65_535
+_MOST_PATH = 107
+"""The bytes of `sun_path` on Linux (unix(7)), without the NUL at its end."""
+
+_HEXTET = re.compile(r"[0-9a-fA-F]{1,4}")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Address:
+    """What a server listens at, as nginx compares it: two that are equal are one.
+
+    Attributes:
+        family: `inet`, `inet6`, `unix`, or `name` for a host that nginx looks up when it starts: such a one is only
+            known to be the same as one with the same name.
+        host: The address in its usual form (`0.0.0.0` for all), the path of the socket, or the name in lower case.
+        port: 0 for a socket of a path.
+        datagram: Whether it is of UDP, as `quic` needs it.
+    """
+
+    family: str
+    host: str
+    port: int
+    datagram: bool = False
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether it stands for every address of the machine."""
+        return self.host in ("0.0.0.0", "::") and self.family in ("inet", "inet6")
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can connect to it."""
+        if self.family == "name":
+            return self.host == "localhost"
+        return self.family == "unix" or ipaddress.ip_address(self.host).is_loopback
+
+    def __str__(self) -> str:
+        if self.family == "unix":
+            return f"unix:{self.host}"
+        host = "*" if self.host == "0.0.0.0" else self.host
+        return f"[{host}]:{self.port}" if self.family == "inet6" else f"{host}:{self.port}"
+
+
+def read_addresses(text: str, *, datagram: bool = False, ranges: bool = True) -> tuple[Address, ...]:
+    """Return the addresses that the first word of a `listen` names: one for each port; none if nginx refuses it.
+
+    `ranges`: whether nginx knows ranges of ports (`RANGES`).
+    """
+    if text[:5].lower() == "unix:":
+        path = text[5:]
+        return (Address("unix", path, 0, datagram),) if 1 <= len(encode(path)) <= _MOST_PATH else ()
+    family, host, ports = _inet6(text, ranges) if text.startswith("[") else _inet(text, ranges)
+    return tuple(Address(family, host, port, datagram) for port in ports)
+
+
+_Reading = tuple[str, str, range]
+"""Family, host and ports."""
+
+_REFUSED: _Reading = ("name", "", range(0))
+
+
+def _inet(text: str, ranges: bool) -> _Reading:
+    """Read `port`, `host` or `host:port` (`ngx_parse_inet_url`)."""
+    host, colon, port = text.partition(":")
+    ports = _ports(port if colon else host, ranges)
+    if not text or "/" in text or "?" in text or (colon and (ports is None or not host)):
+        return _REFUSED
+    if not colon and ports is not None:
+        return "inet", "0.0.0.0", ports
+    if ports is None:
+        ports = range(PORT, PORT + 1)
+    if host == "*":
+        return "inet", "0.0.0.0", ports
+    quad = _quad(host)
+    return ("name", host.lower(), ports) if quad is None else ("inet", ".".join(map(str, quad)), ports)
+
+
+def _inet6(text: str, ranges: bool) -> _Reading:
+    """Read `[address]` or `[address]:port` (`ngx_parse_inet6_url`)."""
+    host, bracket, rest = text[1:].partition("]")
+    ports = _ports(rest[1:], ranges) if rest else range(PORT, PORT + 1)
+    packed = _packed(host)
+    if not bracket or (rest and rest[0] != ":") or ports is None or packed is None:
+        return _REFUSED
+    return "inet6", str(ipaddress.IPv6Address(packed)), ports
+
+
+def _ports(text: str, ranges: bool) -> range | None:
+    """Return the ports of `80` or `8000-8010`, empty if one is out of bounds; None for what is no number."""
+    first, dash, last = text.partition("-") if ranges else (text, "", "")
+    low, high = number(first), number(last if dash else first)
+    if low is None or high is None:
+        return None
+    return range(low, high + 1) if 1 <= low <= high <= _MOST_PORT else range(0)
+
+
+def _quad(text: str) -> list[int] | None:
+    """Return the four numbers of an IPv4 address, None for anything else (`ngx_inet_addr`): an empty one is 0, and
+    255.255.255.255 is what stands for an error.
+    """
+    octets = [number(octet or "0") for octet in text.split(".")]
+    quad = [octet for octet in octets if octet is not None and octet <= 255]
+    return quad if len(quad) == len(octets) == 4 and quad != [255] * 4 else None
+
+
+def _packed(text: str) -> bytes | None:
+    """Return the bytes of an IPv6 address, None if it is none (`ngx_inet6_addr`).
+
+    nginx reads some that others refuse: one colon too many before the first group or behind the last.
+    """
+    *heads, tail = text.removeprefix(":").split(":")
+    groups: list[int] = []
+    gap: int | None = None
+    for head in heads:
+        if _HEXTET.fullmatch(head):
+            groups.append(int(head, 16))
+        elif head or gap is not None:
+            return None
+        else:
+            gap = len(groups)
+    last = _last_groups(tail, is_only=not heads, has_gap=gap is not None)
+    if last is None:
+        return None
+    groups += last
+    if gap is not None and len(groups) < 8:
+        groups[gap:gap] = [0] * (8 - len(groups))
+    elif gap is not None or len(groups) != 8:
+        return None
+    return b"".join(group.to_bytes(2, "big") for group in groups)
+
+
+def _last_groups(tail: str, *, is_only: bool, has_gap: bool) -> list[int] | None:
+    """Return the groups behind the last colon: one, or two that are written as an IPv4 address."""
+    if not tail:
+        return [0] if has_gap else None
+    if _HEXTET.fullmatch(tail):
+        return [int(tail, 16)]
+    quad = _quad(tail) if _HEXTET.fullmatch(tail.partition(".")[0]) and not is_only else None
+    return None if quad is None else [quad[0] << 8 | quad[1], quad[2] << 8 | quad[3]]

@@ -1,0 +1,62 @@
+//! [`crate::hash`] for Python: the sizes of nginx's tables.
+
+use std::collections::HashSet;
+
+use pyo3::prelude::*;
+
+use crate::border::rewrite::Run;
+use crate::hash::{self, Element, Outcome, Sizes};
+use crate::variables;
+
+/// `map_hash_max_size` and `map_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds the maps of all these
+/// runs, and of others with these keys where that is possible, without a warning; `None` where there are none. With
+/// `as_is` the given ones, if they do.
+#[pyfunction]
+#[pyo3(signature = (runs, others, max, bucket, *, as_is))]
+pub fn map_sizes(
+    py: Python<'_>,
+    runs: Vec<Py<Run>>,
+    others: Vec<Vec<Vec<u8>>>,
+    max: usize,
+    bucket: usize,
+    as_is: bool,
+) -> Option<(usize, usize)> {
+    let mut ours = Vec::new();
+    for run in &runs {
+        ours.extend(run.get().tiers.iter().flat_map(|tier| tier.maps().map(|(_, map)| map.elements.clone())));
+    }
+    let least = Sizes { max, bucket };
+    let found = py.detach(|| {
+        let all: Vec<Vec<Element>> = others.iter().map(|keys| elements(keys)).chain(ours.iter().cloned()).collect();
+        let given = Some(least).filter(|sizes| as_is && hash::fit(&all, *sizes));
+        given.or_else(|| hash::sizes(&all, least)).or_else(|| hash::sizes(&ours, least))
+    });
+    found.map(|sizes| (sizes.max, sizes.bucket))
+}
+
+/// `variables_hash_max_size` and `variables_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds its
+/// table of variables with these names beside its own, and with those of `may_be` that it could hold.
+#[pyfunction]
+#[pyo3(signature = (names, max, bucket, may_be=Vec::new()))]
+pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize, may_be: Vec<Vec<u8>>) -> Option<(usize, usize)> {
+    let mut all: HashSet<Vec<u8>> = names.into_iter().collect();
+    all.extend(variables::hashed().map(|name| name.as_bytes().to_vec()));
+    let may_be: Vec<Vec<u8>> = may_be.into_iter().filter(|name| !all.contains(name)).collect();
+    let names: Vec<Vec<u8>> = all.into_iter().collect();
+    let found = hash::sizes_of_variables(&elements(&names), &elements(&may_be), Sizes { max, bucket });
+    found.map(|sizes| (sizes.max, sizes.bucket))
+}
+
+#[pyfunction]
+pub fn map_verdict(py: Python<'_>, keys: Vec<Vec<u8>>, max: usize, bucket: usize) -> &'static str {
+    py.detach(|| match hash::simulate(&elements(&keys), Sizes { max, bucket }) {
+        Outcome::Fits(_) => "fits",
+        Outcome::Warns => "warns",
+        Outcome::Refused => "refused",
+        Outcome::Slow => "slow",
+    })
+}
+
+fn elements(keys: &[Vec<u8>]) -> Vec<Element> {
+    keys.iter().map(|key| Element::new(key)).collect()
+}

@@ -1,0 +1,212 @@
+//! The text of tiers: whole maps for the http block, and the statements that stand in place of rules.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use crate::rewrite::program::NEVER;
+use crate::rewrite::quote::{escape, escape_pattern};
+use crate::rewrite::tier::{Args, Block, Kind, Tier};
+
+/// How the variables of a run are named.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// How all but the group begin.
+    pub stem: String,
+    /// The group that holds the URI before its final newline: a variable, too.
+    pub group: String,
+}
+
+impl Names {
+    /// The variable that holds the class.
+    fn hit(&self) -> String {
+        format!("{}_hit", self.stem)
+    }
+
+    /// The variable that holds the URI without a final newline.
+    fn line(&self) -> String {
+        format!("{}_line", self.stem)
+    }
+
+    /// The map that takes a final newline off the URI.
+    fn stripped(&self) -> String {
+        format!("{}_text", self.stem)
+    }
+
+    /// The map of a kind in a tier, from 1.
+    fn map(&self, kind: Kind, tier: usize) -> String {
+        let number = if tier > 1 { format!("_{tier}") } else { String::new() };
+        format!("{}_{}{number}", self.stem, kind.name())
+    }
+
+    /// What the maps of a tier are asked about.
+    fn source(&self, tier: &Tier) -> String {
+        if tier.strips_newline { self.line() } else { "uri".to_owned() }
+    }
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Key => "key",
+            Kind::Class => "class",
+            Kind::To => "to",
+            Kind::ListedTo => "listed_to",
+            Kind::Args => "args",
+        }
+    }
+
+    fn comment(self) -> &'static str {
+        match self {
+            Kind::Key => "Each key as it is spelled.",
+            Kind::Class => "Which of the directives in the server fires.",
+            Kind::To => "Where to, after the constant part in the directive.",
+            Kind::ListedTo => "Where to, after the constant part in the directive, whose pattern lists the keys.",
+            Kind::Args => "The arguments of the rule's own.",
+        }
+    }
+}
+
+/// All variables that the text of a run may define.
+pub fn variables(tiers: &[Tier], names: &Names) -> Vec<String> {
+    let maps = (1..).zip(tiers).flat_map(|(number, tier)| tier.maps().map(move |(kind, _)| names.map(kind, number)));
+    [names.hit(), names.line(), names.stripped(), names.group.clone()].into_iter().chain(maps).collect()
+}
+
+/// The maps of a run, in pieces to be joined: their lines may be hundreds of megabytes, and are not copied.
+pub fn maps<'t>(tiers: &'t [Tier], names: &Names) -> Vec<Cow<'t, [u8]>> {
+    let mut pieces = Vec::new();
+    if tiers.iter().any(|tier| tier.strips_newline) {
+        pieces.push(Cow::Owned(stripping_map(names)));
+    }
+    for (number, tier) in (1..).zip(tiers) {
+        for (kind, map) in tier.maps() {
+            let default = if kind == Kind::Class { (tier.default + 1).to_string() } else { String::new() };
+            let head = map_head(kind.comment(), &names.source(tier), &names.map(kind, number), &default);
+            pieces.extend([Cow::Owned(head), Cow::Borrowed(&map.lines[..]), Cow::Borrowed(&b"}\n"[..])]);
+        }
+    }
+    pieces
+}
+
+/// The map that takes a final newline off the URI.
+fn stripping_map(names: &Names) -> Vec<u8> {
+    let comment = "The URI before its final newline; only asked of a URI that ends in one.";
+    let mut text = map_head(comment, "uri", &names.stripped(), "");
+    let group = &names.group;
+    push(&mut text, format_args!("    \"~(?s)^(?<{group}>.*)\\n\\z\" ${group};\n}}\n"));
+    text
+}
+
+/// A map up to its lines. It is judged anew for each URI, an internal redirect's included. Without a default nginx takes the
+/// empty string (`ngx_http_map_block`), which is said here.
+fn map_head(comment: &str, source: &str, name: &str, default: &str) -> Vec<u8> {
+    let mut text = Vec::new();
+    push(
+        &mut text,
+        format_args!("\n# {comment}\nmap ${source} ${name} {{\n    volatile;\n    default \"{default}\";\n"),
+    );
+    text
+}
+
+/// The statements that stand in place of the rules of a run; with `clears`, they leave `$1` to `$9` empty where none fires.
+pub fn statements(tiers: &[Tier], names: &Names, clears: bool) -> Vec<u8> {
+    let mut text = Vec::new();
+    if tiers.iter().any(|tier| tier.class.is_some()) {
+        push(&mut text, format_args!("set ${} \"\";\n", names.hit()));
+    }
+    if tiers.iter().any(|tier| tier.strips_newline) {
+        strip_newline(names, &mut text);
+    }
+    for (number, tier) in (1..).zip(tiers) {
+        push_tier(tier, number, names, &mut text);
+    }
+    if clears {
+        text.extend_from_slice(b"# Leaves $1 to $9 empty if no rewrite fired, as the rewrites did.\n");
+        push_never("", &mut text);
+    }
+    text
+}
+
+fn strip_newline(names: &Names, text: &mut Vec<u8>) {
+    let (line, stripped) = (names.line(), names.stripped());
+    text.extend_from_slice(b"# The URI without a final newline: `$` in a pattern matches before one, too.\n");
+    push(text, format_args!("set ${line} $uri;\nif (${line} ~ \"\\n\\z\") {{\n    set ${line} ${stripped};\n"));
+    push_never("    ", text);
+    text.extend_from_slice(b"}\n");
+}
+
+fn push_tier(tier: &Tier, number: usize, names: &Names, text: &mut Vec<u8>) {
+    let map = |kind| names.map(kind, number);
+    let rewrites = |indent, block: &Block, text: &mut Vec<u8>| {
+        push_rewrites(indent, block, &map(tier.to_kind()), &map(Kind::Args), text);
+    };
+    if tier.key.is_none() {
+        rewrites("", &tier.blocks[0], text);
+        return;
+    }
+    push(text, format_args!("if (${} = ${}) {{\n", map(Kind::Key), names.source(tier)));
+    if tier.class.is_none() {
+        rewrites("    ", &tier.blocks[0], text);
+        text.extend_from_slice(b"}\n");
+        return;
+    }
+    push(text, format_args!("    set ${} ${};\n}}\n", names.hit(), map(Kind::Class)));
+    for (class, block) in (1..).zip(&tier.blocks) {
+        push(text, format_args!("if (${} = {class}) {{\n", names.hit()));
+        rewrites("    ", block, text);
+        text.extend_from_slice(b"}\n");
+    }
+}
+
+/// The directives of a block: one, or one for each of its patterns. `to` and `args` are maps.
+fn push_rewrites(indent: &str, block: &Block, to: &str, args: &str, text: &mut Vec<u8>) {
+    let target = target(block, to, args);
+    let mut push_rewrite = |pattern: &[u8]| {
+        text.extend_from_slice(indent.as_bytes());
+        text.extend_from_slice(&[b"rewrite ", pattern, b" \"", &target, b"\" "].concat());
+        text.extend_from_slice(block.class.action.flag().as_bytes());
+        text.extend_from_slice(b";\n");
+    };
+    if block.patterns.is_empty() {
+        push_rewrite(b"^");
+    }
+    for pattern in &block.patterns {
+        push_rewrite(&quoted_pattern(pattern));
+    }
+}
+
+/// The inside of the quoted target of a block.
+fn target(block: &Block, to: &str, args: &str) -> Vec<u8> {
+    let mut target = Vec::new();
+    escape(&block.head, &mut target);
+    if block.has_rest {
+        push(&mut target, format_args!("${to}"));
+    }
+    if block.class.own_args {
+        target.push(b'?');
+        match &block.args {
+            Args::Constant(args) => escape(args, &mut target),
+            _ => push(&mut target, format_args!("${args}")),
+        }
+    }
+    if block.class.drop_args {
+        target.push(b'?');
+    }
+    target
+}
+
+/// A rule that never matches, and leaves `$1` to `$9` empty.
+fn push_never(indent: &str, text: &mut Vec<u8>) {
+    text.extend_from_slice(&[indent.as_bytes(), b"rewrite ", &quoted_pattern(NEVER), b" /;\n"].concat());
+}
+
+fn quoted_pattern(pattern: &[u8]) -> Vec<u8> {
+    let mut quoted = vec![b'"'];
+    escape_pattern(pattern, &mut quoted);
+    quoted.push(b'"');
+    quoted
+}
+
+fn push(text: &mut Vec<u8>, arguments: std::fmt::Arguments) {
+    text.write_fmt(arguments).expect("a vector takes all that is written");
+}

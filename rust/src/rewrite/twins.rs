@@ -1,0 +1,55 @@
+//! Strings that differ in a final newline alone: `$` in a pattern matches before one, too, so most rules have both.
+
+use std::collections::HashMap;
+
+use crate::rewrite::plan::{Entry, Plan};
+
+/// From so many strings with a twin on, the newline is taken off the URI once instead of listing every twin.
+///
+/// It costs each request 380 instructions, and halves the keys: at 100,000 rules, 57 MB and 0.17 s of `nginx -t`
+/// instead of 116 MB and 0.42 s (the rules themselves: 107 MB and 0.24 s).
+const MANY: usize = 500;
+
+/// What an entry is to the string with, or without, one newline more at its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Twin {
+    HasNone,
+    /// It stands for the other, too.
+    Has,
+    /// The other stands for it.
+    Is,
+}
+
+/// Pairs the entries of each rule, in the tiers where that pays.
+pub fn twins(plan: &Plan, allowed: bool) -> Vec<Twin> {
+    let mut twins = vec![Twin::HasNone; plan.entries.len()];
+    if !allowed {
+        return twins;
+    }
+    let mut pairs = HashMap::new();
+    let mut start = 0;
+    for group in plan.entries.chunk_by(|one, other| one.rule == other.rule) {
+        let marks = &mut twins[start..start + group.len()];
+        start += group.len();
+        if plan.extras.get(&(group[0].rule as usize)).is_some_and(|extra| extra.folded.is_some()) {
+            continue; // its target is another for each string
+        }
+        // A string that ends in a newline would lose it, too.
+        let pairs_up = |entry: &Entry| !entry.any_case && !plan.key(entry).ends_with(b"\n");
+        for (at, entry) in group.iter().enumerate().filter(|(_, entry)| pairs_up(entry)) {
+            let is_twin = |other: &Entry| {
+                other.tier == entry.tier && plan.key(other).strip_suffix(b"\n") == Some(plan.key(entry))
+            };
+            if let Some(twin) = group.iter().position(is_twin) {
+                (marks[at], marks[twin]) = (Twin::Has, Twin::Is);
+                *pairs.entry(entry.tier).or_insert(0) += 1;
+            }
+        }
+    }
+    for (entry, twin) in plan.entries.iter().zip(&mut twins) {
+        if pairs.get(&entry.tier).is_none_or(|pairs| *pairs < MANY) {
+            *twin = Twin::HasNone;
+        }
+    }
+    twins
+}

@@ -1,0 +1,164 @@
+"""The programs that faults are put into, and the parts of what they are compiled to that faults replace."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from nginxopt.config import load, load_text
+from nginxopt.rewrite import Emission, Options, emit, plan
+
+NAMED = Options(name="m")
+
+# Three classes and more, two tiers, quotes and backslashes, a rule without case, shadowed strings, captures.
+MANY = rb"""set $seen 1;
+rewrite ^/wild/(.*)$ /w/$1 permanent;
+rewrite ^/a$ /to/a permanent;
+rewrite ^/b$ /to/b permanent;
+rewrite ^/A$ /to/capital permanent;
+rewrite ^/c$ /to/c?x=1 permanent;
+rewrite ^/d$ /to/d?x=2? redirect;
+rewrite ^/e$ /to/e last;
+rewrite "^/q\"\\\\$" /to/q permanent;
+rewrite (?i)^/any$ /to/any permanent;
+rewrite ^/pre /to/pre permanent;
+rewrite ^/[ab]/?$ /second permanent;
+rewrite ^/(x|y)$ /cap/$1 permanent;
+rewrite ^/(.*)\.old$ /$1.new permanent;
+return 404;
+"""
+# Two classes, which a map tells apart; nothing stays.
+TWO = b"""rewrite ^/a$ /to/a permanent;
+rewrite ^/b$ /to/b permanent;
+rewrite ^/c$ /to/c last;
+rewrite ^/d$ /to/d last;
+"""
+# A key that is longer than nginx's own buckets.
+LONG = TWO + b"rewrite ^/%s$ /to/long permanent;\n" % (b"x" * 60)
+# No `if` in a location: patterns list the keys; one rule stays before them, one behind.
+LOCATION = rb"""rewrite ^/l/x/(.*)$ /to/$1 permanent;
+rewrite ^/l/a$ /to/a permanent;
+rewrite ^/l/break$ /to/break break;
+rewrite ^/l/b$ /to/b permanent;
+rewrite ^/l/B$ /to/capital permanent;
+rewrite (?i)^/l/any/?$ /to/any permanent;
+rewrite ^/l/c\z https://$host/to/c permanent;
+rewrite ^/l/d$ https://$host/to/d permanent;
+rewrite ^/l/y/(.*)$ /to/$1 permanent;
+try_files $uri =404;
+"""
+# A rule stays first, and may fail: captures have to be what they were before the run.
+FIRST_STAYS = b"""rewrite ^/(a+)+$ /to/a permanent;
+rewrite ^/b$ /to/b permanent;
+"""
+BRACES = b"""rewrite ^/a$ ${scheme}/a last;
+"""
+ARGUMENTS = b"""rewrite ^/a$ /to?k=1 permanent;
+rewrite ^/b$ /to?k=2 permanent;
+rewrite ^/c$ /to/$scheme?k=3 permanent;
+"""
+# Literals with a twin; some that have none, or whose twin is another's; a rule for all spellings; captures; classes.
+LINES = (
+    b"".join(b"rewrite ^/page-%d$ /new/%d permanent;\n" % (number, number) for number in range(600))
+    + rb"""
+rewrite ^/exact\z /x/exact permanent;
+rewrite ^/split\z /x/split permanent;
+rewrite "^/split\n$" /x/newline permanent;
+rewrite ^/pages/?$ /x/pages permanent;
+rewrite ^/PAGE-1$ /x/capitals permanent;
+rewrite (?i)^/any-case$ /x/any permanent;
+rewrite ^/(one|two)$ /x/$1 permanent;
+rewrite ^/(three|four)$ /x/five last;
+rewrite ^/args$ /x/args?a=b redirect;
+"""
+)
+WHOLE = b"""events {}
+http {
+    map_hash_bucket_size 32;
+    map $host $site { default main; }
+    server {
+        listen 80;
+        set $mode live;
+        rewrite ^/a$ /to/a permanent;
+        rewrite ^/long/%s$ /to/long permanent;
+        location /l {
+            allow 10.0.0.1;
+            include rules.conf;
+            deny all;
+            rewrite ^/l/c$ /to/c last;
+            if ($mode = live) { rewrite ^/l/d$ /to/d last; }
+            include inside-if.conf;
+            if ($mode = test) { include only-if.conf; }
+        }
+    }
+    include other.conf;
+}
+""" % (b"x" * 80)
+INCLUDED = {
+    "rules.conf": b"rewrite ^/l/in$ /to/in last;\n",
+    "inside-if.conf": b"set $mode test;\n",
+    "only-if.conf": b"rewrite ^/l/if$ /to/if last;\n",
+    "other.conf": b"server { listen 81; set $elsewhere 1; }\n",
+}
+
+BLOCK_2 = b"""if ($m_hit = 2) {
+    rewrite ^ "/to/c?x=1" permanent;
+}
+"""
+KEPT_1 = b"rewrite ^/wild/(.*)$ /w/$1 permanent;\n"
+KEPT_2 = b"rewrite ^/pre /to/pre permanent;\n"
+GUARD = b"if ($m_key = $uri) {\n    set $m_hit $m_class;\n}\n"
+TIER_2 = b'if ($m_key_2 = $uri) {\n    rewrite ^ "/to/capital" permanent;\n}\n'
+CAPITAL = b'if ($m_key = $uri) {\n    rewrite ^ "/to/capital" permanent;\n}\n'
+KEPT_X = b"rewrite ^/l/x/(.*)$ /to/$1 permanent;\n"
+LISTED_C = b'rewrite "^/l/c\\z" "$m_listed_to" permanent;\n'
+LISTED_ONE = b'rewrite "^/l/a$" "$m_listed_to" permanent;\n'
+NEVER = b'rewrite "^a(?!)" /;\n'
+
+KINDS = {
+    "location-one": b"rewrite ^/a$ /to/a permanent;\nrewrite ^/b$ /to/b permanent;\n",
+    "location-first": b"rewrite ^/l/a$ /to/a permanent;\nrewrite ^/l/(.*)$ /to/$1 permanent;\n#\xff\n",
+    "location-stays": b"rewrite ^/(a+)+$ /to/b permanent;\nrewrite ^/l/a$ /to/a permanent;\n",
+    "location-host": b"rewrite ^/a$ https://$host/a permanent;\nrewrite ^/b$ https://$host/b permanent;\n",
+    "location-case": b"rewrite ^/ANY$ /to/1 permanent;\nrewrite (?i)^/any$ /to/2 permanent;\ntry_files $uri =404;\n",
+    "assumed": TWO,
+    "first-stays": FIRST_STAYS,
+    "braces": BRACES,
+    "many": MANY,
+    "two": TWO,
+    "long": LONG,
+    "location": LOCATION,
+    "arguments": ARGUMENTS,
+    "two-kept": TWO + KEPT_2,
+    "lines": LINES,
+    "sized": b"map_hash_max_size 4096;\nserver {\n" + TWO + b"}\n",
+    "shadowing": b"rewrite ^/ANY$ /to/capital permanent;\nrewrite (?i)^/any$ /to/any permanent;\n",
+}
+
+
+@cache
+def program(name: str) -> Emission:
+    """A program, compiled, which is right."""
+    if name in WHOLES:
+        return _whole(WHOLES[name])
+    return emit(plan(load_text(KINDS[name], context=_context(name)), NAMED))
+
+
+def _context(name: str) -> str | None:
+    """Where a fragment is included."""
+    contexts = {"assumed": None, "sized": "http"}
+    return contexts[name] if name in contexts else "location" if name.startswith("location") else "server"
+
+
+WHOLES = {"whole": b"", "whole-many": MANY.replace(b"return 404;\n", b"")}
+"""What else stands in the server of the configuration with includes."""
+
+
+def _whole(rules: bytes) -> Emission:
+    first = b"        set $mode live;\n"
+    with tempfile.TemporaryDirectory() as folder:
+        files = {"nginx.conf": WHOLE.replace(first, first + rules), **INCLUDED}
+        for path, data in files.items():
+            (Path(folder) / path).write_bytes(data)
+        return emit(plan(load(Path(folder) / "nginx.conf"), NAMED))

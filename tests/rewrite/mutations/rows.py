@@ -1,0 +1,257 @@
+"""Faults of the maps: their rows, and what stands beside rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.rewrite.mutations.fault import Mutation, both, maps
+from tests.rewrite.mutations.obligations import Refutation
+
+MUTATIONS = (
+    Mutation(
+        "no volatile",
+        "The first look-up answers for all internal redirects.",
+        "many",
+        Refutation.NOT_VOLATILE,
+        maps(b"    volatile;\n", b""),
+    ),
+    Mutation(
+        "one cached map",
+        "The class of the URI before an internal redirect is used again.",
+        "many",
+        Refutation.NOT_VOLATILE,
+        maps(b"map $uri $m_class {\n    volatile;\n", b"map $uri $m_class {\n"),
+    ),
+    Mutation(
+        "map of the request",
+        "A map is keyed by what the client sent.",
+        "many",
+        Refutation.NAME_OF_NGINX,
+        maps(b"map $uri $m_to", b"map $request_uri $m_to"),
+    ),
+    Mutation(
+        "lost twin",
+        "A final newline does not fire any more.",
+        "two",
+        Refutation.FIRES_NO_MORE,
+        maps(b'    "/a\\n" "/a\\n";\n', b""),
+    ),
+    Mutation(
+        "all twins lost",
+        "No final newline fires any more.",
+        "two",
+        Refutation.FIRES_NO_MORE,
+        maps(b'    "/a\\n" "/a\\n";\n    "/b\\n" "/b\\n";\n', b""),
+    ),
+    Mutation(
+        "lost key", "A rule does not fire any more.", "two", Refutation.FIRES_NO_MORE, maps(b'    "/a"   "/a";\n', b"")
+    ),
+    Mutation(
+        "one key more",
+        "A URI of no rule fires.",
+        "two",
+        Refutation.FIRES_ANEW,
+        maps(b'    "/a"   "/a";\n', b'    "/a"   "/a";\n    "/z" "/z";\n'),
+    ),
+    Mutation(
+        "guarded in vain",
+        "A guard is true of a URI that no rule fires on, and leaves the location's configuration.",
+        "many",
+        Refutation.TRUE_IN_VAIN,
+        both(
+            maps(b'    "/a"       "/a";\n', b'    "/a"       "/a";\n    "/z" "/z";\n'),
+            maps(b'    default "1";\n', b'    default "1";\n    "/z" 9;\n'),
+        ),
+    ),
+    Mutation(
+        "class of a variable",
+        "The client says which class a URI has.",
+        "many",
+        Refutation.TRUE_IN_VAIN,
+        both(
+            maps(b'    "/a"       "/a";\n', b'    "/a"       "/a";\n    "/z" "/z";\n'),
+            maps(b'    default "1";\n', b'    default "1";\n    "/z" $arg_class;\n'),
+        ),
+    ),
+    Mutation(
+        "wrong target",
+        "A key has the target of the next.",
+        "two",
+        Refutation.DOES_SOMETHING_ELSE,
+        maps(b'"/a"   "/to/a"', b'"/a"   "/to/b"'),
+    ),
+    Mutation(
+        "second match",
+        "A string that two rules match goes to the second.",
+        "many",
+        Refutation.DOES_SOMETHING_ELSE,
+        maps(b'"/a"       "/to/a"', b'"/a"       "/second"'),
+    ),
+    Mutation(
+        "lost target",
+        "A key has no target, and goes to the constant part alone.",
+        "two",
+        Refutation.DOES_SOMETHING_ELSE,
+        maps(b'    "/a"   "/to/a";\n', b""),
+    ),
+    Mutation(
+        "default target",
+        "What has no target of its own goes where no rule leads.",
+        "two",
+        Refutation.DOES_SOMETHING_ELSE,
+        both(
+            maps(b'    "/a"   "/to/a";\n', b""),
+            maps(b'$m_to {\n    volatile;\n    default "";', b'$m_to {\n    volatile;\n    default "/to/b";'),
+        ),
+    ),
+    Mutation(
+        "default arguments",
+        "A rule without arguments of its own gets some.",
+        "arguments",
+        Refutation.DOES_SOMETHING_ELSE,
+        both(
+            maps(b'    "/a"   "k=1";\n', b""),
+            maps(b'$m_args {\n    volatile;\n    default "";', b'$m_args {\n    volatile;\n    default "k=3";'),
+        ),
+    ),
+    Mutation(
+        "wrong class",
+        "A key is in another class.",
+        "many",
+        Refutation.DOES_SOMETHING_ELSE,
+        maps(b'"/c"       2;', b'"/c"       3;'),
+    ),
+    Mutation(
+        "wrong default class",
+        "The keys without a class get a wrong one.",
+        "many",
+        Refutation.DOES_SOMETHING_ELSE,
+        maps(b'default "1"', b'default "4"'),
+    ),
+    Mutation(
+        "two defaults",
+        "nginx refuses a second default.",
+        "many",
+        Refutation.PARAMETER_FOR_A_KEY,
+        maps(b'default "1";', b'default "";\n    default "1";'),
+    ),
+    Mutation(
+        "unescaped quote",
+        "A quote ends a key.",
+        "many",
+        Refutation.MAPS_DO_NOT_PARSE,
+        maps(b'"/q\\"\\\\"', b'"/q"\\\\"'),
+    ),
+    Mutation(
+        "unescaped backslash",
+        "A backslash of a key is taken for an escape.",
+        "many",
+        Refutation.NOT_AN_EXACT_GUARD,
+        maps(b'"/q\\"\\\\\\n"', b'"/q\\"\\\\n"'),
+    ),
+    Mutation(
+        "key in two cases",
+        "nginx refuses two keys that differ by case alone.",
+        "many",
+        Refutation.KEY_TWICE,
+        maps(b'    "/a"       "/a";\n', b'    "/a"       "/a";\n    "/A" "/A";\n'),
+    ),
+    Mutation(
+        "key given twice",
+        "nginx refuses a key given twice.",
+        "two",
+        Refutation.KEY_TWICE,
+        maps(b'    "/a"   "/a";\n', b'    "/a"   "/a";\n    "/a"   "/a";\n'),
+    ),
+    Mutation(
+        "regex key",
+        "A key is a regular expression.",
+        "two",
+        Refutation.REGEX_FOR_A_KEY,
+        maps(b'    "/a"   "/a";\n', b'    "~/a"   "/a";\n'),
+    ),
+    Mutation(
+        "hostnames",
+        "Keys are host names, with wildcards.",
+        "two",
+        Refutation.ONE_WORD,
+        maps(b"    volatile;\n", b"    volatile;\n    hostnames;\n"),
+    ),
+    Mutation(
+        "include in a map",
+        "A map has keys that are not in the text.",
+        "two",
+        Refutation.PARAMETER_FOR_A_KEY,
+        maps(b"    volatile;\n", b"    volatile;\n    include more.conf;\n"),
+    ),
+    Mutation(
+        "capture in a value",
+        "A value repeats a capture of whatever matched last.",
+        "two",
+        Refutation.CANNOT_BE_TOLD,
+        maps(b'"/a"   "/to/a"', b'"/a"   "/to/$1"'),
+    ),
+    Mutation(
+        "variable of two maps",
+        "nginx takes the last of two maps of one variable.",
+        "two",
+        Refutation.TWO_MAPS,
+        maps(b"map $uri $m_class {", b"map $uri $m_to {"),
+    ),
+    Mutation(
+        "variable of two maps but for case",
+        "nginx does not mind the case of variables.",
+        "two",
+        Refutation.NAME_IN_CAPITALS,
+        maps(b"map $uri $m_class {", b"map $uri $M_TO {"),
+    ),
+    Mutation(
+        "more than maps",
+        "The http part holds another directive.",
+        "two",
+        Refutation.STATEMENT_BEHIND_A_MAP,
+        lambda e: replace(e, maps=e.maps + b"merge_slashes off;\n"),
+    ),
+    Mutation(
+        "block in a map",
+        "nginx refuses a map inside a map.",
+        "two",
+        Refutation.BLOCK_IN_A_MAP,
+        maps(b"volatile;\n", b"volatile;\n    map $uri $m_x { a b; }\n"),
+    ),
+    Mutation(
+        "not a map",
+        "A block of another module has the rows.",
+        "two",
+        Refutation.NOT_A_MAP,
+        maps(b"map $uri $m_key {", b"geo $uri $m_key {"),
+    ),
+    Mutation(
+        "three words",
+        "nginx refuses a row of three words.",
+        "two",
+        Refutation.THREE_WORDS,
+        maps(b'"/a"   "/a";', b'"/a" "/a" "/b";'),
+    ),
+    Mutation(
+        "directive before the maps",
+        "The http part holds another directive, in front.",
+        "two",
+        Refutation.MORE_THAN_MAPS,
+        lambda e: replace(e, maps=b"merge_slashes off;\n" + e.maps),
+    ),
+    Mutation(
+        "list before the maps",
+        "The http part holds a directive of many words.",
+        "two",
+        Refutation.MORE_THAN_MAPS,
+        lambda e: replace(e, maps=b"gzip_types text/css text/xml;\n" + e.maps),
+    ),
+    Mutation(
+        "map of a variable",
+        "Targets are looked up by a variable that nobody sets.",
+        "two",
+        Refutation.NOT_A_MAP_OF_THE_URI,
+        maps(b"map $uri $m_to ", b"map $m_other $m_to "),
+    ),
+)
