@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,78 +138,6 @@ def test_sizes_that_maps_need_are_set_first(tmp_path: Path) -> None:
         emission
     )
     assert MISSING_SIZES in premises.of(emission.plan)
-
-
-Damage = Callable[[Emission], Emission]
-
-
-def text(old: str, new: str) -> Damage:
-    """Replace a part of the main file."""
-
-    def damage(emission: Emission) -> Emission:
-        change = emission.changes[0]
-        assert old.encode() in change.after, change.after
-        return replace(emission, changes=(replace(change, after=change.after.replace(old.encode(), new.encode())),))
-
-    return damage
-
-
-def without_premise(premise: Premise) -> Damage:
-    """Take a premise out of the header of the maps."""
-    return lambda emission: replace(emission, maps=emission.maps.replace(str(premise).encode(), b""))
-
-
-def as_if_it_were_there(emission: Emission) -> Emission:
-    """Put in what is right if the file is there, empty, and nothing reads captures."""
-    known = emit(plan(read(FAULTY.replace("include part.conf;", "gzip on;")), Options(name="m")))
-    part = known.changes[0].after.replace(b"gzip on;", b"include part.conf;")
-    return replace(emission, maps=known.maps, changes=(replace(emission.changes[0], after=part),))
-
-
-FAULTY = site(http="    include mime.types;", server=f"        {RULES}        include part.conf;\n        {MORE_RULES}")
-STATED = (OWN_NAMES, MISSING_SIZES)
-OTHERS = "a statement that is no compiled rule is not as it was"
-BEHIND = "a missing file may set a size of the map tables behind the maps"
-
-FAULTS: dict[str, tuple[Damage, str]] = {
-    "a run moves behind the include": (
-        lambda e: text("include part.conf;\n", "include part.conf;\n" + first_run(e))(text(first_run(e), "")(e)),
-        "a URI that no rule matches keeps $1 to $9",
-    ),
-    "the include is gone": (text("        include part.conf;\n", ""), OTHERS),
-    "the include stands first": (
-        lambda e: text("server {\n", "server {\n include part.conf;\n")(text("        include part.conf;\n", "")(e)),
-        "a URI that no rule matches keeps $1 to $9",
-    ),
-    "both runs as one": (as_if_it_were_there, "a rule fires that did not fire before"),
-    "captures stay as they were": (text(NEVER.decode(), ""), "$1 to $9"),
-    "the maps stand before a missing file": (
-        lambda e: text("http {\n", "http {\n    include m.conf;\n")(text("    include m.conf;\n", "")(e)),
-        BEHIND,
-    ),
-    **{
-        f"{premise.name} is not stated": (without_premise(premise), f"do not state the premise {premise.name}")
-        for premise in STATED
-    },
-}
-
-
-def first_run(emission: Emission) -> str:
-    """What stands in place of the rules before the include."""
-    server = after(emission).partition("server {\n")[2]
-    return server.partition("        include part.conf;\n")[0]
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_refuted(fault: str) -> None:
-    """A text that moves rules across a missing include, or takes for known what it may hold, is refuted for that."""
-    right = emitted(read(FAULTY))
-    damage, obligation = FAULTS[fault]
-    wrong = damage(right)
-    assert wrong != right
-    proof = prove(wrong)
-    assert not proof.holds
-    assert obligation in (proof.refutation or ""), proof.refutation
 
 
 @pytest.mark.parametrize("http", ["    include there.conf;\n", "    include a.conf;\n", "    include sizes.conf;\n"])
