@@ -21,16 +21,16 @@ _LAST = "/-last-of-all"
 class Site:
     """A configuration: `main` and `http` stand before the servers, in the main file; each server is a file of its own.
 
-    `files` are others that are included, or served; the compilation does not see those that are `missing`. `gives_up` is the pattern of a rule on which PCRE gives up for some
-    URIs; see `limited`.
+    `files` are others that are included, or served; the compilation does not see those that are `missing`. `gives_up`
+    is the pattern of a rule on which PCRE gives up for some URIs; see `limited`.
     """
 
     servers: Sequence[str]
     http: str = ""
     main: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
     gives_up: str = ""
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def includes(self) -> list[bytes]:

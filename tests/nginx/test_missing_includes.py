@@ -12,7 +12,7 @@ import pytest
 
 from nginxopt.system import nginx
 from tests.nginx.sides import Site, check, compiled, get, said
-from tests.nginx.test_surroundings import FILES, HTTP, LUA, MOVED, NJS, REQUESTS, RULES
+from tests.nginx.test_surroundings import FILES, GIVES_UP, HTTP, LUA, MOVED, NJS, REQUESTS, RULES
 
 BETWEEN = MOVED.splitlines(keepends=True)
 PARTS = ("".join(BETWEEN[:5]), "".join(BETWEEN[5:10]), "".join(BETWEEN[10:]))
@@ -89,7 +89,7 @@ def test_any_script_between_the_rules(each_binary: nginx.Binary, script: str, tm
         "unread.conf": http,
         "read.js": NJS_HEAD,
     }
-    check(each_binary, Site(servers, HTTP + "include unread.conf;", main, files, missing), tmp_path, REQUESTS)
+    check(each_binary, Site(servers, HTTP + "include unread.conf;", main, files, GIVES_UP, missing), tmp_path, REQUESTS)
 
 
 IN_SERVER = {
@@ -106,7 +106,12 @@ IN_SERVER = {
 def test_anything_beside_the_rules(each_binary: nginx.Binary, text: str, tmp_path: Path) -> None:
     """Locations, names and internal redirects of a missing file of the server."""
     servers = [f"include server.conf; {RULES[0]}", f"{RULES[1]} include server.conf;"]
-    check(each_binary, Site(servers, HTTP, files=FILES, missing={"server.conf": IN_SERVER[text]}), tmp_path, REQUESTS)
+    check(
+        each_binary,
+        Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, missing={"server.conf": IN_SERVER[text]}),
+        tmp_path,
+        REQUESTS,
+    )
 
 
 IN_HTTP = {
@@ -148,7 +153,7 @@ def test_anything_in_the_http_block(each_binary: nginx.Binary, text: str, level:
     }
     servers = [f"server_name a.test; {rules}" for rules in RULES]
     http = LEVELS[level]
-    check(each_binary, Site(servers, http, "include modules.conf;", files, missing), tmp_path, REQUESTS[:40])
+    check(each_binary, Site(servers, http, "include modules.conf;", files, GIVES_UP, missing), tmp_path, REQUESTS[:40])
 
 
 def test_a_missing_file_makes_nginx_refuse(each_binary: nginx.Binary) -> None:
