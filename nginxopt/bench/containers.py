@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from nginxopt.bench import run_folder
 from nginxopt.bench.scenario import Experiment, Node, Variant
-from nginxopt.text.templates import template
+from nginxopt.bench.templates import template
 
 BASE = "debian:bookworm-slim"
 LOAD = "load"

@@ -13,7 +13,7 @@ from nginxopt.bench.load.wrk import MARK
 from nginxopt.bench.probe import in_round
 from nginxopt.bench.scenario import Asks, Attack, Expected, Experiment, Node, OpenFiles, Target, Variant
 from nginxopt.bench.site import Generator
-from nginxopt.text.templates import template
+from nginxopt.bench.templates import template
 
 _MOST_TARGETS = 10  # of an attack that are asked before it
 _MILLION = 1_000_000

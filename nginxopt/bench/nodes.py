@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nginxopt.bench.scenario import NO_FILES, Asks, Expected, Node, Target
+from nginxopt.bench.templates import template
 from nginxopt.text import encode
-from nginxopt.text.templates import template
 
 BODY = b"ok\n"
 

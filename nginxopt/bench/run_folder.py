@@ -16,9 +16,9 @@ from typing import Any
 
 from nginxopt.bench.scenario import Attack, Experiment, Node, OpenLoop, Variant
 from nginxopt.bench.site import Generator
+from nginxopt.bench.templates import template
 from nginxopt.errors import RunError
 from nginxopt.text import encode
-from nginxopt.text.templates import template
 
 FIRST_PORT = 18080
 PARTS = ("nginx", "targets", "results")

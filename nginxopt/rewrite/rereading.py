@@ -8,8 +8,7 @@ from pathlib import Path
 from nginxopt.config import Config, includes, reread
 from nginxopt.errors import DefectError, InputError
 from nginxopt.rewrite.emission import Emission
-from nginxopt.system import trial
-from nginxopt.system.nginx import Binary
+from nginxopt.system.nginx import Binary, trial
 
 
 def read(emission: Emission) -> Config:

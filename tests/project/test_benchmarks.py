@@ -13,7 +13,7 @@ from benchmarks import instructions, memory, speed
 from benchmarks.child import ChildError, run
 from benchmarks.mixes import MIXES, write
 from nginxopt import load_text
-from nginxopt.bench.rules import FAR_MISS, fragment, literal, whole
+from nginxopt.bench.rewrite_rules import FAR_MISS, fragment, literal, whole
 from nginxopt.rewrite import plan
 from nginxopt.system import nginx
 from tests.support import needs_nginx

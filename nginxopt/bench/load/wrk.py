@@ -9,8 +9,8 @@ from nginxopt.bench import measure
 from nginxopt.bench.result import Outcome
 from nginxopt.bench.scenario import Load, Target
 from nginxopt.bench.site import Site
+from nginxopt.bench.templates import template
 from nginxopt.errors import RunError
-from nginxopt.text.templates import template
 
 TIMEOUT_SECONDS = 10
 _VERSION_SECONDS = 30.0

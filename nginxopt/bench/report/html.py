@@ -16,9 +16,9 @@ from nginxopt.bench.measure import PERCENTILES
 from nginxopt.bench.report import charts, content, numbers, sentences
 from nginxopt.bench.result import Ratio, Result, Summary
 from nginxopt.bench.scenario import Comparison
+from nginxopt.bench.templates import template
 from nginxopt.text.escape import xml
 from nginxopt.text.plural import count
-from nginxopt.text.templates import template
 
 _RANKS = tuple(f"p{rank}" for rank in PERCENTILES)
 _GROUPS = (
