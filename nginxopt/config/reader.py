@@ -88,7 +88,7 @@ def contents(path: str, files: Files) -> bytes:
     try:
         return files.read(path)
     except OSError as error:
-        nginx = _said(path, error)
+        nginx = _message(path, error)
         raise InputError(f"cannot be read: {_reason(error)}", path=path, nginx=nginx) from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"cannot be read: {error}", path=path) from None
@@ -105,14 +105,16 @@ def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Di
 
 def _name(include: Directive) -> str:
     if len(include.args) != 1:
-        nginx = include.told('invalid number of arguments in "include" directive')
+        nginx = include.located('invalid number of arguments in "include" directive')
         raise include.error('"include" takes exactly one path', nginx=nginx)
     return str(include.args[0])
 
 
 def _unread(include: Directive, path: str, error: OSError) -> InputError:
-    said = _said(path, error)
-    nginx = said if error.errno == errno.EISDIR else include.told(said)  # reading a directory, nginx names no place
+    message = _message(path, error)
+    nginx = (
+        message if error.errno == errno.EISDIR else include.located(message)
+    )  # reading a directory, nginx names no place
     return include.error(f"{path} cannot be read: {_reason(error)}", at=include.args[0], nginx=nginx)
 
 
@@ -120,11 +122,11 @@ def _refuse_circle(include: Directive, child: File, chain: tuple[File, ...]) -> 
     if child not in chain:
         return
     circle = " -> ".join(file.path for file in (*chain[chain.index(child) :], child))
-    nginx = _said(child.path, OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
-    raise include.error(f"circular include: {circle}", at=include.args[0], nginx=include.told(nginx))
+    nginx = _message(child.path, OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+    raise include.error(f"circular include: {circle}", at=include.args[0], nginx=include.located(nginx))
 
 
-def _said(path: str, error: OSError) -> str:
+def _message(path: str, error: OSError) -> str:
     """Return what nginx says of a file that it cannot read."""
     call = "pread()" if error.errno == errno.EISDIR else "open()"
     absolute = path if path == STDIN else str(Path(path).absolute())
