@@ -302,7 +302,7 @@ def _ask_nginx(call: _Call, emission: Emission) -> list[Differential]:
 
 
 def _refuse_mismatches(differentials: list[Differential] | None) -> None:
-    mismatches = [mismatch for found in differentials or [] for mismatch in found.mismatches]
+    mismatches = [mismatch for differential in differentials or [] for mismatch in differential.mismatches]
     if mismatches:
         listed = "\n".join(f"  {mismatch}" for mismatch in mismatches[:10])
         raise DefectError(f"nginx responds differently; nothing was written\n{listed}")
@@ -363,10 +363,10 @@ def _tell(
 
 
 def _tell_differentials(differentials: list[Differential], *, err: bool) -> None:
-    requests = sum(found.requests for found in differentials)
-    seconds = sum(found.seconds for found in differentials)
-    skipped = sum(found.skipped for found in differentials)
+    requests = sum(differential.requests for differential in differentials)
+    seconds = sum(differential.seconds for differential in differentials)
+    skipped = sum(differential.skipped for differential in differentials)
     left_out = f", {skipped:,} skipped" if skipped else ""
     click.echo(f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{left_out})", err=err)
-    for warning in sorted({warning for found in differentials for warning in found.warnings}):
+    for warning in sorted({warning for differential in differentials for warning in differential.warnings}):
         click.echo(f"  nginx warning: {warning}", err=err)

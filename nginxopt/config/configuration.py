@@ -32,7 +32,8 @@ class Config:
     `files` are in the order in which nginx first reads them; relative includes start from `prefix`.
     `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
     several, none if they tell nothing. `missing` are the includes that name a file that could not be read, if
-    that was allowed. `origin` is where the files were read from.
+    that was allowed, and `irregular` those of them that name a pipe or a directory. `origin` is where the
+    files were read from.
     """
 
     main: File
@@ -40,6 +41,7 @@ class Config:
     candidates: tuple[Context, ...]
     prefix: str
     missing: tuple[Directive, ...]
+    irregular: frozenset[Directive]
     origin: Files
     _included: dict[tuple[Source, int], tuple[File, ...]] = field(repr=False)
     _missing: frozenset[tuple[Source, int]] = field(repr=False)
@@ -151,9 +153,9 @@ def load_text(
     files_of = {include.origin: children for include, children in reader.included.items()}
     unread = frozenset(include.origin for include in reader.missing)
     parents = {file: tuple(places) for file, places in reader.parents.items()}
-    return Config(
-        main, tuple(reader.files.values()), candidates, base, tuple(reader.missing), files, files_of, unread, parents
-    )
+    missing, irregular = tuple(reader.missing), frozenset(reader.irregular)
+    read = tuple(reader.files.values())
+    return Config(main, read, candidates, base, missing, irregular, files, files_of, unread, parents)
 
 
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt.config.filesystem import STDIN, Files
+from nginxopt.config.filesystem import STDIN, Files, NotRegular, is_descriptor
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source
@@ -40,6 +40,7 @@ class Reader:
         self._missing_ok = missing_ok
         self.files: dict[str, File] = {files.identity(main.path): main}
         self.missing: list[Directive] = []
+        self.irregular: set[Directive] = set()
         self.included: dict[Directive, tuple[File, ...]] = {}
         self.parents: dict[File, list[tuple[Directive, ...]]] = {main: [()]}
 
@@ -72,6 +73,8 @@ class Reader:
         except OSError as error:
             if not self._missing_ok:
                 raise _unread(include, path, error) from None
+            if isinstance(error, NotRegular | IsADirectoryError):
+                self.irregular.add(include)
         if include not in self.missing[-1:]:
             self.missing.append(include)
         return None
@@ -86,9 +89,9 @@ def parsed(path: str, data: bytes) -> File:
 def contents(path: str, files: Files) -> bytes:
     """Return the bytes of a main file; `InputError` if it cannot be read."""
     try:
-        return files.read(path)
+        return Path(path).read_bytes() if is_descriptor(path) else files.read(path)
     except OSError as error:
-        nginx = _message(path, error)
+        nginx = None if isinstance(error, NotRegular) else _message(path, error)
         raise InputError(f"cannot be read: {_reason(error)}", path=path, nginx=nginx) from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"cannot be read: {error}", path=path) from None
@@ -112,9 +115,12 @@ def _name(include: Directive) -> str:
 
 def _unread(include: Directive, path: str, error: OSError) -> InputError:
     message = _message(path, error)
-    nginx = (
-        message if error.errno == errno.EISDIR else include.located(message)
-    )  # reading a directory, nginx names no place
+    if isinstance(error, NotRegular):
+        nginx = None  # it waits for a writer
+    elif isinstance(error, IsADirectoryError):
+        nginx = message  # without a place
+    else:
+        nginx = include.located(message)
     return include.error(f"{path} cannot be read: {_reason(error)}", at=include.args[0], nginx=nginx)
 
 

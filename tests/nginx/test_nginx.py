@@ -1,6 +1,8 @@
 """nginxopt.system.nginx: the binary is found, tested, started, asked and ended, and nothing is left behind."""
 
 import contextlib
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -176,3 +178,26 @@ def _works_in(folder: Path, process: Path) -> bool:
     with contextlib.suppress(OSError):
         return str((process / "cwd").readlink()).startswith(str(folder))
     return False
+
+
+def test_a_pipe_is_waited_for_and_read_as_empty(each_binary: nginx.Binary) -> None:
+    """So an include of one is an error of ours: nginx stands still until something writes, and reads nothing of it."""
+    with nginx.private_prefix({"nginx.conf": b"events {} include pipe; include /dev/zero;"}) as prefix:
+        os.mkfifo(prefix / "pipe")
+        process = subprocess.Popen([*each_binary.command(prefix), "-t"], stderr=subprocess.PIPE)
+        with (prefix / "pipe").open("w"):  # opens when nginx does
+            pass
+        _, messages = process.communicate(timeout=60)
+    assert b"test is successful" in messages
+
+
+def test_what_is_written_to_a_pipe_is_not_read(each_binary: nginx.Binary) -> None:
+    """Its size is 0, and so many bytes are read: a directive that nginx refuses is not seen."""
+    with nginx.private_prefix({"nginx.conf": b"events {} include pipe;"}) as prefix:
+        os.mkfifo(prefix / "pipe")
+        process = subprocess.Popen([*each_binary.command(prefix), "-t"], stderr=subprocess.PIPE)
+        writer = os.open(prefix / "pipe", os.O_RDWR)  # never without a reader
+        os.write(writer, b"no_directive;")
+        _, messages = process.communicate(timeout=60)
+        os.close(writer)
+    assert b"test is successful" in messages
