@@ -241,10 +241,10 @@ def _is_main(call: _Call) -> bool:
 
 def _refuse_context(call: _Call, around: Surroundings) -> None:
     """`UsageError` if the configuration includes a file elsewhere than the call says."""
-    from nginxopt.config.context import stated
+    from nginxopt.config.context import parse_context
 
     places = set(around.config.contexts(around.file))
-    if call.context is not None and places != {stated(call.context)}:
+    if call.context is not None and places != {parse_context(call.context)}:
         where = ", ".join(sorted(",".join(place) or "main" for place in places))
         raise UsageError(
             f"{around.config.main.path} includes {call.file} in {where}, not in {call.context}",

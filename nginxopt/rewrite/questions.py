@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from nginxopt.rewrite.emission import Compiled, Emission
-from nginxopt.rewrite.nginx import Differential, Level, differential
+from nginxopt.rewrite.nginx import Differential, differential
 from nginxopt.rewrite.planning import Run
+from nginxopt.rewrite.program import RuleContext
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Edit, Span, apply
 
@@ -24,7 +25,7 @@ class _Question:
 
     before: bytes
     after: bytes
-    level: Level
+    level: RuleContext
     captures: bool
     runs: tuple[Run, ...]
 

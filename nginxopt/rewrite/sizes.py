@@ -59,7 +59,7 @@ def standing(config: Config) -> dict[str, Standing]:
     for directive in chain.from_iterable(scope.directives for scope in _http_scopes(config)):
         if directive.name in DEFAULTS:
             if directive.name in found:
-                nginx = directive.told(f'"{directive.name}" directive is duplicate')
+                nginx = directive.located(f'"{directive.name}" directive is duplicate')
                 raise directive.error(f'"{directive.name}" is set twice', nginx=nginx)
             file = next(file for file in config.files if file.source is directive.source)
             found[str(directive.name)] = Standing(file, directive, _size(directive))
@@ -132,7 +132,7 @@ def _http_scopes(config: Config) -> Iterator[Scope]:
 def _size(directive: Directive) -> int:
     size = number(directive.args[0]) if len(directive.args) == 1 else None
     if size is None:
-        nginx = directive.told("invalid number" if len(directive.args) == 1 else "invalid number of arguments")
+        nginx = directive.located("invalid number" if len(directive.args) == 1 else "invalid number of arguments")
         raise directive.error(f'"{directive.name}" takes one number', nginx=nginx)
     largest = _LARGEST["max" if directive.name.endswith("max_size") else "bucket"]
     if size > largest:
