@@ -43,6 +43,14 @@ needs_nginx = pytest.mark.skipif(NGINX is None and not IN_CI, reason=NO_NGINX)
 
 ROOT = Path(__file__).parents[1]
 
+BUILD_FAST = {
+    "CARGO_TARGET_DIR": str(ROOT / "rust" / "target" / "fast"),
+    "CARGO_PROFILE_RELEASE_LTO": "off",
+    "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
+    "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
+}
+"""The environment of a test that builds the extension elsewhere: as nobody waits for that one, in seconds."""
+
 _GLOBALS = ("-g", "pid nginx.pid;")
 # With more open files a circular include overflows nginx's stack.
 _FEW_FILES = ("prlimit", "--nofile=100")

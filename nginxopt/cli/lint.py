@@ -200,7 +200,9 @@ def _read(
     from nginxopt.config import inputs
     from nginxopt.config.filesystem import STDIN
 
-    how = inputs.How(prefix or settings.prefix, lambda path: context or settings.context_of(path), stdin_name or STDIN)
+    how = inputs.InputOptions(
+        prefix or settings.prefix, lambda path: context or settings.context_of(path), stdin_name or STDIN
+    )
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 
 

@@ -5,7 +5,7 @@ is included; `Config.contexts` gives every place it stands in. Long runs of rewr
 `nginxopt.config.tree`.
 
 nginx stops at the first error as it reads on; here a file is read to its end before its includes are, so that
-of several errors another one may be told.
+of several errors it may report another one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from nginxopt.config import context as contexts
-from nginxopt.config.context import Context
+from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
 from nginxopt.config.reader import File, Reader, contents, parsed
 from nginxopt.config.scope import Scope, read_scope
@@ -144,13 +143,13 @@ def load_text(
     files: Files = DISK,
 ) -> Config:
     """Read a configuration from memory: as `load`, `name` being its path."""
-    stated = contexts.stated(context) if context is not None else None
+    stated = None if context is None else parse_context(context)
     main = parsed(name, data)
     base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)
     reader = Reader(main, base, files, missing_ok=missing_ok)
     if includes:
         reader.follow(main)
-    candidates = contexts.possible(main.block) if stated is None else (stated,)
+    candidates = possible(main.block) if stated is None else (stated,)
     files_of = {include.origin: children for include, children in reader.included.items()}
     unread = frozenset(include.origin for include in reader.missing)
     parents = {file: tuple(places) for file, places in reader.parents.items()}

@@ -91,7 +91,7 @@ def contents(path: str, files: Files) -> bytes:
     try:
         return Path(path).read_bytes() if is_descriptor(path) else files.read(path)
     except OSError as error:
-        nginx = None if isinstance(error, NotRegular) else _said(path, error)
+        nginx = None if isinstance(error, NotRegular) else _message(path, error)
         raise InputError(f"cannot be read: {_reason(error)}", path=path, nginx=nginx) from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"cannot be read: {error}", path=path) from None
@@ -108,19 +108,19 @@ def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Di
 
 def _name(include: Directive) -> str:
     if len(include.args) != 1:
-        nginx = include.told('invalid number of arguments in "include" directive')
+        nginx = include.located('invalid number of arguments in "include" directive')
         raise include.error('"include" takes exactly one path', nginx=nginx)
     return str(include.args[0])
 
 
 def _unread(include: Directive, path: str, error: OSError) -> InputError:
-    said = _said(path, error)
+    message = _message(path, error)
     if isinstance(error, NotRegular):
         nginx = None  # it waits for a writer
     elif isinstance(error, IsADirectoryError):
-        nginx = said  # without a place
+        nginx = message  # without a place
     else:
-        nginx = include.told(said)
+        nginx = include.located(message)
     return include.error(f"{path} cannot be read: {_reason(error)}", at=include.args[0], nginx=nginx)
 
 
@@ -128,11 +128,11 @@ def _refuse_circle(include: Directive, child: File, chain: tuple[File, ...]) -> 
     if child not in chain:
         return
     circle = " -> ".join(file.path for file in (*chain[chain.index(child) :], child))
-    nginx = _said(child.path, OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
-    raise include.error(f"circular include: {circle}", at=include.args[0], nginx=include.told(nginx))
+    nginx = _message(child.path, OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+    raise include.error(f"circular include: {circle}", at=include.args[0], nginx=include.located(nginx))
 
 
-def _said(path: str, error: OSError) -> str:
+def _message(path: str, error: OSError) -> str:
     """Return what nginx says of a file that it cannot read."""
     call = "pread()" if error.errno == errno.EISDIR else "open()"
     absolute = path if path == STDIN else str(Path(path).absolute())

@@ -241,7 +241,7 @@ def _context_by_pattern(value: Value, _rules: Collection[str], _folder: Path) ->
 
 def _context(value: Value) -> Context:
     try:
-        return contexts.stated(value.text())
+        return contexts.parse_context(value.text())
     except UsageError as error:
         raise value.error(error.message, hint=error.hint) from None
 

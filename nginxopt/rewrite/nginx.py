@@ -13,14 +13,13 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from nginxopt.errors import InputError
+from nginxopt.rewrite.program import RuleContext
 from nginxopt.rewrite.requests import HOST, sample
 from nginxopt.system.http import Client, Request, batches
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
-
-Level: TypeAlias = Literal["server", "location"]
 
 SHOWN_MISMATCHES = 10
 _INTERNAL_TARGETS = 6
@@ -85,7 +84,7 @@ def differential(
     before: bytes,
     after: bytes,
     maps: bytes = b"",
-    level: Level,
+    level: RuleContext,
     keys: Iterable[bytes],
     witnesses: Iterable[bytes] = (),
     binary: Binary,
@@ -139,7 +138,7 @@ class _Scene:
     every build.
     """
 
-    level: Level
+    level: RuleContext
     captures: bool
     targets: tuple[bytes, ...]
     auth: bool

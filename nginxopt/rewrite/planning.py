@@ -58,7 +58,7 @@ class Duplicate:
 class Run:
     """A run of rules: where it begins, and what the native planner made of it."""
 
-    level: program.Level
+    level: program.RuleContext
     native: _native.Run
 
     @property

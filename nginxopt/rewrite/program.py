@@ -17,7 +17,8 @@ from nginxopt.rewrite import captures
 from nginxopt.semantics.directives import NGINX
 from nginxopt.text import Span
 
-Level = Literal["server", "location"]
+RuleContext = Literal["server", "location"]
+"""Where rules stand: what a file of them is included in."""
 
 _NEVER = "^a(?!)"
 """A pattern that matches nothing: the rule that is emitted with it leaves `$1` to `$9` empty."""
@@ -38,7 +39,7 @@ def transparent() -> frozenset[str]:
 class Scope:
     """The sections of the servers, or of the locations, of a file."""
 
-    level: Level
+    level: RuleContext
     sections: tuple[tuple[Span, ...], ...]
 
 
@@ -62,7 +63,7 @@ class Program:
 
 def read(config: Config) -> tuple[Program, ...]:
     """Return the programs of all files that hold a rewrite, in nginx's order of reading."""
-    captures_matter = config.http is None or captures.may_be_read(config)
+    captures_matter = captures.may_be_read(config)
     programs = (_program(config, file, captures_matter) for file in config.files)
     return tuple(p for p in programs if p.scopes or p.inside_if or p.misplaced)
 
@@ -78,20 +79,15 @@ def placed(config: Config) -> tuple[Config, bool]:
     return replace(config, candidates=(server,)), True
 
 
-def is_known(config: Config) -> bool:
-    """Return whether all of a main configuration was read: no file that it includes is missing."""
-    return config.http is not None and not config.missing
-
-
 @dataclass(slots=True)
 class _Found:
     """What is gathered of a file."""
 
-    sections: dict[Level, list[tuple[Span, ...]]]
+    sections: dict[RuleContext, list[tuple[Span, ...]]]
     inside_if: list[Span]
     misplaced: list[Span]
 
-    def closed(self, level: Level | None, section: list[Span]) -> list[Span]:
+    def closed(self, level: RuleContext | None, section: list[Span]) -> list[Span]:
         """Keep a section that has ended, if anything stands in it; return the next, which is empty."""
         if level is not None and section:
             self.sections.setdefault(level, []).append(tuple(section))
@@ -151,7 +147,9 @@ def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
     return (guard is not None and guard[1] in stems) or name.removesuffix("_hit") in stems - {name}
 
 
-def _put(node: Directive | Bulk, level: Level | None, kinds: set[str], section: list[Span], found: _Found) -> None:
+def _put(
+    node: Directive | Bulk, level: RuleContext | None, kinds: set[str], section: list[Span], found: _Found
+) -> None:
     """Note a rewrite, or a run of them, where it belongs."""
     if level is not None:
         section.append(node.span)
@@ -160,7 +158,7 @@ def _put(node: Directive | Bulk, level: Level | None, kinds: set[str], section: 
     (found.inside_if if "if" in kinds else found.misplaced).extend(spans)
 
 
-def _level(kinds: set[str], *, main: bool) -> Level | None:
+def _level(kinds: set[str], *, main: bool) -> RuleContext | None:
     """Return the level of a block that is any of `kinds`, or None where no rewrite can be moved.
 
     Of a server and a location it is the location: what is right there is right in both.

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from nginxopt.rewrite.emission import Compiled, Emission
-from nginxopt.rewrite.nginx import Differential, Level, differential
+from nginxopt.rewrite.nginx import Differential, differential
 from nginxopt.rewrite.planning import Run
+from nginxopt.rewrite.program import RuleContext
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Edit, Span, apply
 
@@ -24,7 +25,7 @@ class _Question:
 
     before: bytes
     after: bytes
-    level: Level
+    level: RuleContext
     captures: bool
     runs: tuple[Run, ...]
 
@@ -59,7 +60,7 @@ def ask(
 
 def _questions(emission: Emission) -> Iterator[_Question]:
     config = emission.plan.config
-    if emission.maps_path is None and len(config.files) == 1 and not _has_blocks(emission):
+    if emission.maps_path is None and len(config.files) == 1 and not (config.missing or _has_blocks(emission)):
         runs = tuple(compiled.run for compiled in emission.compiled)
         if runs:
             edits = [edit for run in runs for edit in _declared(run)]

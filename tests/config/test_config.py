@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import nginxopt
 from nginxopt.config import Bulk, Comment, Config, Directive, load, load_text, reread
-from nginxopt.config.context import stated
+from nginxopt.config.context import parse_context
 from nginxopt.config.filesystem import Overlay
 from nginxopt.config.tree import DEPTH, FOLD, parse
 from nginxopt.errors import InputError, UsageError
@@ -429,7 +429,7 @@ def test_a_stated_context(tmp_path: Path) -> None:
 )
 def test_contexts_as_they_are_written(text: str | tuple[str, ...], expected: tuple[str, ...]) -> None:
     """A context may be stated by its short name or in full."""
-    assert stated(text) == expected
+    assert parse_context(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "servers", "server,http", "if", "http,if"])

@@ -27,7 +27,8 @@ import pytest
 from nginxopt.config import Config, load, load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, emit, plan, prove
-from nginxopt.rewrite.nginx import Level, differential
+from nginxopt.rewrite.nginx import differential
+from nginxopt.rewrite.program import RuleContext
 from nginxopt.rewrite.requests import sample
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
@@ -40,7 +41,7 @@ from tests.nginx.sides import LIMIT, limited
 SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
 REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))
 SECONDS = 120.0
-LEVELS: tuple[Level, ...] = ("server", "location")
+LEVELS: tuple[RuleContext, ...] = ("server", "location")
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,7 @@ def compiled(config: Config, options: Options | None = None) -> Emission:
 def check(
     binary: nginx.Binary,
     text: bytes,
-    level: Level,
+    level: RuleContext,
     uris: Iterable[bytes],
     tally: Counter[str],
     *,
@@ -120,7 +121,7 @@ def spelled(seed: int, text: bytes) -> bytes:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seed", range(1000, 1000 + SEEDS))
-def test_random_lists(binary: nginx.Binary, seed: int, level: Level, tally: Counter[str]) -> None:
+def test_random_lists(binary: nginx.Binary, seed: int, level: RuleContext, tally: Counter[str]) -> None:
     """Random rules of every kind, in files of every spelling."""
     rules = rulegen.generate(seed, random.Random(seed).choice([4, 12, 12, 30]))
     check(binary, spelled(seed, rules.text), level, rules.uris, tally)
@@ -237,7 +238,7 @@ rewrite ^/j$ /k permanent;""",
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", AWKWARD)
-def test_awkward_lists(binary: nginx.Binary, name: str, level: Level, tally: Counter[str]) -> None:
+def test_awkward_lists(binary: nginx.Binary, name: str, level: RuleContext, tally: Counter[str]) -> None:
     """Lists that a compiler is likely to get wrong."""
     uris = [b"/" + bytes(word) for word in re.findall(rb"\^/([^$\s]*)", AWKWARD[name])]
     check(binary, AWKWARD[name], level, uris, tally)
@@ -460,7 +461,7 @@ def fragments() -> Iterator[str]:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("file", sorted(fragments()))
-def test_corpus_files(binary: nginx.Binary, file: str, level: Level, tally: Counter[str]) -> None:
+def test_corpus_files(binary: nginx.Binary, file: str, level: RuleContext, tally: Counter[str]) -> None:
     """Fragments in use, before and after."""
     text = (CORPUS / file).read_bytes()
     try:

@@ -3,12 +3,13 @@
 import pytest
 
 from nginxopt.errors import InputError
-from nginxopt.rewrite.nginx import Differential, Level, differential
+from nginxopt.rewrite.nginx import Differential, differential
+from nginxopt.rewrite.program import RuleContext
 from nginxopt.system import nginx
 from tests import rulegen
 from tests.nginx.shapes import CLEAR, Compiled, Literal, exact, literals, naive
 
-LEVELS: tuple[Level, ...] = ("server", "location")
+LEVELS: tuple[RuleContext, ...] = ("server", "location")
 
 # One rule of each class, with a case variant and a rule that ignores case.
 HANDMADE = [
@@ -22,7 +23,7 @@ HANDMADE = [
 
 
 def run(
-    binary: nginx.Binary, rules: list[Literal], compiled: Compiled, level: Level, limit: int = 4000
+    binary: nginx.Binary, rules: list[Literal], compiled: Compiled, level: RuleContext, limit: int = 4000
 ) -> Differential:
     """The differential run of hand-made rules and a compiled form of them."""
     return differential(
@@ -38,7 +39,7 @@ def run(
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seed", range(8))
-def test_identical_sides_answer_alike(binary: nginx.Binary, seed: int, level: Level) -> None:
+def test_identical_sides_answer_alike(binary: nginx.Binary, seed: int, level: RuleContext) -> None:
     """Random rules of every kind never differ from themselves, and no answer is unstable."""
     rules = rulegen.generate(seed)
     found = differential(before=rules.text, after=rules.text, level=level, keys=rules.uris, binary=binary, limit=1500)
@@ -48,7 +49,7 @@ def test_identical_sides_answer_alike(binary: nginx.Binary, seed: int, level: Le
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seed", range(8))
-def test_the_exact_shape_is_exact(binary: nginx.Binary, seed: int, level: Level) -> None:
+def test_the_exact_shape_is_exact(binary: nginx.Binary, seed: int, level: RuleContext) -> None:
     """The exact shape of random literal rules answers every request as they do."""
     rules = literals(seed, level=level)
     found = run(binary, rules, exact(rules), level)
@@ -57,7 +58,7 @@ def test_the_exact_shape_is_exact(binary: nginx.Binary, seed: int, level: Level)
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_usual_shape_is_caught(binary: nginx.Binary, level: Level) -> None:
+def test_the_usual_shape_is_caught(binary: nginx.Binary, level: RuleContext) -> None:
     """A plain map with `return` answers differently, and the run shows how."""
     found = run(binary, HANDMADE, naive(HANDMADE), level)
     assert not found.ok
@@ -85,19 +86,19 @@ FAULTS = {
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_broken_twin_is_caught(binary: nginx.Binary, fault: str, level: Level) -> None:
+def test_a_broken_twin_is_caught(binary: nginx.Binary, fault: str, level: RuleContext) -> None:
     """Each fault in the exact shape, which is right without it, is found."""
     assert not run(binary, HANDMADE, exact(HANDMADE).damaged(*FAULTS[fault]), level).ok
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_twin_without_a_fault(binary: nginx.Binary, level: Level) -> None:
+def test_the_twin_without_a_fault(binary: nginx.Binary, level: RuleContext) -> None:
     """The exact shape of the same rules, which the faults are put into, answers as they do."""
     assert run(binary, HANDMADE, exact(HANDMADE), level).ok
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_captures_left_over_are_caught(binary: nginx.Binary, level: Level) -> None:
+def test_captures_left_over_are_caught(binary: nginx.Binary, level: RuleContext) -> None:
     """A compiled form that does not clear `$1` differs for who reads it afterwards, and for nobody else."""
     rules = [Literal(b"/old", False, b"permanent", b"/new")]
     compiled = exact(rules).damaged(CLEAR, b"")

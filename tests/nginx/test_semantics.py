@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from nginxopt.rewrite.nginx import Level, differential
+from nginxopt.rewrite.nginx import differential
+from nginxopt.rewrite.program import RuleContext
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 
@@ -568,7 +569,7 @@ rewrite ^a(?!) /;
 
 @pytest.mark.parametrize("level", ["server", "location"])
 @pytest.mark.parametrize("start", [b'set $c ""; ', b""], ids=["with the class cleared", "with the class left"])
-def test_one_guard_with_a_class(binary: nginx.Binary, level: Level, start: bytes) -> None:
+def test_one_guard_with_a_class(binary: nginx.Binary, level: RuleContext, start: bytes) -> None:
     """One guard that sets a class answers as a guard a class does, if the class is cleared before it.
 
     Not cleared, the class of `/four` is still set when the rules run again for its target, and they answer

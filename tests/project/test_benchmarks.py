@@ -18,6 +18,8 @@ from nginxopt.rewrite import plan
 from nginxopt.system import nginx
 from tests.support import needs_nginx
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("bench")]
+
 
 @pytest.mark.parametrize("mix", MIXES)
 def test_mixes_are_rules(mix: str) -> None:
