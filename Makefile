@@ -1,6 +1,6 @@
 # make demo   builds what is needed and shows lint on a slow site, and rewrite-to-map on the rules of a real one
 # make test   sets up all that the tests need, and runs every check
-# make docs   writes what the documentation says of the rules
+# make docs   writes the pages of the rules, and the table and the picture of the README
 # make lint   the checks that run no test
 # make clean  removes all that make has made
 #
@@ -29,7 +29,7 @@ title = @printf '\n== %s\n' "$(1)"
 demo: $(VENV)/.built
 	@PATH="$(BIN):$$PATH" sh docs/demo.sh
 
-docs: $(VENV)/.built
+docs: $(VENV)/.built $(VENV)/.tools
 	@$(BIN)/python docs/generate.py
 
 test: $(VENV)/.built $(VENV)/.tools packages lint rust-test python-test

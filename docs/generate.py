@@ -1,9 +1,16 @@
-"""Writes the documentation of the rules from their pages: docs/rules/, docs/premises.md and the table of the README."""
+"""Writes the documentation of the rules from their pages: docs/rules/, docs/premises.md, docs/lint.svg, a table."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
 
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.premises import PREMISES
@@ -42,6 +49,70 @@ assume = ["http11-backends", "idle-connections"]
 """
 
 
+_COMMAND = (
+    "nginxopt lint nginx.conf --target-version 1.28.0"
+    " --select cache-without-buffering,gzip-level,rewrite-literal-bulk,upstream-keepalive-missing"
+)
+"""The command in the picture, run in fixtures/slow-site."""
+_WIDTH = 118
+_THEME = TerminalTheme(
+    background=(13, 17, 23),
+    foreground=(230, 237, 243),
+    normal=[
+        (72, 79, 88),
+        (255, 123, 114),
+        (63, 185, 80),
+        (210, 153, 34),
+        (88, 166, 255),
+        (188, 140, 255),
+        (57, 197, 207),
+        (177, 186, 196),
+    ],
+)
+_FRAME = """\
+<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<title>{_TITLE}</title>
+<style>
+.{unique_id}-matrix {{
+    font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+    font-size: {char_height}px;
+    line-height: {line_height}px;
+    white-space: pre;
+}}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
+</clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+""".replace("{_TITLE}", _COMMAND)
+"""The frame of rich without its fonts, which are loaded from the network."""
+
+
+def picture() -> str:
+    """Return an SVG of a terminal that runs `_COMMAND`."""
+    command = [sys.executable, "-m", *_COMMAND.split()]
+    environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": ""}
+    folder = ROOT / "fixtures" / "slow-site"
+    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    with open(os.devnull, "w") as nothing:  # noqa: PTH123 - os.devnull is a name
+        console = Console(record=True, width=_WIDTH, file=nothing, force_terminal=True, color_system="standard")
+        console.print(Text(f"$ {_COMMAND}", style="bold"))
+        console.print(Text.from_ansi(run.stdout + run.stderr))
+    svg = console.export_svg(title="", theme=_THEME, code_format=_FRAME, unique_id="lint")
+    return "".join(f"{line.rstrip()}\n" for line in svg.splitlines())
+
+
 def generated() -> dict[Path, str]:
     """Return every generated file with its text."""
     rules = catalogue().values()
@@ -52,6 +123,7 @@ def generated() -> dict[Path, str]:
     sections = (pages.premise_page(premise, rules, "rules", "##") for premise in PREMISES.values())
     files[ROOT / "docs" / "premises.md"] = "\n".join([_PREMISES, *sections])
     files[folder / "README.md"] = _INDEX + "".join(pages.markdown(rules, ""))
+    files[ROOT / "docs" / "lint.svg"] = picture()
     files[ROOT / "README.md"] = _TABLE.sub(lambda _: table, readme)
     return files
 

@@ -132,14 +132,17 @@ def _descriptors(model: Model, host: Host) -> Iterator[Finding]:
     workers = _workers(model, host)
     fixed = _fixed(model, workers or 1)
     needed = connections * PER_CONNECTION + fixed
-    sum_ = f"{connections:,} connections x {PER_CONNECTION} descriptors + {fixed} for logs, sockets and itself"
+    sum_ = f"{connections:,} connections x {PER_CONNECTION} descriptors + {fixed}"
+    rest = f"{fixed} are for logs, sockets and nginx itself"
     nofile = host.nofile
     if nofile and needed > nofile.soft and _starts_with_the_hosts_limit(model, host):
         message = f"{sum_} = {needed:,} a worker > {nofile.soft:,}, the limit of {nofile.owner}"
-        yield _at(setting.directive, message, f"set `worker_rlimit_nofile {needed};`, or fewer connections")
+        yield _at(setting.directive, message, f"set `worker_rlimit_nofile {needed};`, or fewer connections; {rest}")
     if workers and host.file_max is not None and workers * needed > host.file_max:
         message = f"{workers} workers x ({sum_}) = {workers * needed:,} > fs.file-max {host.file_max:,}"
-        yield _at(setting.directive, message, f"raise the limit of the system: sysctl fs.file-max={workers * needed}")
+        yield _at(
+            setting.directive, message, f"raise the limit of the system: sysctl fs.file-max={workers * needed}; {rest}"
+        )
 
 
 def _starts_with_the_hosts_limit(model: Model, host: Host) -> bool:

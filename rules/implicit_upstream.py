@@ -133,7 +133,7 @@ def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
     return Finding(
         first.directive.source,
         first.directive.args[0].span,
-        f"requests to {_server(first)}{places} use no upstream block: nginx opens a connection for each and keeps none",
+        f"requests to {_server(first)}{places} use no upstream block: every request opens a connection",
         fix,
         "" if fix else _help(first),
         tuple(Related(one.directive.source, one.directive.name.span, "passed to here, too") for one in others),

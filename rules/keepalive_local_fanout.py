@@ -100,8 +100,8 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 block.source,
                 upstream.level.span,
-                f'upstream "{upstream.name}" has the default pool, {SIZE} local: its connections are divided between '
-                f"{len(places)} locations, which cannot use one another's",
+                f'upstream "{upstream.name}" has the default pool, {SIZE} local: {len(places)} locations cannot use one'
+                " another's connections",
                 None if why_not else fix,
                 why_not,
             )

@@ -108,13 +108,10 @@ def _message(one: _Map, found: str, max_size: int, bucket: int) -> str:
         longest = max(map(len, one.keys))
         return f"{name} has a key of {longest} bytes, too long for map_hash_bucket_size {bucket}: nginx does not start"
     if found == "slow":
-        return (
-            f"nginx searches for long at every start for a table of the {len(one.keys):,} keys of {name} that fits"
-            f" map_hash_max_size {max_size} with map_hash_bucket_size {bucket}"
-        )
+        return f"nginx starts slowly: it tries map_hash_max_size {max_size} for the {len(one.keys):,} keys of {name}"
     return (
-        f"the {len(one.keys):,} keys of {name} do not fit map_hash_max_size {max_size} with map_hash_bucket_size"
-        f" {bucket}: nginx warns, and look-ups walk long chains"
+        f"the {len(one.keys):,} keys of {name} do not fit map_hash_max_size {max_size}: nginx warns, and look-ups walk"
+        " long chains"
     )
 
 

@@ -42,7 +42,10 @@ from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.rewrite.follow import Way
-from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rewrite.uris import shown
+
+MOST_SHOWN = 5
+"""Of how many URIs a message shows each; the notes have the others."""
 
 
 @rule(severity=Severity.WARNING, category="rewrite")
@@ -55,13 +58,14 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _finding(way: Way) -> Finding:
     first, *others = way.answers
-    uris = [percent_encode(answer.uri).decode() for answer in way.answers]
+    uris = [shown(answer.uri) for answer in way.answers]
+    between = uris if len(uris) < MOST_SHOWN else [*uris[: MOST_SHOWN - 2], "..."]
     last = way.answers[-1].to
-    end = "another address" if last is None else percent_encode(last).decode()
+    end = "another address" if last is None else shown(last)
     return Finding(
         first.source,
         first.span,
-        f"{uris[1]} is redirected again: {' -> '.join([*uris, end])} are {len(way.answers)} redirects for one page",
+        f"{uris[1]} is redirected again: {' -> '.join([*between, end])} are {len(way.answers)} redirects for one page",
         help=f"redirect to {end} at once" if last else f"redirect to where {uris[-1]} leads at once",
         related=tuple(
             Related(answer.source, answer.span, f"{uri} is redirected here")

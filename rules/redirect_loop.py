@@ -52,7 +52,7 @@ from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.rewrite.follow import Way
-from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rewrite.uris import shown
 from nginxopt.text import Source, Span
 
 
@@ -67,25 +67,27 @@ def check(model: Model) -> Iterator[Finding]:
             yield _finding(way)
 
 
+MOST_STEPS = 4
+"""How many redirects have a note; a loop in which each URI is longer has no end."""
+
+
 def _finding(way: Way) -> Finding:
-    first, *others = way.loop
-    uri = percent_encode(first.uri).decode()
+    first = way.loop[0]
+    uri = shown(first.uri)
     if first.is_internal:
-        message = f"{uri} is rewritten again and again in its location: nginx answers 500 after 10 changes"
-        advice = "use break instead of last, or a location that takes the new URI and does not rewrite it"
-    else:
-        last = percent_encode(way.answers[-1].to or b"").decode()
-        steps = " -> ".join([*(percent_encode(answer.uri).decode() for answer in way.loop[:4]), last])
-        message = f"a client that asks for {uri} is redirected in a loop: {steps}"
-        advice = "exclude the target from the pattern, or redirect elsewhere"
+        return Finding(
+            first.source,
+            first.span,
+            f"{uri} is rewritten again and again in its location: nginx answers 500 after 10 changes",
+            help="use break instead of last, or a location that takes the new URI and does not rewrite it",
+        )
     return Finding(
         first.source,
         first.span,
-        message,
-        help=advice,
+        f"a client that asks for {uri} is redirected in a loop",
+        help="exclude the target from the pattern, or redirect elsewhere",
         related=tuple(
-            Related(answer.source, answer.span, f"{percent_encode(answer.uri).decode()} is redirected here")
-            for answer in others[:4]
-            if answer.span != first.span
+            Related(answer.source, answer.span, f"{shown(answer.uri)} is redirected to {shown(answer.to or b'')}")
+            for answer in way.loop[:MOST_STEPS]
         ),
     )

@@ -96,7 +96,8 @@ def _finding(model: Model, part: Part, run: Run) -> Finding:
     return Finding(
         part.file.source,
         Span(start, start + len("rewrite")),
-        f"{moved:,} of {rules:,} rewrites in a row match fixed URIs: nginx tries them one by one on every request that"
-        f" none answers, {moved * FAR:,} to {moved * NEAR:,} instructions; a map takes one look-up",
-        help=f"see what would change: nginxopt rewrite-to-map {model.config.main.path} --plan-only",
+        f"{moved:,} of {rules:,} rewrites in a row match fixed URIs: {moved * FAR:,} to {moved * NEAR:,} instructions"
+        " if none answers",
+        help=f"a map takes one look-up; see what would change: nginxopt rewrite-to-map {model.config.main.path}"
+        " --plan-only",
     )

@@ -44,7 +44,7 @@ from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.rewrite.planning import Dead
-from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rewrite.uris import shown
 from nginxopt.text import Source, Span
 
 MOST_KEPT = 2_000
@@ -64,7 +64,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _finding(dead: Dead, by: Span, witness: bytes) -> Finding:
     source = dead.file.source
     line = source.position(by.start).line
-    uri = percent_encode(witness).decode()
+    uri = shown(witness)
     return Finding(
         source,
         _name(source, dead.span),

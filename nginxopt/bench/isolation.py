@@ -163,7 +163,7 @@ class _Isolation:
         return self._changed("servers without listen have a private address", Span(inside, inside), text)
 
     def _defaults(self, block: Block) -> Edit | None:
-        """Without these directives nginx writes where it was built to: to the log and the directories of the real one."""
+        """Without these directives nginx writes to the log and the directories of the installed one."""
         own = {str(directive.name) for directive, scope in self.config.walk() if scope.context[-1:] == ("http",)}
         statements = {
             "access_log": f"access_log {_LOG_TO};",

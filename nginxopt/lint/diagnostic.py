@@ -9,7 +9,10 @@ from functools import total_ordering
 from typing import ClassVar
 
 from nginxopt.lint.premises import Premise
-from nginxopt.text import Change, Position, Source, Span
+from nginxopt.text import Change, Position, Source, Span, fit
+
+LONGEST_MESSAGE = 120
+"""How many characters a message has at most; longer names, patterns and URIs in it are cut in the middle."""
 
 
 @total_ordering
@@ -105,13 +108,16 @@ class Related:
     span: Span
     message: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", fit(self.message, LONGEST_MESSAGE))
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What a rule says about one place.
 
     Attributes:
-        message: What is slow and why, in one sentence without a full stop.
+        message: What is slow and why, in one sentence without a full stop, cut to `LONGEST_MESSAGE`.
         fix: What may be done, None if the rule cannot do it.
         help: What to do by hand where there is no fix, or what to know of it; may be empty.
     """
@@ -122,6 +128,9 @@ class Finding:
     fix: Fix | None = None
     help: str = ""
     related: tuple[Related, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", fit(self.message, LONGEST_MESSAGE))
 
 
 @dataclass(frozen=True, slots=True)

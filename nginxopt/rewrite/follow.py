@@ -30,6 +30,9 @@ MOST_CHANGES = 10
 MOST_REDIRECTS = 20
 """After so many a browser gives up (Fetch Standard, HTTP-redirect fetch)."""
 
+LONGEST_URI = 65_536
+"""Bytes of a URI that is followed: eight times as many as nginx reads (`large_client_header_buffers`)."""
+
 # What is the same in all requests of a client to one host: an `if` on it parts clients, not URIs.
 _OF_CLIENT = {
     "$host", "$http_host", "$scheme", "$https", "$server_port", "$server_name", "$server_addr", "$remote_addr",
@@ -151,7 +154,7 @@ class Site:
         answers = [start]
         seen = {start.uri}
         while (to := answers[-1].to) is not None:
-            if answers[-1].is_internal or to in seen or len(answers) >= MOST_REDIRECTS:
+            if answers[-1].is_internal or to in seen or len(answers) >= MOST_REDIRECTS or len(to) > LONGEST_URI:
                 return Way(tuple(answers), True)
             seen.add(to)
             found = self.answer(to)
@@ -170,7 +173,7 @@ class Site:
             found = self._ask(self._script(location), uri, first=first)
             if found is None or not found.is_internal:
                 return found
-            if found.to is None or found.flag == "break":
+            if found.to is None or found.flag == "break" or len(found.to) > LONGEST_URI:
                 return None
             uri, first = found.to, False
         return found

@@ -5,6 +5,7 @@ which file. `apply` makes a new text of edits.
 """
 
 from nginxopt.text.edit import Apart, Change, Draft, Edit, Together, apply
+from nginxopt.text.shorten import fit, shorten
 from nginxopt.text.source import Position, Source, Span, decode, encode
 from nginxopt.text.suggest import suggestion
 
@@ -20,5 +21,7 @@ __all__ = [
     "apply",
     "decode",
     "encode",
+    "fit",
+    "shorten",
     "suggestion",
 ]

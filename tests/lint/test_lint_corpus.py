@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -9,19 +10,48 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nginxopt.config import Config, load_text
+from nginxopt.config.inputs import read
 from nginxopt.errors import InputError
+from nginxopt.lint import Rule
 from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.diagnostic import LONGEST_MESSAGE
 from nginxopt.lint.fix import Fixed, fix
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
-from tests.lintcheck import wrapped
+from tests.lintcheck import HOST, wrapped
 
-FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").glob("*/*.conf"))
+FIXTURES_ROOT = Path(__file__).parents[2] / "fixtures"
+FIXTURES = sorted(FIXTURES_ROOT.glob("*/*.conf"))
 TARGETS = [Version(1, 22, 1), Version(1, 28, 0), Version(1, 30, 0)]
 RULES = [Selected(rule, rule.severity) for rule in catalogue().values()]
 EXAMPLES = [wrapped(one.text, one.context) for rule in catalogue().values() for one in rule.page.examples]
 
 LINES = [line for text in EXAMPLES for line in text.splitlines(keepends=True)]
+
+
+def messages(config: Config, target: Version) -> list[str]:
+    """All that the rules say of a configuration, in messages and in their notes."""
+    findings = [diagnostic.finding for diagnostic in lint(config, RULES, target, HOST).diagnostics]
+    return [text for finding in findings for text in (finding.message, *(note.message for note in finding.related))]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=str)
+def test_messages_are_short(target: Version) -> None:
+    """No message of any rule has more than 120 characters, whatever names, patterns and URIs a file has."""
+    inputs = read([str(FIXTURES_ROOT)])
+    texts = [text for config in inputs.configs for text in messages(config, target)]
+    assert len(texts) > 300
+    assert [text for text in texts if len(text) > LONGEST_MESSAGE] == []
+
+
+@pytest.mark.parametrize("rule", catalogue().values(), ids=attrgetter("id"))
+def test_messages_are_whole(rule: Rule) -> None:
+    """With names of an ordinary length, as those of the pages, a message is a sentence with nothing cut from it."""
+    for example in rule.page.examples:
+        config = load_text(wrapped(example.text, example.context), "a", missing_ok=True)
+        for text in messages(config, example.target or TARGETS[1]):
+            assert len(text) <= LONGEST_MESSAGE
+            assert "…" not in text
 
 
 @st.composite

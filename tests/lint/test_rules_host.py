@@ -12,26 +12,25 @@ from tests.lintcheck import HOST, judge, read
 EVENTS = "events { worker_connections 10240; }\n"
 PROXY = "http { server { location / { proxy_pass http://10.0.0.1:8080; } } }\n"
 FOUR = "worker_processes 4;\n"
-ITSELF = "for logs, sockets and itself"
 ENOUGH = replace(HOST, file_max=10**9, nofile=Nofile(10**6, 10**6, "nginx.service"))
 
 MESSAGES = {
     "too few descriptors for a worker": (
         FOUR + EVENTS,
         replace(HOST, file_max=None),
-        [f"10,240 connections x 2 descriptors + 9 {ITSELF} = 20,489 a worker > 1,024, the limit of nginx.service"],
+        ["10,240 connections x 2 descriptors + 9 = 20,489 a worker > 1,024, the limit of nginx.service"],
     ),
     "too few for all workers": (
         FOUR + "worker_rlimit_nofile 30000;\n" + EVENTS,
         HOST,
-        [f"4 workers x (10,240 connections x 2 descriptors + 9 {ITSELF}) = 81,956 > fs.file-max 65,536"],
+        ["4 workers x (10,240 connections x 2 descriptors + 9) = 81,956 > fs.file-max 65,536"],
     ),
     "logs and sockets": (
         "error_log e.log; events { worker_connections 1000; }\n"
         "http { access_log a.log;\n"
         "server { listen 80; listen 81 reuseport; access_log a.log; access_log syslog:server=a; } }\n",
         HOST,
-        [f"1,000 connections x 2 descriptors + 10 {ITSELF} = 2,010 a worker > 1,024, the limit of nginx.service"],
+        ["1,000 connections x 2 descriptors + 10 = 2,010 a worker > 1,024, the limit of nginx.service"],
     ),
     "a limit that is stated is another rule's": (
         "worker_rlimit_nofile 2000; events { worker_connections 1000; }\n",
@@ -43,7 +42,7 @@ MESSAGES = {
         HOST,
         [
             "worker_rlimit_nofile 2,000,000 > fs.nr_open 1,048,576: it is not set, and only the log tells",
-            f"1,000 connections x 2 descriptors + 6 {ITSELF} = 2,006 a worker > 1,024, the limit of nginx.service",
+            "1,000 connections x 2 descriptors + 6 = 2,006 a worker > 1,024, the limit of nginx.service",
         ],
     ),
     "enough": (FOUR + EVENTS, ENOUGH, []),
@@ -134,6 +133,8 @@ def test_messages(case: str) -> None:
     text, host, messages = MESSAGES[case]
     found = judge("host-limits", read(text), host=host).diagnostics
     assert [diagnostic.message for diagnostic in found] == messages
+    counted = [one.finding.help for one in found if " descriptors + " in one.message]
+    assert all(one.endswith(" are for logs, sockets and nginx itself") for one in counted)
     assert all(diagnostic.finding.help for diagnostic in found)
 
 

@@ -392,6 +392,37 @@ def test_a_chain_becomes_a_map_that_nginx_takes(http: str, is_offered: bool) -> 
     assert (diagnostic.fix is not None) is is_offered
 
 
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("last", "/internal/internal/…/internal/internal/ is rewritten again and again in its location: nginx answers"
+                 " 500 after 10 changes"),
+        ("permanent", "a client that asks for / is redirected in a loop"),
+    ],
+)  # fmt: skip
+def test_a_loop_of_growing_uris(flag: str, message: str) -> None:
+    """A URI that doubles with each step is followed to a length that nginx reads, and told with its middle cut."""
+    text = f"location / {{ rewrite ^/((.*))$ /internal/$1$2 {flag}; }}"
+    (diagnostic,) = found("redirect-loop", text, context="server")
+    assert diagnostic.message == message
+    assert all(len(note.message) <= 120 for note in diagnostic.finding.related)
+
+
+def test_a_target_of_many_captures_is_not_followed_for_ever() -> None:
+    """A URI that grows by a thousand with each step is beyond all memory after ten."""
+    text = f"location / {{ rewrite ^/(.*)$ /x{'$1' * 1000} last; }}"
+    assert len(found("redirect-loop", text, context="server")) <= 1
+
+
+def test_the_steps_of_a_loop_are_notes() -> None:
+    """Each step has its place, the first one as well."""
+    text = "rewrite ^/a$ /b permanent;\nrewrite ^/b$ /c permanent;\nrewrite ^/c$ /a permanent;"
+    (diagnostic,) = found("redirect-loop", text, context="server")
+    assert diagnostic.message == "a client that asks for /a is redirected in a loop"
+    notes = [note.message for note in diagnostic.finding.related]
+    assert notes == ["/a is redirected to /b", "/b is redirected to /c", "/c is redirected to /a"]
+
+
 def chain(pattern: str, value: str = "v") -> str:
     """Three conditions, one of them with this pattern, which sets a value."""
     others = " ".join(f"if ($arg_k ~ {key}) {{ set $x v; }}" for key in ("one", "two"))

@@ -35,6 +35,7 @@ from nginxopt.system.http import Request
 from nginxopt.system.nginx import Instance
 from tests import rulegen
 from tests.config.test_corpus import CORPUS, is_plain, rows
+from tests.nginx.sides import LIMIT, limited
 
 SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
 REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))
@@ -75,12 +76,17 @@ def check(
     tally: Counter[str],
     *,
     limit: int = REQUESTS,
+    gives_up: bytes = b"",
 ) -> Emission:
-    """Compile a fragment at a level, prove it, and ask nginx about it."""
+    """Compile a fragment at a level, prove it, and ask nginx about it; `gives_up` is a pattern for `limited`."""
     emission = compiled(load_text(text, context=level))
+    before, after = text, emission.after(emission.plan.config.main)
+    if gives_up:
+        before, after = limited(before, gives_up), limited(after, gives_up)
+        assert before.count(LIMIT) == after.count(LIMIT) == 1
     found = differential(
-        before=text,
-        after=emission.after(emission.plan.config.main),
+        before=before,
+        after=after,
         maps=emission.maps,
         level=level,
         keys=[*uris, *keys(emission)],

@@ -13,9 +13,11 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.rewrite import emit, plan, prove
 from nginxopt.system import nginx
-from tests.nginx.sides import Site, check, get, said
+from nginxopt.system.nginx import Instance
+from tests.nginx.sides import Site, check, get, limited, said
 
-FAILS = "rewrite ^/l/(a+)+$ /l/kept permanent;\n"
+GIVES_UP = "^/l/(a+)+$"
+FAILS = f"rewrite {GIVES_UP} /l/kept permanent;\n"
 MOVED = r"""rewrite ^/l/old$ /l/new permanent;
 rewrite ^/l/gone$ https://$host/x redirect;
 rewrite ^/l/in$ /l/file last;
@@ -200,7 +202,17 @@ FILES |= {
 def test_nothing_around_the_rules_changes(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """Whatever stands around rules: the answers, the access log and the errors are what they were."""
     servers = [SHOWN + SURROUNDINGS[around].replace("%s", rules) for rules in RULES]
-    check(each_binary, Site(servers, HTTP, files=FILES), tmp_path, REQUESTS)
+    check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP), tmp_path, REQUESTS)
+
+
+def test_the_failure_is_that_of_the_limit_of_pcre(each_binary: nginx.Binary) -> None:
+    """PCRE gives up on the URI with its own limit as with the lower one of these tests, and nginx answers 500."""
+    location = f"location /l/ {{ {FAILS} return 200; }}".encode()
+    with Instance(each_binary, servers=[location, limited(location, GIVES_UP.encode())]) as instance:
+        for server in range(2):
+            with instance.client(server) as client:
+                statuses = [client.ask([get(target)])[0][:12] for target in (FAILURE, "/l/aaa", "/l/aab")]
+            assert statuses == [b"HTTP/1.1 500", b"HTTP/1.1 301", b"HTTP/1.1 200"]
 
 
 @pytest.mark.parametrize("inherits", ["off", "on", "merge"])
@@ -212,7 +224,7 @@ def test_headers_that_an_if_would_not_inherit(each_binary: nginx.Binary, inherit
         f"{SHOWN} add_header_inherit {inherits}; add_trailer_inherit {inherits};"
         f" location /l/ {{ add_header X-L 1 always; if ($arg_x) {{ add_header X-If 1 always; }} {RULES[0]} }}"
     )
-    answers = check(each_binary, Site([server], HTTP, files=FILES), tmp_path, REQUESTS).answers
+    answers = check(each_binary, Site([server], HTTP, files=FILES, gives_up=GIVES_UP), tmp_path, REQUESTS).answers
     assert b"\r\nX-L: 1\r\n" in answers[0]
 
 
@@ -250,7 +262,7 @@ def test_captures_that_no_text_shows(each_binary: nginx.Binary, reader: str, tmp
         f" location /l/ {{ if ($arg_x ~ (.)) {{ set $y 1; }} {RULES[0]} {reads} }}"
     )
     requests = [*REQUESTS, get("/l/x"), get("/l/file?x=1"), get("/l/file", host="cap.test")]
-    answers = check(each_binary, Site([server], HTTP + http, main, files), tmp_path, requests).answers
+    answers = check(each_binary, Site([server], HTTP + http, main, files, GIVES_UP), tmp_path, requests).answers
     assert any(b"x" in answer.partition(b"\r\n\r\n")[2] for answer in answers)
 
 
@@ -284,7 +296,7 @@ def test_lua_around_the_rules(each_binary: nginx.Binary, around: str, tmp_path: 
         pytest.skip(f"nginx {each_binary.version} has no Lua module here")
     servers = [SHOWN + LUA_AROUND[around].replace("%s", rules) for rules in RULES]
     main = "".join(f"load_module {module};" for module in LUA)
-    check(each_binary, Site(servers, HTTP, main, FILES), tmp_path, REQUESTS)
+    check(each_binary, Site(servers, HTTP, main, FILES, GIVES_UP), tmp_path, REQUESTS)
 
 
 WORDS = [f"/l/{number * 7919 % 100_003:05d}/{'ab'[number % 2]}.html" for number in range(600)]

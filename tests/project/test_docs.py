@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from nginxopt import errors
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import reasons
 from nginxopt.rewrite.premises import PREMISES
+from tests import origins
 from tests.support import the_nginx
 
 ROOT = Path(__file__).parents[2]
@@ -35,10 +38,41 @@ def shown(text: str) -> Iterator[tuple[str, str]]:
             yield command, output
 
 
-def as_pattern(output: str) -> str:
+def as_pattern(output: str, line_pattern: Callable[[str], str] = re.escape) -> str:
     """A pattern for the output; a line of three dots stands for any lines."""
-    lines = ["(?:.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in output.splitlines()]
+    lines = ["(?:.*\n)*?" if line == "..." else line_pattern(line) + "\n" for line in output.splitlines()]
     return "".join(lines)
+
+
+def of_any_figures(line: str) -> str:
+    """A pattern for a line of a benchmark: its words, with any measured figures between them."""
+    parts = re.split(r"(\s*\d[\d.,]*(?: (?:us|ms|s)\b)?|\s+)", line)
+    return "".join(_of_any_figure(part) if number % 2 else re.escape(part) for number, part in enumerate(parts))
+
+
+def _of_any_figure(part: str) -> str:
+    return r"\s*\d[\d.,]*(?: (?:us|ms|s))?" if part.strip() else r"\s+"
+
+
+_PROBED = "http://127.0.0.1:8080/"
+
+
+@contextlib.contextmanager
+def with_its_server(command: str) -> Iterator[str]:
+    """Yield a command with the address of a server where it probes one, which compresses for HTTP/1.1 only."""
+    if _PROBED not in command:
+        yield command
+        return
+    with origins.serving(origins.compressing) as origin:
+        yield command.replace(_PROBED, f"http://127.0.0.1:{origin.port}/")
+
+
+def skip_without_its_tools(command: str) -> None:
+    """Skip the test of a command that needs nginx or a load generator if there is none."""
+    if "--nginx" in command or command.startswith("nginxopt bench"):
+        the_nginx()
+    if command.startswith("nginxopt bench") and not (shutil.which("wrk") or shutil.which("vegeta")):
+        pytest.skip("no load generator: install wrk or vegeta")
 
 
 @pytest.fixture
@@ -51,30 +85,40 @@ def checkout(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("command", "output"), [part for text in DOCUMENTS.values() for part in shown(text)])
 def test_a_command_says_what_is_shown(checkout: Path, command: str, output: str) -> None:
     """A command that a document shows prints what stands below it: the result, then the summary."""
-    if "--nginx" in command:
-        the_nginx()
+    skip_without_its_tools(command)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
-    run = subprocess.run(
-        ["sh", "-c", command], cwd=checkout, capture_output=True, text=True, timeout=60, check=False, env=environment
-    )
-    assert re.fullmatch(as_pattern(output), run.stdout + run.stderr), run.stdout + run.stderr
+    with with_its_server(command) as line:
+        run = subprocess.run(
+            ["sh", "-c", line], cwd=checkout, capture_output=True, text=True, timeout=60, check=False, env=environment
+        )
+    pattern = as_pattern(output, of_any_figures if command.startswith("nginxopt bench") else re.escape)
+    assert re.fullmatch(pattern, run.stdout + run.stderr), run.stdout + run.stderr
 
 
-def test_commands_are_shown() -> None:
-    """The documents show commands, so that the test above has something to run."""
-    assert len(list(shown(README))) >= 7
+def test_every_command_is_shown() -> None:
+    """The README shows each command of nginxopt, which the test above runs."""
+    commands = {command.split()[1] for command, _ in shown(README) if command.startswith("nginxopt ")}
+    assert commands == {"lint", "rewrite-to-map", "bench", "probe", "explain"}
 
 
-def test_every_exit_status_is_told() -> None:
+def test_the_picture_needs_no_network() -> None:
+    """The picture of the README refers to nothing outside itself."""
+    picture = (ROOT / "docs" / "lint.svg").read_text()
+    assert "](docs/lint.svg)" in README
+    assert set(re.findall(r"url\(([^)]*)\)|href=", picture)) <= set(re.findall(r"url\((#[^)]*)\)", picture))
+    assert re.findall(r"https?://[^\s\"]*", picture) == ["http://www.w3.org/2000/svg"]
+
+
+def test_every_exit_status_is_listed() -> None:
     """The README has each exit status, and no other."""
     told = {int(status) for status in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
     kinds = errors.NginxoptError.__subclasses__()
     assert told == {0, 1} | {kind.exit_code for kind in kinds}
 
 
-def test_every_declared_difference_is_told() -> None:
-    """The README has each option that declares a difference, with its sentence."""
-    table = dict(re.findall(r"^\| `(--[\w-]+)` \| (.*) \|$", README, re.MULTILINE))
+def test_every_declared_difference_is_listed() -> None:
+    """The table of declared differences has each option with its sentence."""
+    table = dict(re.findall(r"^\| `(--[\w-]+)` \| (.*) \|$", MECHANISM, re.MULTILINE))
     assert table == {Readings.flag(name): says for name, says in Readings.sentences().items()}
 
 

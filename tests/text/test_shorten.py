@@ -1,0 +1,31 @@
+"""Sentences cut to a length: what is long in them goes, from its middle."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nginxopt.text import fit, shorten
+
+
+@pytest.mark.parametrize(
+    ("sentence", "width", "cut"),
+    [
+        ("as it is", 8, "as it is"),
+        (f"/{'a' * 30}z is redirected", 35, "/aaaaaaaaa…aaaaaaaaaz is redirected"),
+        (f"{'a' * 30} -> {'b' * 30}", 34, "aaaaaaa…aaaaaaa -> bbbbbbb…bbbbbbb"),
+        (f"{'a' * 30} -> short", 28, "aaaaaaaaa…aaaaaaaaa -> short"),
+        ("many short words are cut as one", 11, "many …s one"),
+    ],
+)
+def test_the_longest_words_are_cut(sentence: str, width: int, cut: str) -> None:
+    """Words are cut evenly, and the sentence only if that is not enough."""
+    assert fit(sentence, width) == cut
+
+
+@given(st.text(), st.integers(1, 200))
+def test_nothing_is_longer_than_it_may_be(sentence: str, width: int) -> None:
+    """What fits stays as it is; what does not is cut to the width."""
+    for cut in (fit(sentence, width), shorten(sentence, width)):
+        assert cut == sentence if len(sentence) <= width else len(cut) <= width
