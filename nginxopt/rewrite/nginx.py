@@ -13,14 +13,13 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from nginxopt.errors import InputError
 from nginxopt.rewrite.requests import HOST, sample
+from nginxopt.rewrite.sections import Phase
 from nginxopt.system.http import Client, Request, batches
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
-
-Level: TypeAlias = Literal["server", "location"]
 
 SHOWN_MISMATCHES = 10
 _INTERNAL_TARGETS = 6
@@ -85,7 +84,7 @@ def differential(
     before: bytes,
     after: bytes,
     maps: bytes = b"",
-    level: Level,
+    phase: Phase,
     keys: Iterable[bytes],
     witnesses: Iterable[bytes] = (),
     binary: Binary,
@@ -106,7 +105,7 @@ def differential(
     uris = [*witnesses, *keys]
     targets = [uri for uri in uris if _PLAIN_URI.match(uri)]
     chosen = tuple(targets[:: len(targets) // _INTERNAL_TARGETS + 1])
-    scene = _Scene(level, captures, chosen, auth=_has_auth_request(binary))
+    scene = _Scene(phase, captures, chosen, auth=_has_auth_request(binary))
     variables, said = _unknown_variables(scene, before, binary)
     original = _Side(scene, before, b"", variables)
     compiled = _Side(scene, after, maps, variables)
@@ -139,7 +138,7 @@ class _Scene:
     every build.
     """
 
-    level: Level
+    phase: Phase
     captures: bool
     targets: tuple[bytes, ...]
     auth: bool
@@ -149,7 +148,7 @@ class _Scene:
         state = _STATE + (_CAPTURES if self.captures else b"")
         names = b"server_name %s" % HOST + (b' "~^(capture)d(.test)$"' if self.captures else b"")
         rules = b"include rules.conf;"
-        at_server, at_location = (rules, b"") if self.level == "server" else (b"", rules)
+        at_server, at_location = (rules, b"") if self.phase == "server" else (b"", rules)
         lines = [
             names + b";",
             # Also seen in redirects and on static files; without captures, since nobody reads them after a

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nginxopt.config import Directive
-from nginxopt.rewrite import program
+from nginxopt.rewrite import sections
 from nginxopt.rewrite.planning import Plan
 from nginxopt.semantics.values import flag
 
@@ -56,17 +56,17 @@ def _turns_jit_on(directive: Directive) -> bool:
 
 
 def _may_have_jit(plan: Plan) -> bool:
-    return not _has_jit(plan) and not program.is_known(plan.config)
+    return not _has_jit(plan) and not sections.is_known(plan.config)
 
 
 def _is_compiled_for_a_server(plan: Plan) -> bool:
-    return any(run.level == "server" for part in plan.parts for run in part.compiled)
+    return any(run.phase == "server" for part in plan.parts for run in part.compiled)
 
 
 _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
     SERVER_CONTEXT: lambda plan: plan.assumes_server and _is_compiled_for_a_server(plan),
-    OWN_NAMES: lambda plan: not program.is_known(plan.config),
-    TABLE_SIZES: lambda plan: not program.is_known(plan.config),
+    OWN_NAMES: lambda plan: not sections.is_known(plan.config),
+    TABLE_SIZES: lambda plan: not sections.is_known(plan.config),
     PCRE_INTERPRETER: _may_have_jit,
     PCRE_JIT: _has_jit,
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nginxopt import _native
 from nginxopt.config import File
-from nginxopt.rewrite import captures, premises, program
+from nginxopt.rewrite import captures, premises, sections
 from nginxopt.rewrite.emission import Change, Emission
 from nginxopt.rewrite.planning import Plan
 from nginxopt.rewrite.premises import Premise
@@ -61,7 +61,7 @@ def prove(emission: Emission) -> Proof:
             ],
             emission.maps,
             readings=plan.options.readings,
-            transparent=sorted(program.transparent()),
+            transparent=sorted(sections.transparent()),
             harmless=sorted(captures.harmless()),
             is_complete=not plan.config.missing,
             include=_include(emission),
