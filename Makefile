@@ -1,12 +1,13 @@
 # make demo   builds what is needed and shows lint on a slow site, and rewrite-to-map on the rules of a real one
 # make test   sets up all that the tests need, and runs every check
+# make check  those that need neither nginx nor containers, in a minute
 # make docs   writes the pages of the rules, and the table and the picture of the README
 # make lint   the checks that run no test
 # make clean  removes all that make has made
 #
 # All of it stays inside the repository: .venv/, build/ and rust/target/. Nothing is made twice.
 
-.PHONY: demo docs test lint rust-test python-test packages clean
+.PHONY: demo docs test check lint ruff mypy fmt clippy rust-test python-test quick-test packages clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
@@ -34,16 +35,28 @@ docs: $(VENV)/.built $(VENV)/.tools
 
 test: $(VENV)/.built $(VENV)/.tools packages lint rust-test python-test
 
+check: lint quick-test
+
+# Side by side, as mypy has one processor to itself while cargo has the others.
 lint: $(VENV)/.built $(VENV)/.tools
-	$(call need,cargo fmt --version,cargo fmt is missing: run `rustup component add rustfmt`.)
-	$(call need,cargo clippy --version,cargo clippy is missing: run `rustup component add clippy`.)
+	@$(MAKE) --jobs 2 --output-sync=target clippy mypy ruff fmt
+
+ruff:
 	$(call title,ruff)
 	@$(BIN)/python -m ruff check --quiet .
 	@$(BIN)/python -m ruff format --quiet --check . || { $(BIN)/python -m ruff format --diff .; exit 1; }
+
+mypy:
 	$(call title,mypy --strict)
 	@$(BIN)/python -m mypy
+
+fmt:
+	$(call need,cargo fmt --version,cargo fmt is missing: run `rustup component add rustfmt`.)
 	$(call title,cargo fmt)
 	@cargo fmt --manifest-path rust/Cargo.toml --check
+
+clippy:
+	$(call need,cargo clippy --version,cargo clippy is missing: run `rustup component add clippy`.)
 	$(call title,cargo clippy)
 	@cargo clippy --quiet $(CRATE) --all-targets -- -D warnings
 	@PYO3_PYTHON=$(BIN)/python cargo clippy --quiet $(CRATE) --all-targets --features python -- -D warnings
@@ -56,7 +69,13 @@ rust-test: $(VENV)/.built
 python-test: $(VENV)/.built $(VENV)/.tools packages
 	$(call title,pytest)
 	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null && docker version >/dev/null 2>&1 || echo --cov-fail-under=0); \
-	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --dist loadfile --cov $$floor </dev/null
+	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --dist loadgroup --cov $$floor </dev/null
+
+# Laws are put to fewer examples, and only those tests of the project are run that build nothing.
+quick-test: $(VENV)/.built $(VENV)/.tools
+	$(call title,pytest)
+	@PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --dist loadgroup --hypothesis-profile quick \
+		-m "not nginx and not docker and not slow" </dev/null
 
 packages:
 	@sh .ci/install-packages

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from nginxopt.bench import callgrind
 from nginxopt.bench.callgrind import ANSWER_SECONDS, START_SECONDS
-from nginxopt.bench.rules import FAR_MISS, Parts, fragment, literal, uri, whole
+from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, uri, whole
 from nginxopt.errors import NginxoptError, RunError
 from nginxopt.system import nginx
 from nginxopt.system.http import Request

@@ -21,7 +21,7 @@ from statistics import median
 
 from benchmarks.child import MEGABYTE, ChildError, medians, run
 from benchmarks.mixes import MIXES
-from nginxopt.bench.rules import Parts, fragment
+from nginxopt.bench.rewrite_rules import Parts, fragment
 from nginxopt.errors import NginxoptError
 from nginxopt.system import nginx
 

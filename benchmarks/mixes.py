@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from nginxopt.bench.rules import literal
+from nginxopt.bench.rewrite_rules import literal
 
 
 def wild(count: int) -> Iterator[bytes]:

@@ -203,5 +203,6 @@ def prove_rewrites(
     harmless: list[str],
     is_complete: bool,
     include: list[bytes] | None,
+    may_set_sizes: set[bytes] | None,
 ) -> tuple[int, int, int, int]:
     """Return rules, rules gone, strings and strings that stand for all their spellings; or raise `Refuted`."""

@@ -75,9 +75,9 @@ def check(model: Model) -> Iterator[Finding]:
         return
     for directive, events in model.each("accept_mutex"):
         if directive.args and values.flag(directive.args[0]):
-            message = "accept_mutex on makes workers accept by turns, and wait up to half a second for theirs"
+            message = "with accept_mutex on, workers accept connections in turn and wait up to half a second"
             safety = SPREAD if model.target >= EVEN and _is_even(events) else Safety.UNSAFE
-            fix = Fix("take it away: the default is off", (delete(directive),), safety)
+            fix = Fix("remove it: the default is off", (delete(directive),), safety)
             yield Finding(directive.source, directive.args[0].span, message, fix)
 
 

@@ -67,8 +67,8 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         # All that write into one file must agree about its buffer.
         fix = None if directive.args[0] in buffered else Fix(f"add `{BUFFER}`", (_buffered(directive),), Safety.UNSAFE)
-        help_ = "" if fix else "another access_log writes into this file with a buffer: give this one the same"
-        message = "each line of this log is a system call"
+        help_ = "" if fix else "another access_log writes to this file with a buffer: use the same buffer here"
+        message = "access_log has no buffer: each line is a system call"
         yield Finding(directive.source, directive.name.span, message, fix, help_)
 
 

@@ -62,6 +62,6 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         fits = level.kind not in ("if", "limit_except")  # where open_log_file_cache is not allowed
         fix = Fix(f"add `{LINE}`", (after(level.own("access_log")[-1], [LINE]),), Safety.UNSAFE) if fits else None
-        message = "the file of a log with a variable in its path is opened and closed for each line"
-        help_ = "" if fits else f"set `{LINE}` around it"
+        message = "access_log has a variable in its path: nginx opens and closes the file for each line"
+        help_ = "" if fits else f"add `{LINE}` around it"
         yield Finding(directive.source, directive.args[0].span, message, fix, help_)

@@ -91,13 +91,13 @@ def check(model: Model) -> Iterator[Finding]:
 def _judged(one: Pass, cache: Directive, target: Version) -> Finding | None:
     lock, stale = one.setting("cache_lock"), one.setting("cache_use_stale")
     if lock.is_unset:
-        message = "what is not cached yet is fetched by every request at once: there is no lock"
+        message = "no cache lock: all simultaneous requests for a new page go to the upstream"
     elif lock.known and values.flag(lock.value or "") and _lacks_updating(stale):
-        message = "what has run out is fetched by every request at once: use_stale has no updating"
+        message = "no updating in use_stale: all simultaneous requests for an expired page go to the upstream"
     else:
         return None
     changes = _changes(one, cache, target)
-    fix = Fix("let one request fetch it", changes, Safety.UNSAFE)
+    fix = Fix("let one request fetch the page", changes, Safety.UNSAFE)
     return Finding(cache.source, cache.name.span, message, fix)
 
 

@@ -64,7 +64,9 @@ def check(model: Model) -> Iterator[Finding]:
             if directive.args and not stated and not near:
                 end = directive.args[-1].span.end
                 change = Change(directive.source, Edit(Span(end, end), f" {OFF}".encode()))
-                message = f"answers are written to {protocol}_temp_path first, and copied if that is another disk"
+                message = (
+                    f"responses are written to {protocol}_temp_path first, and copied if that is another file system"
+                )
                 yield Finding(
                     directive.source,
                     directive.name.span,

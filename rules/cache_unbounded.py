@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from nginxopt.lint import Finding, Model, Severity, rule
 
 PATHS = ("proxy_cache_path", "fastcgi_cache_path", "uwsgi_cache_path", "scgi_cache_path")
-HELP = "add `max_size=`: what the disk has to spare, less what comes in while nginx removes the oldest"
+HELP = "add `max_size=` with some room below the free disk space"
 
 
 @rule(severity=Severity.WARNING, category="cache")

@@ -82,9 +82,9 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             cache.directive.source,
             cache.directive.args[0].span,
-            f"{one.protocol}_buffering is off, so nothing is ever stored in the cache {cache.value}",
+            f"{one.protocol}_buffering is off, so the cache {cache.value} stores nothing",
             Fix(f"turn {one.protocol}_buffering on", (change,), Safety.UNSAFE) if change else None,
-            "" if change else f"turn {one.protocol}_buffering on in the location, or take the cache away",
+            "" if change else f"turn {one.protocol}_buffering on in the location, or remove the cache",
         )
 
 

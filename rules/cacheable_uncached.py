@@ -59,7 +59,7 @@ from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.lint.static import is_for_files
 from nginxopt.semantics import Level, Pass, values
 
-HELP = "give it a cache: `proxy_cache_path` in http, `proxy_cache` and `proxy_cache_valid` here"
+HELP = "add a cache: `proxy_cache_path` in http, `proxy_cache` and `proxy_cache_valid` here"
 WHO = ("auth_basic", "auth_request", "auth_jwt", "access_by_lua_block", "access_by_lua_file")
 
 
@@ -69,7 +69,7 @@ def check(model: Model) -> Iterator[Finding]:
     for one in model.passes:
         level = one.level
         if one.protocol == "proxy" and level.kind == "location" and level.source and is_for_files(level) and _may(one):
-            message = f"files at {level.args[-1]} come from the upstream for each request: there is no cache"
+            message = f"files at {level.args[-1]} come from the upstream on every request: no cache"
             yield Finding(level.source, level.span, message, help=HELP)
 
 

@@ -80,11 +80,11 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         count = values.number(word)
         if count is not None and count < int(usual):
-            message = f"a client must connect again after {max(count, 1)} requests: nginx's default is {usual}"
+            message = f"clients must reconnect after {max(count, 1)} requests: the default is {usual}"
             yield _one(directive, message, usual)
 
 
 def _one(directive: Directive, message: str, value: str) -> Finding:
     word = directive.args[0]
-    fix = Fix(f"set it to nginx's default, {value}", (replace(directive, word, value),), Safety.UNSAFE)
+    fix = Fix(f"set it to the default, {value}", (replace(directive, word, value),), Safety.UNSAFE)
     return Finding(directive.source, word.span, message, fix)

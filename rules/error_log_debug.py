@@ -66,5 +66,5 @@ def check(model: Model) -> Iterator[Finding]:
         if word is None:
             continue
         path = directive.source.text(directive.args[0].span)
-        fix = Fix("log warnings and errors only", (rewrite(directive, f"error_log {path} warn;"),), Safety.UNSAFE)
-        yield Finding(directive.source, word.span, f"error_log at {word} writes some 80 lines for each request", fix)
+        fix = Fix("log only warnings and errors", (rewrite(directive, f"error_log {path} warn;"),), Safety.UNSAFE)
+        yield Finding(directive.source, word.span, f"error_log at level {word} writes about 80 lines per request", fix)

@@ -145,10 +145,10 @@ def _finding(model: Model, redirects: list[Level]) -> Finding:
     first, count = redirects[0].opener, len(redirects)
     assert first is not None
     size = f"{count * KILOBYTES / 1000:,.1f} MB in each worker"
-    start = ", and are sorted in quadratic time at each start" if model.target < SORTED_FAST else ""
+    start = " and quadratic time at each start" if model.target < SORTED_FAST else ""
     return Finding(
         first.source,
         first.name.span,
-        f"{count:,} exact locations only redirect: they take some {size}{start}",
-        help="put the targets into a map of $uri, and return its value; it ignores the case of letters",
+        f"{count:,} exact locations only redirect: they take about {size}{start}",
+        help="return the value of a map of $uri; its keys ignore the case of letters",
     )

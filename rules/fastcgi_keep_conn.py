@@ -97,7 +97,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 one.directive.source,
                 one.directive.name.span,
-                f'fastcgi_keep_conn is off, so the keepalive connections of upstream "{one.host}" are not used',
+                f'fastcgi_keep_conn is off: the keepalive connections of upstream "{one.host}" are not used',
                 None if why_not else Fix(f"add `{ON}`", (_change(one),), needed(model, POOLED)),
                 why_not,
             )
@@ -106,9 +106,9 @@ def check(model: Model) -> Iterator[Finding]:
 def _why_not(model: Model, one: Pass, mixed: Obstacles) -> str:
     """Return why the line cannot be added where only this pass has it, empty if it can."""
     if not takes_directives(one):
-        return f"`{ON}` may not stand in this block: put it into the location"
+        return f"`{ON}` is not allowed in this block: add it to the location"
     if any(heirs(model, one, "keep_conn")):
-        return f"a location within this one would inherit `{ON}`: move it to a location of its own"
+        return f"a nested location would inherit `{ON}`: move it to a separate location"
     return (mixed.of(one.upstream) or peculiar(one.upstream) if one.upstream else "") or overflow(model)
 
 

@@ -66,7 +66,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 directive.source,
                 level.span,
-                f"gzip_comp_level {level} takes up to five times the processor time of {ENOUGH} for a per cent or two",
+                f"gzip_comp_level {level} takes up to five times the CPU time of level {ENOUGH} and saves 1 to 2 %",
                 Fix(f"set it to {ENOUGH}", (replace(directive, level, ENOUGH),), safety),
             )
 

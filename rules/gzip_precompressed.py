@@ -68,8 +68,8 @@ def check(model: Model) -> Iterator[Finding]:
         words = [word for word in directive.args if word.lower() in COMPRESSED]
         if words:
             fix = _fix(directive, level, words)
-            message = f"compressed already, and once more for no gain: {', '.join(words)}"
-            help_ = "" if fix else "nothing else is named: take the line away, or name the types that are meant"
+            message = f"gzip_types lists types that are already compressed: {', '.join(words)}"
+            help_ = "" if fix else "remove the directive, or list other types"
             yield Finding(directive.source, words[0].span, message, fix, help_)
 
 

@@ -62,8 +62,8 @@ from nginxopt.semantics import values
 
 LINES = {"gzip_vary": "gzip_vary on;", "gzip_proxied": "gzip_proxied any;"}
 WHY = {
-    "gzip_vary": "gzip without gzip_vary lets a cache before nginx give compressed answers to all",
-    "gzip_proxied": "gzip without gzip_proxied leaves out every request with a Via header",
+    "gzip_vary": "gzip without gzip_vary: a cache in front may send compressed responses to all clients",
+    "gzip_proxied": "gzip without gzip_proxied does not compress responses to requests with a Via header",
 }
 
 

@@ -70,9 +70,9 @@ def check(model: Model) -> Iterator[Finding]:
         if not (directive.args and values.flag(directive.args[0])) or not _lacks_types(directive, level):
             continue
         fits = level.kind != "if"  # where gzip_types is not allowed
-        fix = Fix("name the types of text", (after(directive, [LINE]),), Safety.UNSAFE) if fits else None
+        fix = Fix("list text types", (after(directive, [LINE]),), Safety.UNSAFE) if fits else None
         message = "gzip without gzip_types compresses only text/html"
-        yield Finding(directive.source, directive.name.span, message, fix, "" if fits else f"set `{LINE}` around it")
+        yield Finding(directive.source, directive.name.span, message, fix, "" if fits else f"add `{LINE}` around it")
 
 
 def _lacks_types(directive: Directive, level: Level) -> bool:

@@ -111,10 +111,8 @@ def _rlimit(model: Model, host: Host) -> Iterator[Finding]:
     if wanted is None or setting.directive is None:
         return
     if host.nr_open is not None and wanted > host.nr_open:
-        message = (
-            f"worker_rlimit_nofile {wanted:,} > fs.nr_open {host.nr_open:,}: it is not set, and only the log tells"
-        )
-        yield _at(setting.directive, message, f"raise the limit of the system: sysctl fs.nr_open={wanted}")
+        message = f"worker_rlimit_nofile {wanted:,} > fs.nr_open {host.nr_open:,}: setting it fails with a log message"
+        yield _at(setting.directive, message, f"raise the system limit: sysctl fs.nr_open={wanted}")
     elif host.is_root is False and host.nofile and wanted > host.nofile.hard:
         message = (
             f"worker_rlimit_nofile {wanted:,} > {host.nofile.hard:,}, the hard limit of {host.nofile.owner}:"
@@ -136,13 +134,13 @@ def _descriptors(model: Model, host: Host) -> Iterator[Finding]:
     rest = f"{fixed} are for logs, sockets and nginx itself"
     nofile = host.nofile
     if nofile and needed > nofile.soft and _starts_with_the_hosts_limit(model, host):
-        message = f"{sum_} = {needed:,} a worker > {nofile.soft:,}, the limit of {nofile.owner}"
-        yield _at(setting.directive, message, f"set `worker_rlimit_nofile {needed};`, or fewer connections; {rest}")
+        message = f"{sum_} = {needed:,} per worker > {nofile.soft:,}, the limit of {nofile.owner}"
+        yield _at(
+            setting.directive, message, f"set `worker_rlimit_nofile {needed};`, or reduce worker_connections; {rest}"
+        )
     if workers and host.file_max is not None and workers * needed > host.file_max:
         message = f"{workers} workers x ({sum_}) = {workers * needed:,} > fs.file-max {host.file_max:,}"
-        yield _at(
-            setting.directive, message, f"raise the limit of the system: sysctl fs.file-max={workers * needed}; {rest}"
-        )
+        yield _at(setting.directive, message, f"raise the system limit: sysctl fs.file-max={workers * needed}; {rest}")
 
 
 def _starts_with_the_hosts_limit(model: Model, host: Host) -> bool:
@@ -184,8 +182,8 @@ def _backlogs(model: Model, host: Host) -> Iterator[Finding]:
         yield Finding(
             source,
             word.span if word else listen.span,
-            f"{what} > net.core.somaxconn {host.somaxconn:,}: the system cuts the queue to that",
-            help=f"raise the limit of the system: sysctl net.core.somaxconn={endpoint.backlog}",
+            f"{what} > net.core.somaxconn {host.somaxconn:,}: the system limits the queue",
+            help=f"raise the system limit: sysctl net.core.somaxconn={endpoint.backlog}",
         )
 
 
@@ -204,7 +202,7 @@ def _ports(model: Model, host: Host) -> Iterator[Finding]:
             setting.directive,
             f"{workers} workers x {connections:,} connections / 2 = {passed:,} to {target.directive.args[0]}"
             f" > {servers}{host.ports:,} local ports",
-            "widen the range: sysctl net.ipv4.ip_local_port_range='1024 65535'; or pass to a unix socket, or to more"
+            "widen the range: sysctl net.ipv4.ip_local_port_range='1024 65535'; or use a UNIX-domain socket or more"
             " addresses",
         )
 
@@ -231,9 +229,9 @@ def _processors(model: Model, host: Host) -> Iterator[Finding]:
         return
     usable = max(1, math.ceil(host.cpus))
     if setting.value == "auto" and workers > usable:
-        message = f"auto starts {workers} workers, one for each processor, and {host.cpus:g} of these may be used"
+        message = f"auto starts {workers} workers, one per processor, but nginx may use only {host.cpus:g}"
     elif setting.value != "auto" and workers > 2 * usable:
-        message = f"{workers} workers > 2 x {usable} processors that may be used: they wait for each other"
+        message = f"{workers} workers > 2 x {usable} usable processors: workers wait for each other"
     else:
         return
     yield _at(setting.directive, message, f"set `worker_processes {usable};`")

@@ -132,7 +132,7 @@ def check(model: Model) -> Iterator[Finding]:
         first = listens[0]
         name = server.setting("server_name").value
         named = f'server "{name}"' if name else "this server"
-        message = f"{named} offers no HTTP/2: browsers have about six requests under way at a time, and queue the rest"
+        message = f"{named} has no HTTP/2: browsers send about six requests at a time and queue the rest"
         yield Finding(first.source, first.args[0].span, message, _fix(model, listens))
 
 
@@ -166,11 +166,11 @@ def _is_redirect(args: tuple[str, ...]) -> bool:
 
 
 def _fix(model: Model, listens: list[Directive]) -> Fix:
-    title = "offer HTTP/2 to clients that ask for it; logs and $server_protocol then say HTTP/2.0"
+    title = "offer HTTP/2; logs and $server_protocol then have HTTP/2.0"
     if model.target >= DIRECTIVE:
         return Fix(title, (after(listens[-1], ["http2 on;"]),), Safety.UNSAFE)
     changes = tuple(_with_http2(listen) for listen in dict.fromkeys(listens))
-    return Fix(f"{title}, for all servers of the address", changes, Safety.UNSAFE)
+    return Fix(f"{title} (for all servers of this address)", changes, Safety.UNSAFE)
 
 
 def _with_http2(listen: Directive) -> Change:

@@ -106,15 +106,15 @@ def _goes_on(directive: Directive) -> bool:
 def _finding(level: Level, condition: Directive) -> Finding:
     target = _target(level, condition)
     everywhere = level.parent is not None and level.parent.kind == "server"
-    cost = "for every request to the server" if everywhere else "and searches for a location once more"
+    cost = "on every request to the server" if everywhere else "and searches for a location again"
     statement = f"try_files $uri $uri/ {target}$is_args$args;"
     fix = None if target is None else Fix(f"write `{statement}`", (rewrite(condition, statement),), Safety.UNSAFE)
     return Finding(
         condition.source,
         condition.name.span,
-        f"this `if` looks for a file {cost}: try_files does that where it is needed",
+        f"this `if` looks for a file {cost}: use try_files instead",
         fix,
-        help="" if fix else "put `try_files $uri $uri/ /fallback$is_args$args;` into the location that has the files",
+        help="" if fix else "add `try_files $uri $uri/ /fallback$is_args$args;` to the location of the files",
     )
 
 

@@ -133,17 +133,17 @@ def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
     return Finding(
         first.directive.source,
         first.directive.args[0].span,
-        f"requests to {_server(first)}{places} use no upstream block: every request opens a connection",
+        f"requests to {_server(first)}{places} use no upstream block: each opens a new connection",
         fix,
         "" if fix else _help(first),
-        tuple(Related(one.directive.source, one.directive.name.span, "passed to here, too") for one in others),
+        tuple(Related(one.directive.source, one.directive.name.span, "also passed to here") for one in others),
     )
 
 
 def _help(one: Pass) -> str:
-    names = "Host and proxy_ssl_name, which follow" if one.scheme == "https" else "Host, which follows"
-    kept = f"; state {names} the name of the upstream" if one.protocol == "proxy" else ""
-    return f"put `server {_server(one)};` and `keepalive {SIZE};` into an upstream and pass to its name{kept}"
+    names = "Host and proxy_ssl_name" if one.scheme == "https" else "Host"
+    kept = f"; set {names}, or the upstream's name is sent" if one.protocol == "proxy" else ""
+    return f"add an upstream with `server {_server(one)};` and `keepalive {SIZE};`, and pass to it{kept}"
 
 
 def _server(one: Pass) -> str:

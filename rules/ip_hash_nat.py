@@ -60,5 +60,5 @@ def check(model: Model) -> Iterator[Finding]:
                 method.name.span,
                 f'ip_hash sends all clients of a /24 network to one of the {len(upstream.servers)} servers of "'
                 f'{upstream.name}"',
-                help="balance by the whole address: `hash $binary_remote_addr consistent;`",
+                help="use the whole address: `hash $binary_remote_addr consistent;`",
             )

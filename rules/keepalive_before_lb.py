@@ -96,7 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 keepalive.source,
                 keepalive.name.span,
-                f'keepalive stands before {method.name}, so upstream "{upstream.name}" has no pool: '
+                f'keepalive is before {method.name}, so upstream "{upstream.name}" has no pool: '
                 "every request opens a connection",
                 None if why_not else _fix(model, keepalive, method),
                 why_not,

@@ -100,8 +100,8 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 block.source,
                 upstream.level.span,
-                f'upstream "{upstream.name}" has the default pool, {SIZE} local: {len(places)} locations cannot use one'
-                " another's connections",
+                f'upstream "{upstream.name}" has the default pool, {SIZE} local: {len(places)} locations do not share'
+                " connections",
                 None if why_not else fix,
                 why_not,
             )

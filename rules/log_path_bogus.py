@@ -81,7 +81,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         message = f'{directive.name} {word} writes a file named "{word}"'
         made = _switched_off(directive, level) if word.lower() in NO_LOG else _default(directive, level)
-        help_ = "" if made else f"name the file that is meant in place of {word}"
+        help_ = "" if made else f"replace {word} by a file name"
         fix = Fix(made[0], (made[1],), Safety.UNSAFE) if made else None
         yield Finding(directive.source, word.span, message, fix, help_)
 
@@ -100,4 +100,4 @@ def _default(directive: Directive, level: Level) -> tuple[str, Change] | None:
     outer = level.parent.setting(str(directive.name)) if level.parent else None
     if len(directive.args) > 1 or (outer and outer.value == "off"):
         return None
-    return "take it away, to log where the level around does", delete(directive)
+    return "remove it, to inherit the log of the level above", delete(directive)

@@ -110,13 +110,13 @@ def _message(one: _Map, found: str, max_size: int, bucket: int) -> str:
     if found == "slow":
         return f"nginx starts slowly: it tries map_hash_max_size {max_size} for the {len(one.keys):,} keys of {name}"
     return (
-        f"the {len(one.keys):,} keys of {name} do not fit map_hash_max_size {max_size}: nginx warns, and look-ups walk"
-        " long chains"
+        f"the {len(one.keys):,} keys of {name} do not fit map_hash_max_size {max_size}: nginx warns, and"
+        " lookups are slow"
     )
 
 
 def _advice(fix: Fix | None) -> str:
-    return "" if fix else "no sizes suit all maps: too many keys have one hash"
+    return "" if fix else "no sizes work for all maps: too many keys have the same hash"
 
 
 def _size(setting: Setting) -> int | None:

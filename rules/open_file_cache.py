@@ -78,6 +78,6 @@ def check(model: Model) -> Iterator[Finding]:
     for http in unset:
         if http.block:
             lines = [line for line in LINES if not http.own(line.split()[0])]
-            fix = Fix("keep files open for a while", (prepend(http.block, lines),), Safety.UNSAFE)
-            message = "each request looks up and opens its file anew: open_file_cache is not set"
+            fix = Fix("keep files open", (prepend(http.block, lines),), Safety.UNSAFE)
+            message = "open_file_cache is not set: every request opens its file again"
             yield Finding(http.block.source, http.span, message, fix)

@@ -112,9 +112,9 @@ def _inner(one: Pass, target: Level) -> Finding:
     return Finding(
         one.directive.source,
         one.directive.args[0].span,
-        f"{_shown(one)} is a server of this configuration: each request is parsed and answered twice by nginx",
-        help=f"let that server do it directly; this hop gives no more than {_gives(one)}",
-        related=(Related(source, target.span, "the server that is passed to"),),
+        f"{_shown(one)} is a server in this configuration: nginx handles each request twice",
+        help=f"let that server handle the requests; this hop only provides {_gives(one)}",
+        related=(Related(source, target.span, "this server"),),
     )
 
 
@@ -122,16 +122,16 @@ def _local(one: Pass) -> Finding:
     return Finding(
         one.directive.source,
         one.directive.args[0].span,
-        f"all that this server does is to pass requests to {_shown(one)} on the same machine",
-        help=f"the hop still gives {_gives(one)}; if none of it is needed, let clients reach the application",
+        f"this server only passes requests to {_shown(one)} on the same machine",
+        help=f"this hop provides {_gives(one)}; without need for that, let clients reach the application directly",
     )
 
 
 def _gives(one: Pass) -> str:
-    """Return what a hop without a job gives all the same."""
+    """Return what a hop without a job still provides."""
     gives = []
     if one.setting("buffering").value == "on":
-        gives.append("a shield against slow clients (answers are buffered)")
+        gives.append("buffered responses for slow clients")
     if one.setting("request_buffering").value == "on":
         gives.append("buffered request bodies")
     if any(headers(one, name) for name in ("x-forwarded-for", "x-real-ip", "forwarded")):

@@ -90,9 +90,9 @@ def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
     return Finding(
         directive.source,
         directive.args[0].span,
-        f"without buffering a slow client keeps the upstream busy until it has read all{one}",
+        f"without buffering, a slow client keeps the upstream busy until it has read everything{one}",
         fix,
-        "" if fix else "move it to the locations whose answers are streams",
+        "" if fix else "move it to the locations that stream responses",
     )
 
 

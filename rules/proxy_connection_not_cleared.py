@@ -129,7 +129,7 @@ def _missing(one: Pass, offer: Offer) -> Finding:
     return Finding(
         one.directive.source,
         one.directive.name.span,
-        f'nginx sends "Connection: close" to upstream "{one.host}": no connection is kept, every request opens one',
+        f'nginx sends "Connection: close" to upstream "{one.host}": every request opens a new connection',
         offer.fix,
         offer.why_not,
     )
@@ -139,11 +139,11 @@ def _written(model: Model, one: Pass, said: Connection, offer: Offer) -> Finding
     directive = culprit(model, one, said)
     value = directive.args[1]
     closes = said is Connection.CLOSE
-    why = "ends the connection with each request" if closes else "ends the connection of clients that say close"
+    why = "closes the connection after each request" if closes else "closes the connections of clients that send close"
     return Finding(
         directive.source,
         value.span,
-        f'Connection "{value}" to upstream "{one.host}" {why}: none is kept',
+        f'Connection "{value}" to upstream "{one.host}" {why}: no connection is kept',
         offer.fix,
         offer.why_not,
     )

@@ -115,7 +115,7 @@ def _finding(one: Pass, offer: Offer) -> Finding:
     return Finding(
         (written or one.directive).source,
         place.span,
-        f'HTTP/1.0 to upstream "{one.host}": no connection is kept, every request opens one',
+        f'HTTP/1.0 to upstream "{one.host}": every request opens a new connection',
         offer.fix,
         offer.why_not,
     )
@@ -130,4 +130,4 @@ def _on_request(model: Model, one: Pass) -> Offer:
     changes = with_version(model, one)
     if changes is None:
         return Offer(None, NOT_IN_IF)
-    return Offer(Fix("pass over HTTP/1.1", changes, Safety.UNSAFE))
+    return Offer(Fix("use HTTP/1.1", changes, Safety.UNSAFE))

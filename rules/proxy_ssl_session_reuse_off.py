@@ -65,6 +65,6 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             directive.source,
             directive.args[0].span,
-            f"{name} is off: each connection to the upstream takes a full TLS handshake",
+            f"{name} is off: each upstream connection needs a full TLS handshake",
             Fix(f"delete `{name} off`", (delete(directive),), Safety.UNSAFE),
         )

@@ -65,8 +65,8 @@ def _finding(way: Way) -> Finding:
     return Finding(
         first.source,
         first.span,
-        f"{uris[1]} is redirected again: {' -> '.join([*between, end])} are {len(way.answers)} redirects for one page",
-        help=f"redirect to {end} at once" if last else f"redirect to where {uris[-1]} leads at once",
+        f"{uris[1]} is redirected again: {' -> '.join([*between, end])} ({len(way.answers)} redirects)",
+        help=f"redirect directly to {end}" if last else f"redirect directly to the target of {uris[-1]}",
         related=tuple(
             Related(answer.source, answer.span, f"{uri} is redirected here")
             for answer, uri in zip(others, uris[1:], strict=True)

@@ -87,9 +87,9 @@ def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Fi
     return Finding(
         opener.source,
         span,
-        f'"{path(level)}" is one URI: nginx runs the pattern on every request that no = or ^~ location takes',
+        f'"{path(level)}" matches one URI, but runs on every request that no = or ^~ location matches',
         fix,
-        help="" if fix else f"`{head}` is found without a regular expression",
+        help="" if fix else f"use `{head}`, which needs no regular expression",
     )
 
 

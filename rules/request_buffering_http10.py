@@ -69,7 +69,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 buffering.directive.source,
                 buffering.directive.args[0].span,
-                "over HTTP/1.0 request bodies that come in chunks are buffered all the same",
-                Fix("pass over HTTP/1.1", changes, Safety.UNSAFE) if changes else None,
+                "proxy_request_buffering off has no effect on chunked request bodies over HTTP/1.0",
+                Fix("use HTTP/1.1", changes, Safety.UNSAFE) if changes else None,
                 "" if changes else NOT_IN_IF,
             )

@@ -100,13 +100,13 @@ def _finding(directive: Directive, level: Level, url: str) -> Finding:
     flag = directive.args[2] if len(directive.args) == 3 else "redirect"
     code = CODES.get(flag, "302")
     answer = f"return {code} {quoted(url + '$request_uri')};"
-    fix = Fix(f"write `{answer}`", (rewrite(directive, answer),), Safety.UNSAFE)
+    fix = Fix(f"use `{answer}`", (rewrite(directive, answer),), Safety.UNSAFE)
     return Finding(
         directive.source,
         directive.args[0].span,
-        f'"{directive.args[0]}" matches every URI: `return` redirects without a regular expression, and keeps %3F',
+        f'"{directive.args[0]}" matches every URI: `return` needs no regular expression, and keeps %3F',
         fix if _is_original(level, directive) else None,
-        help="" if _is_original(level, directive) else f"`{answer}` redirects from the URI that the client sent",
+        help="" if _is_original(level, directive) else f"use `{answer}`, which redirects the URI as the client sent it",
     )
 
 

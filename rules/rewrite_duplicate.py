@@ -66,7 +66,7 @@ def _finding(duplicate: Duplicate) -> Finding:
     return Finding(
         source,
         duplicate.span,
-        f"this rewrite says what the one in line {line} says, and never fires",
+        f"this rewrite repeats the one in line {line} and never fires",
         Fix("delete it", (delete(directive),), _safety(directive)),
         related=(Related(source, duplicate.of, "the same rewrite"),),
     )

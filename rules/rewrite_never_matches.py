@@ -102,7 +102,7 @@ def _location(location: Level) -> Finding | None:
     if sign in ("~", "~*"):
         why = _why(pattern(location), text, location)
     elif text.startswith("^"):
-        why = _Why("without `~` it is a prefix, not a regular expression", "write `~` before it")
+        why = _Why("without `~`, it is a prefix, not a regular expression", "write `~` before it")
     else:
         escaped = re.sub(rb"([^A-Za-z0-9_/])", rb"\\\1", encode(text))
         why = _never(b"^" + escaped + (b"\\z" if sign == "=" else b""), "^" + text, location)
@@ -119,7 +119,7 @@ class _Why(NamedTuple):
 
 _QUERIES = _Why(
     "nginx matches the URI without its arguments",
-    "match the path, and ask for the argument with `if ($arg_name = value)` or a map of $arg_name",
+    "match the path, and test the argument with `if ($arg_name = value)` or a map of $arg_name",
 )
 
 
@@ -130,7 +130,7 @@ def _why(text: bytes, shown: str, level: Level) -> _Why | None:
     glob = _GLOB.search(shown)
     if glob is not None and matches(text, _file(shown)) is False:
         advice = "write `[^/]*` or `.*`, and `\\.` for a dot"
-        return _Why("`*` repeats the slash before it, it stands for no text", advice, "no such file")
+        return _Why("`*` repeats the slash before it and matches no other text", advice, "no such file")
     return _never(text, shown, level)
 
 
@@ -148,19 +148,19 @@ def _never(text: bytes, shown: str, level: Level) -> _Why | None:
     if why == "percent":
         escape = _ESCAPE.search(shown)
         name = escape[0] if escape else "an escape"
-        advice = "write the character itself, in quotes if it is a blank"
+        advice = "write the character itself, in quotes if it is a space"
         return _Why(f"nginx matches the decoded URI, in which {name} is one character", advice)
     return None if why is None else _QUERIES
 
 
 def _impossible(text: str) -> _Why:
     if "://" in text:
-        return _Why("the URI that nginx matches has no scheme and no host", "put it into the server of that name")
+        return _Why("nginx matches the URI without scheme and host", "move it to the server of that name")
     if text.startswith("^") and not _PLAIN_START.match(text):
         return _Why("every URI begins with a slash", "begin with `/`")
     if "//" in text:
         return _Why("nginx merges slashes before it matches (merge_slashes)", "write one slash")
-    return _Why("no URI is like that", "see what it was meant for, or delete it")
+    return _Why("no URI is like that", "correct or delete it")
 
 
 def _may_lose_the_slash(rewrite: Directive) -> bool:

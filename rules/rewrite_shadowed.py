@@ -68,9 +68,9 @@ def _finding(dead: Dead, by: Span, witness: bytes) -> Finding:
     return Finding(
         source,
         _name(source, dead.span),
-        f"this rewrite never fires: those before it answer all its URIs, the one in line {line} the URI {uri}",
-        help=f"delete it, or put it before line {line}",
-        related=(Related(source, _name(source, by), f"{uri} is answered here"),),
+        f"this rewrite never fires: earlier rewrites match all its URIs, such as line {line} for {uri}",
+        help=f"delete it, or move it before line {line}",
+        related=(Related(source, _name(source, by), f"{uri} is matched here"),),
     )
 
 

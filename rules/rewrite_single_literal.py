@@ -73,8 +73,8 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 found.source,
                 found.name.span,
-                f"only {path(level)} gets here: `return` redirects it without a regular expression",
-                Fix(f"write `{answer}`", (rewrite(found, answer),), Safety.UNSAFE),
+                f"only {path(level)} reaches this rewrite: `return` needs no regular expression",
+                Fix(f"use `{answer}`", (rewrite(found, answer),), Safety.UNSAFE),
             )
 
 

@@ -97,12 +97,12 @@ def check(model: Model) -> Iterator[Finding]:
         elif setting.directive and values.flag(setting.value or "") is False:
             word = setting.directive.args[0]
             fix = Fix("turn it on", (replace(setting.directive, word, "on"),), Safety.UNSAFE)
-            message = "sendfile off copies each file through the memory of the worker"
+            message = "sendfile is off: each file is copied through the worker's memory"
             yield Finding(setting.directive.source, word.span, message, fix)
     for http in unset:
         if http.block:
             fix = Fix("add `sendfile on;`", (prepend(http.block, ["sendfile on;"]),), _safety(http))
-            message = "sendfile is not set: each file is copied through the memory of the worker"
+            message = "sendfile is not set: each file is copied through the worker's memory"
             yield Finding(http.block.source, http.span, message, fix)
 
 

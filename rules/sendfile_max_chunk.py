@@ -82,7 +82,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if not chunk.known or values.size(chunk.value or "") != 0:
             continue
-        message = "sendfile sends a file of up to 2 GB in one call, during which the worker serves nobody else"
+        message = "sendfile sends up to 2 GB in one call, which blocks the worker"
         if chunk.directive:
             word = chunk.directive.args[0]
             fix = Fix(f"set it to {CHUNK}", (replace(chunk.directive, word, CHUNK),))

@@ -63,12 +63,13 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         server = servers[0]
         ignored = _ignored(upstream)
-        unused = f", and {', '.join(ignored)} without effect" if ignored else ""
+        have = "has" if len(ignored) == 1 else "have"
+        unused = f", and {', '.join(ignored)} {have} no effect" if ignored else ""
         yield Finding(
             server.source,
             server.args[0].span,
-            f'upstream "{upstream.name}" has one server, {server.args[0]}: no failover, no balance{unused}',
-            help="add a second server, perhaps as `backup`",
+            f'upstream "{upstream.name}" has one server, {server.args[0]}: no failover, no load balancing{unused}',
+            help="add a second server, for example as `backup`",
         )
 
 

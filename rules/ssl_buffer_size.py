@@ -77,7 +77,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             place.source,
             size.directive.args[0].span if size.directive else place.name.span,
-            "the first byte of an answer waits for a TLS record of 16 KB, a round trip more than for 4 KB",
+            "TLS records of 16 KB delay the first byte of a response by a round trip over 4 KB",
             Fix(f"send records of {SMALL}", _changes(server)),
         )
 

@@ -78,9 +78,9 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             first.source,
             first.args[0].span,
-            f"{first.name} with a variable is read and parsed in every full handshake, in the worker",
+            f"{first.name} has a variable: nginx reads and parses the file in every full handshake",
             Fix(
-                "keep parsed certificates; a changed file is noticed within a minute",
+                "cache parsed certificates; changed files are noticed within a minute",
                 (after(last, [CACHE]),),
                 Safety.UNSAFE,
             ),

@@ -108,7 +108,7 @@ def check(model: Model) -> Iterator[Finding]:
                 yield Finding(
                     off.source,
                     off.args[0].span,
-                    f"without tickets {why}: TLS sessions are not resumed, each connection is a full handshake",
+                    f"without tickets {why}, no TLS session is resumed: each connection is a full handshake",
                     fix,
                     "" if fix else by_hand(model, endpoint.default),
                 )

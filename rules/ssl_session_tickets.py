@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             place.source,
             stated.args[0].span if stated and stated.args else place.name.span,
-            "without a shared session cache a reload forgets the key of all TLS tickets: every client starts anew",
+            "without a shared session cache, a reload discards the ticket key: every client needs a full handshake",
             fix,
             "" if fix else by_hand(model, server),
         )

@@ -78,7 +78,7 @@ def check(model: Model) -> Iterator[Finding]:
     for level in senders(model):
         if level.block and is_for_files(level) and level.setting("expires").is_unset and _says_nothing(level):
             fix = Fix(f"add `{LINE}`", (append(level.block, [LINE]),), Safety.UNSAFE)
-            message = "files are sent without a time to live: browsers ask for them again"
+            message = "files have no expiration time: browsers request them again"
             yield Finding(level.block.source, level.span, message, fix)
 
 

@@ -49,6 +49,6 @@ def check(model: Model) -> Iterator[Finding]:
     """Find where short segments wait."""
     for directive, _ in model.each("tcp_nodelay"):
         if directive.args and values.flag(directive.args[0]) is False:
-            message = "tcp_nodelay off lets the end of an answer wait for the client's acknowledgement"
-            fix = Fix("take it away: the default is on", (delete(directive),))
+            message = "with tcp_nodelay off, the end of a response waits for the client's acknowledgement"
+            fix = Fix("remove it: the default is on", (delete(directive),))
             yield Finding(directive.source, directive.args[0].span, message, fix)

@@ -78,7 +78,7 @@ def check(model: Model) -> Iterator[Finding]:
         if not _is_on(directive) or not all(_is_without_sendfile(inner) for inner in held):
             continue
         fix = Fix("take it away", (delete(directive),)) if sending.isdisjoint(held) else None
-        message = "tcp_nopush has no effect where sendfile is off"
+        message = "tcp_nopush has no effect with sendfile off"
         yield Finding(
             directive.source, directive.name.span, message, fix, "" if fix else "add `sendfile on;` beside it"
         )

@@ -97,7 +97,7 @@ def _findings(directive: Directive, pattern: Token) -> Iterator[Finding]:
     yield Finding(
         directive.source,
         pattern.span,
-        f'with {edges} at the edge of "{pattern}" PCRE reads the whole URI for what it finds without',
+        f'{edges} at the edge of "{pattern}" makes PCRE scan the whole URI for nothing',
         fix if rest[0] not in "#\"'{" else None,
     )
 

@@ -79,9 +79,11 @@ def _finding(directive: Directive, meant: tuple[str, ...]) -> Finding:
     return Finding(
         directive.source,
         directive.name.span,
-        f'nginx knows no directive "{directive.name}" and refuses the configuration; meant is {_or(meant)}',
-        Fix(f"write {meant[0]}", (replace(directive, directive.name, meant[0]),), Safety.UNSAFE) if is_clear else None,
-        "" if is_clear else f"write {_or(meant)}",
+        f'unknown directive "{directive.name}"; did you mean {_or(meant)}?',
+        Fix(f"replace it with {meant[0]}", (replace(directive, directive.name, meant[0]),), Safety.UNSAFE)
+        if is_clear
+        else None,
+        "" if is_clear else f"replace it with {_or(meant)}",
     )
 
 

@@ -77,12 +77,12 @@ def check(model: Model) -> Iterator[Finding]:
     if not changes:
         return
     first, _ = changes[0]
-    kept = f", and connections to {len(new_pools)} upstreams are kept" if new_pools else ""
+    kept = f", with keepalive connections to {len(new_pools)} upstreams" if new_pools else ""
     yield Finding(
         first.directive.source,
         first.directive.name.span,
-        f"since nginx 1.29.7 {len(changes)} passes speak to their upstreams in another way{kept}",
-        help=f"where an upstream needs the old way: {OLD} `keepalive 0;` keeps no connections",
+        f"nginx 1.29.7 and later send other requests to upstreams in {len(changes)} places{kept}",
+        help=f"for the old behavior: {OLD} `keepalive 0;` keeps no connections",
         related=tuple(Related(one.directive.source, one.directive.name.span, change) for one, change in changes),
     )
 
@@ -97,5 +97,5 @@ def _change(model: Model, one: Pass) -> str:
     if connection(model, one) is Connection.DEFAULT:
         changes.append("no Connection: close")
     if one.upstream and one.upstream.keepalive.is_unset:
-        changes.append("connections are kept")
+        changes.append("keepalive connections")
     return ", ".join(changes)

@@ -128,7 +128,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             block.source,
             upstream.level.span,
-            f'upstream "{upstream.name}" has no keepalive: every request opens a connection of its own',
+            f'upstream "{upstream.name}" has no keepalive: every request opens a new connection',
             offered[upstream].fix,
             offered[upstream].why_not,
         )

@@ -108,9 +108,9 @@ def _finding(model: Model, servers: tuple[str, ...], passes: list[Pass]) -> Find
     return Finding(
         first.directive.source,
         first.directive.args[0].span,
-        f"the variable stands for {named}: nginx keeps no connections to what it learns from a variable",
-        help=f"name it in an upstream with {zone}`server {servers[0]}{resolve};` and `keepalive 32;`, and pass to that",
-        related=tuple(Related(one.directive.source, one.directive.name.span, "passed to here, too") for one in others),
+        f"proxy_pass has a variable for {named}: nginx keeps no connections to such a server",
+        help=f"add an upstream with {zone}`server {servers[0]}{resolve};` and `keepalive 32;`, and pass to it",
+        related=tuple(Related(one.directive.source, one.directive.name.span, "also passed to here") for one in others),
     )
 
 

@@ -95,11 +95,9 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 block.source,
                 upstream.level.span,
-                f'upstream "{upstream.name}" has no zone: {what} counts the connections of one worker only',
+                f'upstream "{upstream.name}" has no zone: {what} counts only the connections of one worker',
                 Fix(f"add `{line}`", (prepend(block, [line]),), Safety.UNSAFE) if line else None,
-                ""
-                if line
-                else "add a `zone` with a name of its own that is large enough for all addresses of its servers",
+                "" if line else "add a `zone` with a unique name that is large enough for all server addresses",
             )
 
 

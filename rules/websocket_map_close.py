@@ -127,10 +127,10 @@ def _finding(level: Level, one: Pass, why_not: str, safety: Safety) -> Iterator[
     yield Finding(
         closing.source,
         closing.args[0].span,
-        f'requests that are no WebSockets send "Connection: close" to upstream "{one.host}": no connection is kept',
-        Fix("send no Connection header with them", (change,), safety) if change else None,
+        f'requests other than WebSockets send "Connection: close" to upstream "{one.host}": no connection is kept',
+        Fix("send no Connection header", (change,), safety) if change else None,
         "" if change else why_not or "add a row `'' '';` to the map",
-        (Related(one.directive.source, one.directive.name.span, "the map's value is sent from here"),),
+        (Related(one.directive.source, one.directive.name.span, "the value is sent from here"),),
     )
 
 

@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
     for events in model.levels("events"):
         setting = events.setting("worker_connections")
         if setting.is_unset and events.block:
-            message = f"worker_connections is not set: {DEFAULT} a worker, of which a proxied request takes two"
+            message = f"worker_connections is not set: each worker has {DEFAULT}, and a proxied request takes two"
             change = append(events.block, [f"worker_connections {ENOUGH};"])
             fix = Fix(title, (change,), Safety.under(ENOUGH_DESCRIPTORS))
             yield Finding(events.block.source, events.span, message, fix)
@@ -94,6 +94,6 @@ def check(model: Model) -> Iterator[Finding]:
             word = setting.directive.args[0]
             count = values.number(word)
             if count is not None and count < DEFAULT:
-                message = f"{word} worker_connections are fewer than nginx's default, and a proxied request takes two"
+                message = f"worker_connections {word} is below the default, and a proxied request takes two"
                 fix = Fix(title, (replace(setting.directive, word, str(ENOUGH)),), Safety.UNSAFE)
                 yield Finding(setting.directive.source, word.span, message, fix)

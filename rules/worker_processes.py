@@ -69,7 +69,7 @@ DOCKER_DNS = "127.0.0.11"
 
 NEEDS = Safety.under(PLAIN_COMMAND_LINE, SEVERAL_WORKERS)
 
-TITLE = "start one for each processor: `worker_processes auto;`"
+TITLE = "start one per processor: `worker_processes auto;`"
 
 
 @rule(severity=Severity.INFO, category="process", fix=(NEEDS, Safety.UNSAFE), since="1.3.8")
@@ -82,11 +82,11 @@ def check(model: Model) -> Iterator[Finding]:
         if directive.args and values.number(directive.args[0]) == 1:
             word = directive.args[0]
             fix = Fix(TITLE, (replace(directive, word, "auto"),), Safety.UNSAFE)
-            yield Finding(directive.source, word.span, "one worker uses one processor, however many there are", fix)
+            yield Finding(directive.source, word.span, "worker_processes is 1: nginx uses one processor", fix)
     events = next(model.levels("events"), None)
     if events and events.source and model.root.block and model.root.setting("worker_processes").is_unset:
         fix = Fix(TITLE, (prepend(model.root.block, ["worker_processes auto;"]),), _safety(model))
-        message = "worker_processes is not set: nginx starts one worker, which uses one processor"
+        message = "worker_processes is not set: nginx starts one worker and uses one processor"
         yield Finding(events.source, events.span, message, fix)
 
 

@@ -98,16 +98,16 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         limit = model.root.setting("worker_rlimit_nofile")
         enough = _enough(model, count)
-        title = f"set worker_rlimit_nofile to {enough}: for each connection and a file, caches and logs"
+        title = f"set worker_rlimit_nofile to {enough}, for connections, files, caches and logs"
         if limit.directive and limit.directive.args:
             word = limit.directive.args[0]
             stated = values.number(word)
             if stated is not None and stated < count:
-                message = f"{word} file descriptors do not suffice for {count} worker_connections"
+                message = f"worker_rlimit_nofile {word} is too low for {count} worker_connections"
                 raised = replace(limit.directive, word, str(enough))
                 yield Finding(limit.directive.source, word.span, message, Fix(title, (raised,), RAISED))
         elif limit.is_unset and count > USUAL:
-            message = f"{count} worker_connections exceed the usual limit of {USUAL} open files"
+            message = f"worker_connections {count} exceeds the usual limit of {USUAL} open files"
             added = _added(model, f"worker_rlimit_nofile {enough};")
             fix = Fix(title, (added,), ADDED) if added else None
             yield Finding(directive.source, directive.args[0].span, message, fix)

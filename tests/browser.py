@@ -54,10 +54,10 @@ class Page:
         self.call("Page.navigate", url=path.absolute().as_uri())
         self._wait_for("Page.loadEventFired")
 
-    def look(self, width: int, *, dark: bool = False, height: int = 900) -> None:
+    def look(self, width: int, *, dark: bool = False) -> None:
         """Look at the page in a window of that width, in light or dark mode."""
         self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
@@ -78,10 +78,6 @@ class Page:
     def pdf(self) -> bytes:
         """Return the page as it prints."""
         return base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=False)["data"])
-
-    def picture(self) -> bytes:
-        """Return the whole page as PNG."""
-        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a command and return its answer; `BrowserError` if it is refused."""

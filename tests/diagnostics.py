@@ -48,12 +48,10 @@ SAFETIES = (Safety.SAFE, Safety.under(HTTP11_BACKENDS, IDLE_CONNECTIONS), Safety
 """A safety of each kind."""
 
 
-def span(source: Source, text: bytes, occurrence: int = 0) -> Span:
-    """Return where `text` stands in `source`: the first place, or a later one by its number from 0."""
-    at = -1
-    for _ in range(occurrence + 1):
-        at = source.data.index(text, at + 1)
-    return Span(at, at + len(text))
+def span(source: Source, text: bytes) -> Span:
+    """Return the first place where `text` stands in `source`."""
+    start = source.data.index(text)
+    return Span(start, start + len(text))
 
 
 def fix(source: Source, at: Span, text: bytes, *, safety: Safety = Safety.SAFE, title: str = "write 5") -> Fix:

@@ -21,12 +21,12 @@ def made_rule(check: Check, name: str = "made", since: Version | None = None, un
     return Rule(name, check, Page("A page"), Severity.WARNING, "config", (Safety.UNSAFE,), since, until)
 
 
-def about(directive: str, mend: Mend = lambda _: None, name: str = "made", says: str = "found") -> Rule:
+def about(directive: str, mend: Mend = lambda _: None, name: str = "made") -> Rule:
     """A rule that finds every directive of that name, once for each place, and mends it."""
 
     def check(model: Model) -> Iterator[Finding]:
         for found, _ in model.each(directive):
-            yield Finding(found.source, found.name.span, says, mend(found))
+            yield Finding(found.source, found.name.span, "found", mend(found))
 
     return made_rule(check, name)
 

@@ -14,7 +14,7 @@ import pytest
 
 from nginxopt.errors import MissingError
 from nginxopt.system import nginx
-from nginxopt.text import decode
+from nginxopt.text import decode, encode
 
 NO_NGINX = "no nginx binary: install nginx to run these tests"
 IN_CI = bool(os.environ.get("CI"))
@@ -43,11 +43,17 @@ needs_nginx = pytest.mark.skipif(NGINX is None and not IN_CI, reason=NO_NGINX)
 
 ROOT = Path(__file__).parents[1]
 
+BUILD_FAST = {
+    "CARGO_TARGET_DIR": str(ROOT / "rust" / "target" / "fast"),
+    "CARGO_PROFILE_RELEASE_LTO": "off",
+    "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
+    "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
+}
+"""The environment of a test that builds the extension elsewhere: as nobody waits for that one, in seconds."""
+
 _GLOBALS = ("-g", "pid nginx.pid;")
 # With more open files a circular include overflows nginx's stack.
 _FEW_FILES = ("prlimit", "--nofile=100")
-_MESSAGE = re.compile(rb"^nginx: \[(?:emerg|crit)\] (.*?)\n(?=nginx: |\Z)", re.DOTALL | re.MULTILINE)
-_PLACE = re.compile(rb"(.*) in (/\S*):(\d+)", re.DOTALL)
 
 
 def the_nginx() -> nginx.Binary:
@@ -68,7 +74,7 @@ def tracked(*folders: str) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Complaint:
     """The first complaint of `nginx -t`, byte for byte, and the line it names.
 
     `message` is empty if nginx accepts; `line` is 0 if it names none.
@@ -78,21 +84,20 @@ class Verdict:
     line: int = 0
 
 
-def nginx_test(directory: Path, text: bytes) -> Verdict:
+def nginx_test(directory: Path, text: bytes) -> Complaint:
     """Return nginx's verdict on `text` as its main file, which is written into `directory`."""
     (directory / "nginx.conf").write_bytes(text)
     return nginx_test_in(directory)
 
 
-def nginx_test_in(directory: Path) -> Verdict:
+def nginx_test_in(directory: Path) -> Complaint:
     """Return nginx's verdict on the `nginx.conf` in `directory`."""
     run = the_nginx().run(directory, "-t", *_GLOBALS, wrapper=_FEW_FILES)
     if run.returncode == 0:
-        return Verdict(b"")
-    found = _MESSAGE.search(run.stderr)
-    assert found, run.stderr
-    place = _PLACE.fullmatch(found[1])
-    return Verdict(place[1], int(place[3])) if place else Verdict(found[1])
+        return Complaint(b"")
+    messages = nginx.Verdict.of(run.stderr, run.returncode).messages
+    first = next(message for message in messages if message.level in ("emerg", "crit"))
+    return Complaint(encode(first.text), int(first.place.rpartition(":")[2] or 0))
 
 
 def nginx_files(directory: Path) -> list[str]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from nginxopt.bench import run_folder
+from nginxopt.bench.rendering import template
 from nginxopt.bench.scenario import Experiment, Node, Variant
-from nginxopt.text.templates import template
 
 BASE = "debian:bookworm-slim"
 LOAD = "load"
@@ -177,4 +177,4 @@ def _name(what: str, *parts: bytes) -> str:
 
 
 def _render(name: str, **values: Any) -> bytes:
-    return template(f"bench/{name}.j2").render(**values).encode()
+    return template(f"{name}.j2").render(**values).encode()

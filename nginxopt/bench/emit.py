@@ -11,9 +11,9 @@ from nginxopt.bench import containers, run_folder
 from nginxopt.bench.containers import Images
 from nginxopt.bench.load.wrk import MARK
 from nginxopt.bench.probe import in_round
+from nginxopt.bench.rendering import template
 from nginxopt.bench.scenario import Asks, Attack, Expected, Experiment, Node, OpenFiles, Target, Variant
 from nginxopt.bench.site import Generator
-from nginxopt.text.templates import template
 
 _MOST_TARGETS = 10  # of an attack that are asked before it
 _MILLION = 1_000_000
@@ -61,7 +61,7 @@ def _readme(experiment: Experiment, generator: Generator, images: Images, rounds
 
 
 def _render(name: str, **values: Any) -> bytes:
-    return template(f"bench/{name}").render(**values).encode()
+    return template(f"{name}").render(**values).encode()
 
 
 def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dict[str, Any]:

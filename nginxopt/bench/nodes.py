@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nginxopt.bench.rendering import template
 from nginxopt.bench.scenario import NO_FILES, Asks, Expected, Node, Target
 from nginxopt.text import encode
-from nginxopt.text.templates import template
 
 BODY = b"ok\n"
 
@@ -29,7 +29,7 @@ def node(
     `http` stands in the http block before it and `main` at the top; `listen` are parameters of its listen directive;
     `connections` are the worker_connections. Access logs are off, so that a variant is seen and not the disk.
     """
-    config = template("bench/nginx.conf.j2").render(
+    config = template("nginx.conf.j2").render(
         role=role, server=server, http=http, main=main, listen=listen, workers=workers, connections=connections
     )
     return Node(role, encode(config), files, nofile, True, says)

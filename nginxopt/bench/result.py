@@ -58,7 +58,7 @@ class Outcome:
     unfinished: int = 0
 
 
-SEEN = ("requests", "seconds", "percentiles", "histogram", "statuses", "errors", "raw")
+OUTCOME_FIELDS = ("requests", "seconds", "percentiles", "histogram", "statuses", "errors", "raw")
 """The fields of an outcome that are in the JSON, there as fields of its sample."""
 
 
@@ -202,7 +202,7 @@ def _sample(sample: Sample) -> dict[str, Any]:
         "variant": sample.variant,
         "case": sample.case,
         "round": sample.round,
-        **{name: getattr(sample.outcome, name) for name in SEEN if name != "raw"},
+        **{name: getattr(sample.outcome, name) for name in OUTCOME_FIELDS if name != "raw"},
         "nodes": {role: asdict(use) for role, use in sample.nodes.items()},
         "time_wait": sample.time_wait,
         "raw": sample.outcome.raw,

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from nginxopt.bench.rendering import template
 from nginxopt.bench.scenario import Attack, Experiment, Node, OpenLoop, Variant
 from nginxopt.bench.site import Generator
 from nginxopt.errors import RunError
 from nginxopt.text import encode
-from nginxopt.text.templates import template
 
 FIRST_PORT = 18080
 PARTS = ("nginx", "targets", "results")
@@ -108,7 +108,7 @@ def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str
         "generator": generator.name,
         "rounds": rounds,
     }
-    texts = {"run": "bench/run.j2", "README.md": "bench/README.md.j2"}
+    texts = {"run": "run.j2", "README.md": "README.md.j2"}
     scripts = {path: encode(template(name).render(values)) for path, name in texts.items()}
     return {**nginx_files(experiment, addresses), **targets, **scripts}
 

@@ -11,7 +11,7 @@ from itertools import repeat
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from nginxopt.bench.result import FORMAT, SEEN, GateResult, NodeUse, Outcome, Ratio, Result, Sample, Summary
+from nginxopt.bench.result import FORMAT, OUTCOME_FIELDS, GateResult, NodeUse, Outcome, Ratio, Result, Sample, Summary
 from nginxopt.bench.scenario import (
     Attack,
     ClosedLoop,
@@ -133,7 +133,7 @@ def _rates(experiment: Experiment) -> Iterator[tuple[str, float]]:
 
 def _sample(data: _Json) -> Sample:
     own = dict(data)
-    seen = {name: own.pop(name) for name in SEEN}
+    seen = {name: own.pop(name) for name in OUTCOME_FIELDS}
     seen["histogram"] = tuple((bound, count) for bound, count in seen["histogram"])
     if any(bound <= 0 or count <= 0 for bound, count in seen["histogram"]):
         raise ValueError("an invalid latency class")

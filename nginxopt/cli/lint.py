@@ -119,7 +119,7 @@ def command(
     isolated: bool,
     with_host: bool,
     format_: str,
-    **asked: Any,
+    **values: Any,
 ) -> int:
     """Find what makes an nginx configuration slow, and fix it.
 
@@ -130,9 +130,9 @@ def command(
     from nginxopt.lint.catalogue import catalogue
     from nginxopt.lint.target import choose
 
-    paths, asked["nginx"] = options.without_its_path(paths, asked["nginx"])
+    paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
     settings = settings_.load(catalogue(), config=config, isolated=isolated)
-    call = _Call(piped="-" in paths, format=format_, **asked)
+    call = _Call(piped="-" in paths, format=format_, **values)
     _refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
     inputs = _read(paths, settings, prefix, context, stdin_filename)
@@ -200,7 +200,9 @@ def _read(
     from nginxopt.config import inputs
     from nginxopt.config.filesystem import STDIN
 
-    how = inputs.How(prefix or settings.prefix, lambda path: context or settings.context_of(path), stdin_name or STDIN)
+    how = inputs.InputOptions(
+        prefix or settings.prefix, lambda path: context or settings.context_of(path), stdin_name or STDIN
+    )
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 
 
@@ -224,13 +226,14 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
     from nginxopt.lint import Severity
 
     least = Severity(call.fail_on) if call.fail_on else settings.fail_on
-    return int(would_change or any(one.severity >= least for one in diagnostics))
+    return int(would_change or any(diagnostic.severity >= least for diagnostic in diagnostics))
 
 
 def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
     """Check the fixes with `nginx -t`; return its warnings. `DefectError` if they break the configuration."""
     from nginxopt.lint.report.model import Note
-    from nginxopt.system import nginx, trial
+    from nginxopt.system import nginx
+    from nginxopt.system.nginx import trial
 
     binary = nginx.find(call.nginx or None)
     notes = []
@@ -311,11 +314,13 @@ def _missing(configs: Iterable[Config]) -> list[Note]:
     """Return a note for each include that leads nowhere."""
     from nginxopt.lint.report.model import Note
 
-    return [
-        Note(f"{include.args[0]} cannot be read and is not checked", include.source, include.args[0].span)
-        for config in configs
-        for include in config.missing
-    ]
+    notes = []
+    for config in configs:
+        for include in config.missing:
+            reason = "is not a regular file" if include in config.irregular else "cannot be read"
+            path = include.args[0]
+            notes.append(Note(f"{path} {reason} and is not checked", include.source, path.span))
+    return notes
 
 
 def _report(

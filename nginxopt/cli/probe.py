@@ -44,15 +44,15 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
     """
     from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, probe
 
-    seen = []
+    observations = []
     for observation in probe.probe(probe.Target.parse(url), probe.Effort(held, idle, wait)):
         click.echo(_line(observation))
-        seen.append(observation)
+        observations.append(observation)
     click.echo()
     for premise in (HTTP11_BACKENDS, IDLE_CONNECTIONS):
-        against = any(one.fits is False for one in seen if one.premise is premise)
+        against = any(observation.fits is False for observation in observations if observation.premise is premise)
         click.echo(f"{premise.name}: {'does not hold' if against else 'no evidence against it'}")
-    return int(any(one.fits is False for one in seen))
+    return int(any(observation.fits is False for observation in observations))
 
 
 def _line(observation: Observation) -> str:

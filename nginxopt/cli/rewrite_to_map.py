@@ -226,7 +226,10 @@ def _load(call: _Call) -> tuple[Config, File | None, Surroundings | Alone | None
     if isinstance(around, surroundings.Surroundings):
         _refuse_context(call, around)
         return around.config, around.file, around
-    return load(call.file, prefix=call.prefix, context=call.context), None, around
+    config = load(call.file, prefix=call.prefix, context=call.context, missing_ok=True)
+    if config.missing and config.http and call.mode == "write":
+        load(call.file, prefix=call.prefix, context=call.context)  # refuses a missing file in nginx's words
+    return config, None, around
 
 
 def _is_main(call: _Call) -> bool:
@@ -238,10 +241,10 @@ def _is_main(call: _Call) -> bool:
 
 def _refuse_context(call: _Call, around: Surroundings) -> None:
     """`UsageError` if the configuration includes a file elsewhere than the call says."""
-    from nginxopt.config.context import stated
+    from nginxopt.config.context import parse_context
 
     places = set(around.config.contexts(around.file))
-    if call.context is not None and places != {stated(call.context)}:
+    if call.context is not None and places != {parse_context(call.context)}:
         where = ", ".join(sorted(",".join(place) or "main" for place in places))
         raise UsageError(
             f"{around.config.main.path} includes {call.file} in {where}, not in {call.context}",
@@ -264,7 +267,11 @@ def _reread(call: _Call, emission: Emission, around: Surroundings | Alone | None
     changed = rereading.read(emission)
     installed = around.installed if isinstance(around, surroundings.Surroundings) else None
     notes = [f"  {note}" for note in rereading.unchecked(emission, installed)]
-    if call.nginx is not None and call.mode in _IN_PLACE and not notes:
+    if call.nginx is None or call.mode not in _IN_PLACE or installed is not None:
+        return notes
+    if emission.plan.config.missing:
+        return [*notes, "  not tried with nginx -t, which refuses a configuration with missing files"]
+    if not notes:
         notes += [f"  {note}" for note in rereading.tried(emission, changed, nginx.find(call.nginx or None))]
     return notes
 
@@ -302,7 +309,7 @@ def _ask_nginx(call: _Call, emission: Emission) -> list[Differential]:
 
 
 def _refuse_mismatches(differentials: list[Differential] | None) -> None:
-    mismatches = [mismatch for found in differentials or [] for mismatch in found.mismatches]
+    mismatches = [mismatch for differential in differentials or [] for mismatch in differential.mismatches]
     if mismatches:
         listed = "\n".join(f"  {mismatch}" for mismatch in mismatches[:10])
         raise DefectError(f"nginx responds differently; nothing was written\n{listed}")
@@ -363,10 +370,10 @@ def _tell(
 
 
 def _tell_differentials(differentials: list[Differential], *, err: bool) -> None:
-    requests = sum(found.requests for found in differentials)
-    seconds = sum(found.seconds for found in differentials)
-    skipped = sum(found.skipped for found in differentials)
+    requests = sum(differential.requests for differential in differentials)
+    seconds = sum(differential.seconds for differential in differentials)
+    skipped = sum(differential.skipped for differential in differentials)
     left_out = f", {skipped:,} skipped" if skipped else ""
     click.echo(f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{left_out})", err=err)
-    for warning in sorted({warning for found in differentials for warning in found.warnings}):
+    for warning in sorted({warning for differential in differentials for warning in differential.warnings}):
         click.echo(f"  nginx warning: {warning}", err=err)

@@ -5,7 +5,7 @@ is included; `Config.contexts` gives every place it stands in. Long runs of rewr
 `nginxopt.config.tree`.
 
 nginx stops at the first error as it reads on; here a file is read to its end before its includes are, so that
-of several errors another one may be told.
+of several errors it may report another one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from nginxopt.config import context as contexts
-from nginxopt.config.context import Context
+from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
 from nginxopt.config.reader import File, Reader, contents, parsed
 from nginxopt.config.scope import Scope, read_scope
@@ -33,7 +32,8 @@ class Config:
     `files` are in the order in which nginx first reads them; relative includes start from `prefix`.
     `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
     several, none if they tell nothing. `missing` are the includes that name a file that could not be read, if
-    that was allowed. `origin` is where the files were read from.
+    that was allowed, and `irregular` those of them that name a pipe or a directory. `origin` is where the
+    files were read from.
     """
 
     main: File
@@ -41,6 +41,7 @@ class Config:
     candidates: tuple[Context, ...]
     prefix: str
     missing: tuple[Directive, ...]
+    irregular: frozenset[Directive]
     origin: Files
     _included: dict[tuple[Source, int], tuple[File, ...]] = field(repr=False)
     _missing: frozenset[tuple[Source, int]] = field(repr=False)
@@ -142,19 +143,19 @@ def load_text(
     files: Files = DISK,
 ) -> Config:
     """Read a configuration from memory: as `load`, `name` being its path."""
-    stated = contexts.stated(context) if context is not None else None
+    stated = None if context is None else parse_context(context)
     main = parsed(name, data)
     base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)
     reader = Reader(main, base, files, missing_ok=missing_ok)
     if includes:
         reader.follow(main)
-    candidates = contexts.possible(main.block) if stated is None else (stated,)
+    candidates = possible(main.block) if stated is None else (stated,)
     files_of = {include.origin: children for include, children in reader.included.items()}
     unread = frozenset(include.origin for include in reader.missing)
     parents = {file: tuple(places) for file, places in reader.parents.items()}
-    return Config(
-        main, tuple(reader.files.values()), candidates, base, tuple(reader.missing), files, files_of, unread, parents
-    )
+    missing, irregular = tuple(reader.missing), frozenset(reader.irregular)
+    read = tuple(reader.files.values())
+    return Config(main, read, candidates, base, missing, irregular, files, files_of, unread, parents)
 
 
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:

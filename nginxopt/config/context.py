@@ -44,7 +44,7 @@ def known() -> tuple[Context, ...]:
     return tuple(sorted(_MASKS, key=lambda context: (len(context), context)))
 
 
-def stated(context: str | Sequence[str]) -> Context:
+def parse_context(context: str | Sequence[str]) -> Context:
     """Return the context a user means: `server`, `http,server`, `("http", "server")`; `UsageError` if none.
 
     A name by itself is short for the usual place of that block in http.
@@ -74,12 +74,12 @@ def possible(block: Block) -> tuple[Context, ...]:
     """
     used: set[_Use] = set()
     _collect(block, (), used)
-    told = [(inner, mask) for inner, name, is_block in used if (mask := _mask(name, is_block)) is not None]
-    outer = [mask for inner, mask in told if not inner]
+    masks = [(inner, mask) for inner, name, is_block in used if (mask := _mask(name, is_block)) is not None]
+    outer = [mask for inner, mask in masks if not inner]
     if not outer:
         return ()
     candidates = [context for context in known() if all(mask & _MASKS[context] for mask in outer)]
-    faults = {context: sum(_contradicts(context + inner, mask) for inner, mask in told) for context in candidates}
+    faults = {context: sum(_contradicts(context + inner, mask) for inner, mask in masks) for context in candidates}
     return tuple(context for context in candidates if faults[context] == min(faults.values()))
 
 

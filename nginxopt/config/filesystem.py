@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +12,10 @@ from nginxopt.config import includes
 
 STDIN = "-"
 """The name of a text that was read from standard input."""
+
+
+class NotRegular(OSError):  # noqa: N818 - a kind of file, beside those of OSError
+    """A path is that of a pipe."""
 
 
 class Files(Protocol):
@@ -33,8 +38,21 @@ class Disk:
     """The files of this machine."""
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file."""
-        return Path(path).read_bytes()
+        """Return the bytes of a file, as nginx reads it: of a device none, its size being 0.
+
+        `NotRegular` for a pipe, at which nginx would wait for a writer and then read nothing of it.
+        """
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # without waiting for a writer
+        try:
+            mode = os.fstat(opened).st_mode
+            if stat.S_ISFIFO(mode):
+                raise NotRegular("not a regular file")
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+                return b""
+            with os.fdopen(opened, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(opened)
 
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name`."""
@@ -50,6 +68,11 @@ class Disk:
 
 
 DISK = Disk()
+
+
+def is_descriptor(path: str) -> bool:
+    """Return whether a path is that of an open file of this process: standard input, or `<(command)` of a shell."""
+    return path == "/dev/stdin" or path.startswith(("/dev/fd/", "/proc/self/fd/"))
 
 
 class Moved(Disk):

@@ -23,8 +23,8 @@ def matches(prefix: str, name: str) -> list[str]:
     if not is_pattern(name):
         return [_join(prefix, name)]
     # The prefix itself is not a part of the pattern.
-    found = glob.glob(_pattern(name), root_dir=os.fsencode(prefix) or None)  # noqa: PTH207 - Path.glob finds dotfiles
-    return [_join(prefix, os.fsdecode(path)) for path in sorted(found)]
+    paths = glob.glob(_pattern(name), root_dir=os.fsencode(prefix) or None)  # noqa: PTH207 - Path.glob finds dotfiles
+    return [_join(prefix, os.fsdecode(path)) for path in sorted(paths)]
 
 
 def has_folder(prefix: str, name: str) -> bool:

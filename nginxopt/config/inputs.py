@@ -37,7 +37,7 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class InputOptions:
     """How files are read: as `nginxopt.config.load`, and standard input under the name `stdin_name`.
 
     `context` is where a file stands by its path, None if nothing is said of it.
@@ -48,16 +48,17 @@ class How:
     stdin_name: str = STDIN
 
 
-def read(names: Sequence[str], how: How | None = None, *, excludes: paths.Excludes = paths.nothing) -> Inputs:
+def read(
+    names: Sequence[str], options: InputOptions | None = None, *, excludes: paths.Excludes = paths.nothing
+) -> Inputs:
     """Read the configurations of `names`, which `nginxopt.config.paths.named` explains.
 
-    Each is read by itself, with relative includes from `How.prefix` on, or else from its own folder, or, where
+    Each is read by itself, with relative includes from `InputOptions.prefix` on, or else from its own folder, or, where
     that finds less, from the nearest folder above with a `nginx.conf`. The output of `nginx -T` is read as the
     files in it. `UsageError` for an unknown context.
     """
-    how = how or How()
     files, errors = paths.named(names, excludes)
-    reading = _Reading(how)
+    reading = _Reading(options or InputOptions())
     for path in sorted(files, key=_outer_first):
         reading.read(path)
     return Inputs(
@@ -74,8 +75,8 @@ def _outer_first(path: str) -> tuple[bool, int]:
 class _Reading:
     """Files as they are read, one after the other; `errors` are by the path that was to be read."""
 
-    def __init__(self, how: How) -> None:
-        self._how = how
+    def __init__(self, options: InputOptions) -> None:
+        self._options = options
         self._configs: dict[str, Config] = {}
         self._included: set[str] = set()
         self.errors: dict[str, list[InputError]] = {}
@@ -102,21 +103,21 @@ class _Reading:
 
     def _load(self, path: str) -> Config:
         """Return the configuration at `path`."""
-        name = self._how.stdin_name if path == STDIN else path
+        name = self._options.stdin_name if path == STDIN else path
         data = sys.stdin.buffer.read() if path == STDIN else contents(path, DISK)
         dump = Dump.of(name, data)
         if dump is None:
             return self._load_text(name, data)
         main = dump.read(dump.main)
-        config = load_text(main, dump.main, context=self._how.context(name), missing_ok=True, files=dump)
+        config = load_text(main, dump.main, context=self._options.context(name), missing_ok=True, files=dump)
         self.errors.setdefault(path, []).extend(dump.left_over({file.path for file in config.files}))
         return config
 
     def _load_text(self, name: str, data: bytes) -> Config:
         """Return a text as the configuration at `name`, with the includes that can be found."""
-        context = self._how.context(name)
-        config = load_text(data, name, prefix=self._how.prefix, context=context, missing_ok=True)
-        above = _above(name) if self._how.prefix is None else None
+        context = self._options.context(name)
+        config = load_text(data, name, prefix=self._options.prefix, context=context, missing_ok=True)
+        above = _above(name) if self._options.prefix is None else None
         if above is None or not any(_is_open(config, include) for include in config.includes):
             return config
         other = load_text(data, name, prefix=above, context=context, missing_ok=True)
@@ -128,10 +129,10 @@ def _above(name: str) -> str | None:
     folder = Path(name).absolute().parent
     if exists(folder / _MAIN):
         return None
-    found = next((parent for parent in folder.parents if exists(parent / _MAIN)), None)
-    if found is None:
+    nearest = next((parent for parent in folder.parents if exists(parent / _MAIN)), None)
+    if nearest is None:
         return None
-    return str(found) if Path(name).is_absolute() else os.path.relpath(found)
+    return str(nearest) if Path(name).is_absolute() else os.path.relpath(nearest)
 
 
 def _is_open(config: Config, include: Directive) -> bool:
@@ -140,8 +141,8 @@ def _is_open(config: Config, include: Directive) -> bool:
 
 
 def _once(errors: Sequence[InputError]) -> list[InputError]:
-    """Return the errors without those that were told before: a broken file is found by each that includes it."""
-    told: dict[tuple[str, Span | None, str], InputError] = {}
+    """Return the errors without those that came before: a broken file is found by each that includes it."""
+    first: dict[tuple[str, Span | None, str], InputError] = {}
     for error in errors:
-        told.setdefault((DISK.identity(error.path or ""), error.span, error.message), error)
-    return list(told.values())
+        first.setdefault((DISK.identity(error.path or ""), error.span, error.message), error)
+    return list(first.values())

@@ -51,7 +51,7 @@ def without(directive: Directive, words: Sequence[Token]) -> tuple[Change, ...]:
     run: list[Token] = []
     before = directive.name
     for word in (*directive.args, None):
-        if word is not None and any(word is one for one in words):
+        if word is not None and any(word is other for other in words):
             run.append(word)
             continue
         if run:
@@ -116,7 +116,7 @@ def quoted(word: str) -> str:
     """
     if _PLAIN.fullmatch(word):
         return word
-    return '"' + _ESCAPED.sub(lambda found: f"\\{found[0]}", word) + '"'
+    return '"' + _ESCAPED.sub(lambda match: f"\\{match[0]}", word) + '"'
 
 
 def _statements(block: Block) -> Iterator[Directive | Bulk]:
@@ -228,5 +228,5 @@ def _brace_indent(block: Block) -> str:
 
 def _unit(source: Source) -> str:
     """One step of indentation: that of the first block of the file that shows one, or four blanks."""
-    found = _UNIT.search(source.data)
-    return found[2].decode() if found else "    "
+    match = _UNIT.search(source.data)
+    return match[2].decode() if match else "    "

@@ -42,12 +42,12 @@ def named(names: Sequence[str], excludes: Excludes = nothing) -> tuple[list[str]
     cannot be read. A folder is walked: see `_walk`. A name with wildcards (`**`: folders at any depth) that is
     no file stands for what it matches. What is excluded is left out of folders and wildcards.
     """
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     errors: list[InputError] = []
     for name in names:
         for path in _files(name, excludes, errors):
-            found.setdefault(DISK.identity(path), path)
-    return list(found.values()), errors
+            files.setdefault(DISK.identity(path), path)
+    return list(files.values()), errors
 
 
 def _files(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[str]:
@@ -74,10 +74,10 @@ def _folder(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator
 
 
 def _wildcard(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[str]:
-    found = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - the name may be absolute or not
-    if not found:
+    paths = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - the name may be absolute or not
+    if not paths:
         errors.append(InputError("no file matches", path=name))
-    for path in found:
+    for path in paths:
         inside = _walk(path, errors) if isdir(path) else [path]
         yield from (file for file in inside if not excludes(file))
 
@@ -88,10 +88,10 @@ def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:
     nginxopt's copies of old texts are hidden files (`nginxopt.system.files.BACKUP`).
     """
 
-    def tell(error: OSError) -> None:
+    def note(error: OSError) -> None:
         errors.append(InputError(f"cannot be read: {error.strerror}", path=str(error.filename)))
 
-    for path, folders, files in os.walk(folder, onerror=tell):
+    for path, folders, files in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inner = Path(path)
         yield from (str(inner / name) for name in sorted(files) if _is_configuration(inner, name))

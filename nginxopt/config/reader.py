@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt.config.filesystem import STDIN, Files
+from nginxopt.config.filesystem import STDIN, Files, NotRegular, is_descriptor
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source
@@ -40,6 +40,7 @@ class Reader:
         self._missing_ok = missing_ok
         self.files: dict[str, File] = {files.identity(main.path): main}
         self.missing: list[Directive] = []
+        self.irregular: set[Directive] = set()
         self.included: dict[Directive, tuple[File, ...]] = {}
         self.parents: dict[File, list[tuple[Directive, ...]]] = {main: [()]}
 
@@ -72,6 +73,8 @@ class Reader:
         except OSError as error:
             if not self._missing_ok:
                 raise _unread(include, path, error) from None
+            if isinstance(error, NotRegular | IsADirectoryError):
+                self.irregular.add(include)
         if include not in self.missing[-1:]:
             self.missing.append(include)
         return None
@@ -86,9 +89,9 @@ def parsed(path: str, data: bytes) -> File:
 def contents(path: str, files: Files) -> bytes:
     """Return the bytes of a main file; `InputError` if it cannot be read."""
     try:
-        return files.read(path)
+        return Path(path).read_bytes() if is_descriptor(path) else files.read(path)
     except OSError as error:
-        nginx = _said(path, error)
+        nginx = None if isinstance(error, NotRegular) else _message(path, error)
         raise InputError(f"cannot be read: {_reason(error)}", path=path, nginx=nginx) from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"cannot be read: {error}", path=path) from None
@@ -105,14 +108,19 @@ def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Di
 
 def _name(include: Directive) -> str:
     if len(include.args) != 1:
-        nginx = include.told('invalid number of arguments in "include" directive')
+        nginx = include.located('invalid number of arguments in "include" directive')
         raise include.error('"include" takes exactly one path', nginx=nginx)
     return str(include.args[0])
 
 
 def _unread(include: Directive, path: str, error: OSError) -> InputError:
-    said = _said(path, error)
-    nginx = said if error.errno == errno.EISDIR else include.told(said)  # reading a directory, nginx names no place
+    message = _message(path, error)
+    if isinstance(error, NotRegular):
+        nginx = None  # it waits for a writer
+    elif isinstance(error, IsADirectoryError):
+        nginx = message  # without a place
+    else:
+        nginx = include.located(message)
     return include.error(f"{path} cannot be read: {_reason(error)}", at=include.args[0], nginx=nginx)
 
 
@@ -120,11 +128,11 @@ def _refuse_circle(include: Directive, child: File, chain: tuple[File, ...]) -> 
     if child not in chain:
         return
     circle = " -> ".join(file.path for file in (*chain[chain.index(child) :], child))
-    nginx = _said(child.path, OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
-    raise include.error(f"circular include: {circle}", at=include.args[0], nginx=include.told(nginx))
+    nginx = _message(child.path, OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+    raise include.error(f"circular include: {circle}", at=include.args[0], nginx=include.located(nginx))
 
 
-def _said(path: str, error: OSError) -> str:
+def _message(path: str, error: OSError) -> str:
     """Return what nginx says of a file that it cannot read."""
     call = "pread()" if error.errno == errno.EISDIR else "open()"
     absolute = path if path == STDIN else str(Path(path).absolute())

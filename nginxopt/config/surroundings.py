@@ -60,21 +60,21 @@ def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Su
     what it is a link to), or where packages install it.
     """
     if main is not None:
-        found = _around(path, main)
-        if found is None:
+        surroundings = _around(path, main)
+        if surroundings is None:
             raise UsageError(f"{main} does not include {path}", hint="-c takes the main configuration, like nginx -c")
-        return found
-    seen: list[str] = []
+        return surroundings
+    reasons: list[str] = []
     for candidate in _candidates(path, prefix):
         try:
-            found = _around(path, candidate)
+            surroundings = _around(path, candidate)
         except InputError as error:
-            seen.append(f"{candidate} cannot be read ({error.message})")
+            reasons.append(f"{candidate} cannot be read ({error.message})")
             continue
-        if found is not None:
-            return found
-        seen.append(f"{candidate} does not include it")
-    return Alone(seen[0] if seen else "no nginx.conf in a parent directory")
+        if surroundings is not None:
+            return surroundings
+        reasons.append(f"{candidate} does not include it")
+    return Alone(reasons[0] if reasons else "no nginx.conf in a parent directory")
 
 
 def _candidates(path: str, prefix: str | None) -> Iterator[str]:
@@ -82,28 +82,28 @@ def _candidates(path: str, prefix: str | None) -> Iterator[str]:
     folders = [] if prefix is None else [Path(prefix)]
     for name in (os.path.abspath(path), os.path.realpath(path)):  # noqa: PTH100 - links of the folders stay
         folders += Path(name).parents
-    found: dict[str, str] = {}
+    mains: dict[str, str] = {}
     for folder in [*folders, *map(Path, INSTALLED)]:
         for name in _NAMES:
             candidate = folder / name
             if candidate.is_file():
-                found.setdefault(DISK.identity(str(candidate)), str(candidate))
-    found.pop(DISK.identity(path), None)
-    yield from found.values()
+                mains.setdefault(DISK.identity(str(candidate)), str(candidate))
+    mains.pop(DISK.identity(path), None)
+    yield from mains.values()
 
 
 def _around(path: str, main: str) -> Surroundings | None:
     """Return the configuration of a main file if it includes the file at `path`, where it lies or where it will."""
     config = load(main, missing_ok=True)
-    found = _in(config, path)
-    if found is not None or config.http is None:
-        return found
+    surroundings = _in(config, path)
+    if surroundings is not None or config.http is None:
+        return surroundings
     folder = os.path.dirname(os.path.abspath(main))  # noqa: PTH100, PTH120
     for installed in _named_folders(config, folder):
         files: Files = Moved(folder, installed)
-        found = _in(load(main, missing_ok=True, files=files), path, installed)
-        if found is not None:
-            return found
+        surroundings = _in(load(main, missing_ok=True, files=files), path, installed)
+        if surroundings is not None:
+            return surroundings
     return None
 
 
@@ -118,4 +118,4 @@ def _in(config: Config, path: str, installed: str | None = None) -> Surroundings
 def _named_folders(config: Config, folder: str) -> list[str]:
     """Return the folders of main files, other than this one's, that absolute includes name."""
     names = [str(include.args[0]) for include in config.includes]
-    return [one for one in INSTALLED if one != folder and any(Path(name).is_relative_to(one) for name in names)]
+    return [other for other in INSTALLED if other != folder and any(Path(name).is_relative_to(other) for name in names)]

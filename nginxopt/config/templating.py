@@ -65,7 +65,7 @@ def refused(error: InputError) -> InputError:
     """
     if error.source is None or error.span is None:
         return error
-    tag = next((found for found in _BARE.finditer(error.source.data) if found["tag"]), None)
+    tag = next((match for match in _BARE.finditer(error.source.data) if match["tag"]), None)
     return error if tag is None else _refusal(error.source, Span(*tag.span("tag")))
 
 

@@ -65,7 +65,7 @@ class Directive:
         word = at if at is not None else self.name
         return InputError(message, source=self.source, span=word.span, nginx=nginx)
 
-    def told(self, message: str) -> str:
+    def located(self, message: str) -> str:
         """Return a message of nginx about this directive with its place: the line nginx has read so far."""
         end = self.block.span.start if self.block else self.span.end - 1
         return f"{message} in {self.source.path}:{self.source.position(end).line}"
@@ -102,8 +102,8 @@ class Bulk:
 def directive_at(source: Source, span: Span) -> Directive:
     """Return the directive that stands at `span`: one of a `Bulk`, without the others being made."""
     line = source.position(span.start).line
-    (statement,) = (one for one in statements(source, start=span.start, end=span.end, line=line) if one.kind == ";")
-    return _directive(source, statement)
+    part = statements(source, start=span.start, end=span.end, line=line)
+    return _directive(source, next(statement for statement in part if statement.kind == ";"))
 
 
 Node = Directive | Bulk | Comment

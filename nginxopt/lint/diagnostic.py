@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import total_ordering
@@ -173,8 +172,3 @@ class Diagnostic:
     def fix(self) -> Fix | None:
         """What the rule offers to do."""
         return self.finding.fix
-
-
-def worst(diagnostics: Iterable[Diagnostic]) -> Severity | None:
-    """Return the greatest severity among `diagnostics`; None if there is none."""
-    return max((diagnostic.severity for diagnostic in diagnostics), default=None)

@@ -14,7 +14,7 @@ from nginxopt.config import Config
 from nginxopt.errors import DefectError, InputError
 from nginxopt.lint.diagnostic import Diagnostic, Grade
 from nginxopt.lint.run import Linted
-from nginxopt.text import Draft, Edit, Source, Together
+from nginxopt.text import ChangeSet, Draft, Edit, Source
 
 ROUNDS = 50
 """After so many rounds more than there are fixes, they contradict each other: a defect. (Each round makes one at least;
@@ -82,7 +82,7 @@ def _choose(offered: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dict[Sourc
 
     A fix that others have already made in passing, as two locations may ask for the same line, is made with them.
     """
-    together = Together()
+    together = ChangeSet()
     chosen = [diagnostic for diagnostic in offered if diagnostic.fix and together.take(diagnostic.fix.changes)]
     return chosen, together.edits
 

@@ -14,7 +14,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Safety, Severity
 from nginxopt.lint.model import Model
-from nginxopt.text import Change, Source, Span, Together
+from nginxopt.text import Change, ChangeSet, Source, Span
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _joined(findings: list[Finding]) -> Finding:
     fixes = dict.fromkeys(finding.fix for finding in findings if finding.fix)
     if first.fix is None or len(fixes) == 1:
         return first
-    together = Together()
+    together = ChangeSet()
     safety = first.fix.safety
     joined = [fix.changes for fix in fixes if fix.safety == safety and together.take(fix.changes)]
     changes = tuple(dict.fromkeys(chain.from_iterable(joined)))

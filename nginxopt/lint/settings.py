@@ -102,18 +102,17 @@ def load(
     *,
     config: str | os.PathLike[str] | None = None,
     isolated: bool = False,
-    start: Path | None = None,
 ) -> Settings:
-    """Return the settings in `config`, or in the nearest file from the folder `start` upwards; `isolated`: none.
+    """Return the settings in `config`, or in the nearest file from the working directory upwards; `isolated`: none.
 
-    `rules` are the ids that there are; `start` is the working directory by default. `InputError` for a file that
-    cannot be read or says what is not understood, `UsageError` for both `config` and `isolated`.
+    `rules` are the ids that there are. `InputError` for a file that cannot be read or says what is not understood,
+    `UsageError` for both `config` and `isolated`.
     """
     if config is not None and isolated:
         raise UsageError("--config and --isolated cannot be used together")
     if isolated:
         return Settings()
-    source = _nearest(start or Path.cwd()) if config is None else _open(Path(config))
+    source = _nearest(Path.cwd()) if config is None else _open(Path(config))
     return Settings() if source is None else read(source, rules)
 
 
@@ -242,7 +241,7 @@ def _context_by_pattern(value: Value, _rules: Collection[str], _folder: Path) ->
 
 def _context(value: Value) -> Context:
     try:
-        return contexts.stated(value.text())
+        return contexts.parse_context(value.text())
     except UsageError as error:
         raise value.error(error.message, hint=error.hint) from None
 

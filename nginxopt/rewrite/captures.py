@@ -10,6 +10,7 @@ import re
 from functools import cache
 
 from nginxopt.config import Block, Comment, Config, Directive, File, Scope
+from nginxopt.rewrite.unread import is_known
 from nginxopt.semantics.directives import NGINX
 
 _CAPTURE = re.compile(r"\$\{?[1-9]")
@@ -31,8 +32,8 @@ def harmless() -> frozenset[str]:
 
 
 def may_be_read(config: Config) -> bool:
-    """Return whether a whole configuration may read `$1` to `$9`: False only if it is certain that it does not."""
-    return bool(config.missing) or any(_may_read(directive, scope) for directive, scope in config.walk())
+    """Return whether a configuration may read `$1` to `$9`: False only if it is certain that it does not."""
+    return not is_known(config) or any(_may_read(directive, scope) for directive, scope in config.walk())
 
 
 def holds_rows(config: Config, file: File) -> bool:

@@ -1,7 +1,8 @@
 """Where the maps go: the file they are written to, its include, and the directives for the sizes of nginx's tables.
 
 The sizes of maps have to stand before the first map (see `nginxopt.rewrite.sizes`). So maps and sizes come first in the
-http block, or right behind the sizes that a configuration sets itself.
+http block, or right behind the sizes that a configuration sets itself; maps that need no sizes, behind missing files
+that may set them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from nginxopt.config import Config, Directive, File
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.sizes import Sizes, Standing
+from nginxopt.rewrite.unread import is_http_known
 from nginxopt.text import Edit, Span, encode
 
 FRAGMENT_NAME = "http.conf"
@@ -47,7 +49,10 @@ def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing])
     block = config.http
     if block is None:
         return Place(name, None, {size: number for size, number in wanted.items() if size not in now}, edits)
-    file, at = _after(config, block, [now[name] for name in sizes.MAPS if name in now])
+    if is_http_known(config) or any(size in wanted and size not in now for size in sizes.MAPS):
+        file, at = _after(config, block, [now[size] for size in sizes.MAPS if size in now])
+    else:
+        file, at = _after_unread(config, block)
     lines = [*sizes.statements(wanted, now), f"include {name};"]
     edits.setdefault(file, []).append(Edit(Span(at, at), _lines(file, at, lines)))
     path = os.path.normpath(os.path.join(config.prefix, name))  # noqa: PTH118 - paths stay as given
@@ -82,6 +87,29 @@ def _after(config: Config, block: Directive, standing: list[Standing]) -> tuple[
     assert block.block is not None
     file = next(file for file in config.files if file.source is block.source)
     return file, block.block.span.start + 1
+
+
+def _after_unread(config: Config, block: Directive) -> tuple[File, int]:
+    """Return where the include goes in a http block that is not known: behind all that may set the sizes of maps.
+
+    Nothing behind a map does, as nginx would not take it there.
+    """
+    assert block.block is not None
+    at = block.block.span.start + 1
+    for directive in block.block.unfolded():
+        if directive.name == "map":
+            break
+        if _may_set_sizes(config, directive):
+            at = directive.span.end
+    return next(file for file in config.files if file.source is block.source), at
+
+
+def _may_set_sizes(config: Config, directive: Directive) -> bool:
+    """Return whether a directive of the http block is a size of maps, or an include that may lead to one."""
+    if directive.name != "include":
+        return directive.name in sizes.MAPS
+    inner = (each for file in config.included(directive) for each in file.block.unfolded())
+    return config.is_missing(directive) or any(_may_set_sizes(config, each) for each in inner)
 
 
 def _lines(file: File, at: int, statements: Sequence[str]) -> bytes:

@@ -113,7 +113,7 @@ def differential(
     if not verdict.ok:
         start = Mismatch("start", b"", b"", _why(verdict).encode(errors="surrogateescape"))
         return Differential(0, (start,), 1, time.monotonic() - started, 0, variables=variables)
-    warnings = tuple(line for line in verdict.messages if "[warn]" in line and line not in said.messages)
+    warnings = tuple(str(warning) for warning in verdict.warnings if warning not in said.warnings)
     asked = sample(uris, scene.fixed(), limit=limit, capturing=captures)
     with contextlib.ExitStack() as running:
         pair = [running.enter_context(side.run(binary, avoid=before + after + maps)) for side in (original, compiled)]
@@ -318,8 +318,7 @@ def _judge(tally: _Tally, sides: tuple[_Answers, _Answers], request: Request, be
 
 
 def _why(verdict: Verdict) -> str:
-    """The messages that tell the reason, without the closing line that every failed test has."""
-    return "; ".join(line.removeprefix("nginx: ") for line in verdict.messages if "test failed" not in line)
+    return "; ".join(str(message).removeprefix("nginx: ") for message in verdict.messages)
 
 
 def _asked(request: bytes) -> str:

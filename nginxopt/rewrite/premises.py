@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nginxopt.config import Directive
-from nginxopt.rewrite import sections
-from nginxopt.rewrite.planning import Plan
+from nginxopt.config import Directive, File
+from nginxopt.rewrite import unread
+from nginxopt.rewrite.planning import Plan, Run
 from nginxopt.semantics.values import flag
 
 
@@ -36,6 +36,14 @@ TABLE_SIZES = Premise(
     "nginx's hash tables have its own sizes (with a cache line of 64 bytes) or larger ones, and those of hash.conf if"
     " there is one; nginx -t names variables_hash if it needs more room",
 )
+MISSING_SIZES = Premise(
+    "missing-sizes",
+    "no missing file sets a hash table size that is set here, or one below nginx's own; nginx -t complains if so",
+)
+SERVER_INCLUDES = Premise(
+    "server-includes",
+    "what was not read includes no file of rules that changes, unless directly in a server",
+)
 PCRE_INTERPRETER = Premise(
     "pcre-interpreter",
     "nginx runs without pcre_jit, or the JIT compiler of its PCRE has no bug in these patterns",
@@ -56,17 +64,33 @@ def _turns_jit_on(directive: Directive) -> bool:
 
 
 def _may_have_jit(plan: Plan) -> bool:
-    return not _has_jit(plan) and not sections.is_known(plan.config)
+    return not _has_jit(plan) and not unread.is_main_known(plan.config)
 
 
 def _is_compiled_for_a_server(plan: Plan) -> bool:
     return any(run.phase == "server" for part in plan.parts for run in part.compiled)
 
 
+def _may_be_included_elsewhere(plan: Plan) -> bool:
+    """Whether a file that changes stands in servers as far as is known, and may stand elsewhere, too."""
+    if unread.is_known(plan.config):
+        return False
+    parts = (part for part in plan.parts if part.file is not plan.config.main)
+    return any(run.phase == "server" and _is_on_top(part.file, run) for part in parts for run in part.compiled)
+
+
+def _is_on_top(file: File, run: Run) -> bool:
+    """Whether a run stands in no block of its file, but in what includes it."""
+    blocks = (node.span for node in file.block.unfolded() if node.block)
+    return not any(span.start < run.first.start < span.end for span in blocks)
+
+
 _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
     SERVER_CONTEXT: lambda plan: plan.assumes_server and _is_compiled_for_a_server(plan),
-    OWN_NAMES: lambda plan: not sections.is_known(plan.config),
-    TABLE_SIZES: lambda plan: not sections.is_known(plan.config),
+    SERVER_INCLUDES: _may_be_included_elsewhere,
+    OWN_NAMES: lambda plan: not unread.is_known(plan.config),
+    TABLE_SIZES: lambda plan: plan.config.http is None,
+    MISSING_SIZES: lambda plan: plan.config.http is not None and not unread.is_known(plan.config),
     PCRE_INTERPRETER: _may_have_jit,
     PCRE_JIT: _has_jit,
 }

@@ -10,11 +10,12 @@ import os
 from dataclasses import dataclass
 
 from nginxopt import _native
-from nginxopt.config import File
-from nginxopt.rewrite import captures, premises, sections
+from nginxopt.config import Config, File
+from nginxopt.rewrite import captures, premises, sections, unread
 from nginxopt.rewrite.emission import Change, Emission
 from nginxopt.rewrite.planning import Plan
 from nginxopt.rewrite.premises import Premise
+from nginxopt.text import encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,9 @@ def prove(emission: Emission) -> Proof:
             readings=plan.options.readings,
             transparent=sorted(sections.transparent()),
             harmless=sorted(captures.harmless()),
-            is_complete=not plan.config.missing,
+            is_complete=unread.is_known(plan.config),
             include=_include(emission),
+            may_set_sizes=_may_set_sizes(plan.config),
         )
     except _native.Refuted as refuted:
         what, counterexample = refuted.args
@@ -120,3 +122,25 @@ def _include(emission: Emission) -> list[bytes] | None:
     if emission.plan.config.http is None:
         return None
     return [b"include", os.fsencode(os.path.basename(emission.maps_path or ""))]  # noqa: PTH119
+
+
+def _may_set_sizes(config: Config) -> set[bytes] | None:
+    """Return what the includes name of a http block that is not known whole, where they may lead to sizes of maps.
+
+    None if it is known, or if there is none.
+    """
+    if config.http is None or unread.is_http_known(config):
+        return None
+    in_http = [each for scope in config.scope.scopes if scope.context == ("http",) for each in scope.directives]
+    includes = [each for each in in_http if each.name == "include"]
+    leading = {each for each in includes if config.is_missing(each)}
+    sources = {each.source for each in (*leading, *in_http) if each in leading or each.name in _MAP_SIZES}
+    while True:
+        found = {each for each in includes if any(file.source in sources for file in config.included(each))}
+        if found <= leading:
+            return {encode(str(each.args[0])) for each in leading}
+        leading |= found
+        sources |= {each.source for each in found}
+
+
+_MAP_SIZES = ("map_hash_max_size", "map_hash_bucket_size")

@@ -60,7 +60,7 @@ def ask(
 
 def _questions(emission: Emission) -> Iterator[_Question]:
     config = emission.plan.config
-    if emission.maps_path is None and len(config.files) == 1 and not _has_blocks(emission):
+    if emission.maps_path is None and len(config.files) == 1 and not (config.missing or _has_blocks(emission)):
         runs = tuple(compiled.run for compiled in emission.compiled)
         if runs:
             edits = [edit for run in runs for edit in _declared(run)]

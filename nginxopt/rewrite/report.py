@@ -47,6 +47,10 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
             {**_place(duplicate.file, duplicate.span), "of": _line(duplicate.file, duplicate.of)}
             for duplicate in plan.duplicates()
         ],
+        "missing": [
+            {"file": include.source.path, "line": include.line, "includes": str(include.args[0])}
+            for include in plan.config.missing
+        ],
         "regex_maps": [
             {"file": each.place.source.path, "line": each.place.line, "variable": each.variable, "rows": len(each.rows)}
             for each in plan.regex_maps

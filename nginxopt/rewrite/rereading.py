@@ -8,8 +8,7 @@ from pathlib import Path
 from nginxopt.config import Config, includes, reread
 from nginxopt.errors import DefectError, InputError
 from nginxopt.rewrite.emission import Emission
-from nginxopt.system import trial
-from nginxopt.system.nginx import Binary
+from nginxopt.system.nginx import Binary, trial
 
 
 def read(emission: Emission) -> Config:
@@ -29,9 +28,6 @@ def read(emission: Emission) -> Config:
 def unchecked(emission: Emission, installed: str | None) -> Iterator[str]:
     """Yield what of the configuration is not known here; `installed` is where it will lie, if that is elsewhere."""
     config = emission.plan.config
-    for include in config.missing:
-        place = f"{include.source.path}:{include.line}"
-        yield f"not checked: {place} includes {include.args[0]}, which is not here"
     if installed is not None:
         yield f"not tried with nginx -t: includes name {installed}, and this is not it"
     folder = str(Path(config.prefix or ".").absolute())

@@ -59,7 +59,7 @@ class Rewrites:
 
 def read(config: Config) -> tuple[Rewrites, ...]:
     """Return the rewrites of all files that hold one, in nginx's order of reading."""
-    captures_matter = config.http is None or captures.may_be_read(config)
+    captures_matter = captures.may_be_read(config)
     of_files = (_rewrites(config, file, captures_matter) for file in config.files)
     return tuple(of for of in of_files if of.sections or of.inside_if or of.misplaced)
 
@@ -73,11 +73,6 @@ def placed(config: Config) -> tuple[Config, bool]:
     if len(config.candidates) < 2 or server not in config.candidates:
         return config, False
     return replace(config, candidates=(server,)), True
-
-
-def is_known(config: Config) -> bool:
-    """Return whether all of a main configuration was read: no file that it includes is missing."""
-    return config.http is not None and not config.missing
 
 
 @dataclass(slots=True)

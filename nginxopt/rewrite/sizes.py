@@ -14,6 +14,7 @@ from itertools import chain
 from nginxopt import _native
 from nginxopt.config import Config, Directive, File, Scope
 from nginxopt.errors import DefectError
+from nginxopt.rewrite.unread import is_http_known
 from nginxopt.semantics.values import number
 from nginxopt.text import Edit, encode
 
@@ -58,7 +59,7 @@ def standing(config: Config) -> dict[str, Standing]:
     for directive in chain.from_iterable(scope.directives for scope in _http_scopes(config)):
         if directive.name in DEFAULTS:
             if directive.name in found:
-                nginx = directive.told(f'"{directive.name}" directive is duplicate')
+                nginx = directive.located(f'"{directive.name}" directive is duplicate')
                 raise directive.error(f'"{directive.name}" is set twice', nginx=nginx)
             file = next(file for file in config.files if file.source is directive.source)
             found[str(directive.name)] = Standing(file, directive, _size(directive))
@@ -71,11 +72,12 @@ def needed(
     """Return the sizes under which nginx builds the maps of `runs`, and the table of all variables, without a warning.
 
     `names` are the variables of the maps. A size that is set is in it only if it has to grow, and one that is not set
-    only if nginx's own does not do. What a fragment is included in is not known: there nginx's own sizes of maps
-    do wherever they can; a whole configuration has them set, as they depend on the processor.
+    only if nginx's own does not do. What surrounds a fragment, or stands in a missing file of the http block, may set
+    sizes: there nginx's own do wherever they can. A http block that is known has those of maps set, as they depend
+    on the processor.
     """
     least = [now[name].size if name in now else DEFAULTS[name] for name in MAPS]
-    is_known = config.http is not None
+    is_known = is_http_known(config)
     others = _keys(config)
     found = _native.map_sizes(runs, others, *least, as_is=not is_known)
     if found is None:
@@ -132,7 +134,7 @@ def _http_scopes(config: Config) -> Iterator[Scope]:
 def _size(directive: Directive) -> int:
     size = number(directive.args[0]) if len(directive.args) == 1 else None
     if size is None:
-        nginx = directive.told("invalid number" if len(directive.args) == 1 else "invalid number of arguments")
+        nginx = directive.located("invalid number" if len(directive.args) == 1 else "invalid number of arguments")
         raise directive.error(f'"{directive.name}" takes one number', nginx=nginx)
     largest = _LARGEST["max" if directive.name.endswith("max_size") else "bucket"]
     if size > largest:

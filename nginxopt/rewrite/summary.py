@@ -36,12 +36,23 @@ def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, ve
     for name, rules in compiled.changed.items():
         yield f"  declared    {rules:>9,}  {Readings.flag(name)}: {Readings.sentences()[name]}"
     yield from _regex_maps(compiled)
+    yield from _missing(compiled, verbose)
     if proof is not None:
         yield from _proof(compiled, proof)
     for premise in premises.of(compiled):
         yield f"  premise  {premise}"
     yield from _cost(compiled)
     yield from _hints(compiled, moved_by_literals)
+
+
+def _missing(compiled: Plan, verbose: bool) -> Iterator[str]:
+    missing = compiled.config.missing
+    if missing:
+        yield f"  missing     {len(missing):>9,}  included files, which may hold anything: no rule moves across them"
+    for include in missing if verbose else missing[:_FEW]:
+        yield f"    {include.source.path}:{include.line} includes {include.args[0]}, which is not here"
+    if not verbose and len(missing) > _FEW:
+        yield f"    ... and {len(missing) - _FEW:,} more (-v lists them)"
 
 
 def _regex_maps(compiled: Plan) -> Iterator[str]:

@@ -137,14 +137,14 @@ def nearest(name: str) -> tuple[str, ...]:
     return tuple(sorted(known for known, distance in near.items() if distance == least <= limit))
 
 
-def _distance(one: str, other: str) -> int:
+def _distance(name: str, other: str) -> int:
     """Return the optimal string alignment distance: letters inserted, deleted, replaced, or swapped with the next."""
     before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
+    for row, letter in enumerate(name, 1):
         line = [row]
         for column, wanted in enumerate(other, 1):
             cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != wanted))
-            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == wanted:
+            if row > 1 and column > 1 and letter == other[column - 2] and name[row - 2] == wanted:
                 cost = min(cost, before[column - 2] + 1)
             line.append(cost)
         before, last = last, line

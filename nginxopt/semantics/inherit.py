@@ -106,21 +106,21 @@ class Level:
 
     def setting(self, name: str) -> Setting:
         """Return what holds for the directive `name` here, inherited or by default."""
-        found = self._settings.get(name)
-        if found is None:
-            found = self._settings[name] = self._stated(name) or self._inherited(name)
-        return found
+        setting = self._settings.get(name)
+        if setting is None:
+            setting = self._settings[name] = self._stated(name) or self._inherited(name)
+        return setting
 
     def _stated(self, name: str) -> Setting | None:
         """Return what this level itself says of a directive, None if that is nothing for certain."""
-        found = self.own(name)
-        if not found and any(rival in self._own for rival in _RIVALS.get(name, ())):
+        directives = self.own(name)
+        if not directives and any(rival in self._own for rival in _RIVALS.get(name, ())):
             return Setting(name, (), self, True, None)
         is_open = self.is_open or name in self.unread
-        if not found and not is_open:
+        if not directives and not is_open:
             return None
-        known = bool(found) and not (is_open and name in _LISTS)
-        return Setting(name, found, self, known, default(name, self.target))
+        known = bool(directives) and not (is_open and name in _LISTS)
+        return Setting(name, directives, self, known, default(name, self.target))
 
     def _inherited(self, name: str) -> Setting:
         outer = self._outer(name)
@@ -154,8 +154,8 @@ class Level:
     @property
     def span(self) -> Span:
         """Where to point at when the level is meant: its name, or the first directive of its file."""
-        meant = self.opener or next(iter(self.directives), None)
-        return meant.name.span if meant else Span(0, 0)
+        first = self.opener or next(iter(self.directives), None)
+        return first.name.span if first else Span(0, 0)
 
     @property
     def args(self) -> tuple[str, ...]:

@@ -142,27 +142,27 @@ def _addresses(directive: Directive, target: Version) -> tuple[Address, ...]:
 
 def endpoints(listens: Iterable[Listen]) -> dict[Address, Endpoint]:
     """Return the addresses of `listens`, in the order of reading, with all that listen there."""
-    found: dict[Address, list[Listen]] = {}
+    listens_at: dict[Address, list[Listen]] = {}
     for listen in listens:
         for address in listen.addresses:
-            found.setdefault(address, []).append(listen)
-    return {address: Endpoint(address, tuple(group)) for address, group in found.items()}
+            listens_at.setdefault(address, []).append(listen)
+    return {address: Endpoint(address, tuple(group)) for address, group in listens_at.items()}
 
 
-def sockets(found: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
+def sockets(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
     """Return the endpoints that have a socket of their own, as `ngx_http_init_listening` opens them.
 
     An address is left out whose port is bound for all addresses, unless a parameter makes it bind by itself.
     """
-    all_of_them = tuple(found)
-    wild = {_port(one.address) for one in all_of_them if one.address.is_wildcard}
+    candidates = tuple(endpoints)
+    wildcards = {_port(endpoint.address) for endpoint in candidates if endpoint.address.is_wildcard}
     return tuple(
-        one
-        for one in all_of_them
-        if one.address.is_wildcard
-        or one.address.family == "unix"
-        or _port(one.address) not in wild
-        or any(listen.binds for listen in one.listens)
+        endpoint
+        for endpoint in candidates
+        if endpoint.address.is_wildcard
+        or endpoint.address.family == "unix"
+        or _port(endpoint.address) not in wildcards
+        or any(listen.binds for listen in endpoint.listens)
     )
 
 

@@ -57,16 +57,16 @@ class Locations:
             raise Uncertain
         if uri in self._exact:
             return self._exact[uri], True
-        prefix = found = self._longest(uri)
+        prefix = location = self._longest(uri)
         if prefix is not None:
             inner, final = self._within(prefix)._find(uri)
-            found = inner or prefix
+            location = inner or prefix
             if final:
-                return found, True
+                return location, True
         regex = None if prefix is not None and modifier(prefix) == "^~" else self._regex(uri)
         if regex is not None:
             return self._within(regex)._find(uri)[0] or regex, True
-        return found, False
+        return location, False
 
     def _add(self, location: Level) -> None:
         sign, text = modifier(location), encode(path(location))
@@ -84,10 +84,10 @@ class Locations:
         if not self._regexes:
             return None
         try:
-            found = self._patterns.first(uri)
+            number = self._patterns.first(uri)
         except ValueError:
             raise Uncertain from None
-        return None if found is None else self._regexes[found]
+        return None if number is None else self._regexes[number]
 
     @cached_property
     def _patterns(self) -> Patterns:

@@ -64,14 +64,14 @@ def _written(
     with _Scratches(files) as scratches, uninterrupted(), contextlib.closing(scratches):
         try:
             for target in files:
-                with _told(target):
+                with _naming(target):
                     steps.append(prepared(target, scratches, keep_old=keep_old))
             targets.refuse_changed(read)
             for step in steps:
-                with _told(step.target):
+                with _naming(step.target):
                     step.commit()
         except BaseException:
-            lost += [said for step in reversed(steps) if (said := step.undo())]
+            lost += [trouble for step in reversed(steps) if (trouble := step.undo())]
             raise
     return tuple(step.written for step in steps)
 
@@ -85,7 +85,7 @@ class _Scratches(contextlib.ExitStack):
         self._opened: dict[Path, Scratch | OSError] = {}
         try:
             for target in sorted(files, key=lambda target: target.file.parent):
-                with _told(target):
+                with _naming(target):
                     self._open(target.file.parent)
         except BaseException:
             self.close()
@@ -103,14 +103,14 @@ class _Scratches(contextlib.ExitStack):
 
     def __call__(self, folder: Path) -> Scratch:
         """Return the names in a folder; `OSError` if it may not be read."""
-        found = self._opened[folder]
-        if isinstance(found, OSError):
-            raise found
-        return found
+        scratch = self._opened[folder]
+        if isinstance(scratch, OSError):
+            raise scratch
+        return scratch
 
 
 @contextlib.contextmanager
-def _told(target: Target) -> Iterator[None]:
+def _naming(target: Target) -> Iterator[None]:
     """Name the file of a failure."""
     try:
         yield

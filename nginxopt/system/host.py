@@ -66,10 +66,10 @@ def pid_files(config: Config) -> tuple[str, ...]:
 
     None for a relative path: it starts from the prefix that nginx was built with, which no file tells.
     """
-    stated = [directive.args[0] for directive in config.scope.directives if directive.name == "pid"]
-    if not stated:
+    paths = [directive.args[0] for directive in config.scope.directives if directive.name == "pid"]
+    if not paths:
         return _PID_FILES
-    return (str(stated[-1]),) if stated[-1].startswith("/") else ()
+    return (str(paths[-1]),) if paths[-1].startswith("/") else ()
 
 
 def systemctl() -> str:
@@ -117,9 +117,9 @@ def _nofile(process: Path, master: str | None, service: Callable[[], str]) -> No
     running = re.search(r"^Max open files +(\S+) +(\S+)", _text(process / "limits"), re.MULTILINE) if master else None
     if running:
         return Nofile(_limit(running[1]), _limit(running[2]), f"the running nginx (process {master})")
-    told = dict(re.findall(r"^(\w+)=(\w+)$", service(), re.MULTILINE))
-    if told.get("LoadState") == "loaded" and {"LimitNOFILE", "LimitNOFILESoft"} <= told.keys():
-        return Nofile(_limit(told["LimitNOFILESoft"]), _limit(told["LimitNOFILE"]), "nginx.service")
+    unit = dict(re.findall(r"^(\w+)=(\w+)$", service(), re.MULTILINE))
+    if unit.get("LoadState") == "loaded" and {"LimitNOFILE", "LimitNOFILESoft"} <= unit.keys():
+        return Nofile(_limit(unit["LimitNOFILESoft"]), _limit(unit["LimitNOFILE"]), "nginx.service")
     soft, hard = (UNLIMITED if limit < 0 else limit for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
     return Nofile(soft, hard, "this shell")
 

@@ -48,8 +48,9 @@ def _refuse_other_files(config: Config) -> None:
     for include in config.includes:
         known = [config.origin.identity(file.path) for file in config.included(include)]
         paths = config.origin.matches(config.prefix, str(include.args[0]))
-        found = [config.origin.identity(path) for path in paths]
-        readable = [name for name, path in zip(found, paths, strict=True) if name in known or os.access(path, os.R_OK)]
+        identities = [config.origin.identity(path) for path in paths]
+        pairs = zip(identities, paths, strict=True)
+        readable = [identity for identity, path in pairs if identity in known or os.access(path, os.R_OK)]
         if readable != known:
             raise include.error("the files of this include changed during this command; nothing was written")
 

@@ -4,20 +4,20 @@ A `Source` is the bytes of a file; a `Span` is a place in it, an `Edit` puts tex
 which file. `apply` makes a new text of edits.
 """
 
-from nginxopt.text.edit import Apart, Change, Draft, Edit, Together, apply
+from nginxopt.text.edit import Change, ChangeSet, Draft, Edit, EditSet, apply
 from nginxopt.text.shorten import fit, shorten
 from nginxopt.text.source import Position, Source, Span, decode, encode
 from nginxopt.text.suggest import suggestion
 
 __all__ = [
-    "Apart",
     "Change",
+    "ChangeSet",
     "Draft",
     "Edit",
+    "EditSet",
     "Position",
     "Source",
     "Span",
-    "Together",
     "apply",
     "decode",
     "encode",

@@ -49,7 +49,7 @@ def _in_order(edits: Iterable[Edit], size: int) -> list[Edit]:
     return ordered
 
 
-class Apart:
+class EditSet:
     """Edits of one text, in order, that can be made together whatever their order: they stand apart."""
 
     def __init__(self) -> None:
@@ -73,12 +73,12 @@ def _start(edit: Edit) -> int:
     return edit.span.start
 
 
-def _meet(one: Edit, other: Edit) -> bool:
+def _meet(edit: Edit, other: Edit) -> bool:
     """Return whether two edits overlap, or touch where one of them inserts something whose order matters."""
-    first, second = one.span, other.span
+    first, second = edit.span, other.span
     if len(first) and len(second):
         return first.start < second.end and second.start < first.end
-    if one.in_any_order and other.in_any_order and first == second:
+    if edit.in_any_order and other.in_any_order and first == second:
         return False
     return first.start <= second.end and second.start <= first.end
 
@@ -158,11 +158,11 @@ class Change:
     edit: Edit
 
 
-class Together:
+class ChangeSet:
     """Changes of any texts that can be made together."""
 
     def __init__(self) -> None:
-        self._edits: dict[Source, Apart] = {}
+        self._edits: dict[Source, EditSet] = {}
 
     def take(self, changes: Iterable[Change]) -> bool:
         """Take changes, all or none of them; return whether they can be made with those taken before.
@@ -173,7 +173,7 @@ class Together:
         if any(self._near(change) for change in new):
             return False
         for change in new:
-            self._edits.setdefault(change.source, Apart()).add(change.edit)
+            self._edits.setdefault(change.source, EditSet()).add(change.edit)
         return True
 
     @property

@@ -494,6 +494,77 @@ def test_the_rule_that_judges_maps_is_there() -> None:
     assert summary.REGEX_MAP_RULE in catalogue()
 
 
+MISSING = b"""events {}
+http {
+    include mime.types;
+    server {
+        rewrite ^/a$ /to/a permanent;
+        include part.conf;
+        rewrite ^/b$ /to/b permanent;
+        include no/*.conf;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("mode", ["", "-o", "--diff", "--check", "--plan-only"])
+def test_a_missing_include_is_told(run: Any, tmp_path: Path, mode: str) -> None:
+    """The rules on both sides are compiled; summary and report name what is not here, and a wildcard misses nothing."""
+    (tmp_path / "nginx.conf").write_bytes(MISSING)
+    options = [mode, "out"] if mode == "-o" else [mode] if mode else []
+    ran = run("rewrite-to-map", "nginx.conf", *options, "--report", "report.json")
+    assert ran.status == (1 if mode in ("--diff", "--check") else 0)
+    told = ran.out.decode() if mode == "--plan-only" else ran.err
+    assert "  missing             2  included files, which may hold anything: no rule moves across them\n" in told
+    assert "    nginx.conf:3 includes mime.types, which is not here\n" in told
+    assert "    nginx.conf:6 includes part.conf, which is not here\n" in told
+    assert f"  premise  {premises.MISSING_SIZES}\n" in told
+    report = json.loads((tmp_path / "report.json").read_bytes())
+    jsonschema.validate(report, schema())
+    assert report["missing"] == [
+        {"file": "nginx.conf", "line": 3, "includes": "mime.types"},
+        {"file": "nginx.conf", "line": 6, "includes": "part.conf"},
+    ]
+    assert report["moved"] == 2
+    assert "missing-sizes" in [premise["name"] for premise in report["premises"]]
+
+
+def test_many_missing_includes_are_told_in_a_few_lines(run: Any, rules: Path) -> None:
+    """Three are named, and the others with -v."""
+    rules.write_bytes(RULES + b"".join(b"include part-%d.conf;\n" % number for number in range(5)))
+    ran = run("rewrite-to-map", rules.name)
+    assert "part-2.conf, which is not here\n    ... and 2 more (-v lists them)\n" in ran.err
+    assert "part-4.conf, which is not here\n" in run("rewrite-to-map", rules.name, "-v").err
+
+
+def test_a_whole_configuration_with_a_missing_include_is_not_written(run: Any, tmp_path: Path) -> None:
+    """nginx does not start with it: status 3 in nginx's words, and no file changes. A fragment is no whole."""
+    (tmp_path / "nginx.conf").write_bytes(MISSING)
+    ran = run("rewrite-to-map", "nginx.conf", "--write")
+    assert ran.status == 3
+    assert "nginx.conf:3:13: mime.types cannot be read: No such file or directory" in ran.err
+    assert f'nginx says: open() "{tmp_path}/mime.types" failed (2: No such file' in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["nginx.conf"]
+    assert (tmp_path / "nginx.conf").read_bytes() == MISSING
+    (tmp_path / "nginx.conf").unlink()
+    (tmp_path / "site.conf").write_bytes(b"server {\n    include part.conf;\n    rewrite ^/a$ /b permanent;\n}\n")
+    assert run("rewrite-to-map", "site.conf", "--write").status == 0
+    assert b"_key = $uri" in (tmp_path / "site.conf").read_bytes()
+
+
+@needs_nginx
+def test_nginx_is_asked_about_rules_beside_a_missing_include(run: Any, tmp_path: Path, rules: Path) -> None:
+    """The runs are asked by themselves; nginx -t is not, as it refuses the configuration as it is."""
+    (tmp_path / "nginx.conf").write_bytes(MISSING)
+    ran = run("rewrite-to-map", "nginx.conf", "--check", "--nginx")
+    assert ran.status == 1
+    assert "requests, no difference" in ran.err
+    assert "not tried with nginx -t, which refuses a configuration with missing files" in ran.err
+    rules.write_bytes(RULES + b"include part.conf;\n")
+    ran = run("rewrite-to-map", rules.name, "-o", "out", "--nginx")
+    assert (ran.status, "requests, no difference" in ran.err) == (0, True)
+
+
 def test_names(run: Any, rules: Path) -> None:
     """--name starts the names of the variables, with a number where it is taken."""
     assert b"map $uri $pages_key {" in run("rewrite-to-map", rules.name, "--name", "pages").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -190,6 +191,18 @@ def test_a_missing_include_is_told(run: Any) -> None:
     ran = run("nginx.conf")
     assert "nginx.conf:6:13: note no/mime.types cannot be read and is not checked" in ran.out
     assert ran.status == 0
+
+
+def test_pipes_and_directories_are_told(run: Any) -> None:
+    """An include of what is no regular file is a note with its place, and nothing waits for a writer."""
+    os.mkfifo("pipe")
+    Path("nginx.conf").write_text("http {\n    include pipe;\n    include sites;\n}\n")
+    ran = run("nginx.conf")
+    assert "nginx.conf:2:13: note pipe is not a regular file and is not checked" in ran.out
+    assert "nginx.conf:3:13: note sites is not a regular file and is not checked" in ran.out
+    ran = run("pipe")
+    assert ran.status == 3
+    assert "pipe: error cannot be read: not a regular file" in ran.out
 
 
 def test_a_report_goes_into_a_file(run: Any) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import nginxopt
 from nginxopt.config import Bulk, Comment, Config, Directive, load, load_text, reread
-from nginxopt.config.context import stated
+from nginxopt.config.context import parse_context
 from nginxopt.config.filesystem import Overlay
 from nginxopt.config.tree import DEPTH, FOLD, parse
 from nginxopt.errors import InputError, UsageError
@@ -281,6 +281,48 @@ def test_missing_includes_may_be_allowed(tmp_path: Path) -> None:
         load(main)
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """nginx would wait for a writer; a pipe that is included is an error with its place, and may be left out."""
+    os.mkfifo(tmp_path / "pipe")
+    main = write(tmp_path, nginx="a;\ninclude pipe;")
+    assert refused(main).render().split("\n") == [
+        f"{main}:2:9: {tmp_path}/pipe cannot be read: not a regular file",
+        "    include pipe;",
+        "            ^^^^",
+    ]
+    config = load(main, missing_ok=True)
+    assert [texts(include) for include in config.missing] == [["pipe"]]
+    assert config.irregular == frozenset(config.missing)
+    assert refused(tmp_path / "pipe").render() == f"{tmp_path}/pipe: cannot be read: not a regular file"
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/zero", "/dev/full"])
+def test_a_device_is_an_empty_file(tmp_path: Path, device: str) -> None:
+    """nginx reads as many bytes as the size of a file, and that of a device is 0."""
+    config = load(write(tmp_path, nginx=f"a; include {device}; b;"))
+    assert [str(item.name) for item, _ in config.walk()] == ["a", "include", "b"]
+    assert load(device).files[0].source.data == b""
+
+
+def test_a_directory_is_not_a_regular_file(tmp_path: Path) -> None:
+    """nginx opens it and cannot read it."""
+    (tmp_path / "d").mkdir()
+    main = write(tmp_path, nginx="include d;")
+    assert "d cannot be read: Is a directory" in refused(main).render()
+    config = load(main, missing_ok=True)
+    assert config.irregular == frozenset(config.missing)
+
+
+@pytest.mark.parametrize("path", ["/dev/fd/{}", "/proc/self/fd/{}"])
+def test_a_pipe_of_the_shell_is_read(path: str) -> None:
+    """`<(command)` is an open file of the process, and read to its end."""
+    reader, writer = os.pipe()
+    os.write(writer, b"events {}")
+    os.close(writer)
+    assert load(path.format(reader)).main.source.data == b"events {}"
+    os.close(reader)
+
+
 @pytest.mark.parametrize(
     "text", ["include a.conf;", "include a b;", "include circle.conf;"], ids=["broken", "arguments", "circle"]
 )
@@ -387,7 +429,7 @@ def test_a_stated_context(tmp_path: Path) -> None:
 )
 def test_contexts_as_they_are_written(text: str | tuple[str, ...], expected: tuple[str, ...]) -> None:
     """A context may be stated by its short name or in full."""
-    assert stated(text) == expected
+    assert parse_context(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "servers", "server,http", "if", "http,if"])

@@ -11,7 +11,7 @@ import pytest
 
 from nginxopt.config import paths
 from nginxopt.config.dump import Dump
-from nginxopt.config.inputs import How, Inputs, read
+from nginxopt.config.inputs import InputOptions, Inputs, read
 from nginxopt.errors import InputError, UsageError
 
 
@@ -180,7 +180,7 @@ def test_the_prefix_of_a_fragment() -> None:
     write(etc__conf__d__snippets__s="listen 81;")
     (config,) = read(["etc/conf/d/f.conf"]).configs
     assert config.files[1].path == "etc/conf/d/snippets/s.conf"
-    (config,) = read(["etc/conf/d/f.conf"], How(prefix="etc")).configs
+    (config,) = read(["etc/conf/d/f.conf"], InputOptions(prefix="etc")).configs
     assert config.files[1].path == "etc/snippets/s.conf"
     write(other__conf__g="include snippets/s.conf;")
     (config,) = read(["other/conf/g.conf"]).configs
@@ -190,20 +190,20 @@ def test_the_prefix_of_a_fragment() -> None:
 def test_a_stated_context() -> None:
     """The context that is stated is that of each fragment; one that nginx has not is a wrong call."""
     write(a="return 404;", b="return 404;")
-    found = read(["."], How(context=lambda _: "server")).configs
+    found = read(["."], InputOptions(context=lambda _: "server")).configs
     assert [config.candidates for config in found] == [(("http", "server"),)] * 2
     with pytest.raises(UsageError, match="unknown context"):
-        read(["a.conf"], How(context=lambda _: "servers"))
+        read(["a.conf"], InputOptions(context=lambda _: "servers"))
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     """`-` is read from standard input, as if it lay at the name that is given for it."""
     write(etc__b="listen 80;")
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"include b.conf; listen")))
-    inputs = read(["-"], How(stdin_name="etc/a.conf"))
+    inputs = read(["-"], InputOptions(stdin_name="etc/a.conf"))
     assert shown(inputs.errors) == ["etc/a.conf:1:17: the file ends inside this statement"]
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"include b.conf;")))
-    (config,) = read(["-"], How(stdin_name="etc/a.conf")).configs
+    (config,) = read(["-"], InputOptions(stdin_name="etc/a.conf")).configs
     assert [file.path for file in config.files] == ["etc/a.conf", "etc/b.conf"]
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"include b.conf;")))
     (config,) = read(["-"]).configs

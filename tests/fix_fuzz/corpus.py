@@ -6,7 +6,6 @@ from __future__ import annotations
 import csv
 import random
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -41,7 +40,6 @@ _GONE = (
 )  # fmt: skip
 _LOGS = ("access_log", "error_log")
 _PARAMS = ("fastcgi_params", "uwsgi_params", "scgi_params", "proxy_params", "mime.types", "fastcgi.conf")
-_REFUSED = re.compile(r" in \S*?/?([^/\s]+):(\d+)$", re.MULTILINE)
 _PASSES = {"fastcgi_pass": "fastcgi", "uwsgi_pass": "uwsgi", "scgi_pass": "scgi"}
 
 
@@ -82,17 +80,12 @@ def runnable(
     files = {MAIN: text, **{param: Path("/etc/nginx", param).read_bytes() for param in _PARAMS}}
     for _ in range(_TRIES):
         stage.lay(files)
-        run = subprocess.run(
-            [*stage.binary.command(stage.prefix), "-t", "-g", "pid nginx.pid;"],
-            cwd=stage.prefix,
-            capture_output=True,
-            check=False,
-        )
-        if run.returncode == 0:
+        verdict = stage.binary.test_in(stage.prefix, "-g", "pid nginx.pid;")
+        if verdict.ok:
             world = World(rng, stage.binary.version, lua=False)
             return Case(files, steps(world, servers), Start(), name) if servers else None
-        refused = _REFUSED.search(run.stderr.decode(errors="replace"))
-        shorter = _without_line(files[MAIN], int(refused[2])) if refused and refused[1] == MAIN else None
+        place = next((message.place for message in verdict.messages if message.place), "")
+        shorter = _without_line(files[MAIN], int(place.rpartition(":")[2])) if place.startswith(f"{MAIN}:") else None
         if shorter is None:
             return None
         files[MAIN] = shorter

@@ -35,7 +35,6 @@ _LATER = 2_000_000_000
 
 _SLOW_SECONDS = 0.05
 _QUIT_SECONDS = 4.0
-_START_SECONDS = 20.0
 _NOBODY = 65534
 _OURS = "daemon off; pid nginx.pid; user root root; "
 
@@ -113,7 +112,7 @@ class Stage:
         with (self.prefix / "temp" / "terminal").open("wb") as terminal:
             running = process.start(self._command(case.start), cwd=self.prefix, output=terminal)
         try:
-            if not await self._until_started(running):
+            if not await asyncio.to_thread(nginx.wait_until_started, running, self.prefix / nginx.PID_FILE):
                 seen.refusal = self._said("emerg") or "nginx does not start"
                 return seen
             seen.warnings = frozenset(_PLACE.sub("", line) for line in self._said("warn").splitlines())
@@ -138,16 +137,6 @@ class Stage:
         if start.plain_user:
             wrapper += ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
         return [*wrapper, *self.binary.command(self.prefix), "-g", _OURS + start.globals]
-
-    async def _until_started(self, running: subprocess.Popen[bytes]) -> bool:
-        pid = self.prefix / "nginx.pid"
-        for _ in range(int(_START_SECONDS / 0.002)):
-            if running.poll() is not None:
-                return False
-            if pid.exists() and pid.read_bytes():
-                return True
-            await asyncio.sleep(0.002)
-        return False
 
     async def _step(self, number: int, step: Step, running: subprocess.Popen[bytes], seen: Observation) -> None:
         if step.replaced:

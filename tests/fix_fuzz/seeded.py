@@ -81,7 +81,7 @@ def _http(text: str) -> str:
     return f"{_HEAD}{text}\n}}\n"
 
 
-def _pool(kind: str, text: str = "", inner: str = "", scheme: str = "http") -> str:
+def _pool(kind: str, text: str = "", inner: str = "") -> str:
     """Return a configuration that passes all to one upstream, whose fix is a pool."""
     return _http(
         f"""\
@@ -93,7 +93,7 @@ server @{kind}0@;
 server {{
 listen 127.0.0.1:@port0@;
 location / {{
-proxy_pass {scheme}://app;
+proxy_pass http://app;
 proxy_read_timeout 1s;
 {inner}
 #+ proxy_http_version 1.1;

@@ -18,9 +18,9 @@ from nginxopt.text import Change, Edit, Span
 from tests.lintrules import about, judged, made_rule, mended, texts_of
 
 
-def result(text: bytes, *rules: Rule, unsafe: bool = True) -> bytes:
+def result(text: bytes, *rules: Rule) -> bytes:
     """What the fixes of rules make of one file."""
-    return texts_of({"nginx.conf": text}, mended({"nginx.conf": text}, *rules, unsafe=unsafe))["nginx.conf"]
+    return texts_of({"nginx.conf": text}, mended({"nginx.conf": text}, *rules, unsafe=True))["nginx.conf"]
 
 
 def becomes(old: str, new: str, safety: Safety = Safety.SAFE) -> Rule:

@@ -54,7 +54,7 @@ def test_where_several_may_be_meant_there_is_no_fix() -> None:
     """Which of several names is meant is left to the operator."""
     (diagnostic,) = found("unknown-directive", "http9 on;\n", context="server")
     assert diagnostic.fix is None
-    assert diagnostic.finding.help == 'write "http" or "http2" or "http3"'
+    assert diagnostic.finding.help == 'replace it with "http" or "http2" or "http3"'
     assert fixed("unknown-directive", "http9 on;\n", context="server") == b"http9 on;\n"
 
 
@@ -74,4 +74,4 @@ def test_an_include_is_not_written() -> None:
     """What an include would read is not known, and may be no configuration: there is no fix."""
     (diagnostic,) = found("unknown-directive", "Include all vhosts;\n", context="http")
     assert diagnostic.fix is None
-    assert diagnostic.finding.help == 'write "include"'
+    assert diagnostic.finding.help == 'replace it with "include"'

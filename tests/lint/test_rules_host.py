@@ -18,7 +18,7 @@ MESSAGES = {
     "too few descriptors for a worker": (
         FOUR + EVENTS,
         replace(HOST, file_max=None),
-        ["10,240 connections x 2 descriptors + 9 = 20,489 a worker > 1,024, the limit of nginx.service"],
+        ["10,240 connections x 2 descriptors + 9 = 20,489 per worker > 1,024, the limit of nginx.service"],
     ),
     "too few for all workers": (
         FOUR + "worker_rlimit_nofile 30000;\n" + EVENTS,
@@ -30,7 +30,7 @@ MESSAGES = {
         "http { access_log a.log;\n"
         "server { listen 80; listen 81 reuseport; access_log a.log; access_log syslog:server=a; } }\n",
         HOST,
-        ["1,000 connections x 2 descriptors + 10 = 2,010 a worker > 1,024, the limit of nginx.service"],
+        ["1,000 connections x 2 descriptors + 10 = 2,010 per worker > 1,024, the limit of nginx.service"],
     ),
     "a limit that is stated is another rule's": (
         "worker_rlimit_nofile 2000; events { worker_connections 1000; }\n",
@@ -41,8 +41,8 @@ MESSAGES = {
         "worker_rlimit_nofile 2000000; events { worker_connections 1000; }\n",
         HOST,
         [
-            "worker_rlimit_nofile 2,000,000 > fs.nr_open 1,048,576: it is not set, and only the log tells",
-            "1,000 connections x 2 descriptors + 6 = 2,006 a worker > 1,024, the limit of nginx.service",
+            "worker_rlimit_nofile 2,000,000 > fs.nr_open 1,048,576: setting it fails with a log message",
+            "1,000 connections x 2 descriptors + 6 = 2,006 per worker > 1,024, the limit of nginx.service",
         ],
     ),
     "enough": (FOUR + EVENTS, ENOUGH, []),
@@ -50,7 +50,7 @@ MESSAGES = {
     "a limit above that of the system": (
         "worker_rlimit_nofile 2000000;\nevents {}\n",
         HOST,
-        ["worker_rlimit_nofile 2,000,000 > fs.nr_open 1,048,576: it is not set, and only the log tells"],
+        ["worker_rlimit_nofile 2,000,000 > fs.nr_open 1,048,576: setting it fails with a log message"],
     ),
     "a limit that only root could raise": (
         "worker_rlimit_nofile 65536;\nevents {}\n",
@@ -65,12 +65,12 @@ MESSAGES = {
     "a queue that is cut": (
         "http { server { listen 80 backlog=8192; } server { listen 81; } }\n",
         HOST,
-        ["backlog 8,192 > net.core.somaxconn 4,096: the system cuts the queue to that"],
+        ["backlog 8,192 > net.core.somaxconn 4,096: the system limits the queue"],
     ),
     "the default queue on an old system": (
         "http { server { listen 80; listen 81; } server { listen 82 backlog=100; } }\n",
         replace(HOST, somaxconn=128),
-        ["backlog 511 (by default) > net.core.somaxconn 128: the system cuts the queue to that"],
+        ["backlog 511 (by default) > net.core.somaxconn 128: the system limits the queue"],
     ),
     "a queue of UDP": ("http { server { listen 443 quic reuseport; } }\n", replace(HOST, somaxconn=128), []),
     "too few ports": (
@@ -114,14 +114,14 @@ MESSAGES = {
     "auto in a container": (
         "worker_processes auto;\n",
         replace(HOST, processors=64, cpus=1.5),
-        ["auto starts 64 workers, one for each processor, and 1.5 of these may be used"],
+        ["auto starts 64 workers, one per processor, but nginx may use only 1.5"],
     ),
     "auto on the machine itself": ("worker_processes auto;\n", HOST, []),
     "twice as many workers": ("worker_processes 8;\n", HOST, []),
     "more than twice as many": (
         "worker_processes 9;\n",
         HOST,
-        ["9 workers > 2 x 4 processors that may be used: they wait for each other"],
+        ["9 workers > 2 x 4 usable processors: workers wait for each other"],
     ),
     "a machine of which nothing is known": (FOUR + EVENTS + PROXY, Host(), []),
 }

@@ -468,7 +468,7 @@ def test_the_upgrade_lists_what_changes() -> None:
     text = f"{APP} server {{ location / {{ proxy_pass http://app; }} {other} }}"
     (finding,) = found("upgrade-behaviour", text, context="http", target=PIVOT)
     assert [related.message for related in finding.finding.related] == [
-        "HTTP/1.1 instead of 1.0, no Connection: close, connections are kept",
+        "HTTP/1.1 instead of 1.0, no Connection: close, keepalive connections",
         "no Connection: close",
     ]
 

@@ -57,7 +57,7 @@ def verdict_on(binary: Binary, data: bytes) -> Verdict:
 
 def warnings(verdict: Verdict) -> list[str]:
     """The warnings in what nginx says, without lines."""
-    return [re.sub(r" in \S+:\d+$", "", line) for line in verdict.messages if "[warn]" in line]
+    return [warning.text for warning in verdict.warnings]
 
 
 def _edits(directive: Directive, files: dict[str, bytes], names: set[str]) -> list[tuple[Directive, Token, str]]:

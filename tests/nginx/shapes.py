@@ -74,13 +74,13 @@ def quote(text: bytes) -> bytes:
     return b'"%s"' % text
 
 
-def exact(rules: Sequence[Literal], *, twins: bool = True) -> Compiled:
+def exact(rules: Sequence[Literal]) -> Compiled:
     """Return the exact shape: volatile guard maps, a twin of each key for the final newline, one block a
     class."""
     maps = [b"map_hash_max_size 16384; map_hash_bucket_size 512;\n"]
     blocks = []
     classes: dict[tuple[int, bytes, bool, bool, bool], dict[bytes, tuple[bytes | None, bytes]]] = {}
-    for number, tier in enumerate(_tiers(rules, twins)):
+    for number, tier in enumerate(_tiers(rules)):
         for key, (guard, rule) in tier.items():
             dropping, text = rule.target.endswith(b"?"), rule.target.removesuffix(b"?")
             flag = b"redirect" if rule.flag == b"implicit" else rule.flag
@@ -114,12 +114,12 @@ def naive(rules: Sequence[Literal]) -> Compiled:
     return Compiled(b"".join(maps), b"".join(blocks))
 
 
-def _tiers(rules: Sequence[Literal], twins: bool) -> list[dict[bytes, tuple[bytes | None, Literal]]]:
+def _tiers(rules: Sequence[Literal]) -> list[dict[bytes, tuple[bytes | None, Literal]]]:
     """Lower-cased URI -> (exact URI, or None for a rule that ignores case, and the rule); the first rule
     wins."""
     tiers: list[dict[bytes, tuple[bytes | None, Literal]]] = []
     for rule in rules:
-        for uri in (rule.uri, rule.uri + b"\n") if twins else (rule.uri,):
+        for uri in (rule.uri, rule.uri + b"\n"):
             _claim(tiers, uri, rule)
     return tiers
 

@@ -21,8 +21,8 @@ _LAST = "/-last-of-all"
 class Site:
     """A configuration: `main` and `http` stand before the servers, in the main file; each server is a file of its own.
 
-    `files` are others that are included, or served. `gives_up` is the pattern of a rule on which PCRE gives up for some
-    URIs; see `limited`.
+    `files` are others that are included, or served; the compilation does not see those that are `missing`. `gives_up`
+    is the pattern of a rule on which PCRE gives up for some URIs; see `limited`.
     """
 
     servers: Sequence[str]
@@ -30,6 +30,7 @@ class Site:
     main: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     gives_up: str = ""
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def includes(self) -> list[bytes]:
@@ -40,16 +41,22 @@ class Site:
         """The files, `nginx.conf` first."""
         servers = "\n".join(f"server {{ {include.decode()} }}" for include in self.includes)
         whole = f"{self.main}\nevents {{}}\nhttp {{\n{self.http}\n{servers}\n}}\n"
-        files = {f"server-{number}.conf": text for number, text in enumerate(self.servers)} | dict(self.files)
+        files = (
+            {f"server-{number}.conf": text for number, text in enumerate(self.servers)}
+            | dict(self.files)
+            | dict(self.missing)
+        )
         return {"nginx.conf": whole.encode(), **{name: text.encode() for name, text in files.items()}}
 
 
 def compiled(site: Site, folder: Path) -> dict[str, bytes]:
     """The files of a site as they become; what is emitted is proved, and something moves."""
     for name, data in site.texts().items():
+        if name in site.missing:
+            continue
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
-    config = load(folder / "nginx.conf")
+    config = load(folder / "nginx.conf", missing_ok=bool(site.missing))
     emission = emit(plan(config))
     proof = prove(emission)
     assert proof.holds, (proof.refutation, proof.counterexample)

@@ -43,7 +43,7 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx
 
-pytestmark = pytest.mark.usefixtures("binary")
+pytestmark = [pytest.mark.usefixtures("binary"), pytest.mark.xdist_group("bench")]
 
 GENERATORS: dict[str, Callable[[], Generator]] = {"vegeta": Vegeta, "wrk": Wrk}
 SECONDS = {"vegeta": 0.3, "wrk": 1.0}  # wrk knows whole seconds only
@@ -62,14 +62,14 @@ def generator(request: pytest.FixtureRequest) -> Generator:
     return GENERATORS[request.param]()
 
 
-def made(name: str, generator: Generator, *cases: str, rate: float = 200) -> Experiment:
+def made(name: str, generator: Generator, *cases: str) -> Experiment:
     """A scenario with short loads, and of its cases those that are asked for."""
     experiment = catalogue()[name].build(Settings(counts=(0, 4000)))
     attacks = tuple(attack for attack in experiment.attacks if not cases or attack.case in cases)
 
     def short(load: Load) -> Load:
         load = replace(load, seconds=SECONDS[generator.name])
-        return replace(load, rate=rate) if isinstance(load, OpenLoop) and not load.fixed else load
+        return replace(load, rate=200.0) if isinstance(load, OpenLoop) and not load.fixed else load
 
     return replace(experiment, attacks=attacks).with_loads(short)
 
@@ -164,7 +164,7 @@ def test_compare(tmp_path: Path) -> None:
     short = OpenLoop(50, 0.2)
     result = run(compare.build(before, before, asked).with_loads(lambda _: short), Vegeta(), tmp_path)
     assert result.samples[0].outcome.statuses == {"200": 5, "301": 5}
-    with pytest.raises(RunError, match=r"after: edge for /: 302 to .* instead of 301"):
+    with pytest.raises(RunError, match=r"after: wrong response of edge for /: 302 to .* instead of 301"):
         run(compare.build(before, other, asked).with_loads(lambda _: short), Vegeta(), tmp_path)
 
 
@@ -205,9 +205,9 @@ def test_a_folder_runs_after_moving(tmp_path: Path) -> None:
 # What goes wrong
 
 
-def simple(config: str = "return 200 ok;", *, load: Load | None = None, **changes: object) -> Experiment:
+def simple(*, load: Load | None = None, **changes: object) -> Experiment:
     """One variant of one node, attacked once."""
-    variant = Variant("only", "", (node("edge", config),), **changes)  # type: ignore[arg-type]
+    variant = Variant("only", "", (node("edge", "return 200 ok;"),), **changes)  # type: ignore[arg-type]
     attack = Attack("only", "case", (Target("/"),), load or OpenLoop(50, 0.2))
     return Experiment("test", "", "", (variant,), (attack,), (Comparison("only", "only"),), "latency")
 
@@ -226,9 +226,9 @@ def processes(folder: Path) -> list[int]:
     return found
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     """Wait for something that takes no time worth a test."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)
@@ -338,7 +338,8 @@ def test_counts_that_do_not_hold(tmp_path: Path) -> None:
     """A counter that is not what it must be ends the run, with both numbers."""
     experiment = simple()
     attack = replace(experiment.attacks[0], counts=(Count("requests", "edge", most=0.5),))
-    with pytest.raises(RunError, match=r"edge counted 10 requests for 10 requests of the load, 1\.000 each; 0 to 0\.5"):
+    expected = r"edge counted 10 requests for 10 requests of the load, 1\.000 each; expected 0 to 0\.5"
+    with pytest.raises(RunError, match=expected):
         run(replace(experiment, attacks=(attack,)), Vegeta(), tmp_path)
 
 

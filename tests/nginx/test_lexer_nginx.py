@@ -23,7 +23,7 @@ from nginxopt.errors import InputError
 from nginxopt.system.http import Request
 from nginxopt.system.nginx import Instance
 from nginxopt.text import Source, encode
-from tests.support import Verdict, needs_nginx, nginx_test, the_nginx
+from tests.support import Complaint, needs_nginx, nginx_test, the_nginx
 
 pytestmark = needs_nginx
 
@@ -36,13 +36,13 @@ def line_of_end(text: bytes, statement: Statement) -> int:
     return text.count(b"\n", 0, statement.end - 1) + 1
 
 
-def refusal(error: InputError) -> Verdict:
+def refusal(error: InputError) -> Complaint:
     """What an `InputError` says that nginx says."""
     message, _, line = (error.nginx or "").rpartition(f" in {NAME}:")
-    return Verdict(encode(message), int(line))
+    return Complaint(encode(message), int(line))
 
 
-def predict(text: bytes) -> Verdict:
+def predict(text: bytes) -> Complaint:
     """What nginx must say about `text`, judged by the lexer and by what events, http and types take."""
     inside: list[str] = []
     events = False
@@ -54,15 +54,15 @@ def predict(text: bytes) -> Verdict:
                 inside.pop()
             elif inside[-1:] == ["types"]:
                 if statement.kind == "{":
-                    return Verdict(b'unexpected "{"', line)
+                    return Complaint(b'unexpected "{"', line)
             elif statement.kind == "{" and name in ("events", "http", "types"):
                 inside.append(name)
                 events |= name == "events"
             elif statement.kind in "{;":
-                return Verdict(b'unknown directive "%s"' % encode(name), line)
+                return Complaint(b'unknown directive "%s"' % encode(name), line)
     except InputError as error:
         return refusal(error)
-    return Verdict(b"" if events else b'no "events" section in configuration')
+    return Complaint(b"" if events else b'no "events" section in configuration')
 
 
 PIECES = [
@@ -178,7 +178,7 @@ def test_words_of_any_bytes(texts: list[bytes]) -> None:
 def test_lua_blocks_are_a_difference(tmp_path: Path) -> None:
     """Stock nginx refuses a Lua block; it is read here, with a brace in a Lua string that would close it."""
     text = b"events{} http { init_by_lua_block { x = '}' } }"
-    assert nginx_test(tmp_path, text) == Verdict(b'unknown directive "init_by_lua_block"', 1)
+    assert nginx_test(tmp_path, text) == Complaint(b'unknown directive "init_by_lua_block"', 1)
     lua = next(directive for directive in parse(Source(NAME, text)).walk() if directive.args)
     assert lua.args == (" x = '}' ",)
 
@@ -186,7 +186,7 @@ def test_lua_blocks_are_a_difference(tmp_path: Path) -> None:
 def test_nul_is_a_difference(tmp_path: Path) -> None:
     """nginx accepts a NUL byte in a comment; here it makes the file binary."""
     text = b"events{} # \0\n"
-    assert nginx_test(tmp_path, text) == Verdict(b"")
+    assert nginx_test(tmp_path, text) == Complaint(b"")
     with pytest.raises(InputError, match="binary"):
         parse(Source(NAME, text))
 
@@ -197,7 +197,7 @@ def test_depth_is_a_difference(tmp_path: Path) -> None:
     def nested(depth: int) -> bytes:
         return b"events{} http{server{" + b"location /{" * depth + b"}" * depth + b"}}"
 
-    assert nginx_test(tmp_path, nested(DEPTH)) == Verdict(b"")
+    assert nginx_test(tmp_path, nested(DEPTH)) == Complaint(b"")
     assert len(list(parse(Source(NAME, nested(DEPTH - 2))).walk())) == DEPTH + 1
     with pytest.raises(InputError, match="nested"):
         parse(Source(NAME, nested(DEPTH)))

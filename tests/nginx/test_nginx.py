@@ -1,6 +1,8 @@
 """nginxopt.system.nginx: the binary is found, tested, started, asked and ended, and nothing is left behind."""
 
+import contextlib
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,9 +20,9 @@ location = /big { return 200 "%s"; }
 """ % (b"x" * 4000)
 
 
-def get(path: bytes, method: bytes = b"GET", extra: bytes = b"") -> Request:
+def get(path: bytes, method: bytes = b"GET") -> Request:
     """A request for the persistent connection."""
-    return Request(b"%s %s HTTP/1.1\r\nHost: a.test\r\n%s\r\n" % (method, path, extra), head=method == b"HEAD")
+    return Request(b"%s %s HTTP/1.1\r\nHost: a.test\r\n\r\n" % (method, path), head=method == b"HEAD")
 
 
 def alone(path: bytes, extra: bytes = b"", body: bytes = b"") -> Request:
@@ -166,7 +168,36 @@ def test_a_silent_server_is_given_up(binary: nginx.Binary) -> None:
 
 
 def assert_gone(instance: nginx.Instance) -> None:
-    """Neither the prefix nor the process exists."""
-    assert not instance.prefix.exists() or instance.prefix == Path()
-    with pytest.raises(ProcessLookupError):
-        os.kill(instance.pid, 0)
+    """Neither the prefix nor a process that was started in it exists."""
+    assert instance.prefix != Path()
+    assert not instance.prefix.exists()
+    assert not any(_works_in(instance.prefix, process) for process in Path("/proc").glob("[0-9]*"))
+
+
+def _works_in(folder: Path, process: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return str((process / "cwd").readlink()).startswith(str(folder))
+    return False
+
+
+def test_a_pipe_is_waited_for_and_read_as_empty(each_binary: nginx.Binary) -> None:
+    """So an include of one is an error of ours: nginx stands still until something writes, and reads nothing of it."""
+    with nginx.private_prefix({"nginx.conf": b"events {} include pipe; include /dev/zero;"}) as prefix:
+        os.mkfifo(prefix / "pipe")
+        process = subprocess.Popen([*each_binary.command(prefix), "-t"], stderr=subprocess.PIPE)
+        with (prefix / "pipe").open("w"):  # opens when nginx does
+            pass
+        _, messages = process.communicate(timeout=60)
+    assert b"test is successful" in messages
+
+
+def test_what_is_written_to_a_pipe_is_not_read(each_binary: nginx.Binary) -> None:
+    """Its size is 0, and so many bytes are read: a directive that nginx refuses is not seen."""
+    with nginx.private_prefix({"nginx.conf": b"events {} include pipe;"}) as prefix:
+        os.mkfifo(prefix / "pipe")
+        process = subprocess.Popen([*each_binary.command(prefix), "-t"], stderr=subprocess.PIPE)
+        writer = os.open(prefix / "pipe", os.O_RDWR)  # never without a reader
+        os.write(writer, b"no_directive;")
+        _, messages = process.communicate(timeout=60)
+        os.close(writer)
+    assert b"test is successful" in messages

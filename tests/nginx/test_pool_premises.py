@@ -62,13 +62,11 @@ def inside(text: str) -> tuple[bytes, bytes]:
     return http.encode(), server.removesuffix("}\n}\n").encode()
 
 
-def answers(
-    binary: nginx.Binary, text: str, requests: Sequence[bytes], files: Mapping[str, bytes] | None = None
-) -> list[bytes]:
+def answers(binary: nginx.Binary, text: str, requests: Sequence[bytes]) -> list[bytes]:
     """The answers of nginx to requests, one after the other."""
     http, server = inside(text)
     with (
-        nginx.Instance(binary, servers=(server,), http=http, files=files or {}) as running,
+        nginx.Instance(binary, servers=(server,), http=http) as running,
         running.client(timeout=3.0) as client,
     ):
         return [_plain(answer) for one in requests for answer in client.ask([Request(one)])]

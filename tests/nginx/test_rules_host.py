@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -27,30 +26,20 @@ def running(binary: nginx.Binary, text: str) -> Iterator[tuple[Path, list[Path]]
     """The prefix of an nginx with workers, and their folders in /proc."""
     with nginx.private_prefix() as prefix:
         (prefix / "nginx.conf").write_text(f"daemon off; pid nginx.pid; {USER}{text}")
-        process = subprocess.Popen(
-            binary.command(prefix),
-            cwd=prefix,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            yield prefix, _workers(process)
-        finally:
-            process.terminate()
-            process.wait(20)
+        with nginx.running(binary.command(prefix), prefix) as started:
+            workers = [Path(f"/proc/{pid}") for pid in started.wait_for_workers(2)]
+            assert len(workers) == 2
+            for worker in workers:
+                _wait_until_it_waits_for_events(worker)
+            yield prefix, workers
 
 
-def _workers(master: subprocess.Popen[bytes]) -> list[Path]:
-    """The workers of a master, when all two of them wait for events."""
-    children = Path(f"/proc/{master.pid}/task/{master.pid}/children")
+def _wait_until_it_waits_for_events(worker: Path) -> None:
     for _ in range(2000):
-        workers = [Path(f"/proc/{pid}") for pid in children.read_text().split()]
-        if len(workers) == 2 and all(any("eventpoll" in link for link in _links(worker)) for worker in workers):
-            return workers
-        assert master.poll() is None
+        if any("eventpoll" in link for link in _links(worker)):
+            return
         time.sleep(0.005)
-    raise AssertionError("the workers did not start")
+    raise AssertionError("a worker did not start")
 
 
 def _links(process: Path) -> list[str]:

@@ -62,10 +62,10 @@ def test_nginx_warns_of_the_limit(binary: nginx.Binary, few_files: list[str], ma
     """nginx warns of more connections than open files when it starts, and not after the fix, which workers heed."""
     text = main + "error_log error.log warn;\nevents {\n    worker_connections 1200;\n}\n" + HTTP
     with running(binary, text, wrapper=few_files) as before:
-        assert f"1200 worker_connections {EXCEED}: 64" in before.error_log()
+        assert f"1200 worker_connections {EXCEED}: 64" in before.log()
         assert open_files(before) == 64
     with running(binary, fixed("worker-rlimit-nofile", text).decode(), wrapper=few_files) as after:
-        assert EXCEED not in after.error_log()
+        assert EXCEED not in after.log()
         assert open_files(after) == 4096
 
 
@@ -80,7 +80,7 @@ def test_without_descriptors_clients_wait(binary: nginx.Binary, few_files: list[
         with contextlib.ExitStack() as held:
             clients = [held.enter_context(connect(after)) for _ in range(100)]
             assert all(asked(client).startswith(b"HTTP/1.1 200") for client in clients)
-        assert "Too many open files" not in after.error_log()
+        assert "Too many open files" not in after.log()
 
 
 def test_a_proxied_request_takes_two_connections(binary: nginx.Binary) -> None:
@@ -95,7 +95,7 @@ def test_a_proxied_request_takes_two_connections(binary: nginx.Binary) -> None:
             assert "12 worker_connections are not enough" in before.until("worker_connections are not enough")
         with running(binary, fixed("worker-connections", text).decode()) as after:
             assert held_requests(after, origin, 8) == 8
-            assert "not enough" not in after.error_log()
+            assert "not enough" not in after.log()
 
 
 def test_the_mutex_is_there_and_gone(binary: nginx.Binary) -> None:
@@ -108,7 +108,7 @@ def test_the_mutex_is_there_and_gone(binary: nginx.Binary) -> None:
         before.until("accept mutex locked")
     with running(binary, fixed("accept-mutex", text).decode()) as after, connect(after) as client:
         assert asked(client).startswith(b"HTTP/1.1 200")
-        assert "accept mutex" not in after.error_log()
+        assert "accept mutex" not in after.log()
 
 
 def test_one_worker_has_no_mutex(binary: nginx.Binary) -> None:
@@ -116,7 +116,7 @@ def test_one_worker_has_no_mutex(binary: nginx.Binary) -> None:
     text = "worker_processes 1;\nerror_log error.log debug;\nevents {\n    accept_mutex on;\n}\n" + HTTP
     with running(binary, text) as one, connect(one) as client:
         assert asked(client).startswith(b"HTTP/1.1 200")
-        assert "accept mutex" not in one.error_log()
+        assert "accept mutex" not in one.log()
 
 
 def open_files(server: Running) -> int:
@@ -143,7 +143,7 @@ def held_requests(server: Running, origin: socket.socket, count: int) -> int:
                 client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         arrived = 0
         while arrived < count and time.monotonic() < deadline:
-            refused = "worker_connections are not enough" in server.error_log()
+            refused = "worker_connections are not enough" in server.log()
             try:
                 held.enter_context(origin.accept()[0])
                 arrived += 1

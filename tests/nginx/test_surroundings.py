@@ -253,9 +253,9 @@ def test_captures_that_no_text_shows(each_binary: nginx.Binary, reader: str, tmp
     reads, main, http = READERS[reader]
     has_lua = each_binary.version == (1, 22, 1) and all(Path(path).exists() for path in LUA)
     if main and not has_lua:
-        pytest.skip(f"nginx {each_binary.version} has no Lua module here")
+        pytest.skip(f"{each_binary} has no Lua module here")
     if reader == "njs" and not each_binary.test(nginx.configuration(http=b"js_engine njs;")).ok:
-        pytest.skip(f"nginx {each_binary.version} has no njs")
+        pytest.skip(f"{each_binary} has no njs")
     files = FILES | {"read.js": NJS, "html/l/file": "[<!--# echo var='1' -->]"}
     server = (
         f"{SHOWN.replace('[$1] [$2] ', '')} rewrite ^/l/first$ /l/1 last; rewrite ^/l/(x|y)$ /l/file last;"
@@ -293,7 +293,7 @@ LUA_AROUND = {
 def test_lua_around_the_rules(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """Lua may change the URI, ask for others, and read captures, before, between and behind the rules."""
     if each_binary.version != (1, 22, 1) or not all(Path(path).exists() for path in LUA):
-        pytest.skip(f"nginx {each_binary.version} has no Lua module here")
+        pytest.skip(f"{each_binary} has no Lua module here")
     servers = [SHOWN + LUA_AROUND[around].replace("%s", rules) for rules in RULES]
     main = "".join(f"load_module {module};" for module in LUA)
     check(each_binary, Site(servers, HTTP, main, FILES, GIVES_UP), tmp_path, REQUESTS)

@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt.config import Config, load
 from nginxopt.config.filesystem import Overlay
-from nginxopt.system import trial
+from nginxopt.system.nginx import Verdict, trial
 from tests.support import the_nginx
 
 MAIN = "pid nginx.pid;\nerror_log {log};\nevents {}\nhttp {\n    access_log off;\n    include sites/*.conf;\n}\n"
@@ -25,7 +25,7 @@ def site(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return tmp_path
 
 
-def tried(site: Path, texts: dict[str, str]) -> trial.Trial:
+def tried(site: Path, texts: dict[str, str]) -> Verdict:
     """What nginx says of the site with some texts changed."""
     overlay = Overlay({str(site / name): text.encode() for name, text in texts.items()})
     config = load(site / "nginx.conf", files=overlay)

@@ -13,10 +13,12 @@ from benchmarks import instructions, memory, speed
 from benchmarks.child import ChildError, run
 from benchmarks.mixes import MIXES, write
 from nginxopt import load_text
-from nginxopt.bench.rules import FAR_MISS, fragment, literal, whole
+from nginxopt.bench.rewrite_rules import FAR_MISS, fragment, literal, whole
 from nginxopt.rewrite import plan
 from nginxopt.system import nginx
 from tests.support import needs_nginx
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("bench")]
 
 
 @pytest.mark.parametrize("mix", MIXES)

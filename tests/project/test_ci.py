@@ -21,6 +21,8 @@ from nginxopt.lint.report import FORMATS
 from tests.lint.report.test_report_sarif import OFFICIAL
 from tests.support import ROOT
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ci")]
+
 PROJECT = "nginxopt/nginxopt"
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in ACTION["runs"]["steps"]}

@@ -15,6 +15,8 @@ from tests.fuzz import ALL, FaultError, Fuzz, mutated, run, seeds_in, texts
 from tests.lintcheck import wrapped
 from tests.support import needs_nginx
 
+pytestmark = pytest.mark.slow
+
 SEEDS = seeds_in(Path(__file__).parents[2] / "fixtures")[:4]
 SEEDS += [wrapped(one.text, one.context) for rule in catalogue().values() for one in rule.page.examples]
 COUNT = 60

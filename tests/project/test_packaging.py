@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import tracked
+from tests.support import BUILD_FAST, tracked
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("builds")]
 
 ROOT = Path(__file__).parents[2]
 # Always the same place, so that cargo compiles again only what has changed.
@@ -26,7 +28,7 @@ def build(what: str, source: Path) -> Path:
     out = BUILD / what
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "build", "--no-isolation", f"--{what}", "--outdir", str(out), str(source)]
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "rust" / "target")}
+    environment = os.environ | BUILD_FAST
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Warning" not in done.stdout + done.stderr, done.stdout + done.stderr

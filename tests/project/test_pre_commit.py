@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support import IN_CI, ROOT, tracked
+from tests.support import BUILD_FAST, IN_CI, ROOT, tracked
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("builds")]
 
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 SECONDS = 900  # to install once; a minute or two, unless the machine is busy
@@ -74,11 +76,10 @@ class Hooks:
         git(folder, "init", "--quiet")
 
     def pre_commit(self, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-        """Run pre-commit; cargo compiles what the editable package shares with the hooks no second time."""
+        """Run pre-commit; cargo compiles what the package of `test_packaging` shares with the hooks no second time."""
         git(folder, "add", "--all")
-        target = str(ROOT / "rust" / "target")
         command = (sys.executable, "-m", "pre_commit", *args, "--color=never")
-        return run(folder, *command, PRE_COMMIT_HOME=str(self._home / "pre-commit"), CARGO_TARGET_DIR=target)
+        return run(folder, *command, PRE_COMMIT_HOME=str(self._home / "pre-commit"), **BUILD_FAST)
 
 
 @pytest.fixture(scope="module")

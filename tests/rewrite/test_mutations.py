@@ -9,7 +9,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan, prove
-from tests.rewrite.mutations import directives, guards, lines, listed, residuals, rows, surroundings, tables
+from tests.rewrite.mutations import directives, guards, lines, listed, missing, residuals, rows, surroundings, tables
 from tests.rewrite.mutations.fault import Mutation
 from tests.rewrite.mutations.forged import FORGERIES, Forgery
 from tests.rewrite.mutations.obligations import Refutation
@@ -25,10 +25,11 @@ MUTATIONS = (
     *listed.MUTATIONS,
     *lines.MUTATIONS,
     *surroundings.MUTATIONS,
+    *missing.MUTATIONS,
 )
 
 
-@pytest.mark.parametrize("name", [*KINDS, *WHOLES])
+@pytest.mark.parametrize("name", [*KINDS, *WHOLES, "missing"])
 def test_the_text_without_a_fault(name: str) -> None:
     """The emissions that the faults are put into are proved."""
     right = program(name)
@@ -61,7 +62,7 @@ def test_a_forged_move_is_refuted(forgery: Forgery) -> None:
 
 def test_each_fault_is_named_once() -> None:
     """The suite only grows."""
-    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS) >= 148
+    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS) >= 156
     assert len({forgery.why for forgery in FORGERIES}) == len(FORGERIES) >= 13
 
 

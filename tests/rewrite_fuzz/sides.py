@@ -8,7 +8,6 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,12 +122,8 @@ class Bench:
         with terminal.open("wb") as output:
             self._process = process = start(command, cwd=self.root, output=output)
         try:
-            deadline = time.monotonic() + _START_SECONDS
-            pid = logs / "nginx.pid"
-            while not (pid.exists() and pid.stat().st_size):
-                if process.poll() is not None or time.monotonic() > deadline:
-                    raise RefusedError(self.clean(terminal.read_bytes()))
-                time.sleep(0.001)
+            if not nginx.wait_until_started(process, logs / nginx.PID_FILE):
+                raise RefusedError(self.clean(terminal.read_bytes()))
             yield [self.clean(line) for level, line in _SAID.findall(terminal.read_bytes()) if level == b"warn"]
         finally:
             end(process)

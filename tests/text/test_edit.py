@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.text import Apart, Draft, Edit, Span, apply
+from nginxopt.text import Draft, Edit, EditSet, Span, apply
 
 
 @st.composite
@@ -68,7 +68,7 @@ def test_edits_that_stand_apart_have_no_order(data: bytes, draw: st.DataObject) 
     found = draw.draw(edits(len(data)))
     start = draw.draw(st.integers(0, len(data)))
     one = Edit(Span(start, draw.draw(st.integers(start, len(data)))), b"?")
-    apart = Apart()
+    apart = EditSet()
     for edit in found:
         apart.add(edit)
     near = apart.near(one)
@@ -121,7 +121,7 @@ def test_many_edits_of_one_long_insertion() -> None:
 
 def test_blocks_of_their_own_are_inserted_at_one_place() -> None:
     """What may stand in any order is near to nothing else of the kind at its place, but to itself and to the rest."""
-    apart = Apart()
+    apart = EditSet()
     one, other = (Edit(Span(3, 3), text, in_any_order=True) for text in (b"a", b"b"))
     apart.add(one)
     assert apart.near(other) == []
@@ -134,7 +134,7 @@ def test_an_insertion_before_a_replacement_hides_it_from_nothing() -> None:
     """An edit is near to one that it overlaps, whatever was inserted where that one starts, and in whatever order."""
     replaced, inserted, edit = Edit(Span(2, 4), b""), Edit(Span(2, 2), b""), Edit(Span(3, 3), b"?")
     for order in ([replaced, inserted], [inserted, replaced]):
-        apart = Apart()
+        apart = EditSet()
         for other in order:
             apart.add(other)
         assert apart.near(edit) == [replaced]

@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 
 from nginxopt.bench import measure
+from nginxopt.bench.rendering import template
 from nginxopt.bench.result import Outcome
 from nginxopt.bench.scenario import Load, Target
 from nginxopt.bench.site import Site
 from nginxopt.errors import RunError
-from nginxopt.text.templates import template
 
 TIMEOUT_SECONDS = 10
 _VERSION_SECONDS = 30.0
@@ -30,7 +30,7 @@ class Wrk:
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
         """Return the script that asks the targets in turn, counts statuses and prints what was seen as JSON."""
         requests = [json.dumps(_request(target, address, load)) for target in targets]
-        script = template("bench/wrk.lua.j2").render(
+        script = template("wrk.lua.j2").render(
             requests=requests, ranks=measure.PERCENTILES, kinds=_KINDS, mark=MARK, connections=load.connections
         )
         return {f"{name}.lua": script.encode()}

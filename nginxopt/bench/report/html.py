@@ -1,6 +1,6 @@
 """A result as one HTML page that needs nothing else: no script, no network, and the same numbers as the JSON.
 
-The page is a template (`templates/bench-report.html.j2`) that escapes all it is given but the charts, which
+The page is a template (`templates/report.html.j2`) that escapes all it is given but the charts, which
 `nginxopt.bench.report.charts` makes. It follows the reader's light or dark mode, and prints light.
 """
 
@@ -13,12 +13,12 @@ from datetime import datetime
 from typing import Any
 
 from nginxopt.bench.measure import PERCENTILES
+from nginxopt.bench.rendering import template
 from nginxopt.bench.report import charts, content, numbers, sentences
 from nginxopt.bench.result import Ratio, Result, Summary
 from nginxopt.bench.scenario import Comparison
 from nginxopt.text.escape import xml
 from nginxopt.text.plural import count
-from nginxopt.text.templates import template
 
 _RANKS = tuple(f"p{rank}" for rank in PERCENTILES)
 _GROUPS = (
@@ -68,7 +68,7 @@ class Table:
 
 def render(result: Result) -> str:
     """Return the page. `MissingError` if what draws the charts is not installed (`nginxopt.bench.report.vega`)."""
-    return xml(template("bench-report.html.j2").render(_page(result)))
+    return xml(template("report.html.j2").render(_page(result)))
 
 
 def _page(result: Result) -> dict[str, Any]:

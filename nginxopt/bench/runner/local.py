@@ -69,8 +69,8 @@ class LocalSite:
     binary: nginx.Binary
     folder: Path
     addresses: Mapping[tuple[str, str], str]
-    masters: dict[tuple[str, str], int] = field(default_factory=dict)
-    _workers: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    nodes: dict[tuple[str, str], nginx.Running] = field(default_factory=dict)
+    _workers: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
 
     def address(self, variant: Variant, role: str) -> str:
         """Return host:port of a node."""
@@ -117,7 +117,7 @@ class LocalSite:
         The node runs meanwhile: a test does not fail for an address in use (ngx_open_listening_sockets).
         """
         started = time.monotonic()
-        self.binary.run(self.folder / run_folder.prefix(variant, role), "-t", "-g", directives())
+        self.binary.test_in(self.folder / run_folder.prefix(variant, role), "-g", directives())
         return time.monotonic() - started
 
     def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
@@ -149,13 +149,13 @@ class LocalSite:
 
     def master(self, variant: Variant, role: str) -> int:
         """Return the pid of the master of a node."""
-        return self.masters[variant.name, role]
+        return self.nodes[variant.name, role].pid
 
-    def workers(self, variant: Variant, role: str) -> list[int]:
+    def workers(self, variant: Variant, role: str) -> tuple[int, ...]:
         """Return the pids of the workers of a node; they stay, as long as none dies."""
         key = variant.name, role
         if key not in self._workers:
-            self._workers[key] = _workers_of(self.masters[key])
+            self._workers[key] = self.nodes[key].wait_for_workers(seconds=PROBE_SECONDS)
         return self._workers[key]
 
 
@@ -188,7 +188,7 @@ def _start(binary: nginx.Binary, experiment: Experiment, folder: Path, running: 
         for node in variant.nodes:
             prefix = folder / run_folder.prefix(variant, node.role)
             _prepare(prefix, run_folder.node_files(variant, node, addresses))
-            site.masters[variant.name, node.role] = _start_node(binary, prefix, variant, node, running)
+            site.nodes[variant.name, node.role] = _start_node(binary, prefix, variant, node, running)
     return site
 
 
@@ -208,31 +208,15 @@ def _prepare(prefix: Path, files: Mapping[str, bytes]) -> None:
         (prefix / name).mkdir(exist_ok=True)
 
 
-def _start_node(binary: nginx.Binary, prefix: Path, variant: Variant, node: Node, running: contextlib.ExitStack) -> int:
+def _start_node(
+    binary: nginx.Binary, prefix: Path, variant: Variant, node: Node, running: contextlib.ExitStack
+) -> nginx.Running:
     command = [*binary.command(prefix), "-g", directives()]
     started = nginx.running(command, prefix, start_seconds=_START_SECONDS, open_files=node.nofile)
     try:
-        return running.enter_context(started).pid
+        return running.enter_context(started)
     except InputError as error:
         raise InputError(f"{variant.name}: {node.role}: {error.message}") from None
-
-
-def _workers_of(master: int) -> list[int]:
-    """The worker processes of a master, which it has forked by the time its pid file is there, or soon after."""
-    deadline = time.monotonic() + PROBE_SECONDS
-    while True:
-        children = [int(path.name) for path in Path("/proc").glob("[0-9]*") if _parent(path) == master]
-        workers = [pid for pid in children if _proc(pid, "cmdline").startswith("nginx: worker")]
-        if workers or time.monotonic() > deadline:
-            return sorted(workers)
-        time.sleep(0.01)
-
-
-def _parent(path: Path) -> int:
-    try:
-        return int((path / "stat").read_text().rpartition(")")[2].split()[1])
-    except (OSError, IndexError):
-        return 0
 
 
 def _proc(pid: int, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.bench.nodes import node
-from nginxopt.bench.rules import FAR_MISS, Parts, fragment, literal, location, parts, proved, uri
+from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, location, parts, proved, uri
 from nginxopt.bench.scenario import (
     Attack,
     Comparison,

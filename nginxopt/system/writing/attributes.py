@@ -45,14 +45,14 @@ def _extended(file: Path) -> dict[str, bytes]:
     """Return the extended attributes of a file; none where the system or the file system has no such thing."""
     if not hasattr(os, "listxattr"):
         return {}
-    found = {}
+    values = {}
     for name in _names(file):
         try:
-            found[name] = os.getxattr(file, name)
+            values[name] = os.getxattr(file, name)
         except OSError as error:
             if error.errno != errno.ENODATA:  # removed in the meantime
                 raise
-    return found
+    return values
 
 
 def _names(file: Path) -> set[str]:

@@ -102,10 +102,10 @@ def _names(file: Path) -> Iterator[Path]:
         number += 1
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(file: Path, other: Path) -> bool:
     """Return whether two files are regular and hold the same."""
     with contextlib.suppress(OSError):
-        return not one.is_symlink() and one.is_file() and one.read_bytes() == other.read_bytes()
+        return not file.is_symlink() and file.is_file() and file.read_bytes() == other.read_bytes()
     return False
 
 

@@ -157,14 +157,14 @@ class _Replacement:
             _refuse_changed(self.target, self._old)  # by who had it open
 
     def undo(self) -> str | None:
-        said = self._instead.undo() if self._instead else None
+        trouble = self._instead.undo() if self._instead else None
         if _is(self.target.file, self._status):
-            said = _trouble(lambda: self._old.rename(self.target.file), f"{self.target.path} has its new text")
-            if said:
-                return f"{said}; its old text is in {self._rescued()}"
-        if self._copied and not said:
+            trouble = _trouble(lambda: self._old.rename(self.target.file), f"{self.target.path} has its new text")
+            if trouble:
+                return f"{trouble}; its old text is in {self._rescued()}"
+        if self._copied and not trouble:
             _discard(self._copy)
-        return said
+        return trouble
 
     def _rescued(self) -> Path:
         """Return where the old text is after all hidden names are gone."""
@@ -193,13 +193,13 @@ class _InPlace:
         overwrite(self.target.file, self.target.text)
 
     def undo(self) -> str | None:
-        said = None
+        trouble = None
         if self._begun:
             what = f"{self.target.path} is damaged, its old text is in {self.written.copy}"
-            said = _trouble(lambda: overwrite(self.target.file, self._old), what)
-        if self._copied and not said:
+            trouble = _trouble(lambda: overwrite(self.target.file, self._old), what)
+        if self._copied and not trouble:
             _discard(self.written.copy)
-        return said
+        return trouble
 
 
 def _refuse_changed(target: Target, file: Path) -> None:

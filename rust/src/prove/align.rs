@@ -7,7 +7,7 @@ use crate::prove::maps::Maps;
 use crate::prove::names::{self, Used};
 use crate::prove::node::{Node, Phase};
 use crate::prove::run::{self, Compiled};
-use crate::prove::tables::{self, Include};
+use crate::prove::tables::{self, Behind, Include};
 use crate::prove::{Checked, Facts, Obligation, Pair, Refutation};
 
 /// What is known while the files are compared.
@@ -30,6 +30,9 @@ pub fn file<'t>(
 ) -> Obligation<Checked> {
     let mut sides = Sides { known, pair, include };
     let block = pair.in_http.then_some(&b"http"[..]);
+    if pair.in_http {
+        sides.include.find(after, Behind::NotSeen)?;
+    }
     sides.scope(before, after, pair.in_location, block)
 }
 
@@ -47,9 +50,6 @@ impl<'t> Sides<'t, '_> {
         in_location: bool,
         block: Option<&[u8]>,
     ) -> Obligation<Checked> {
-        if block == Some(b"http") {
-            self.include.find(after)?;
-        }
         let transparent = &self.known.facts.transparent;
         let is_transparent = |node: &&Node| transparent.contains(node.word(0));
         let (before_others, before_script): (Vec<_>, Vec<_>) = before.iter().partition(is_transparent);
@@ -91,6 +91,9 @@ impl<'t> Sides<'t, '_> {
         match (&before.block, &after.block) {
             (None, None) => Ok(Checked::default()),
             (Some(one), Some(other)) => {
+                if before.word(0) == b"http" {
+                    self.include.find(other, Behind::Nothing)?;
+                }
                 let in_location = match before.word(0) {
                     b"server" => false,
                     b"location" => true,

@@ -60,10 +60,12 @@ pub struct Facts {
     pub transparent: HashSet<Vec<u8>>,
     /// The directives that read no captures but those in their text.
     pub harmless: HashSet<Vec<u8>>,
-    /// No file of the configuration is missing.
+    /// No file of the configuration is missing that requests depend on.
     pub is_complete: bool,
     /// The statement that includes the maps, as its words, if it belongs into a http block of these files.
     pub include: Option<Vec<Vec<u8>>>,
+    /// If a file of the http block is missing: what the includes name that may lead to sizes of the maps' tables.
+    pub may_set_sizes: Option<HashSet<Vec<u8>>>,
 }
 
 /// One file, before and after, and where it stands.
@@ -165,7 +167,7 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Ob
     let captures_matter = !facts.is_complete || captures::may_be_read(&originals, &facts.harmless);
     let known = Known { maps: &maps, facts, used: &used, captures_matter };
     let words = facts.include.as_deref().filter(|_| !pairs.is_empty());
-    let mut include = Include::new(words, sizes_before, sizes_after);
+    let mut include = Include::new(words, facts.may_set_sizes.as_ref(), sizes_before, sizes_after);
     let mut checked = Checked::default();
     for ((pair, before), after) in pairs.iter().zip(&before).zip(&after) {
         checked += align::file(before, after, pair, &known, &mut include)?;

@@ -4,6 +4,8 @@
 //! are an error (`ngx_http_map_block`, `ngx_conf_set_num_slot`). Those of `variables_hash` are read when the http block
 //! ends. Directives of these names in `stream` are that module's.
 
+use std::collections::HashSet;
+
 use crate::hash::{MAP_DEFAULTS, Sizes, VARIABLES_DEFAULTS};
 use crate::prove::node::Node;
 use crate::prove::{Obligation, Refutation};
@@ -105,6 +107,8 @@ pub fn is_raised(before: &Node, after: &Node) -> bool {
 /// What is new in the http block: the statement that includes the maps, which has to be found once, and sizes.
 pub struct Include {
     words: Option<Vec<Vec<u8>>>,
+    /// See [`super::Facts::may_set_sizes`].
+    may_set_sizes: Option<HashSet<Vec<u8>>>,
     found: bool,
     /// How many sizes of maps the files set, all of which have to stand before the maps.
     sizes: usize,
@@ -112,11 +116,24 @@ pub struct Include {
     added: [bool; 4],
 }
 
+/// What of the http block stands behind the statements that are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Behind {
+    Nothing,
+    /// Those are a file of the block, and what stands behind its include is not seen.
+    NotSeen,
+}
+
 impl Include {
-    pub fn new(words: Option<&[Vec<u8>]>, before: Set, after: Set) -> Include {
+    pub fn new(
+        words: Option<&[Vec<u8>]>,
+        may_set_sizes: Option<&HashSet<Vec<u8>>>,
+        before: Set,
+        after: Set,
+    ) -> Include {
         let sizes = after.0[..OF_MAPS].iter().flatten().count();
         let added = std::array::from_fn(|at| words.is_some() && before.0[at].is_none() && after.0[at].is_some());
-        Include { words: words.map(<[_]>::to_vec), found: false, sizes, added }
+        Include { words: words.map(<[_]>::to_vec), may_set_sizes: may_set_sizes.cloned(), found: false, sizes, added }
     }
 
     pub fn is(&self, node: &Node) -> bool {
@@ -129,7 +146,7 @@ impl Include {
     }
 
     /// Looks for it in a http block, and checks its place and that of new sizes there.
-    pub fn find(&mut self, block: &[Node]) -> Obligation<()> {
+    pub fn find(&mut self, block: &[Node], then: Behind) -> Obligation<()> {
         self.check_added(block)?;
         let mut places = (0..block.len()).filter(|at| self.is(&block[*at]));
         let Some(at) = places.next() else { return Ok(()) };
@@ -141,11 +158,22 @@ impl Include {
         // Sizes of other files stand before every map of a configuration that nginx takes, so before the next one here.
         let here = block.iter().filter(|node| is_map_size(node)).count();
         let next = behind.iter().find(|node| may_hold_map(node) || is_map_size(node));
-        let others_before = here == self.sizes || next.is_some_and(|node| node.word(0) == b"map");
-        if behind.iter().any(is_map_size) || !others_before {
+        let is_map_next = next.is_some_and(|node| node.word(0) == b"map");
+        let is_sure = is_map_next || (then == Behind::Nothing && self.none_leads_to_sizes(behind));
+        if behind.iter().any(is_map_size) || !(here == self.sizes || is_sure) {
             return Err(Refutation::new("a size of the map tables may be set behind the maps"));
         }
+        if self.may_set_sizes.is_some() && !self.added[..OF_MAPS].contains(&true) && !is_sure {
+            return Err(Refutation::new("a missing file may set a size of the map tables behind the maps"));
+        }
         Ok(())
+    }
+
+    /// Whether it is known of all includes up to the next map that they lead to no size of the map tables.
+    fn none_leads_to_sizes(&self, behind: &[Node]) -> bool {
+        let Some(names) = &self.may_set_sizes else { return false };
+        let leads = |node: &Node| node.word(0) == b"include" && names.contains(node.word(1));
+        !behind.iter().take_while(|node| node.word(0) != b"map").any(leads)
     }
 
     /// A new size of maps stands first, or behind one that nginx takes there.

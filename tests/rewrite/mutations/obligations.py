@@ -38,6 +38,7 @@ class Refutation(Enum):
     INCLUDED_TWICE = "the maps are included twice"
     NOT_INCLUDED = "the include of the maps is missing"
     SIZE_BEHIND_THE_MAPS = "a size of the map tables may be set behind the maps"
+    MISSING_SIZE_BEHIND_THE_MAPS = "a missing file may set a size of the map tables behind the maps"
     MAP_BEFORE_THE_SIZES = "a map may stand before the sizes of the map tables"
     # Names.
     NAME_IN_CAPITALS = "${} is no name in small letters, which another spelling of it could not be told from"

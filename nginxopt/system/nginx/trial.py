@@ -8,58 +8,26 @@ a temporary folder, and the copies include each other by absolute paths. All of 
 from __future__ import annotations
 
 import contextlib
-import re
-import subprocess
 import tempfile
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.config import Config, Directive, File
 from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
-from nginxopt.system.nginx import Binary
+from nginxopt.system.nginx.binary import Binary
+from nginxopt.system.nginx.verdict import Verdict
 from nginxopt.system.writing.copies import make
 from nginxopt.system.writing.scratch import Scratch
-from nginxopt.text import Edit, Source, apply, decode, encode
-
-_SECONDS = 120.0
-# As nginx tells its caller, or as it writes a log, if `error_log` is standard error (ngx_log_error_core).
-_COMPLAINT = re.compile(r"^(?:nginx:|[\d/]+ [\d:]+) \[(\w+)\] (?:\d+#\d+: )?(.*)$", re.MULTILINE)
-_PLACE = re.compile(r" in \S+:\d+$")
+from nginxopt.text import Edit, Source, apply, encode
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What `nginx -t` says: whether it accepts, and its complaints, each with its level (`emerg`, `warn` ...)."""
-
-    ok: bool
-    complaints: tuple[tuple[str, str], ...]
-
-    def is_worse_than(self, before: Trial) -> bool:
-        """Return whether nginx refuses what it accepted, or refuses it for another reason."""
-        return not self.ok and (before.ok or self.reasons != before.reasons)
-
-    def new_warnings(self, before: Trial) -> list[str]:
-        """Return the warnings that were not there before, wherever they stood."""
-        known = {_PLACE.sub("", text) for _, text in before.complaints}
-        return [text for level, text in self.complaints if level == "warn" and _PLACE.sub("", text) not in known]
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why nginx refuses, without places; empty if it does not."""
-        return [_PLACE.sub("", text) for level, text in self.complaints if level not in ("warn", "notice", "info")]
-
-    def __str__(self) -> str:
-        return "\n".join(f"nginx: [{level}] {text}" for level, text in self.complaints)
-
-
-def test(config: Config, binary: Binary) -> Trial:
+def test(config: Config, binary: Binary) -> Verdict:
     """Return what nginx says of a configuration as it is on the disk."""
-    return _run(binary, str(Path(config.main.path).absolute()), {})
+    return binary.test_file(str(Path(config.main.path).absolute()), {})
 
 
-def test_changed(config: Config, changed: Collection[str], binary: Binary) -> Trial:
+def test_changed(config: Config, changed: Collection[str], binary: Binary) -> Verdict:
     """Return what nginx says of a configuration whose files at the paths `changed` are not on the disk yet.
 
     `InputError` if a file cannot be put beside the main file.
@@ -71,7 +39,7 @@ def test_changed(config: Config, changed: Collection[str], binary: Binary) -> Tr
         copies[config.main] = cleanup.enter_context(_beside(config.main.path))
         for file, path in copies.items():
             Path(path).write_bytes(apply(file.source.data, _includes(config, file.source, copies)))
-        return _run(binary, copies[config.main], {path: _absolute(file) for file, path in copies.items()})
+        return binary.test_file(copies[config.main], {path: _absolute(file) for file, path in copies.items()})
 
 
 def _stale(config: Config, changed: Collection[str]) -> list[File]:
@@ -113,24 +81,6 @@ def _beside(path: str) -> Iterator[str]:
         except OSError as error:
             raise InputError(f"cannot create a file beside it for nginx -t: {error.strerror}", path=path) from None
         yield str(name)
-
-
-def _run(binary: Binary, path: str, names: dict[str, str]) -> Trial:
-    """Run `nginx -t` on a file; in what it says the paths of copies are those they are of."""
-    try:
-        run = subprocess.run(
-            [binary.path, "-t", "-q", "-c", path],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Trial(False, (("emerg", f"nginx -t did not end within {_SECONDS:.0f} seconds"),))
-    said = decode(run.stderr + run.stdout)
-    for copy, name in names.items():
-        said = said.replace(copy, name)
-    return Trial(run.returncode == 0, tuple(dict.fromkeys(_COMPLAINT.findall(said))))
 
 
 def _absolute(file: File) -> str:

@@ -1,4 +1,4 @@
-"""The templates of `nginxopt/templates`, all of one Jinja environment."""
+"""The templates in `nginxopt/bench/templates`: the files of a benchmark and its page, all of one Jinja environment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=PackageLoader("nginxopt"),
+        loader=PackageLoader("nginxopt.bench"),
         autoescape=lambda name: name is not None and name.endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,42 @@
+"""The nginx binary: the one place that finds it, runs `nginx -t`, and starts it.
+
+`Binary.test` and `trial` return a `Verdict` on a text, a folder or a changed configuration; `running` and `Instance`
+start nginx on 127.0.0.1 and wait until it is ready; `prefix` has the folder for it.
+"""
+
+from typing import TYPE_CHECKING
+
+from nginxopt.lazy import attributes
+
+if TYPE_CHECKING:
+    from nginxopt.system.nginx.binary import Binary, find
+    from nginxopt.system.nginx.instance import PID_FILE, Instance, Running, running, wait_until_started
+    from nginxopt.system.nginx.prefix import NO_FILES, configuration, private_prefix, reserved_ports, user
+    from nginxopt.system.nginx.verdict import Message, Verdict
+
+__all__ = [
+    "NO_FILES",
+    "PID_FILE",
+    "Binary",
+    "Instance",
+    "Message",
+    "Running",
+    "Verdict",
+    "configuration",
+    "find",
+    "private_prefix",
+    "reserved_ports",
+    "running",
+    "user",
+    "wait_until_started",
+]
+
+__getattr__ = attributes(
+    __name__,
+    {
+        "binary": ("Binary", "find"),
+        "instance": ("PID_FILE", "Instance", "Running", "running", "wait_until_started"),
+        "prefix": ("NO_FILES", "configuration", "private_prefix", "reserved_ports", "user"),
+        "verdict": ("Message", "Verdict"),
+    },
+)

@@ -1,0 +1,97 @@
+"""An nginx binary: find it, and ask it what it says of a configuration."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nginxopt.errors import MissingError
+from nginxopt.system.nginx.prefix import NO_FILES, private_prefix
+from nginxopt.system.nginx.verdict import Message, Verdict
+from nginxopt.version import dotted
+
+_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """An nginx executable, its version, for example `(1, 22, 1)`, and its name: `nginx`, `openresty` ..."""
+
+    path: str
+    version: tuple[int, ...]
+    name: str = "nginx"
+
+    def __str__(self) -> str:
+        return f"{self.name} {dotted(self.version)}"
+
+    def command(self, prefix: Path) -> list[str]:
+        """Return the command that runs this binary on `prefix/nginx.conf`, with nothing outside `prefix`."""
+        command = [self.path, "-p", f"{prefix}/", "-c", f"{prefix}/nginx.conf"]
+        if self.version >= (1, 19, 5):  # -e is unknown before; the compiled-in log then only causes an alert
+            command += ["-e", f"{prefix}/error.log"]
+        return command
+
+    def run(self, prefix: Path, *options: str, wrapper: Sequence[str] = ()) -> subprocess.CompletedProcess[bytes]:
+        """Run on `prefix/nginx.conf` to the end, which comes by itself with options like `-T`.
+
+        `wrapper` goes before the command. `TimeoutExpired` if it has not ended after two minutes.
+        """
+        return _run([*wrapper, *self.command(prefix), *options], prefix)
+
+    def test(self, config: bytes, files: Mapping[str, bytes] = NO_FILES) -> Verdict:
+        """Return what `nginx -t` says about the complete `config`; `files` lie beside it, relative paths
+        find them.
+
+        nginx opens the pid file and binds the addresses it finds in `config` even with -t: see
+        `configuration`.
+        """
+        with private_prefix({**files, "nginx.conf": config}) as prefix:
+            return self.test_in(prefix)
+
+    def test_in(self, prefix: Path, *options: str, wrapper: Sequence[str] = ()) -> Verdict:
+        """Return what `nginx -t` says about `prefix/nginx.conf`; paths in the prefix are relative to it in messages."""
+        return _verdict([*wrapper, *self.command(prefix), "-t", *options], {f"{prefix}/": ""}, prefix)
+
+    def test_file(self, path: str, names: Mapping[str, str]) -> Verdict:
+        """Return what `nginx -t` says about the main file at `path`, which lies where nginx is to read it.
+
+        `names` are as `Verdict.of` takes them.
+        """
+        return _verdict([self.path, "-t", "-q", "-c", path], names)
+
+
+def _verdict(command: Sequence[str], names: Mapping[str, str], folder: Path | None = None) -> Verdict:
+    try:
+        run = _run(command, folder)
+    except subprocess.TimeoutExpired:
+        return Verdict(False, (Message("emerg", f"nginx -t did not end within {_SECONDS:.0f} seconds"),))
+    return Verdict.of(run.stderr + run.stdout, run.returncode, names)
+
+
+def _run(command: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+    )
+
+
+def find(path: str | None = None) -> Binary:
+    """Return the nginx at `path`, or else the one on PATH, or else /usr/sbin/nginx.
+
+    `MissingError` if there is none, or if it does not run.
+    """
+    binary = shutil.which(path or "nginx") or (None if path else shutil.which("/usr/sbin/nginx"))
+    if binary is None:
+        where = f"at {path}" if path else "on PATH or at /usr/sbin/nginx"
+        raise MissingError(f"no nginx binary found {where}", hint="install nginx, or pass the path of its binary")
+    try:
+        run = _run([binary, "-v"])
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingError(f"{binary} cannot be run: {error}") from error
+    version = re.search(rb"nginx version: ([^/\s]+)/(\d+(?:\.\d+)+)", run.stderr + run.stdout)
+    if version is None:
+        raise MissingError(f"{binary} is not an nginx binary: -v prints no version")
+    return Binary(binary, tuple(int(number) for number in version[2].split(b".")), version[1].decode(errors="replace"))

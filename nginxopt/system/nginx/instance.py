@@ -1,0 +1,187 @@
+"""An nginx that runs for a while: the one place that starts it, and waits until it is ready.
+
+Everything happens on 127.0.0.1. nginx ends with the block that runs it, and with us: see `nginxopt.system.process`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from nginxopt.errors import InputError
+from nginxopt.system.nginx.binary import Binary
+from nginxopt.system.nginx.prefix import NO_FILES, configuration, private_prefix, reserved_ports
+from nginxopt.system.process import end, start
+
+if TYPE_CHECKING:
+    from nginxopt.system.http import Client
+
+PID_FILE = "nginx.pid"
+"""Where a configuration that runs here has its `pid`, relative to its prefix."""
+
+_START_SECONDS = 20.0
+_POLL_SECONDS = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An nginx that is ready: its prefix, and its process (that of the wrapper, where there is one)."""
+
+    prefix: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def pid(self) -> int:
+        """The process id of the master, or of the only process."""
+        return self.process.pid
+
+    @property
+    def workers(self) -> tuple[int, ...]:
+        """The process ids of its workers that are ready: they take their title once their limits and user are set
+        (ngx_worker_process_cycle).
+        """
+        children = (int(path.name) for path in Path("/proc").glob("[0-9]*") if _parent(path) == self.pid)
+        return tuple(sorted(pid for pid in children if _title(pid).startswith(b"nginx: worker process")))
+
+    def wait_for_workers(self, count: int = 1, *, seconds: float = _START_SECONDS) -> tuple[int, ...]:
+        """Return the workers once there are at least `count`, or those there are after these seconds."""
+        deadline = time.monotonic() + seconds
+        while len(workers := self.workers) < count and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+        return workers
+
+    def error_log(self) -> tuple[str, ...]:
+        """Return the lines of `error.log` in the prefix, without the path of the prefix."""
+        return _lines(self.prefix / "error.log", self.prefix)
+
+
+class Instance:
+    """One running nginx process, as a context manager: nothing of it is left behind, whatever happens inside.
+
+    `servers` and `http` are as in `configuration`; `files` are put into the prefix (`html/...` is served).
+    `wrapper` goes before the command (for example a profiler). Each server has a free port of its own in
+    `ports`, whose digits do not occur in `avoid`. `InputError` with the error log if nginx does not start
+    within `start_seconds`.
+    """
+
+    def __init__(
+        self,
+        binary: Binary,
+        *,
+        servers: Sequence[bytes] = (b"",),
+        http: bytes = b"",
+        main: bytes = b"",
+        files: Mapping[str, bytes] = NO_FILES,
+        log_level: str = "crit",
+        wrapper: Sequence[str] = (),
+        start_seconds: float = 20.0,
+        avoid: bytes = b"",
+    ) -> None:
+        self.binary = binary
+        self.ports: tuple[int, ...] = ()
+        self.prefix = Path()
+        self._servers, self._http, self._main = servers, http, main
+        self._files, self._log_level, self._avoid = files, log_level, avoid
+        self._wrapper, self._start_seconds = wrapper, start_seconds
+        self._cleanup = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as cleanup:
+            self.prefix = cleanup.enter_context(private_prefix(self._files))
+            self._running = self._start(cleanup)
+            self._cleanup = cleanup.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._cleanup.close()
+
+    @property
+    def pid(self) -> int:
+        """The process id of nginx (of the wrapper, where there is one)."""
+        return self._running.pid
+
+    def client(self, server: int = 0, *, timeout: float = 10.0) -> Client:
+        """Return a new client of the server with that index."""
+        from nginxopt.system.http import Client
+
+        return Client(self.ports[server], timeout=timeout)
+
+    def error_log(self) -> tuple[str, ...]:
+        """Return the lines nginx wrote to its error log, without the private prefix."""
+        return self._running.error_log()
+
+    def _start(self, cleanup: contextlib.ExitStack) -> Running:
+        with reserved_ports(len(self._servers), self._avoid) as self.ports:
+            config = configuration(
+                self._servers, self.ports, http=self._http, main=self._main, log_level=self._log_level
+            )
+            (self.prefix / "nginx.conf").write_bytes(config)
+            command = [*self._wrapper, *self.binary.command(self.prefix)]
+            return cleanup.enter_context(running(command, self.prefix, start_seconds=self._start_seconds))
+
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str], prefix: Path, *, start_seconds: float = _START_SECONDS, open_files: int | None = None
+) -> Iterator[Running]:
+    """Yield nginx once it is ready, run by `command` with the pid file `PID_FILE` in `prefix`; it ends with the block.
+
+    `open_files` is the soft limit it starts with. `InputError` with what it says if it does not start within
+    `start_seconds`.
+    """
+    pid_file, terminal = prefix / PID_FILE, prefix / "terminal"
+    pid_file.unlink(missing_ok=True)
+    with terminal.open("wb") as output:
+        process = start(command, cwd=prefix, output=output, open_files=open_files)
+    try:
+        if not wait_until_started(process, pid_file, start_seconds):
+            why = f"was not ready within {start_seconds:.0f} seconds" if process.poll() is None else "ended"
+            lines = _lines(terminal, prefix) or _lines(prefix / "error.log", prefix)
+            raise InputError("\n".join([f"nginx did not start: it {why}", *lines]))
+        yield Running(prefix, process)
+    finally:
+        end(process)
+
+
+def wait_until_started(process: subprocess.Popen[bytes], pid_file: Path, seconds: float = _START_SECONDS) -> bool:
+    """Return whether nginx is ready, as soon as it is, or has ended, or these seconds are over.
+
+    The pid file is written after the configuration was accepted and the sockets are listening (main in nginx.c).
+    """
+    deadline = time.monotonic() + seconds
+    while not _read(pid_file):
+        if process.poll() is not None or time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_SECONDS)
+    return True
+
+
+def _lines(path: Path, prefix: Path) -> tuple[str, ...]:
+    text = _read(path).replace(f"{prefix}/".encode(), b"").decode(errors="backslashreplace")
+    return tuple(line for line in text.splitlines() if line.strip())
+
+
+def _parent(process: Path) -> int:
+    """Return the parent of a process (proc_pid_stat(5)); 0 if it has ended."""
+    fields = _read(process / "stat").rpartition(b")")[2].split()
+    return int(fields[1]) if fields else 0
+
+
+def _title(pid: int) -> bytes:
+    """Return what a process calls itself; nothing if it has ended."""
+    return _read(Path(f"/proc/{pid}/cmdline"))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""

@@ -1,0 +1,86 @@
+"""A folder in which nginx runs by itself: a private prefix, free ports of 127.0.0.1, and a configuration for them."""
+
+from __future__ import annotations
+
+import contextlib
+import grp
+import os
+import socket
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+NO_FILES: Mapping[str, bytes] = {}
+
+_FILE_TIME = 946_684_800  # Last-Modified and ETag of a served file are the same in every run
+
+
+def configuration(
+    servers: Sequence[bytes] = (),
+    ports: Sequence[int] = (),
+    *,
+    http: bytes = b"",
+    main: bytes = b"",
+    log_level: str = "crit",
+) -> bytes:
+    """Return a complete configuration of one process whose every path is relative to its prefix.
+
+    `servers[i]` is the inside of a server that listens on 127.0.0.1 at `ports[i]` (nowhere of its own
+    without a port, which is for `Binary.test`); `http` stands in the http block before them and `main` at
+    the top. Static files are looked for in `html`.
+    """
+    lines = [
+        b"daemon off; master_process off; pid nginx.pid;",
+        f"error_log error.log {log_level};".encode(),
+        user(),
+        main,
+        b"events { worker_connections 512; }",
+        b"http {",
+        b"access_log off; server_tokens on; root html; keepalive_requests 1000000000;",
+        b"client_body_temp_path temp/body; proxy_temp_path temp/proxy; fastcgi_temp_path temp/fastcgi;",
+        b"uwsgi_temp_path temp/uwsgi; scgi_temp_path temp/scgi;",
+        http,
+    ]
+    for index, server in enumerate(servers):
+        address = f"127.0.0.1:{ports[index]} reuseport" if ports else f"unix:temp/{index}.sock"
+        lines += [f"server {{ listen {address};".encode(), server, b"}"]
+    return b"\n".join([*lines, b"}", b""])
+
+
+@contextlib.contextmanager
+def private_prefix(files: Mapping[str, bytes] = NO_FILES) -> Iterator[Path]:
+    """Yield a new directory (mode 0700) with `html`, `temp` and the given files, and remove it in the end."""
+    with tempfile.TemporaryDirectory(prefix="nginxopt-", ignore_cleanup_errors=True) as name:
+        prefix = Path(name).resolve()
+        for directory in ("html", "temp"):
+            (prefix / directory).mkdir()
+        for path, data in files.items():
+            (prefix / path).parent.mkdir(parents=True, exist_ok=True)
+            (prefix / path).write_bytes(data)
+            os.utime(prefix / path, (_FILE_TIME, _FILE_TIME))
+        yield prefix
+
+
+@contextlib.contextmanager
+def reserved_ports(count: int, avoid: bytes = b"") -> Iterator[tuple[int, ...]]:
+    """Yield free ports of 127.0.0.1 whose digits do not occur in `avoid`, and hold them meanwhile.
+
+    They are bound with SO_REUSEPORT and do not listen, so that nginx, and nobody of another user, can bind
+    them as well: a port is never free between our choice and nginx's bind. (Handing down listening sockets
+    in the variable NGINX looks simpler, but a single-process nginx 1.22.1 dies of it by SIGSEGV.)
+    """
+    ports: list[int] = []
+    with contextlib.ExitStack() as held:
+        while len(ports) < count:
+            holder = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            holder.bind(("127.0.0.1", 0))
+            port = holder.getsockname()[1]
+            if str(port).encode() not in avoid:
+                ports.append(port)
+        yield tuple(ports)
+
+
+def user() -> bytes:
+    """Stay root, who owns the prefix (mode 0700); another user may not name one at all."""
+    return f"user root {grp.getgrgid(0).gr_name};".encode() if os.geteuid() == 0 else b""

@@ -1,0 +1,84 @@
+"""What `nginx -t` says, as it tells its caller or as it writes a log (ngx_log_error_core in ngx_log.c)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Self
+
+from nginxopt.text import decode
+
+# The second form is that of an `error_log` on standard error.
+_START = re.compile(r"^(?:nginx:|[\d/]+ [\d:]+) ", re.MULTILINE)
+_MESSAGE = re.compile(r"\[(?P<level>\w+)\] (?:\d+#\d+: )?(?P<text>.*?)(?: in (?P<place>\S+:\d+))?", re.DOTALL)
+_HARMLESS = ("warn", "notice", "info", "debug")
+_NO_NAMES: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: its level (`emerg`, `warn` ...), and `FILE:LINE` if it names one."""
+
+    level: str
+    text: str
+    place: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The text with its place."""
+        return f"{self.text} in {self.place}" if self.place else self.text
+
+    def __str__(self) -> str:
+        return f"nginx: [{self.level}] {self.sentence}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether nginx accepts a configuration, and its messages, each once."""
+
+    ok: bool
+    messages: tuple[Message, ...]
+
+    @classmethod
+    def of(cls, output: bytes, status: int, names: Mapping[str, str] = _NO_NAMES) -> Self:
+        """Return what the output of `nginx -t` says. `names` are paths, and what stands for them in messages."""
+        text = decode(output)
+        for path, name in names.items():
+            text = text.replace(path, name)
+        messages = tuple(dict.fromkeys(_messages(text)))
+        if status and not messages:  # it died, or is no nginx
+            messages = (Message("emerg", text.strip() or f"nginx -t ended with status {status}"),)
+        return cls(status == 0, messages)
+
+    def is_worse_than(self, before: Verdict) -> bool:
+        """Return whether nginx refuses what it accepted, or refuses it for another reason."""
+        return not self.ok and (before.ok or self.reasons != before.reasons)
+
+    def new_warnings(self, before: Verdict) -> list[str]:
+        """Return the warnings that were not there before, wherever they stood."""
+        known = {message.text for message in before.messages}
+        return [warning.sentence for warning in self.warnings if warning.text not in known]
+
+    @property
+    def warnings(self) -> tuple[Message, ...]:
+        """The warnings."""
+        return tuple(message for message in self.messages if message.level == "warn")
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why nginx refuses, without places; empty if it does not."""
+        return [message.text for message in self.messages if message.level not in _HARMLESS]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.messages))
+
+
+def _messages(text: str) -> Iterator[Message]:
+    """Yield the messages that have a level. One may have several lines, if it quotes some."""
+    starts = [*(match.span() for match in _START.finditer(text)), (len(text), len(text))]
+    for (_, begin), (end, _) in pairwise(starts):
+        message = _MESSAGE.fullmatch(text[begin:end].removesuffix("\n"))
+        if message:
+            yield Message(message["level"], message["text"], message["place"] or "")
