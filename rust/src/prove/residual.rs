@@ -75,10 +75,6 @@ impl<'t> Residual<'t> {
         residual
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
-    }
-
     /// Whether a rule whose place is one of `places` matches `subject`.
     pub fn takes(&self, subject: &[u8], places: Range<usize>) -> Matches {
         let mut all = Matches::No;
