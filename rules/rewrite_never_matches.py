@@ -79,8 +79,8 @@ _PLAIN_START = re.compile(r"\^?\(?/")
 @rule(severity=Severity.ERROR, category="rewrite")
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns that nothing matches."""
-    bare = {level for directive, level in model.odd_rewrites if _may_lose_the_slash(directive)}
-    for directive, level in model.odd_rewrites:
+    bare = {level for directive, level in model.suspicious_rewrites if _may_lose_the_slash(directive)}
+    for directive, level in model.suspicious_rewrites:
         if len(directive.args) > 1 and level not in bare:
             word = directive.args[0]
             why = _why(encode(word), word, level)

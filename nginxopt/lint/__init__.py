@@ -28,9 +28,9 @@ if TYPE_CHECKING:
         Premise,
     )
     from nginxopt.rewrite.follow import REDIRECTS, Way
-    from nginxopt.rewrite.oddities import why_never, without_captures
     from nginxopt.rewrite.planning import Dead, Duplicate, Part, Run
-    from nginxopt.rewrite.program import transparent
+    from nginxopt.rewrite.sections import transparent
+    from nginxopt.rewrite.suspicious import why_never, without_captures
     from nginxopt.rewrite.uris import shown
     from nginxopt.system.host import Host
     from nginxopt.version import Version
@@ -100,7 +100,7 @@ __getattr__ = attributes(
             "REDIRECTS",
             "Way",
         ),
-        "nginxopt.rewrite.oddities": (
+        "nginxopt.rewrite.suspicious": (
             "why_never",
             "without_captures",
         ),
@@ -110,7 +110,7 @@ __getattr__ = attributes(
             "Part",
             "Run",
         ),
-        "nginxopt.rewrite.program": ("transparent",),
+        "nginxopt.rewrite.sections": ("transparent",),
         "nginxopt.rewrite.uris": ("shown",),
         "nginxopt.system.host": ("Host",),
         "nginxopt.version": ("Version",),
