@@ -1,6 +1,6 @@
-"""Redirect to a URI that is redirected again: a round trip for nothing
+"""Redirect to a URI that is redirected again: an unnecessary round trip
 
-Flagged is a redirect with a fixed target, by `rewrite` or `return`, whose target the same server redirects once more.
+Flags a redirect with a fixed target, by `rewrite` or `return`, whose target the same server redirects once more.
 The way is followed as nginx goes it: the rules of the server in their order, the location chosen for the URI, the rules
 of that. It ends where something is not certain: a variable, a condition on more than client and host, another site.
 

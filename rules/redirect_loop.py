@@ -1,6 +1,6 @@
-"""Redirect that leads back to itself: clients give up, or nginx answers 500
+"""Redirect that leads back to itself: clients give up, or nginx responds with 500
 
-Flagged is a redirect, by `rewrite` or `return`, that sends a client to a URI which leads back, at once or over others;
+Flags a redirect, by `rewrite` or `return`, that sends a client to a URI which leads back, at once or over others;
 and `rewrite ... last` in a location that chooses the same location again and again. The way is followed with a real
 URI as nginx goes it; it ends where something is not certain, such as a variable or a condition.
 

@@ -1,9 +1,9 @@
-"""Upstream without `keepalive`: every request opens a connection
+"""Upstream without `keepalive`: every request opens a new connection
 
-Flagged is an `upstream` that states no `keepalive` and that requests are passed to whose connections could be kept, for
-nginx before 1.29.7. From 1.29.7 on nginx keeps 32 connections without being asked.
+Flags an `upstream` that has no `keepalive` and that requests are passed to whose connections could be kept, for
+nginx before 1.29.7. From 1.29.7 on nginx keeps 32 connections by default.
 
-Not flagged is an upstream that has declined: `keepalive` stands there as a comment, or every pass to it says
+Does not flag an upstream that has declined: `keepalive` stands there as a comment, or every pass to it says
 `Connection: close`, states HTTP/1.0, is a WebSocket's (`Connection: upgrade`), or is FastCGI without
 `fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections.
 
