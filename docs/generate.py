@@ -23,8 +23,8 @@ _INDEX = """# Rules
 Each page explains why a finding matters, with figures and their sources, shows examples, and says when to ignore the
 rule. `nginxopt explain RULE` shows it in the terminal.
 
-- **Fix**: `--fix` applies safe fixes: responses and requests to upstreams stay the same. `--assume` adds fixes that are
-  safe under a [premise](../premises.md), and `--unsafe-fixes` the rest.
+- **Fix**: `--fix` applies safe fixes: every decoded response and every request to an upstream stays as it is.
+  `--assume` adds fixes that are safe under a [premise](../premises.md), and `--unsafe-fixes` the rest.
 - **nginx**: a rule runs only for these versions of the target nginx, which is `--target-version` or the installed one.
 - All rules run by default, except those marked `only if selected`. `--select`, `--ignore` and the
   [settings](../settings.md) take rule ids and categories.
@@ -33,9 +33,9 @@ rule. `nginxopt explain RULE` shows it in the terminal.
 
 _PREMISES = """# Premises of fixes
 
-A fix is safe if it changes no response and no request to an upstream, and if nothing can fail that did not fail before.
-A response is what the client has after decoding: status, headers and body. The compressed bytes, the number of packets
-and the log may differ. The page of each rule says what its fix may change.
+A fix is safe if every decoded response and every request to an upstream stays as it is, and if nothing can fail that
+did not fail before. A decoded response is the status, the headers, and the body without its `Content-Encoding`. The
+compressed bytes, the number of packets and the log may differ. The page of each rule says what its fix may change.
 
 Some fixes are safe only under a condition that the configuration does not show, such as what an upstream server can do.
 Such a condition is a premise. A finding lists the premises that its fix needs; `--fix` applies the fix if all of them

@@ -58,7 +58,7 @@ class _Names(Protocol):
     @property
     def group(self) -> str: ...
 
-class Run:
+class CompiledRun:
     """A run of rules, planned and written; offsets are those of the bytes given to `compile_rewrites`."""
 
     keys: int
@@ -88,28 +88,28 @@ class Run:
     def statements(self, names: _Names) -> bytes:
         """Return the statements that stand in place of the rules that are gone."""
 
-class Program:
+class Compilation:
     """What the sections of a file compile to; a barrier is a rule that ends no script (start, end, reason)."""
 
-    runs: list[Run]
+    runs: list[CompiledRun]
     barriers: list[tuple[int, int, str]]
 
 def compile_rewrites(
     bytes: bytes,
     sections: list[list[tuple[int, int]]],
     *,
-    level: str,
+    phase: str,
     captures_matter: bool,
     readings: _Readings,
     bound: int,
-) -> Program:
-    """Plan and write the rewrites of sections, each a list of byte ranges; `level` is server or location."""
+) -> Compilation:
+    """Plan and write the rewrites of sections, each a list of byte ranges; `phase` is server or location."""
 
-def maps_text(header: bytes, runs: Sequence[tuple[Run, _Names]]) -> bytes:
+def maps_text(header: bytes, runs: Sequence[tuple[CompiledRun, _Names]]) -> bytes:
     """Return `header` and the maps of runs behind it."""
 
 def map_sizes(
-    runs: list[Run], others: list[list[bytes]], max: int, bucket: int, *, as_is: bool
+    runs: list[CompiledRun], others: list[list[bytes]], max: int, bucket: int, *, as_is: bool
 ) -> tuple[int, int] | None:
     """Return map_hash_max_size and map_hash_bucket_size, the given ones or more, for all runs.
 
@@ -165,7 +165,7 @@ def never(pattern: bytes, merge_slashes: bool) -> str | None:
 def without_captures(pattern: bytes) -> bytes:
     """Return the pattern with `(?:...)` for `(...)`; `ValueError` with what it has where that may not be the same."""
 
-def odd_rewrites(bytes: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def suspicious_rewrites(bytes: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the rewrites in `spans` whose pattern is worth a closer look."""
 
 def map_verdict(keys: Sequence[bytes], max: int, bucket: int) -> str:

@@ -3,11 +3,23 @@
 Flagged is a `map` with 20 or more keys that are regular expressions. How many of them are fixed strings in disguise
 (`~^/old$`) is said: those are plain keys, which nginx finds with one look-up.
 
+The finding is as severe as the map is costly, at 472 instructions a pattern: info; warning from 159 patterns on, with
+which a request takes twice the processor time; error from 1,589 on, with which it takes ten times as much.
+
 ## Why it matters
 nginx looks a value up among the plain keys first, and then tries each regular expression in the order of the text
 (`ngx_http_map_find`), at about the price of a rewrite: 394,082 instructions a request with 819 that do not match,
 against 7,364 for all else (counted on nginx 1.22.1). That happens once for a request, or each time the variable is used
 if the map is `volatile`.
+
+Processor time of a worker for a request that nginx answers itself, kernel included, on nginx 1.22.1:
+
+| patterns | instructions more | in a map | as rewrites |
+|---:|---:|---:|---:|
+| 0 | 0 | 5.8 us | 5.4 us |
+| 20 | 9,440 | 6.8 us | 6.1 us |
+| 159 | 75,048 | 12.0 us | 11.6 us |
+| 1,589 | 750,008 | 55.3 us | 61.7 us |
 
 ## Bad
 ```nginx http
@@ -47,16 +59,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, cost, rule
 from nginxopt.semantics import MANY_REGEXES, Level
-
-COST = 472
-"""Instructions of a regular expression that does not match, as counted for rewrites on nginx 1.22.1."""
 
 _LITERAL = re.compile(r"~\*?\^(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*(?:/\?)?\$")
 
 
-@rule(severity=Severity.INFO, category="rewrite")
+@rule(severity=Severity.INFO, category="rewrite", by_cost=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find maps with many regular expressions."""
     for level in model.levels("map"):
@@ -69,11 +78,12 @@ def _finding(level: Level, keys: list[str]) -> Finding:
     assert level.source is not None
     name = level.args[-1] if level.args else "map"
     literals = sum(_LITERAL.fullmatch(key) is not None for key in keys)
-    some = f"; {literals:,} of them are fixed strings" if literals else ""
+    some = f"; {literals:,} are fixed strings" if literals else ""
+    instructions = len(keys) * cost.REGEX
     return Finding(
         level.source,
         level.span,
-        f"{name} tries {len(keys):,} regular expressions one by one, about {len(keys) * COST:,} instructions if none"
-        f" matches{some}",
+        f"{name} tries {len(keys):,} regular expressions, about {instructions:,} instructions if none matches{some}",
         help="write fixed strings as plain keys, mind that these match in any case of letters" if literals else "",
+        severity=cost.severity(instructions),
     )

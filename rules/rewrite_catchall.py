@@ -74,7 +74,7 @@ _WHOLE = re.compile(r"((?:https?|\$scheme)://[^\s/?%]+?)(?:\$\{?(?:request_uri|u
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find redirects of every URI to itself elsewhere."""
-    for directive, level in model.odd_rewrites:
+    for directive, level in model.suspicious_rewrites:
         url = _url(directive)
         if url is not None:
             yield _finding(directive, level, url)

@@ -64,7 +64,7 @@ from typing import NamedTuple
 
 from nginxopt.config import Directive, Token
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.rewrite.oddities import why_never
+from nginxopt.rewrite.suspicious import why_never
 from nginxopt.semantics import Level
 from nginxopt.semantics.locations import matches, modifier, path, pattern
 from nginxopt.text import encode
@@ -80,8 +80,8 @@ _PLAIN_START = re.compile(r"\^?\(?/")
 @rule(severity=Severity.ERROR, category="rewrite")
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns that nothing matches."""
-    bare = {level for directive, level in model.odd_rewrites if _may_lose_the_slash(directive)}
-    for directive, level in model.odd_rewrites:
+    bare = {level for directive, level in model.suspicious_rewrites if _may_lose_the_slash(directive)}
+    for directive, level in model.suspicious_rewrites:
         if len(directive.args) > 1 and level not in bare:
             word = directive.args[0]
             why = _why(encode(word), word, level)

@@ -75,7 +75,7 @@ _BOUNDED = re.compile(r"(?:[^\\*+?{}\[\]#]|\\[^\w\s]|\\[dDsSwW]|\[\^?[\w./%,;:=&
 @rule(severity=Severity.INFO, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns with an idle `.*`."""
-    for directive, _ in model.odd_rewrites:
+    for directive, _ in model.suspicious_rewrites:
         if directive.args:
             yield from _findings(directive, directive.args[0])
     for level in model.levels("location"):

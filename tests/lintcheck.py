@@ -85,5 +85,5 @@ def judge(rule: str, config: Config, target: Version | str = TARGET, host: Host 
     """
     version = Version.parse(target) if isinstance(target, str) else target
     asked = catalogue().values() if rule in (FAULTY, UNUSED) else [catalogue()[rule]]
-    linted = Judge(tuple(Selected(one, one.severity) for one in asked), version, Settings(), host)(config)
+    linted = Judge(tuple(Selected(one, None) for one in asked), version, Settings(), host)(config)
     return replace(linted, diagnostics=tuple(found for found in linted.diagnostics if found.rule == rule))

@@ -1,6 +1,7 @@
 """A result read again from the JSON it was written to (`nginxopt.bench.result.to_json`).
 
 What the JSON leaves out is not there: the texts of configurations, probes, counts, and all targets but the first ten.
+Types are checked here: msgspec refuses a field that may be one of two dataclasses, as `Load` and `Probe` are.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class _Call:
 
 @click.command("lint", epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--fix", is_flag=True, help="Apply safe fixes: responses and upstream requests stay the same.")
+@click.option("--fix", is_flag=True, help="Apply safe fixes: every decoded response stays as it is.")
 @click.option(
     "--assume",
     multiple=True,

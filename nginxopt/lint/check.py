@@ -55,7 +55,7 @@ class Judge:
     def __call__(self, config: Config) -> Linted:
         """Return what the rules find in a configuration, without what comments and settings leave out."""
         linted = lint(config, self.rules, self.target, self.host)
-        active = {rule.id: severity for rule, severity in self.rules if self._judges(rule)}
+        active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
         further = partial(self._further, config, linted)
         left = suppress(files, linted.diagnostics, active, catalogue(), further).diagnostics

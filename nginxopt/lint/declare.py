@@ -146,7 +146,7 @@ class Rule:
     Attributes:
         id: Its name, that of the module with dashes: `upstream-keepalive-missing`.
         check: Yields the findings in a model, in any order.
-        severity: What a finding is unless the settings say otherwise.
+        severity: What a finding is unless the settings say otherwise; the least, where it depends on the cost.
         category: One of `CATEGORIES`.
         fixes: The safeties that its fixes may have, with all premises that one may need; none if it offers none.
         since: The first nginx that it speaks of; None for all.
@@ -154,6 +154,7 @@ class Rule:
         default: Whether it is selected unless the settings say otherwise.
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
         host: Whether it judges the machine, so that it finds nothing without one.
+        by_cost: Whether a finding is as severe as it is costly (`nginxopt.lint.cost`).
     """
 
     id: str
@@ -167,6 +168,7 @@ class Rule:
     default: bool = True
     scenario: str | None = None
     host: bool = False
+    by_cost: bool = False
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
@@ -214,6 +216,7 @@ def rule(
     default: bool = True,
     scenario: str | None = None,
     host: bool = False,
+    by_cost: bool = False,
 ) -> Callable[[Check], Rule]:
     """Make a `Rule` of the function below, named after its module and documented by the module's docstring."""
 
@@ -231,6 +234,7 @@ def rule(
             default=default,
             scenario=scenario,
             host=host,
+            by_cost=by_cost,
         )
 
     return make

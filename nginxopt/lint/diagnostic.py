@@ -34,9 +34,11 @@ _GRADES = {severity: grade for grade, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class Safety:
-    """What must hold for a fix to change nothing: neither a response, nor what an upstream is asked, nor what can fail.
+    """What must hold so that, with a fix, every decoded response stays as it is.
 
-    A response is what a client has once it is decoded: status, header and body.
+    A decoded response is its status, its header fields, and its body without content and transfer coding. The bytes of
+    a compressed body may differ, so may the packets and what is logged (`EFFECTS` of the rule's page). Requests to
+    upstreams stay as they are, and nothing can fail that did not fail before.
 
     Attributes:
         premises: The conditions that the configuration does not show, none for a safe fix; None if no condition makes
@@ -75,7 +77,13 @@ class Safety:
 
 
 class Grade(Enum):
-    """The kinds of fixes: `--fix` makes the safe ones, `--assume` some of the conditional, `--unsafe-fixes` all."""
+    """The kinds of fixes, each with the option that applies it.
+
+    Attributes:
+        SAFE: Every decoded response stays as it is (`--fix`).
+        CONDITIONAL: So it does if its premises hold (`--fix --assume`).
+        UNSAFE: A response or a request to an upstream may change, as the fix says (`--fix --unsafe-fixes`).
+    """
 
     SAFE = "safe"
     CONDITIONAL = "conditional"
@@ -119,6 +127,7 @@ class Finding:
         message: What is slow and why, in one sentence without a full stop, cut to `LONGEST_MESSAGE`.
         fix: What may be done, None if the rule cannot do it.
         help: What to do by hand where there is no fix, or what to know of it; may be empty.
+        severity: How much it matters by what it costs (`nginxopt.lint.cost`), None for what the rule says.
     """
 
     source: Source
@@ -127,6 +136,7 @@ class Finding:
     fix: Fix | None = None
     help: str = ""
     related: tuple[Related, ...] = ()
+    severity: Severity | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", fit(self.message, LONGEST_MESSAGE))

@@ -114,14 +114,14 @@ class Model:
         return may_be_read(self.config)
 
     @cached_property
-    def odd_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
+    def suspicious_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
         """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`.
 
         `InputError` at a rewrite that nginx refuses.
         """
-        from nginxopt.rewrite.oddities import odd
+        from nginxopt.rewrite.suspicious import suspicious_rewrites
 
-        return tuple(odd(self._levels))
+        return tuple(suspicious_rewrites(self._levels))
 
     @cached_property
     def ways(self) -> tuple[Way, ...]:

@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 
 
 class Selected(NamedTuple):
-    """A rule that is to judge, and what its findings are."""
+    """A rule that is to judge, and what its findings are if the settings say that, None if they do not."""
 
     rule: Rule
-    severity: Severity
+    severity: Severity | None
+
+    def severity_of(self, finding: Finding) -> Severity:
+        """Return what a finding of the rule is: what the settings say, or else its cost, or else the rule."""
+        return self.severity or finding.severity or self.rule.severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,13 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
     diagnostics: list[Diagnostic] = []
     errors: dict[str, InputError] = {}
     times = {file.source: config.times(file) for file in config.files}
-    for rule, severity in rules:
+    for selected in rules:
+        rule = selected.rule
         if not rule.speaks_of(model.target):
             continue
         try:
             diagnostics += [
-                Diagnostic(rule.id, severity, finding, rule.url, rule.scenario)
+                Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
                 for finding in _merged(rule.check(model), times)
             ]
         except InputError as error:  # what only some rules read closely: nginx would refuse it

@@ -42,7 +42,7 @@ def selection(
     else:
         by_settings = _chosen(rules, settings.select, settings.ignore, settings.extend_select)
         chosen = (rule for rule in by_settings if not is_ignored(rule, ignore))
-    return tuple(Selected(rule, settings.severity.get(rule.id, rule.severity)) for rule in chosen)
+    return tuple(Selected(rule, settings.severity.get(rule.id)) for rule in chosen)
 
 
 def told(diagnostics: Iterable[Diagnostic], rules: Mapping[str, Rule], settings: Settings) -> tuple[Diagnostic, ...]:

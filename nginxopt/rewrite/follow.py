@@ -15,7 +15,7 @@ from functools import cached_property
 
 from nginxopt import _native
 from nginxopt.config import Bulk, Config, Directive
-from nginxopt.rewrite.program import transparent
+from nginxopt.rewrite.sections import transparent
 from nginxopt.semantics import FRAGMENT, Level, Locations, Uncertain, read_listens
 from nginxopt.semantics.addresses import PORT
 from nginxopt.semantics.locations import modifier, path

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nginxopt.errors import InputError
-from nginxopt.rewrite.program import RuleContext
 from nginxopt.rewrite.requests import HOST, sample
+from nginxopt.rewrite.sections import Phase
 from nginxopt.system.http import Client, Request, batches
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
 
@@ -84,7 +84,7 @@ def differential(
     before: bytes,
     after: bytes,
     maps: bytes = b"",
-    level: RuleContext,
+    phase: Phase,
     keys: Iterable[bytes],
     witnesses: Iterable[bytes] = (),
     binary: Binary,
@@ -105,7 +105,7 @@ def differential(
     uris = [*witnesses, *keys]
     targets = [uri for uri in uris if _PLAIN_URI.match(uri)]
     chosen = tuple(targets[:: len(targets) // _INTERNAL_TARGETS + 1])
-    scene = _Scene(level, captures, chosen, auth=_has_auth_request(binary))
+    scene = _Scene(phase, captures, chosen, auth=_has_auth_request(binary))
     variables, said = _unknown_variables(scene, before, binary)
     original = _Side(scene, before, b"", variables)
     compiled = _Side(scene, after, maps, variables)
@@ -138,7 +138,7 @@ class _Scene:
     every build.
     """
 
-    level: RuleContext
+    phase: Phase
     captures: bool
     targets: tuple[bytes, ...]
     auth: bool
@@ -148,7 +148,7 @@ class _Scene:
         state = _STATE + (_CAPTURES if self.captures else b"")
         names = b"server_name %s" % HOST + (b' "~^(capture)d(.test)$"' if self.captures else b"")
         rules = b"include rules.conf;"
-        at_server, at_location = (rules, b"") if self.level == "server" else (b"", rules)
+        at_server, at_location = (rules, b"") if self.phase == "server" else (b"", rules)
         lines = [
             names + b";",
             # Also seen in redirects and on static files; without captures, since nobody reads them after a

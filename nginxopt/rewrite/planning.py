@@ -9,8 +9,9 @@ from dataclasses import dataclass, fields, replace
 from nginxopt import _native
 from nginxopt.config import Config, File
 from nginxopt.errors import InputError
-from nginxopt.rewrite import mapfile, names, program
+from nginxopt.rewrite import mapfile, names, sections
 from nginxopt.rewrite.options import Options, Readings
+from nginxopt.rewrite.sections import Phase, Rewrites
 from nginxopt.semantics import RegexMap, regex_maps
 from nginxopt.text import Source, Span
 
@@ -58,8 +59,8 @@ class Duplicate:
 class Run:
     """A run of rules: where it begins, and what the native planner made of it."""
 
-    level: program.RuleContext
-    native: _native.Run
+    phase: Phase
+    native: _native.CompiledRun
 
     @property
     def first(self) -> Span:
@@ -86,14 +87,14 @@ class Run:
 class Part:
     """What becomes of one file."""
 
-    program: program.Program
+    rewrites: Rewrites
     runs: tuple[Run, ...]
     barriers: tuple[tuple[int, int, str], ...]
 
     @property
     def file(self) -> File:
         """The file."""
-        return self.program.file
+        return self.rewrites.file
 
     @property
     def compiled(self) -> tuple[Run, ...]:
@@ -164,8 +165,8 @@ class Plan:
         counts: Counter[str] = Counter()
         for part in self.parts:
             counts.update(reason for _, _, reason in part.barriers)
-            counts["inside-if"] += len(part.program.inside_if)
-            counts["misplaced"] += len(part.program.misplaced)
+            counts["inside-if"] += len(part.rewrites.inside_if)
+            counts["misplaced"] += len(part.rewrites.misplaced)
             for run in part.runs:
                 counts.update(dict(run.native.reasons()))
         return +counts
@@ -174,8 +175,8 @@ class Plan:
         """Yield the rules that stay, file by file in the order of the text."""
         for part in self.parts:
             found = [*part.barriers]
-            found += [(span.start, span.end, "inside-if") for span in part.program.inside_if]
-            found += [(span.start, span.end, "misplaced") for span in part.program.misplaced]
+            found += [(span.start, span.end, "inside-if") for span in part.rewrites.inside_if]
+            found += [(span.start, span.end, "misplaced") for span in part.rewrites.misplaced]
             for run in part.runs:
                 found += run.native.kept()
             for start, end, reason in sorted(found):
@@ -203,8 +204,9 @@ class Plan:
     @property
     def _outside(self) -> int:
         """The rewrites that belong to no run."""
-        programs = [(part.program, part.barriers) for part in self.parts]
-        return sum(len(p.inside_if) + len(p.misplaced) + len(barriers) for p, barriers in programs)
+        return sum(
+            len(part.rewrites.inside_if) + len(part.rewrites.misplaced) + len(part.barriers) for part in self.parts
+        )
 
 
 def plan(config: Config, options: Options | None = None, subject: File | None = None) -> Plan:
@@ -218,8 +220,8 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     options = options or Options()
     subject = subject or config.main
     meant = below(config, subject)
-    config, assumes_server = program.placed(config)
-    parts = tuple(_part(found, options) for found in program.read(config) if found.file in meant)
+    config, assumes_server = sections.placed(config)
+    parts = tuple(_part(rewrites, options) for rewrites in sections.read(config) if rewrites.file in meant)
     if not any(part.compiled for part in parts):
         return Plan(config, options, parts, subject, assumes_server)
     stem = _stem(config, options, parts)
@@ -229,10 +231,10 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
 def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
     """Return how the names of all variables start: the same rules compiled in another way have others."""
     compiled = [part for part in parts if part.compiled]
-    levels = [run.level for part in compiled for run in part.compiled]
+    phases = [run.phase for part in compiled for run in part.compiled]
     usual = Options()
-    is_usual = (options.readings, options.bound) == (usual.readings, usual.bound) and set(levels) == {"server"}
-    as_what = "" if is_usual else f"{options.readings} {options.bound} {levels}"
+    is_usual = (options.readings, options.bound) == (usual.readings, usual.bound) and set(phases) == {"server"}
+    as_what = "" if is_usual else f"{options.readings} {options.bound} {phases}"
     return names.stem(options.name, (part.file for part in compiled), config, as_what)
 
 
@@ -275,26 +277,25 @@ def reasons() -> dict[str, str]:
     }
 
 
-def _part(found: program.Program, options: Options) -> Part:
+def _part(rewrites: Rewrites, options: Options) -> Part:
     runs: list[Run] = []
     barriers: list[tuple[int, int, str]] = []
-    for scope in found.scopes:
-        compiled = _compile(found, scope, options)
-        runs += [Run(scope.level, run) for run in compiled.runs]
-        barriers += compiled.barriers
+    for phase in rewrites.sections:
+        compilation = _compile(rewrites, phase, options)
+        runs += [Run(phase, run) for run in compilation.runs]
+        barriers += compilation.barriers
     runs.sort(key=lambda run: run.first)
-    return Part(found, tuple(runs), tuple(sorted(barriers)))
+    return Part(rewrites, tuple(runs), tuple(sorted(barriers)))
 
 
-def _compile(found: program.Program, scope: program.Scope, options: Options) -> _native.Program:
-    source = found.file.source
-    sections = [[(span.start, span.end) for span in section] for section in scope.sections]
+def _compile(rewrites: Rewrites, phase: Phase, options: Options) -> _native.Compilation:
+    source = rewrites.file.source
     try:
         return _native.compile_rewrites(
             source.data,
-            sections,
-            level=scope.level,
-            captures_matter=found.captures_matter,
+            [[(span.start, span.end) for span in section] for section in rewrites.sections[phase]],
+            phase=phase,
+            captures_matter=rewrites.captures_matter,
             readings=options.readings,
             bound=options.bound,
         )

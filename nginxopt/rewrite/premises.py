@@ -68,7 +68,7 @@ def _may_have_jit(plan: Plan) -> bool:
 
 
 def _is_compiled_for_a_server(plan: Plan) -> bool:
-    return any(run.level == "server" for part in plan.parts for run in part.compiled)
+    return any(run.phase == "server" for part in plan.parts for run in part.compiled)
 
 
 def _may_be_included_elsewhere(plan: Plan) -> bool:
@@ -76,7 +76,7 @@ def _may_be_included_elsewhere(plan: Plan) -> bool:
     if unread.is_known(plan.config):
         return False
     parts = (part for part in plan.parts if part.file is not plan.config.main)
-    return any(run.level == "server" and _is_on_top(part.file, run) for part in parts for run in part.compiled)
+    return any(run.phase == "server" and _is_on_top(part.file, run) for part in parts for run in part.compiled)
 
 
 def _is_on_top(file: File, run: Run) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nginxopt import _native
 from nginxopt.config import Config, File
-from nginxopt.rewrite import captures, premises, program, unread
+from nginxopt.rewrite import captures, premises, sections, unread
 from nginxopt.rewrite.emission import Change, Emission
 from nginxopt.rewrite.planning import Plan
 from nginxopt.rewrite.premises import Premise
@@ -62,7 +62,7 @@ def prove(emission: Emission) -> Proof:
             ],
             emission.maps,
             readings=plan.options.readings,
-            transparent=sorted(program.transparent()),
+            transparent=sorted(sections.transparent()),
             harmless=sorted(captures.harmless()),
             is_complete=unread.is_known(plan.config),
             include=_include(emission),

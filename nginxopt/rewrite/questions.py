@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nginxopt.rewrite.emission import Compiled, Emission
 from nginxopt.rewrite.nginx import Differential, differential
 from nginxopt.rewrite.planning import Run
-from nginxopt.rewrite.program import RuleContext
+from nginxopt.rewrite.sections import Phase
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Edit, Span, apply
 
@@ -25,7 +25,7 @@ class _Question:
 
     before: bytes
     after: bytes
-    level: RuleContext
+    phase: Phase
     captures: bool
     runs: tuple[Run, ...]
 
@@ -36,7 +36,7 @@ def ask(
     """Return what a differential run finds for each question, within `REQUESTS` and `SECONDS` in all.
 
     A fragment is asked as it is. Of a whole configuration, whose ports and certificates are not here, each run is
-    asked by itself, at its level.
+    asked by itself, in its phase.
     """
     questions = list(_questions(emission))
     share = max(1, len(questions))
@@ -45,7 +45,7 @@ def ask(
             before=question.before,
             after=question.after,
             maps=emission.http,
-            level=question.level,
+            phase=question.phase,
             keys=[key for run in question.runs for key in run.native.sample],
             witnesses=[uri for run in question.runs for uri in run.native.witnesses(_WITNESSES)],
             binary=binary,
@@ -65,12 +65,12 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         if runs:
             edits = [edit for run in runs for edit in _declared(run)]
             before = apply(config.main.source.data, edits)
-            yield _Question(before, emission.after(config.main), runs[0].level, True, runs)
+            yield _Question(before, emission.after(config.main), runs[0].phase, True, runs)
         return
     for compiled in emission.compiled:
         before, after = _alone(compiled)
-        captures = compiled.part.program.captures_matter
-        yield _Question(before, after, compiled.run.level, captures, (compiled.run,))
+        captures = compiled.part.rewrites.captures_matter
+        yield _Question(before, after, compiled.run.phase, captures, (compiled.run,))
 
 
 def _has_blocks(emission: Emission) -> bool:

@@ -66,7 +66,9 @@ def standing(config: Config) -> dict[str, Standing]:
     return found
 
 
-def needed(runs: list[_native.Run], config: Config, names: Iterable[bytes], now: Mapping[str, Standing]) -> Sizes:
+def needed(
+    runs: list[_native.CompiledRun], config: Config, names: Iterable[bytes], now: Mapping[str, Standing]
+) -> Sizes:
     """Return the sizes under which nginx builds the maps of `runs`, and the table of all variables, without a warning.
 
     `names` are the variables of the maps. A size that is set is in it only if it has to grow, and one that is not set

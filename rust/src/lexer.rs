@@ -155,11 +155,6 @@ impl<'a> Lexer<'a> {
         between.then(|| Checkpoint { pos: self.pos, newlines: self.line - 1, open: self.open.clone() })
     }
 
-    /// How many blocks are open at the place reached.
-    pub fn depth(&self) -> usize {
-        self.open.len()
-    }
-
     /// The words of the last [`Step::Statement`] or [`Step::Open`].
     pub(crate) fn words(&self) -> &[Word<'a>] {
         &self.words

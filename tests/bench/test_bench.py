@@ -282,6 +282,8 @@ def test_the_schema_describes_a_result() -> None:
     jsonschema.validate(found, SCHEMA)
     assert found["complete"]
     assert found["attacks"][0]["load"]["rate"] == 100
+    # What the load generator saw stands among the fields of its sample, in the order of the first results.
+    assert list(found["samples"][0]) == SCHEMA["$defs"]["sample"]["required"]
 
 
 def test_table() -> None:

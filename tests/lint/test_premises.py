@@ -27,7 +27,7 @@ safeties = st.builds(Safety, st.none() | premises)
 def judge(*rules: Rule, assumed: frozenset[Premise] = frozenset()) -> Judge:
     """A judge with these rules, under names of the catalogue."""
     renamed = (replace(rule, id=name) for rule, name in zip(rules, catalogue(), strict=False))
-    return Judge(tuple(Selected(rule, rule.severity) for rule in renamed), TARGET, Settings(), assumed=assumed)
+    return Judge(tuple(Selected(rule, None) for rule in renamed), TARGET, Settings(), assumed=assumed)
 
 
 def test_the_names_are_words() -> None:

@@ -483,7 +483,7 @@ def test_a_shared_file_of_headers_stays_as_it_is(tmp_path: Path) -> None:
     )
     config = load(tmp_path / "nginx.conf")
     rule = catalogue()["proxy-connection-not-cleared"]
-    judge = Judge((Selected(rule, rule.severity),), Version.parse(OLD), Settings(), assumed=PREMISES_OF_POOLS)
+    judge = Judge((Selected(rule, None),), Version.parse(OLD), Settings(), assumed=PREMISES_OF_POOLS)
     drafts = fix(lambda texts: reread(config, texts), judge).drafts
     (path,) = drafts
     assert path.endswith("nginx.conf")

@@ -398,12 +398,12 @@ def test_patterns_are_those_of_glob(tree: Path, pattern: str) -> None:
 
 
 def test_the_default_rules_are_asked() -> None:
-    """Without settings the default rules are selected, each with its severity."""
+    """Without settings the default rules are selected, and each says itself how severe its findings are."""
     chosen = selection.selection(RULES.values(), Settings())
-    assert [(rule.id, severity) for rule, severity in chosen] == [
-        ("keepalive-missing", Severity.WARNING),
-        ("cache-stampede", Severity.WARNING),
-        ("gzip-level", Severity.WARNING),
+    assert [(rule.id, severity, rule.severity) for rule, severity in chosen] == [
+        ("keepalive-missing", None, Severity.WARNING),
+        ("cache-stampede", None, Severity.WARNING),
+        ("gzip-level", None, Severity.WARNING),
     ]
 
 

@@ -69,7 +69,7 @@ def test_every_kind_of_suppression_is_told() -> None:
     config = read(block("nginx"))
     assert {one.kind for one in suppressions(config.main.block)} == set(Kind)
     rules = {name: catalogue()[name] for name in ("gzip-level", "upstream-keepalive-missing")}
-    linted = lint(config, [Selected(rule, rule.severity) for rule in rules.values()], TARGET)
+    linted = lint(config, [Selected(rule, None) for rule in rules.values()], TARGET)
     active = {name: rule.severity for name, rule in rules.items()}
     result = suppress([file.block for file in config.files], linted.diagnostics, active, rules)
     assert (result.diagnostics, result.hidden) == ((), len(linted.diagnostics))

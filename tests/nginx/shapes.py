@@ -46,10 +46,10 @@ class Compiled:
         return Compiled(self.maps.replace(text, by), self.rules.replace(text, by))
 
 
-def literals(seed: int, *, count: int = 12, level: str = "server") -> list[Literal]:
+def literals(seed: int, *, count: int = 12, phase: str = "server") -> list[Literal]:
     """Return random literal rules; without a `break` in a location, which has no exact form as a guard."""
     draw = random.Random(seed)
-    flags = [b"permanent", b"redirect", b"last", b"implicit", *([b"break"] if level == "server" else [])]
+    flags = [b"permanent", b"redirect", b"last", b"implicit", *([b"break"] if phase == "server" else [])]
     rules: list[Literal] = []
     while len(rules) < count:
         flag = draw.choice(flags)

@@ -4,7 +4,7 @@ Random rule lists, awkward ones made by hand, whole configurations with servers,
 of set A of the corpus (`tests/config/test_corpus.py`), each run before and after. The seeds are fixed; two variables of
 the environment make the run longer:
 
-    NGINXOPT_SEEDS     how many random lists and configurations at each level (by default 12)
+    NGINXOPT_SEEDS     how many random lists and configurations in each phase (by default 12)
     NGINXOPT_REQUESTS  how many requests at most for each of them (by default 900)
 
     NGINXOPT_SEEDS=400 NGINXOPT_REQUESTS=3000 pytest -s tests/nginx/test_compiler.py
@@ -28,8 +28,8 @@ from nginxopt.config import Config, load, load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, emit, plan, prove
 from nginxopt.rewrite.nginx import differential
-from nginxopt.rewrite.program import RuleContext
 from nginxopt.rewrite.requests import sample
+from nginxopt.rewrite.sections import Phase
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
@@ -41,7 +41,7 @@ from tests.nginx.sides import LIMIT, limited
 SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
 REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))
 SECONDS = 120.0
-LEVELS: tuple[RuleContext, ...] = ("server", "location")
+PHASES: tuple[Phase, ...] = ("server", "location")
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +72,14 @@ def compiled(config: Config, options: Options | None = None) -> Emission:
 def check(
     binary: nginx.Binary,
     text: bytes,
-    level: RuleContext,
+    phase: Phase,
     uris: Iterable[bytes],
     tally: Counter[str],
     *,
     gives_up: bytes = b"",
 ) -> Emission:
-    """Compile a fragment at a level, prove it, and ask nginx about it; `gives_up` is a pattern for `limited`."""
-    emission = compiled(load_text(text, context=level))
+    """Compile a fragment in a phase, prove it, and ask nginx about it; `gives_up` is a pattern for `limited`."""
+    emission = compiled(load_text(text, context=phase))
     before, after = text, emission.after(emission.plan.config.main)
     if gives_up:
         before, after = limited(before, gives_up), limited(after, gives_up)
@@ -88,7 +88,7 @@ def check(
         before=before,
         after=after,
         maps=emission.maps,
-        level=level,
+        phase=phase,
         keys=[*uris, *keys(emission)],
         binary=binary,
         limit=REQUESTS,
@@ -99,7 +99,7 @@ def check(
     assert found.requests > 0
     tally.update(
         {
-            f"requests ({level})": found.requests,
+            f"requests ({phase})": found.requests,
             "mismatches": found.mismatched,
             "rules": emission.plan.rules,
             "rules moved": emission.plan.moved,
@@ -119,12 +119,12 @@ def spelled(seed: int, text: bytes) -> bytes:
     return text
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("seed", range(1000, 1000 + SEEDS))
-def test_random_lists(binary: nginx.Binary, seed: int, level: RuleContext, tally: Counter[str]) -> None:
+def test_random_lists(binary: nginx.Binary, seed: int, phase: Phase, tally: Counter[str]) -> None:
     """Random rules of every kind, in files of every spelling."""
     rules = rulegen.generate(seed, random.Random(seed).choice([4, 12, 12, 30]))
-    check(binary, spelled(seed, rules.text), level, rules.uris, tally)
+    check(binary, spelled(seed, rules.text), phase, rules.uris, tally)
 
 
 AWKWARD: dict[str, bytes] = {
@@ -236,12 +236,12 @@ rewrite ^/j$ /k permanent;""",
 }
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("name", AWKWARD)
-def test_awkward_lists(binary: nginx.Binary, name: str, level: RuleContext, tally: Counter[str]) -> None:
+def test_awkward_lists(binary: nginx.Binary, name: str, phase: Phase, tally: Counter[str]) -> None:
     """Lists that a compiler is likely to get wrong."""
     uris = [b"/" + bytes(word) for word in re.findall(rb"\^/([^$\s]*)", AWKWARD[name])]
-    check(binary, AWKWARD[name], level, uris, tally)
+    check(binary, AWKWARD[name], phase, uris, tally)
 
 
 # PCRE2 gives up on these URIs, which takes it a while, and nginx answers 500: whether a rule matches or not.
@@ -387,9 +387,9 @@ def damaged(draw: random.Random, text: bytes) -> bytes:
 def test_random_damage(binary: nginx.Binary, seed: int, tally: Counter[str]) -> None:
     """What is damaged at random is refuted, or nginx answers as before."""
     draw = random.Random(seed)
-    level = draw.choice(LEVELS)
+    phase = draw.choice(PHASES)
     rules = rulegen.generate(seed, draw.choice([3, 6, 12]))
-    right = emit(plan(load_text(rules.text, context=level), Options(name="m")))
+    right = emit(plan(load_text(rules.text, context=phase), Options(name="m")))
     for _ in range(30 if right.changes else 0):
         change = right.changes[0]
         if draw.random() < 0.5:
@@ -404,7 +404,7 @@ def test_random_damage(binary: nginx.Binary, seed: int, tally: Counter[str]) -> 
                 before=rules.text,
                 after=wrong.changes[0].after,
                 maps=wrong.maps,
-                level=level,
+                phase=phase,
                 keys=[*rules.uris, *keys(right)],
                 binary=binary,
                 limit=REQUESTS // 2,
@@ -459,12 +459,12 @@ def fragments() -> Iterator[str]:
             yield row["file"]
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("file", sorted(fragments()))
-def test_corpus_files(binary: nginx.Binary, file: str, level: RuleContext, tally: Counter[str]) -> None:
+def test_corpus_files(binary: nginx.Binary, file: str, phase: Phase, tally: Counter[str]) -> None:
     """Fragments in use, before and after."""
     text = (CORPUS / file).read_bytes()
     try:
-        check(binary, text, level, [], tally)
+        check(binary, text, phase, [], tally)
     except InputError as error:
         pytest.skip(f"nginx does not take it: {error}")

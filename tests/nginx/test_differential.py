@@ -4,12 +4,12 @@ import pytest
 
 from nginxopt.errors import InputError
 from nginxopt.rewrite.nginx import Differential, differential
-from nginxopt.rewrite.program import RuleContext
+from nginxopt.rewrite.sections import Phase
 from nginxopt.system import nginx
 from tests import rulegen
 from tests.nginx.shapes import CLEAR, Compiled, Literal, exact, literals, naive
 
-LEVELS: tuple[RuleContext, ...] = ("server", "location")
+PHASES: tuple[Phase, ...] = ("server", "location")
 
 # One rule of each class, with a case variant and a rule that ignores case.
 HANDMADE = [
@@ -23,44 +23,44 @@ HANDMADE = [
 
 
 def run(
-    binary: nginx.Binary, rules: list[Literal], compiled: Compiled, level: RuleContext, limit: int = 4000
+    binary: nginx.Binary, rules: list[Literal], compiled: Compiled, phase: Phase, limit: int = 4000
 ) -> Differential:
     """The differential run of hand-made rules and a compiled form of them."""
     return differential(
         before=b"".join(rule.directive for rule in rules),
         after=compiled.rules,
         maps=compiled.maps,
-        level=level,
+        phase=phase,
         keys=[rule.uri for rule in rules],
         binary=binary,
         limit=limit,
     )
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("seed", range(8))
-def test_identical_sides_answer_alike(binary: nginx.Binary, seed: int, level: RuleContext) -> None:
+def test_identical_sides_answer_alike(binary: nginx.Binary, seed: int, phase: Phase) -> None:
     """Random rules of every kind never differ from themselves, and no answer is unstable."""
     rules = rulegen.generate(seed)
-    found = differential(before=rules.text, after=rules.text, level=level, keys=rules.uris, binary=binary, limit=1500)
+    found = differential(before=rules.text, after=rules.text, phase=phase, keys=rules.uris, binary=binary, limit=1500)
     assert found.requests > 1000
     assert (found.mismatches, found.unstable) == ((), 0)
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("seed", range(8))
-def test_the_exact_shape_is_exact(binary: nginx.Binary, seed: int, level: RuleContext) -> None:
+def test_the_exact_shape_is_exact(binary: nginx.Binary, seed: int, phase: Phase) -> None:
     """The exact shape of random literal rules answers every request as they do."""
-    rules = literals(seed, level=level)
-    found = run(binary, rules, exact(rules), level)
+    rules = literals(seed, phase=phase)
+    found = run(binary, rules, exact(rules), phase)
     assert found.requests > 500
     assert [str(mismatch) for mismatch in found.mismatches] == []
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_the_usual_shape_is_caught(binary: nginx.Binary, level: RuleContext) -> None:
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_usual_shape_is_caught(binary: nginx.Binary, phase: Phase) -> None:
     """A plain map with `return` answers differently, and the run shows how."""
-    found = run(binary, HANDMADE, naive(HANDMADE), level)
+    found = run(binary, HANDMADE, naive(HANDMADE), phase)
     assert not found.ok
     assert found.mismatched >= len(found.mismatches) == 10
     assert all(mismatch.before != mismatch.after for mismatch in found.mismatches)
@@ -84,21 +84,21 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_broken_twin_is_caught(binary: nginx.Binary, fault: str, level: RuleContext) -> None:
+def test_a_broken_twin_is_caught(binary: nginx.Binary, fault: str, phase: Phase) -> None:
     """Each fault in the exact shape, which is right without it, is found."""
-    assert not run(binary, HANDMADE, exact(HANDMADE).damaged(*FAULTS[fault]), level).ok
+    assert not run(binary, HANDMADE, exact(HANDMADE).damaged(*FAULTS[fault]), phase).ok
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_the_twin_without_a_fault(binary: nginx.Binary, level: RuleContext) -> None:
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_twin_without_a_fault(binary: nginx.Binary, phase: Phase) -> None:
     """The exact shape of the same rules, which the faults are put into, answers as they do."""
-    assert run(binary, HANDMADE, exact(HANDMADE), level).ok
+    assert run(binary, HANDMADE, exact(HANDMADE), phase).ok
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_captures_left_over_are_caught(binary: nginx.Binary, level: RuleContext) -> None:
+@pytest.mark.parametrize("phase", PHASES)
+def test_captures_left_over_are_caught(binary: nginx.Binary, phase: Phase) -> None:
     """A compiled form that does not clear `$1` differs for who reads it afterwards, and for nobody else."""
     rules = [Literal(b"/old", False, b"permanent", b"/new")]
     compiled = exact(rules).damaged(CLEAR, b"")
@@ -108,7 +108,7 @@ def test_captures_left_over_are_caught(binary: nginx.Binary, level: RuleContext)
             before=before,
             after=compiled.rules,
             maps=compiled.maps,
-            level=level,
+            phase=phase,
             keys=[b"/old"],
             binary=binary,
             captures=captures,
@@ -121,7 +121,7 @@ def test_captures_left_over_are_caught(binary: nginx.Binary, level: RuleContext)
 
 
 def test_a_break_in_a_location_is_caught(binary: nginx.Binary) -> None:
-    """A guard around a `break` loses the location's try_files; at server level it loses nothing."""
+    """A guard around a `break` loses the location's try_files; in a server it loses nothing."""
     rules = [Literal(b"/old", False, b"break", b"/new")]
     assert run(binary, rules, exact(rules), "server").ok
     assert not run(binary, rules, exact(rules), "location").ok
@@ -137,7 +137,7 @@ def test_a_compiled_form_that_does_not_start(binary: nginx.Binary) -> None:
 def test_original_rules_that_nginx_refuses(binary: nginx.Binary) -> None:
     """Original rules that nginx refuses are an error of the input, with nginx's words and the line."""
     with pytest.raises(InputError, match=r'missing closing parenthesis in "\^/a\(" in rules\.conf:2'):
-        differential(before=b"\nrewrite ^/a( /b;", after=b"", level="server", keys=[], binary=binary)
+        differential(before=b"\nrewrite ^/a( /b;", after=b"", phase="server", keys=[], binary=binary)
 
 
 def test_variables_of_the_user_are_given(binary: nginx.Binary) -> None:
@@ -147,7 +147,7 @@ def test_variables_of_the_user_are_given(binary: nginx.Binary) -> None:
     maps += b'map $uri $nxo { volatile; "/a" "https://$my_site/a"; "/a\\n" "https://$my_site/a"; }'
     after = b"if ($nxo) { rewrite ^ $nxo permanent; } if ($my_mode = x) { return 403; }"
     found = differential(
-        before=before, after=after, maps=maps, level="server", keys=[b"/a"], binary=binary, captures=False
+        before=before, after=after, maps=maps, phase="server", keys=[b"/a"], binary=binary, captures=False
     )
     assert found.variables == ("my_site", "my_mode")
     assert any(b"/A" in mismatch.request for mismatch in found.mismatches)  # no guard was written
@@ -157,7 +157,7 @@ def test_variables_of_the_user_are_given(binary: nginx.Binary) -> None:
 def test_answers_that_always_differ_say_nothing(binary: nginx.Binary) -> None:
     """A request whose answer differs each time on the same side is counted apart."""
     rules = b"rewrite ^/a$ https://ex.com/$request_id permanent;"
-    found = differential(before=rules, after=rules, level="server", keys=[b"/a"], binary=binary)
+    found = differential(before=rules, after=rules, phase="server", keys=[b"/a"], binary=binary)
     assert found.ok
     assert found.unstable > 0
 
@@ -166,7 +166,7 @@ def test_warnings_of_the_compiled_form(binary: nginx.Binary) -> None:
     """What nginx warns about in the compiled form only is told: here too small a hash table."""
     keys = b"".join(b"/key%d v;" % number for number in range(3000))
     found = differential(
-        before=b"", after=b"", maps=b"map $uri $nxo { %s }" % keys, level="server", keys=[], binary=binary
+        before=b"", after=b"", maps=b"map $uri $nxo { %s }" % keys, phase="server", keys=[], binary=binary
     )
     assert found.ok
     assert any("could not build optimal map_hash" in warning for warning in found.warnings)
@@ -175,14 +175,14 @@ def test_warnings_of_the_compiled_form(binary: nginx.Binary) -> None:
 def test_the_run_is_bounded(binary: nginx.Binary) -> None:
     """No time means no requests, and says so; progress ends at the total."""
     keys = [b"/key%d" % number for number in range(1000)]
-    none = differential(before=b"", after=b"", level="server", keys=keys, binary=binary, seconds=0.0)
+    none = differential(before=b"", after=b"", phase="server", keys=keys, binary=binary, seconds=0.0)
     assert none.requests == 0
     assert none.skipped > 20_000
     seen: list[tuple[int, int]] = []
     some = differential(
         before=b"",
         after=b"",
-        level="server",
+        phase="server",
         keys=keys,
         binary=binary,
         limit=500,

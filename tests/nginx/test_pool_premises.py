@@ -37,7 +37,7 @@ OLD = Version(1, 22, 1)
 
 def mended(text: str, assumed: frozenset[Premise], target: Version = OLD) -> str:
     """What one run of all rules about proxies makes of a whole configuration."""
-    rules = tuple(Selected(rule, rule.severity) for rule in catalogue().values() if rule.category == "proxy")
+    rules = tuple(Selected(rule, None) for rule in catalogue().values() if rule.category == "proxy")
 
     def again(texts: Mapping[str, bytes]) -> Config:
         return read(texts.get("nginx.conf", text.encode()))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pytest
 
 from nginxopt.rewrite.nginx import differential
-from nginxopt.rewrite.program import RuleContext
+from nginxopt.rewrite.sections import Phase
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 
@@ -567,9 +567,9 @@ rewrite ^a(?!) /;
 """
 
 
-@pytest.mark.parametrize("level", ["server", "location"])
+@pytest.mark.parametrize("phase", ["server", "location"])
 @pytest.mark.parametrize("start", [b'set $c ""; ', b""], ids=["with the class cleared", "with the class left"])
-def test_one_guard_with_a_class(binary: nginx.Binary, level: RuleContext, start: bytes) -> None:
+def test_one_guard_with_a_class(binary: nginx.Binary, phase: Phase, start: bytes) -> None:
     """One guard that sets a class answers as a guard a class does, if the class is cleared before it.
 
     Not cleared, the class of `/four` is still set when the rules run again for its target, and they answer
@@ -579,7 +579,7 @@ def test_one_guard_with_a_class(binary: nginx.Binary, level: RuleContext, start:
         before=CLASSES,
         after=start + b"if ($k = $uri) { set $c $id; }" + BLOCKS,
         maps=classified(),
-        level=level,
+        phase=phase,
         keys=[key.encode() for key in CLASSIFIED],
         binary=binary,
     )

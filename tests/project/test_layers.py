@@ -23,10 +23,10 @@ NATIVE = {
     "semantics.locations": {"Patterns"},
     "semantics.maphash": {"map_verdict"},
     "rewrite.follow": {"Script", "path_of"},
-    "rewrite.oddities": {"RefusedError", "never", "odd_rewrites", "without_captures"},
-    "rewrite.planning": {"PatternError", "Program", "RefusedError", "Run", "compile_rewrites", "reasons"},
+    "rewrite.suspicious": {"RefusedError", "never", "suspicious_rewrites", "without_captures"},
+    "rewrite.planning": {"Compilation", "CompiledRun", "PatternError", "RefusedError", "compile_rewrites", "reasons"},
     "rewrite.emission": {"maps_text"},
-    "rewrite.sizes": {"Run", "map_sizes", "variable_sizes"},
+    "rewrite.sizes": {"CompiledRun", "map_sizes", "variable_sizes"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
 }
 

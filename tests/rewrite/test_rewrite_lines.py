@@ -89,7 +89,7 @@ def test_nginx_answers_as_before(extra: bytes) -> None:
         before=LINES + extra,
         after=server(emission),
         maps=emission.maps,
-        level="server",
+        phase="server",
         keys=[*SPECIAL, *run.sample[::7]],
         binary=the_nginx(),
         limit=20_000,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
+from nginxopt.lint.cost import ERROR, WARNING
 from nginxopt.lint.declare import CATEGORIES, PAGES, Rule
 from nginxopt.lint.diagnostic import Grade, Safety
 from nginxopt.lint.premises import Premise
@@ -104,7 +105,7 @@ def page(rule: Rule) -> str:
 
 def _properties(rule: Rule) -> list[str]:
     lines = [
-        f"Severity: {rule.severity}",
+        f"Severity: {_severity(rule)}",
         f"Category: {rule.category} ({CATEGORIES[rule.category]})",
         f"Fix: {'; or '.join(map(_means, rule.fixes)) or 'none, by hand'}",
         f"nginx: {versions(rule)}",
@@ -113,12 +114,18 @@ def _properties(rule: Rule) -> list[str]:
     return lines + ([f"Benchmark: `nginxopt bench {rule.scenario}`"] if rule.scenario else [])
 
 
+def _severity(rule: Rule) -> str:
+    if not rule.by_cost:
+        return str(rule.severity)
+    return f"{rule.severity}; warning from {WARNING:,} instructions a request, error from {ERROR:,}"
+
+
 def _means(safety: Safety) -> str:
     """Return what a fix of that safety is, and the option that makes it."""
     if safety.premises is None:
         return "unsafe (`--unsafe-fixes`): may change more than speed"
     if not safety.premises:
-        return "safe (`--fix`): responses and upstream requests stay the same"
+        return "safe (`--fix`): every decoded response and every upstream request stays as it is"
     links = ", ".join(f"[`{premise.name}`]({PREMISES_PAGE}#{premise.name})" for premise in sorted(safety.premises))
     return f"safe under premises (`--assume`): {links}"
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use pyo3::prelude::*;
 
-use crate::border::rewrite::Run;
+use crate::border::run::CompiledRun;
 use crate::hash::{self, Element, Outcome, Sizes};
 use crate::variables;
 
@@ -15,7 +15,7 @@ use crate::variables;
 #[pyo3(signature = (runs, others, max, bucket, *, as_is))]
 pub fn map_sizes(
     py: Python<'_>,
-    runs: Vec<Py<Run>>,
+    runs: Vec<Py<CompiledRun>>,
     others: Vec<Vec<Vec<u8>>>,
     max: usize,
     bucket: usize,

@@ -6,6 +6,7 @@ mod hash;
 mod lexer;
 mod prove;
 mod rewrite;
+mod run;
 mod script;
 
 use pyo3::prelude::*;
@@ -20,7 +21,9 @@ mod _native {
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]
-    use super::rewrite::{PatternError, Program, RefusedError, Run, compile_rewrites, maps_text, reasons};
+    use super::rewrite::{Compilation, PatternError, RefusedError, compile_rewrites, reasons};
     #[pymodule_export]
-    use super::script::{Patterns, Script, never, odd_rewrites, path_of, without_captures};
+    use super::run::{CompiledRun, maps_text};
+    #[pymodule_export]
+    use super::script::{Patterns, Script, never, path_of, suspicious_rewrites, without_captures};
 }

@@ -8,8 +8,8 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::Failed;
 use crate::first_match::{First, FirstMatch};
-use crate::rewrite::odd::{self, Never};
 use crate::rewrite::script::{self, Number, Portion};
+use crate::rewrite::suspicious::{self, Never};
 use crate::rewrite::uncaptured;
 
 /// File, start, end.
@@ -66,7 +66,7 @@ pub fn path_of(url: &[u8], sites: Vec<Vec<u8>>) -> Option<Vec<u8>> {
 
 #[pyfunction]
 pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<&'static str> {
-    odd::never(pattern, merge_slashes).map(|never| match never {
+    suspicious::never(pattern, merge_slashes).map(|never| match never {
         Never::Impossible => "impossible",
         Never::Percent => "percent",
         Never::Query => "query",
@@ -79,8 +79,8 @@ pub fn without_captures(pattern: &[u8]) -> PyResult<Vec<u8>> {
 }
 
 #[pyfunction]
-pub fn odd_rewrites(py: Python<'_>, bytes: &[u8], spans: Vec<(usize, usize)>) -> PyResult<Vec<(usize, usize)>> {
-    let found = py.detach(|| odd::odd(bytes, &ranges(&spans)));
+pub fn suspicious_rewrites(py: Python<'_>, bytes: &[u8], spans: Vec<(usize, usize)>) -> PyResult<Vec<(usize, usize)>> {
+    let found = py.detach(|| suspicious::suspicious(bytes, &ranges(&spans)));
     let found = found.map_err(|unreadable| Failed::from(unreadable).into_py(py))?;
     Ok(found.into_iter().map(|span| (span.start, span.end)).collect())
 }

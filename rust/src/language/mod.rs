@@ -10,5 +10,5 @@ mod lazy;
 mod product;
 
 pub use dead::{Verdict, verdict};
-pub use finite::{Finite, LONGEST_STRING, finite, finite_spelled};
+pub use finite::{Finite, finite, finite_spelled};
 pub use product::{Limits, Question, Witness, witness};

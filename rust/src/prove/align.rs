@@ -5,10 +5,10 @@ use std::collections::HashSet;
 
 use crate::prove::maps::Maps;
 use crate::prove::names::{self, Used};
-use crate::prove::node::{Level, Node};
+use crate::prove::node::{Node, Phase};
 use crate::prove::run::{self, Compiled};
 use crate::prove::tables::{self, Behind, Include};
-use crate::prove::{Checked, Facts, Pair, Proof, Refutation};
+use crate::prove::{Checked, Facts, Obligation, Pair, Refutation};
 
 /// What is known while the files are compared.
 pub struct Known<'t, 'f> {
@@ -27,7 +27,7 @@ pub fn file<'t>(
     pair: &Pair,
     known: &Known<'t, '_>,
     include: &mut Include,
-) -> Proof<Checked> {
+) -> Obligation<Checked> {
     let mut sides = Sides { known, pair, include };
     let block = pair.in_http.then_some(&b"http"[..]);
     if pair.in_http {
@@ -49,15 +49,15 @@ impl<'t> Sides<'t, '_> {
         after: &'t [Node<'t>],
         in_location: bool,
         block: Option<&[u8]>,
-    ) -> Proof<Checked> {
+    ) -> Obligation<Checked> {
         let transparent = &self.known.facts.transparent;
         let is_transparent = |node: &&Node| transparent.contains(node.word(0));
         let (before_others, before_script): (Vec<_>, Vec<_>) = before.iter().partition(is_transparent);
         let (after_others, after_script): (Vec<_>, Vec<_>) =
             after.iter().filter(|node| !self.is_added(node, block)).partition(is_transparent);
-        let level = self.level(in_location, block);
-        let (mut checked, emitted) = self.script(&before_script, &after_script, level, block)?;
-        let is_rule = |node: &Node| level.is_some() && node.is_rule();
+        let phase = self.phase(in_location, block);
+        let (mut checked, emitted) = self.script(&before_script, &after_script, phase, block)?;
+        let is_rule = |node: &Node| phase.is_some() && node.is_rule();
         let is_emitted = |node: &Node| {
             emitted.contains(&std::ptr::from_ref(node)) || self.is_include(node, block) || self.is_added(node, block)
         };
@@ -74,17 +74,17 @@ impl<'t> Sides<'t, '_> {
         Ok(checked)
     }
 
-    /// The level of the rules of a block; `None` where nginx allows none, or no `if` that could take their place.
-    fn level(&self, in_location: bool, block: Option<&[u8]>) -> Option<Level> {
+    /// The phase of the rules of a block; `None` where nginx allows none, or no `if` that could take their place.
+    fn phase(&self, in_location: bool, block: Option<&[u8]>) -> Option<Phase> {
         let takes_rules = match block {
             None => self.pair.takes_rules,
             Some(name) => name == b"server" || name == b"location",
         };
-        takes_rules.then_some(if in_location { Level::Location } else { Level::Server })
+        takes_rules.then_some(if in_location { Phase::Location } else { Phase::Server })
     }
 
     /// A statement that is no rule and no part of the script: the same words, and a block that is again compared.
-    fn other(&mut self, before: &'t Node<'t>, after: &'t Node<'t>, in_location: bool) -> Proof<Checked> {
+    fn other(&mut self, before: &'t Node<'t>, after: &'t Node<'t>, in_location: bool) -> Obligation<Checked> {
         if before.words != after.words && !tables::is_raised(before, after) {
             return Err(changed(Some(before)));
         }
@@ -110,9 +110,9 @@ impl<'t> Sides<'t, '_> {
         &mut self,
         before: &[&'t Node<'t>],
         after: &[&'t Node<'t>],
-        level: Option<Level>,
+        phase: Option<Phase>,
         block: Option<&[u8]>,
-    ) -> Proof<(Checked, HashSet<*const Node<'t>>)> {
+    ) -> Obligation<(Checked, HashSet<*const Node<'t>>)> {
         let mut checked = Checked::default();
         let mut emitted = HashSet::new();
         let maps = self.known.maps;
@@ -124,11 +124,11 @@ impl<'t> Sides<'t, '_> {
                 emitted_at += 1;
                 continue;
             }
-            if let Some(level) = level.filter(|_| before.get(at).is_some_and(|node| node.is_rule())) {
+            if let Some(phase) = phase.filter(|_| before.get(at).is_some_and(|node| node.is_rule())) {
                 let rules = &before[at..at + count(&before[at..], |node| node.is_rule())];
                 let (compiled, length) = Compiled::split(&after[emitted_at..], |node| ours.is_emitted(node));
                 let facts = self.known.facts;
-                checked += run::check(rules, &compiled, maps, &facts.readings, level, self.known.captures_matter)?;
+                checked += run::check(rules, &compiled, maps, &facts.readings, phase, self.known.captures_matter)?;
                 emitted.extend(compiled.new_statements().map(std::ptr::from_ref));
                 at += rules.len();
                 emitted_at += length;
@@ -184,7 +184,7 @@ impl<'t> Ours<'t> {
     }
 
     /// The variable of a class may be set by nothing else, a map included.
-    fn check_names(&self, used: &Used) -> Proof<()> {
+    fn check_names(&self, used: &Used) -> Obligation<()> {
         for name in self.classes.iter().chain(&self.lines) {
             names::is_free(name)?;
             used.leave(name)?;

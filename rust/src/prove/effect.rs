@@ -38,7 +38,7 @@ impl End {
     }
 }
 
-/// A URI the program is run on.
+/// A URI that both texts are run on.
 #[derive(Clone, Copy, Debug)]
 pub struct Uri<'u> {
     pub text: &'u [u8],
@@ -76,6 +76,17 @@ pub struct Effect {
     pub captures: Captures,
 }
 
+/// What emitted statements do with a URI.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Behaviour {
+    Fires(Effect),
+    Falls,
+    /// A guard is true of the URI, and nothing fires: in a location, the `if` has swapped the configuration by then.
+    Entered,
+    /// It cannot be told.
+    Unknown,
+}
+
 /// What is known of a `rewrite` before it runs.
 pub struct Rewrite<'t> {
     pub pattern: Cow<'t, [u8]>,
@@ -103,9 +114,11 @@ impl Part<'_> {
 /// Whether a pattern matches a URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matches {
+    /// It does in every PCRE.
     Yes,
+    /// It does in none, and none gives up on it.
     No,
-    /// It depends on the spelling, or PCRE2 gave up.
+    /// One PCRE may say yes, another no, or give up; or it depends on the spelling.
     Unknown,
 }
 

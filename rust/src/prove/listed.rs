@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::prove::effect::{Rewrite, Uri};
+use crate::prove::effect::{Behaviour, Rewrite, Uri};
 use crate::prove::maps::Maps;
 use crate::prove::node::Node;
-use crate::prove::script::Result;
 use crate::prove::strings::Owners;
-use crate::prove::{Proof, Refutation, trie};
+use crate::prove::{Obligation, Refutation, trie};
 
 /// Rules that each match few strings, which are known; in their order.
 pub struct Listed<'t> {
@@ -21,7 +20,7 @@ pub struct Listed<'t> {
 impl<'t> Listed<'t> {
     /// Admits rules with a flag, without groups, whose targets are of nothing but text, variables of nginx and maps of the
     /// URI.
-    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Proof<Listed<'t>> {
+    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Obligation<Listed<'t>> {
         let mut listed = Listed { rules: Vec::new(), exact: Owners::default(), any_case: Owners::default() };
         for node in nodes {
             let pattern = node.word(1);
@@ -47,14 +46,14 @@ impl<'t> Listed<'t> {
     }
 
     /// What the first rule does that matches. A URI that stands for many spellings is none of those that are listed.
-    pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool) -> Result {
+    pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool) -> Behaviour {
         let any_case = (!self.any_case.is_empty()).then(|| self.any_case.get(&uri.text.to_ascii_lowercase())).flatten();
         let exact = if uri.any_case { None } else { self.exact.get(uri.text) };
         match any_case.into_iter().chain(exact).min() {
-            None => Result::Falls,
+            None => Behaviour::Falls,
             Some(rule) => {
                 let effect = self.rules[rule as usize].effect(uri, Some(maps), keep_captures);
-                effect.map_or(Result::Unknown, Result::Fires)
+                effect.map_or(Behaviour::Unknown, Behaviour::Fires)
             }
         }
     }

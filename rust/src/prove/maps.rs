@@ -9,7 +9,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::hash::{self, Element, Sizes};
 use crate::lexer::{Event, Lexer, Word};
 use crate::prove::tables::Set;
-use crate::prove::{Proof, Refutation};
+use crate::prove::{Obligation, Refutation};
 
 /// The maps by the name of their variable.
 pub struct Maps<'t> {
@@ -40,7 +40,7 @@ pub struct Map<'t> {
 }
 
 /// Reads the http part.
-pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
+pub fn read(text: &[u8]) -> Obligation<Maps<'_>> {
     let mut by_name: HashMap<Cow<[u8]>, Map> = HashMap::new();
     let mut sizes = Set::default();
     let mut open: Option<(Cow<[u8]>, Map)> = None;
@@ -76,7 +76,7 @@ pub fn read(text: &[u8]) -> Proof<Maps<'_>> {
 }
 
 /// `map $source $name {`: the name, and the map without its rows.
-fn header<'t>(words: Vec<Word<'t>>) -> Proof<(Cow<'t, [u8]>, Map<'t>)> {
+fn header<'t>(words: Vec<Word<'t>>) -> Obligation<(Cow<'t, [u8]>, Map<'t>)> {
     let words: Vec<Cow<[u8]>> = words.into_iter().map(|word| word.value).collect();
     match words.as_slice() {
         [map, Cow::Borrowed([b'$', source @ ..]), Cow::Borrowed([b'$', name @ ..])]
@@ -99,7 +99,7 @@ fn stripping_group<'k>(key: &'k [u8], value: &[u8]) -> Option<&'k [u8]> {
 
 impl<'t> Map<'t> {
     /// One statement of the block, as `ngx_http_map` reads it.
-    fn add(&mut self, name: &[u8], words: Vec<Word<'t>>) -> Proof<()> {
+    fn add(&mut self, name: &[u8], words: Vec<Word<'t>>) -> Obligation<()> {
         let refute = |what: &str| Err(Refutation::new(format!("${}: {what}", name.escape_ascii())));
         let mut words = words.into_iter().map(|word| word.value);
         let (Some(key), value, None) = (words.next(), words.next(), words.next()) else {
@@ -152,7 +152,7 @@ impl<'t> Map<'t> {
         self.table.find(hash, |at| row(at).hash == hash && row(at).key.eq_ignore_ascii_case(uri)).map(row)
     }
 
-    /// The name of the variable it is asked about: `uri`, or one that [`super::script`] knows to hold the URI without a
+    /// The name of the variable it is asked about: `uri`, or one that [`super::guards`] knows to hold the URI without a
     /// final newline.
     pub fn source(&self) -> &[u8] {
         &self.source
@@ -217,7 +217,7 @@ impl<'t> Maps<'t> {
     }
 
     /// Checks that nginx builds each table without a warning.
-    pub fn fit(&self, sizes: Sizes) -> Proof<()> {
+    pub fn fit(&self, sizes: Sizes) -> Obligation<()> {
         for (name, map) in &self.by_name {
             let elements: Vec<Element> = map.rows().map(|(key, _)| Element::new(key)).collect();
             let problem = match hash::simulate(&elements, sizes) {

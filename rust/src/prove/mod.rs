@@ -13,7 +13,7 @@
 //!
 //! So the languages of the kept rules are never reasoned about. What has to hold besides, and is checked on the text:
 //!
-//! - the compiled form does nothing outside the domain of M ([`script`] admits only guards that are exact);
+//! - the compiled form does nothing outside the domain of M ([`guards`] admits only guards that are exact);
 //! - maps are judged anew for each URI (`volatile`), and nginx builds them without a warning ([`maps`]);
 //! - all else in the files is as it was, in the same order ([`align`]);
 //! - the maps are included once, where nginx takes the sizes of their tables ([`tables`]);
@@ -26,14 +26,17 @@ pub mod align;
 pub mod captures;
 pub mod effect;
 pub mod enumerate;
+pub mod gone;
+pub mod guards;
 pub mod head;
+pub mod judge;
 pub mod listed;
 pub mod maps;
 pub mod names;
+pub mod needs;
 pub mod node;
 pub mod residual;
 pub mod run;
-pub mod script;
 pub mod strings;
 pub mod tables;
 pub mod trie;
@@ -127,12 +130,13 @@ impl Refutation {
     }
 }
 
-pub type Proof<T> = Result<T, Refutation>;
+/// What an obligation that holds yields, or why it does not hold.
+pub type Obligation<T> = Result<T, Refutation>;
 
 /// Decides whether the files do afterwards, with `maps` in the http block, what they did before. `others` are the files
 /// of the configuration that are not changed.
-pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Proof<Checked> {
-    let read_files = || -> Proof<_> {
+pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Obligation<Checked> {
+    let read_files = || -> Obligation<_> {
         let others = read_all(others.iter().map(|other| other.text), "an unchanged file")?;
         let before = read_all(pairs.iter().map(|pair| pair.before), "the original")?;
         let after = read_all(pairs.iter().map(|pair| pair.after), "the emitted text")?;
@@ -172,6 +176,6 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Pr
     Ok(checked)
 }
 
-fn read_all<'t>(texts: impl Iterator<Item = &'t [u8]>, what: &str) -> Proof<Vec<Vec<Node<'t>>>> {
+fn read_all<'t>(texts: impl Iterator<Item = &'t [u8]>, what: &str) -> Obligation<Vec<Vec<Node<'t>>>> {
     texts.map(|text| node::parse(text, what)).collect()
 }

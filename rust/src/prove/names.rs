@@ -7,11 +7,11 @@ use std::collections::HashSet;
 
 use crate::hash::{self, Element, Outcome, Sizes};
 use crate::prove::node::Node;
-use crate::prove::{Proof, Refutation};
+use crate::prove::{Obligation, Refutation};
 use crate::variables;
 
 /// Checks the name of a variable that the emitted text defines.
-pub fn is_free(name: &[u8]) -> Proof<()> {
+pub fn is_free(name: &[u8]) -> Obligation<()> {
     let refute = |why: &str| Err(Refutation::new(format!("${} {why}", name.escape_ascii())));
     let Some(text) = std::str::from_utf8(name).ok().filter(|text| is_plain(text)) else {
         return refute("is no name in small letters, which another spelling of it could not be told from");
@@ -44,7 +44,7 @@ impl Used {
     }
 
     /// Checks that a variable of the emitted text is none of them.
-    pub fn leave(&self, name: &[u8]) -> Proof<()> {
+    pub fn leave(&self, name: &[u8]) -> Obligation<()> {
         if self.all.contains(name) {
             return Err(Refutation::new(format!("${} is used in the original", name.escape_ascii())));
         }
@@ -54,7 +54,7 @@ impl Used {
 
 /// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own, those of
 /// the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start with it.
-pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Proof<()> {
+pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Obligation<()> {
     let mut maps = maps.peekable();
     if maps.peek().is_none() {
         return Ok(()); // the table is what it was

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use crate::lexer::{Event, Lexer, Word};
 use crate::prove::effect::End;
-use crate::prove::{Proof, Refutation};
+use crate::prove::{Obligation, Refutation};
 
 /// Where a run stands, as far as it makes a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum Phase {
     Server,
     Location,
 }
@@ -60,7 +60,7 @@ impl<'t> Node<'t> {
 }
 
 /// Reads a text into statements.
-pub fn parse<'t>(text: &'t [u8], what: &str) -> Proof<Vec<Node<'t>>> {
+pub fn parse<'t>(text: &'t [u8], what: &str) -> Obligation<Vec<Node<'t>>> {
     let mut open: Vec<(Node, Vec<Node>)> = Vec::new();
     let mut current = Vec::new();
     for event in Lexer::new(text) {

@@ -3,15 +3,16 @@
 
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use aho_corasick::AhoCorasick;
 use hashbrown::HashMap;
 use regex_automata::meta;
 
-use crate::pcre::{Outcome, Regex};
+use crate::prove::effect::Matches;
+use crate::prove::judge::Judge;
+use crate::prove::needs::{Need, Needs};
 use crate::prove::{head, work};
-use crate::syntax::{self, Ast, Pattern};
+use crate::syntax::{self, Pattern};
 
 /// The rules that stay, by their place among all rules.
 #[derive(Default)]
@@ -74,19 +75,15 @@ impl<'t> Residual<'t> {
         residual
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
-    }
-
     /// Whether a rule whose place is one of `places` matches `subject`.
-    pub fn takes(&self, subject: &[u8], places: Range<usize>) -> Answer {
-        let mut all = Answer::No;
+    pub fn takes(&self, subject: &[u8], places: Range<usize>) -> Matches {
+        let mut all = Matches::No;
         // In order, as a rule that comes first may save a long question to the next.
         for at in self.candidates(subject, places) {
             match self.rules[at as usize].takes(subject) {
-                Answer::Yes => return Answer::Yes,
-                Answer::Unknown => all = Answer::Unknown,
-                Answer::No => {}
+                Matches::Yes => return Matches::Yes,
+                Matches::Unknown => all = Matches::Unknown,
+                Matches::No => {}
             }
         }
         all
@@ -132,18 +129,18 @@ impl<'t> Kept<'t> {
         Kept { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new(), head: OnceLock::new() }
     }
 
-    fn takes(&self, subject: &[u8]) -> Answer {
+    fn takes(&self, subject: &[u8]) -> Matches {
         match self.judge() {
-            Judge::Unportable(prefix) if syntax::begins(subject, prefix) => Answer::Unknown,
-            Judge::Unportable(_) => Answer::No,
+            Judge::Unportable(prefix) if syntax::begins(subject, prefix) => Matches::Unknown,
+            Judge::Unportable(_) => Matches::No,
             Judge::Portable(pattern, asked) if pattern.settles(subject) => asked.matches(pattern, subject),
-            Judge::Portable(pattern, _) if self.may_begin(pattern, subject) => Answer::Unknown,
-            Judge::Portable(..) => Answer::No,
+            Judge::Portable(pattern, _) if self.may_begin(pattern, subject) => Matches::Unknown,
+            Judge::Portable(..) => Matches::No,
         }
     }
 
     fn may_take_some_case(&self, subject: &[u8]) -> bool {
-        let Judge::Portable(pattern, _) = self.judge() else { return self.takes(subject) != Answer::No };
+        let Judge::Portable(pattern, _) = self.judge() else { return self.takes(subject) != Matches::No };
         let spellings = || self.spellings.get_or_init(|| spellings(pattern)).as_ref();
         may_take(pattern, spellings, subject) && self.may_begin(pattern, subject)
     }
@@ -180,80 +177,6 @@ impl Head {
     }
 }
 
-/// Whether a rule matches a subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// It does in every PCRE.
-    Yes,
-    /// It does in none, and none gives up on it.
-    No,
-    /// One PCRE may say Yes, another No, or give up.
-    Unknown,
-}
-
-/// What may be said of a pattern.
-enum Judge {
-    Portable(Box<Pattern>, Asked),
-    /// It matches nothing but subjects that begin like this.
-    Unportable(Vec<u8>),
-}
-
-impl Judge {
-    fn of(text: &[u8]) -> Judge {
-        match (syntax::parse(text), Regex::new(text)) {
-            (Ok(pattern), Ok(regex)) => {
-                let asked = Asked { regex, automaton: OnceLock::new(), slow: AtomicU32::new(0) };
-                Judge::Portable(Box::new(pattern), asked)
-            }
-            _ => Judge::Unportable(syntax::prefix(text)),
-        }
-    }
-}
-
-/// A portable pattern, run by PCRE2, and where that takes long by an automaton.
-struct Asked {
-    regex: Regex,
-    automaton: OnceLock<Option<meta::Regex>>,
-    slow: AtomicU32,
-}
-
-/// How many calls a question may take from one place of the subject; the planner allows no more.
-const CALLS: u32 = 8_000;
-
-/// After so many long questions the automaton is asked first.
-const PATIENCE: u32 = 64;
-
-impl Asked {
-    fn matches(&self, pattern: &Pattern, subject: &[u8]) -> Answer {
-        if self.slow.load(Ordering::Relaxed) > PATIENCE
-            && let Some(answer) = self.in_the_end(pattern, subject)
-        {
-            return answer;
-        }
-        match self.regex.is_match(subject, CALLS) {
-            Outcome::Yes => Answer::Yes,
-            Outcome::No => Answer::No,
-            Outcome::Error(_) => {
-                self.slow.fetch_add(1, Ordering::Relaxed);
-                self.in_the_end(pattern, subject).unwrap_or(Answer::Unknown)
-            }
-        }
-    }
-
-    /// What PCRE says, however long it takes, if it comes to an end within nginx's limit.
-    fn in_the_end(&self, pattern: &Pattern, subject: &[u8]) -> Option<Answer> {
-        let build = || {
-            let translation = pattern.translate();
-            let config = meta::Config::new().utf8_empty(false).auto_prefilter(false);
-            let regex = meta::Regex::builder().configure(config).build_from_hir(&translation.hir);
-            regex.ok().filter(|_| translation.exact)
-        };
-        let automaton = self.automaton.get_or_init(build).as_ref()?;
-        let answer = || if automaton.is_match(subject) { Answer::Yes } else { Answer::No };
-        work::ends_in_time(&pattern.ast, subject.len() as u32).then(answer)
-    }
-}
-
 /// An automaton of the case variants of a pattern's language, or of a larger one.
 fn spellings(pattern: &Pattern) -> Option<meta::Regex> {
     let folded = pattern.translate_folded().hir;
@@ -287,101 +210,17 @@ impl Bytes {
     }
 }
 
-/// What every match of a pattern has, in small letters.
-#[derive(PartialEq, Eq, Hash)]
-enum Need {
-    Start(Vec<u8>),
-    End(Vec<u8>),
-    Part(Vec<u8>),
-}
-
-/// All that is known of a pattern.
-#[derive(Default)]
-struct Needs {
-    all: Vec<Need>,
-    /// The longest subject without an end or part on which PCRE2 is sure to say No. Without a start it always is: no
-    /// match is tried any further.
-    longest: usize,
-}
-
-impl Needs {
-    fn of(pattern: &[u8]) -> Needs {
-        let Ok(parsed) = syntax::parse(pattern) else {
-            let all = Some(syntax::prefix(pattern)).filter(|prefix| !prefix.is_empty()).map(Need::Start);
-            return Needs { all: all.into_iter().collect(), longest: usize::MAX };
-        };
-        let most = parsed.longest();
-        let Ast::Concat(parts) = parsed.ast else {
-            return Needs::default();
-        };
-        let longest = longest(&parts).min(most);
-        let mut all = Vec::new();
-        let mut runs: Vec<&[Ast]> = parts.split(|part| !matches!(part, Ast::Byte(_))).collect();
-        if let [Ast::Start, ..] = parts.as_slice() {
-            all.push(Need::Start(bytes(runs[1]))); // before `^` is an empty run
-            runs.drain(..2);
-        }
-        if longest > 0 {
-            if let [.., Ast::Dollar | Ast::End] = parts.as_slice() {
-                let before = runs.len().checked_sub(2);
-                all.extend(before.map(|at| Need::End(bytes(runs.remove(at)))));
-            }
-            all.extend(runs.into_iter().map(|run| Need::Part(bytes(run))));
-        }
-        all.retain(|need| !need.bytes().is_empty());
-        Needs { all, longest }
-    }
-}
-
-impl Need {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Need::Start(bytes) | Need::End(bytes) | Need::Part(bytes) => bytes,
-        }
-    }
-}
-
-fn bytes(run: &[Ast]) -> Vec<u8> {
-    run.iter()
-        .filter_map(|part| if let Ast::Byte(byte) = part { Some(byte.to_ascii_lowercase()) } else { None })
-        .collect()
-}
-
-/// A tenth of PCRE2's match limit.
-const FEW_CALLS: f64 = 1e6;
-
-/// The longest subject for which PCRE2 says No before its match limit, by a bound that only knows sequences of bytes,
-/// sets and repetitions of one of these: each repetition, and the start of an unanchored match, has at most one way for
-/// each byte of the subject.
-fn longest(parts: &[Ast]) -> usize {
-    let mut loops = i32::from(parts.first() != Some(&Ast::Start));
-    let mut size = 1.0;
-    for part in parts {
-        match inner(part) {
-            Ast::Byte(_) | Ast::Class(_) | Ast::Start | Ast::Dollar | Ast::End | Ast::Empty => {}
-            Ast::Repeat { sub, .. } if matches!(**sub, Ast::Byte(_) | Ast::Class(_)) => loops += 1,
-            _ => return 0,
-        }
-        size += 3.0; // a group is entered and left
-    }
-    if loops == 0 { usize::MAX } else { (FEW_CALLS / size).powf(1.0 / f64::from(loops)) as usize }
-}
-
-/// What a group around one node holds.
-fn inner(part: &Ast) -> &Ast {
-    if let Ast::Capture { sub, .. } = part { inner(sub) } else { part }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Residual};
+    use super::Residual;
+    use crate::prove::effect::Matches;
 
     fn residual<'t>(patterns: &[&'t str]) -> Residual<'t> {
         Residual::new(patterns.iter().map(|pattern| pattern.as_bytes()).enumerate())
     }
 
     fn taken(patterns: &[&str], subject: &[u8]) -> bool {
-        residual(patterns).takes(subject, 0..patterns.len()) != Answer::No
+        residual(patterns).takes(subject, 0..patterns.len()) != Matches::No
     }
 
     /// Rules are found by what subjects start and end with, or asked always; those from the limit on are not.
@@ -395,9 +234,9 @@ mod tests {
         for subject in ["/a/b-3", "/a/b-1\n\n", "/old.phpx", "/x\n", "/b/c", "/sho", "/c", "", "\n"] {
             assert!(!taken(&patterns, subject.as_bytes()), "{subject}");
         }
-        assert_eq!(residual(&patterns).takes(b"/a/b-2", 0..1), Answer::No);
-        assert_eq!(residual(&patterns).takes(b"/a/b-2", 0..2), Answer::Yes);
-        assert_eq!(residual(&patterns).takes(b"/a/b-2", 2..8), Answer::No);
+        assert_eq!(residual(&patterns).takes(b"/a/b-2", 0..1), Matches::No);
+        assert_eq!(residual(&patterns).takes(b"/a/b-2", 0..2), Matches::Yes);
+        assert_eq!(residual(&patterns).takes(b"/a/b-2", 2..8), Matches::No);
     }
 
     /// A rule on which PCRE2 gives up is asked first, even where its literal bytes are not in the subject.
@@ -422,10 +261,10 @@ mod tests {
             (r"^/id/[^\S\n]x", "/id/\x0bx"),
             ("^/(a+)+$", &format!("/{}!", "a".repeat(40))),
         ] {
-            assert_eq!(residual(&[pattern]).takes(subject.as_bytes(), 0..1), Answer::Unknown, "{pattern}");
+            assert_eq!(residual(&[pattern]).takes(subject.as_bytes(), 0..1), Matches::Unknown, "{pattern}");
         }
         let long = [b"/z".as_slice(), &vec![b'a'; 2_600]].concat();
-        assert_eq!(residual(&["^/a(?:[^x]|y)*z$"]).takes(&long, 0..1), Answer::No);
+        assert_eq!(residual(&["^/a(?:[^x]|y)*z$"]).takes(&long, 0..1), Matches::No);
     }
 
     /// A rule that gets no further than what it begins with takes nothing, whatever stands behind; some may be taken
@@ -434,7 +273,7 @@ mod tests {
     fn heads() {
         let subject = [b"/old".as_slice(), &[b'z'; 2_600]].concat();
         for pattern in ["^/(a+)+$", "^/x?(a+)+", "^/(ab|c)+z$", "^/(?:x(a+))?zz(b+)+d", "^/(a{1,1000}){1,1000}$"] {
-            assert_eq!(residual(&[pattern]).takes(&subject, 0..1), Answer::No, "{pattern}");
+            assert_eq!(residual(&[pattern]).takes(&subject, 0..1), Matches::No, "{pattern}");
             assert!(!residual(&[pattern]).may_take_some_case(&subject, 0..1), "{pattern}");
         }
         for pattern in ["^/(z+)+$", "^/x?(Z+)+$", "^/(ZZ|d)+y$", "^/(?:x|(z+)+)+d", "^/(z{1,1000}){1,1000}$"] {

@@ -4,17 +4,16 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::parallel;
-use crate::pcre::{Outcome, Regex};
-use crate::prove::effect::{Rewrite, Uri};
-use crate::prove::enumerate::{self, Letters, Subjects};
+use crate::prove::effect::{Behaviour, Matches, Rewrite, Uri};
+use crate::prove::gone::Strings;
+use crate::prove::guards::Guards;
 use crate::prove::listed::Listed;
 use crate::prove::maps::Maps;
-use crate::prove::node::{Level, Node};
-use crate::prove::residual::{Answer, Residual};
-use crate::prove::script::{Result as Ran, Script};
-use crate::prove::strings::{NOBODY, Owners};
-use crate::prove::{Checked, Proof, Refutation, work};
-use crate::syntax::{self, Ast, Readings};
+use crate::prove::node::{Node, Phase};
+use crate::prove::residual::Residual;
+use crate::prove::strings::NOBODY;
+use crate::prove::{Checked, Obligation, Refutation};
+use crate::syntax::{self, Readings};
 
 /// The statements that stand in place of a run.
 pub struct Compiled<'t> {
@@ -36,14 +35,14 @@ struct Order<'t> {
 
 /// What answers for the rules that are gone.
 enum Form<'t> {
-    Guards(Script<'t>),
+    Guards(Guards<'t>),
     Listed(Listed<'t>),
 }
 
 impl<'t> Form<'t> {
-    fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Ran {
+    fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Behaviour {
         match self {
-            Form::Guards(script) => script.run(uri, maps, keep_captures, own),
+            Form::Guards(guards) => guards.run(uri, maps, keep_captures, own),
             Form::Listed(listed) => listed.run(uri, maps, keep_captures),
         }
     }
@@ -51,7 +50,7 @@ impl<'t> Form<'t> {
     /// The strings that it answers, and whether each stands for every spelling.
     fn keys(&self) -> Vec<(Cow<'_, [u8]>, bool)> {
         match self {
-            Form::Guards(script) => script.keys().collect(),
+            Form::Guards(guards) => guards.keys().collect(),
             Form::Listed(listed) => listed.keys().collect(),
         }
     }
@@ -59,21 +58,11 @@ impl<'t> Form<'t> {
     /// Whether a URI that it does not answer leaves `$1` to `$9` empty, as a pattern that does not match leaves them.
     fn clears_captures(&self) -> bool {
         match self {
-            Form::Guards(script) => script.clears_captures(),
+            Form::Guards(guards) => guards.clears_captures(),
             Form::Listed(listed) => !listed.is_empty(),
         }
     }
 }
-
-/// More strings than this are not listed for one rule.
-///
-/// The planner lists at most 1,024, and only where no anchor contradicts another: so each text met on the way through a
-/// pattern begins one of these strings, with at most three ends and two starts.
-const LIMIT: usize = 3 * 2 * 1_024;
-/// How many calls PCRE2 may need for a string of a pattern; the planner allows fewer.
-const CALLS: u32 = 100_000;
-/// So many letters have few enough spellings to ask for each.
-const FEW_LETTERS: u32 = 8;
 
 impl<'t> Compiled<'t> {
     /// Takes the statements that belong to one run, and tells how many there are.
@@ -91,7 +80,7 @@ impl<'t> Compiled<'t> {
     }
 
     /// Tells the rules that stay from new ones: as many as can be are taken for the original's, from both ends.
-    fn order(&self, rules: &[&'t Node<'t>]) -> Proof<Order<'t>> {
+    fn order(&self, rules: &[&'t Node<'t>]) -> Obligation<Order<'t>> {
         if !self.emitted.is_empty() {
             return Ok(Order { leading: 0, new: Vec::new(), kept: places(rules, &self.rules)? });
         }
@@ -118,17 +107,17 @@ pub fn check<'t>(
     compiled: &Compiled<'t>,
     maps: &'t Maps<'t>,
     readings: &Readings,
-    level: Level,
+    phase: Phase,
     captures_matter: bool,
-) -> Proof<Checked> {
+) -> Obligation<Checked> {
     if compiled.emitted.is_empty() && compiled.rules == rules {
         return Ok(Checked { rules: rules.len(), ..Checked::default() });
     }
     let Order { leading, new, kept } = compiled.order(rules)?;
     let form = if compiled.emitted.is_empty() {
         Form::Listed(Listed::read(&new, maps)?)
-    } else if level == Level::Server {
-        Form::Guards(Script::read(&compiled.emitted, maps)?)
+    } else if phase == Phase::Server {
+        Form::Guards(Guards::read(&compiled.emitted, maps)?)
     } else {
         return Err(Refutation::new("an `if` stands in a location, whose configuration it swaps"));
     };
@@ -145,7 +134,7 @@ pub fn check<'t>(
 
 /// Whether `$1` to `$9` are what they were wherever the compiled form answers nothing: at its end, and at each rule that
 /// stays, as one that fails there leaves them as it finds them. A rule leaves them empty where it does not match.
-fn check_captures(leading: usize, kept: &[usize], form_clears: bool) -> Proof<()> {
+fn check_captures(leading: usize, kept: &[usize], form_clears: bool) -> Obligation<()> {
     let (was_empty, is_empty) = match kept.first() {
         Some(first) => (*first > 0, leading == 0 && form_clears),
         None => (true, form_clears),
@@ -162,7 +151,7 @@ fn check_captures(leading: usize, kept: &[usize], form_clears: bool) -> Proof<()
 }
 
 /// The places of the kept rules among all: they have to be there as they were, in the same order.
-fn places(rules: &[&Node], kept: &[&Node]) -> Proof<Vec<usize>> {
+fn places(rules: &[&Node], kept: &[&Node]) -> Obligation<Vec<usize>> {
     let mut places = Vec::with_capacity(kept.len());
     let mut all = rules.iter().enumerate();
     for rule in kept {
@@ -173,14 +162,6 @@ fn places(rules: &[&Node], kept: &[&Node]) -> Proof<Vec<usize>> {
         places.push(place);
     }
     Ok(places)
-}
-
-/// The strings of the rules that are gone, each with its first rule, and the keys of the maps.
-#[derive(Default)]
-struct Strings {
-    exact: Owners,
-    /// Strings in small letters, each for all its spellings.
-    any_case: Owners,
 }
 
 struct Sides<'t, 'r> {
@@ -198,7 +179,7 @@ struct Sides<'t, 'r> {
 
 impl<'t> Sides<'t, '_> {
     /// Lists the strings of every rule that is gone, and of the maps.
-    fn strings(&mut self, kept: &[usize]) -> Proof<Strings> {
+    fn strings(&mut self, kept: &[usize]) -> Obligation<Strings> {
         let mut strings = Strings::default();
         let mut kept = kept.iter().peekable();
         for place in 0..self.rules.len() {
@@ -215,17 +196,13 @@ impl<'t> Sides<'t, '_> {
         Ok(strings)
     }
 
-    fn list(&mut self, place: usize, strings: &mut Strings) -> Proof<()> {
+    fn list(&mut self, place: usize, strings: &mut Strings) -> Obligation<()> {
         let node = self.rules[place];
         let refute =
             |why: &str| Refutation::new(format!("the rule {} is gone, but {why}", node.word(1).escape_ascii()));
         let read_as = syntax::read_as(node.word(1), self.readings).map_err(|_| refute("it cannot be read"))?;
         let text = read_as.as_deref().unwrap_or(node.word(1));
-        if let Some(literal) = syntax::literal(text) {
-            literal.strings().for_each(|string| strings.exact.add(&string, place as u32));
-        } else {
-            list_general(text, place, strings).map_err(refute)?;
-        }
+        strings.add(text, place).map_err(refute)?;
         if let Some(text) = read_as {
             self.gone.insert(place, text);
         }
@@ -233,15 +210,15 @@ impl<'t> Sides<'t, '_> {
     }
 
     /// P(s) = P'(s) for each string that is listed. The first that differs, in their order, is the counterexample.
-    fn check_exact(&self, strings: &Strings) -> Proof<()> {
+    fn check_exact(&self, strings: &Strings) -> Obligation<()> {
         let check = |(string, owner): (&[u8], u32)| {
             // `NOBODY` is the last of all places.
-            let owner = owner.min(any_case_owner(strings, string));
+            let owner = owner.min(strings.any_case_owner(string));
             let fires = if owner == NOBODY { None } else { self.fires(string, owner as usize)? };
             let uri = Uri { text: string, any_case: false };
             // Where it is not what the form does, it may still be that no such URI gets as far.
             self.compare(uri, fires).or_else(|refutation| match self.residual.takes(string, 0..self.leading) {
-                Answer::Yes => Ok(()),
+                Matches::Yes => Ok(()),
                 _ => Err(refutation),
             })
         };
@@ -252,22 +229,22 @@ impl<'t> Sides<'t, '_> {
 
     /// The rule that fires on a URI of rule `owner`, which is gone, and of no rule that is gone before it: that one, or
     /// `None` where a rule that stays, behind the compiled form, comes first.
-    fn fires(&self, string: &[u8], owner: usize) -> Proof<Option<usize>> {
+    fn fires(&self, string: &[u8], owner: usize) -> Obligation<Option<usize>> {
         match self.residual.takes(string, self.leading..owner) {
-            Answer::No => Ok(Some(owner)),
-            Answer::Yes => Ok(None),
-            Answer::Unknown => match self.residual.takes(string, 0..self.leading) {
-                Answer::Yes => Ok(Some(owner)),
+            Matches::No => Ok(Some(owner)),
+            Matches::Yes => Ok(None),
+            Matches::Unknown => match self.residual.takes(string, 0..self.leading) {
+                Matches::Yes => Ok(Some(owner)),
                 _ => Err(Refutation::on("whether an earlier kept rule matches it is not known", string)),
             },
         }
     }
 
     /// The same for the spellings that are not listed: each group on one URI that stands for all of it.
-    fn check_any_case(&self, strings: &Strings) -> Proof<usize> {
+    fn check_any_case(&self, strings: &Strings) -> Obligation<usize> {
         let mut checked = 0;
         for (string, owner) in strings.any_case.iter() {
-            if all_spellings_listed(string, &strings.exact) {
+            if strings.lists_all_spellings(string) {
                 continue;
             }
             checked += 1;
@@ -280,22 +257,24 @@ impl<'t> Sides<'t, '_> {
     }
 
     /// Runs both texts: `rule` is the rule that fires in the original, if it is one of those that are gone.
-    fn compare(&self, uri: Uri, rule: Option<usize>) -> Proof<()> {
+    fn compare(&self, uri: Uri, rule: Option<usize>) -> Obligation<()> {
         let own_pattern = rule.map(|rule| self.pattern(rule));
         let own = |pattern: &[u8]| own_pattern == Some(pattern);
         let ran = self.form.run(uri, self.maps, self.captures_matter, &own);
         let expected = match rule {
-            None => Some(Ran::Falls),
+            None => Some(Behaviour::Falls),
             Some(rule) => self.effect(rule, uri),
         };
         match (expected, ran) {
-            (Some(expected), ran) if expected == ran && ran != Ran::Unknown => Ok(()),
-            (Some(Ran::Fires(_)), Ran::Falls) => {
+            (Some(expected), ran) if expected == ran && ran != Behaviour::Unknown => Ok(()),
+            (Some(Behaviour::Fires(_)), Behaviour::Falls) => {
                 Err(Refutation::on("a rule that fired does not fire any more", uri.text))
             }
-            (Some(Ran::Falls), Ran::Fires(_)) => Err(Refutation::on("a rule fires that did not fire before", uri.text)),
-            (_, Ran::Entered) => Err(Refutation::on("a guard is true of a URI on which nothing fires", uri.text)),
-            (Some(_), Ran::Fires(_)) => Err(Refutation::on("the rule that fires does something else", uri.text)),
+            (Some(Behaviour::Falls), Behaviour::Fires(_)) => {
+                Err(Refutation::on("a rule fires that did not fire before", uri.text))
+            }
+            (_, Behaviour::Entered) => Err(Refutation::on("a guard is true of a URI on which nothing fires", uri.text)),
+            (Some(_), Behaviour::Fires(_)) => Err(Refutation::on("the rule that fires does something else", uri.text)),
             _ => Err(Refutation::on("what the rules do cannot be told", uri.text)),
         }
     }
@@ -304,75 +283,9 @@ impl<'t> Sides<'t, '_> {
         self.gone.get(&rule).map_or(self.rules[rule].word(1), Vec::as_slice)
     }
 
-    fn effect(&self, rule: usize, uri: Uri) -> Option<Ran> {
+    fn effect(&self, rule: usize, uri: Uri) -> Option<Behaviour> {
         let node = self.rules[rule];
         let rewrite = Rewrite::read(Cow::Borrowed(self.pattern(rule)), node.word(2), node.flag())?;
-        rewrite.effect(uri, None, self.captures_matter).map(Ran::Fires)
+        rewrite.effect(uri, None, self.captures_matter).map(Behaviour::Fires)
     }
-}
-
-fn any_case_owner(strings: &Strings, string: &[u8]) -> u32 {
-    if strings.any_case.is_empty() {
-        return NOBODY;
-    }
-    strings.any_case.get(&string.to_ascii_lowercase()).unwrap_or(NOBODY)
-}
-
-/// Lists the strings of any pattern, or tells why it cannot.
-fn list_general(text: &[u8], place: usize, strings: &mut Strings) -> Result<(), &'static str> {
-    let pattern = syntax::parse(text).map_err(|_| "not every PCRE reads its pattern alike")?;
-    if pattern.named {
-        return Err("it sets a variable by name");
-    }
-    if pattern.spaces {
-        return Err("not every PCRE takes the same bytes for spaces");
-    }
-    if !work::ends_in_time(&pattern.ast, 1) || pattern.longest() < usize::MAX {
-        return Err("PCRE may give up on a URI that it does not match");
-    }
-    let ignores_case = pattern.ignores_case();
-    let letters = if ignores_case { Letters::SmallOnly } else { Letters::Exact };
-    let Subjects::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
-        return Err("it matches more strings than can be listed");
-    };
-    // Where the tree only contains the language, PCRE2 says which of its strings are in it.
-    let judge =
-        if is_exact(&pattern.ast) { None } else { Some(Regex::new(text).map_err(|_| "PCRE2 does not compile it")?) };
-    for subject in subjects.iter().filter(|subject| !subject.contains(&0)) {
-        match judge.as_ref().map(|regex| regex.is_match(subject, CALLS)) {
-            None | Some(Outcome::Yes) => {}
-            Some(Outcome::No) => continue,
-            Some(Outcome::Error(_)) => return Err("PCRE2 gives up on it"),
-        }
-        strings.exact.add(subject, place as u32);
-        if ignores_case {
-            strings.any_case.add(subject, place as u32);
-        }
-    }
-    Ok(())
-}
-
-/// Whether the tree says exactly what the pattern matches.
-fn is_exact(ast: &Ast) -> bool {
-    match ast {
-        Ast::Superset { .. } | Ast::WordBoundary | Ast::NotWordBoundary => false,
-        Ast::Concat(parts) | Ast::Alternation(parts) => parts.iter().all(is_exact),
-        Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } => is_exact(sub),
-        Ast::Empty | Ast::Byte(_) | Ast::Class(_) | Ast::Start | Ast::Dollar | Ast::End => true,
-    }
-}
-
-/// Whether every spelling of `string` is one of `exact`.
-fn all_spellings_listed(string: &[u8], exact: &Owners) -> bool {
-    let letters: Vec<usize> = (0..string.len()).filter(|at| string[*at].is_ascii_alphabetic()).collect();
-    letters.len() <= FEW_LETTERS as usize
-        && (0u32..1 << letters.len()).all(|capitals| {
-            let mut spelling = string.to_vec();
-            for (bit, at) in letters.iter().enumerate() {
-                if capitals >> bit & 1 == 1 {
-                    spelling[*at].make_ascii_uppercase();
-                }
-            }
-            exact.get(&spelling).is_some()
-        })
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use crate::hash::{MAP_DEFAULTS, Sizes, VARIABLES_DEFAULTS};
 use crate::prove::node::Node;
-use crate::prove::{Proof, Refutation};
+use crate::prove::{Obligation, Refutation};
 
 const NAMES: [&[u8]; 4] =
     [b"map_hash_max_size", b"map_hash_bucket_size", b"variables_hash_max_size", b"variables_hash_bucket_size"];
@@ -21,7 +21,7 @@ pub struct Set([Option<usize>; 4]);
 
 impl Set {
     /// The sizes that `files` set.
-    pub fn of<'n>(files: impl Iterator<Item = &'n [Node<'n>]>) -> Proof<Set> {
+    pub fn of<'n>(files: impl Iterator<Item = &'n [Node<'n>]>) -> Obligation<Set> {
         let mut set = Set::default();
         for file in files {
             set.gather(file)?;
@@ -29,7 +29,7 @@ impl Set {
         Ok(set)
     }
 
-    fn gather(&mut self, nodes: &[Node]) -> Proof<()> {
+    fn gather(&mut self, nodes: &[Node]) -> Obligation<()> {
         for node in nodes {
             if is_size(node) {
                 self.add(node.word(0), node.word(1))?;
@@ -42,7 +42,7 @@ impl Set {
     }
 
     /// Adds a directive, if it is one of the sizes.
-    pub fn add(&mut self, name: &[u8], value: &[u8]) -> Proof<()> {
+    pub fn add(&mut self, name: &[u8], value: &[u8]) -> Obligation<()> {
         let refute = || Refutation::new("a size of the hash tables is set twice, or not in a plain number");
         let at = index(name).ok_or_else(|| Refutation::new("the http part holds more than maps and their sizes"))?;
         let number = number(value).ok_or_else(refute)?;
@@ -50,7 +50,7 @@ impl Set {
     }
 
     /// These and others, which are set elsewhere.
-    pub fn and(&self, others: &Set) -> Proof<Set> {
+    pub fn and(&self, others: &Set) -> Obligation<Set> {
         if self.0.iter().zip(&others.0).any(|(one, other)| one.is_some() && other.is_some()) {
             return Err(Refutation::new("a size of the hash tables is set twice"));
         }
@@ -146,7 +146,7 @@ impl Include {
     }
 
     /// Looks for it in a http block, and checks its place and that of new sizes there.
-    pub fn find(&mut self, block: &[Node], then: Behind) -> Proof<()> {
+    pub fn find(&mut self, block: &[Node], then: Behind) -> Obligation<()> {
         self.check_added(block)?;
         let mut places = (0..block.len()).filter(|at| self.is(&block[*at]));
         let Some(at) = places.next() else { return Ok(()) };
@@ -177,7 +177,7 @@ impl Include {
     }
 
     /// A new size of maps stands first, or behind one that nginx takes there.
-    fn check_added(&self, block: &[Node]) -> Proof<()> {
+    fn check_added(&self, block: &[Node]) -> Obligation<()> {
         let mut may_follow_map = false;
         for node in block {
             match is_map_size(node) {
@@ -191,7 +191,7 @@ impl Include {
         Ok(())
     }
 
-    pub fn finish(&self) -> Proof<()> {
+    pub fn finish(&self) -> Obligation<()> {
         match self.words {
             Some(_) if !self.found => Err(Refutation::new("the include of the maps is missing")),
             _ => Ok(()),

@@ -7,10 +7,10 @@ use regex_syntax::hir::{Hir, Look};
 use crate::first_match::effort;
 use crate::language::{self, Finite};
 use crate::pcre::{Outcome, Regex};
-use crate::rewrite::options::{Level, Options};
-use crate::rewrite::program::Rule;
+use crate::rewrite::options::{Options, Phase};
 use crate::rewrite::quote::quoted_length;
 use crate::rewrite::reason::Reason;
+use crate::rewrite::runs::Rule;
 use crate::rewrite::target::{self, Action, Part, Target};
 use crate::rewrite::trie;
 use crate::syntax::{self, Literal, Readings, Refusal};
@@ -105,7 +105,7 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
         return Ok(Err(Reason::CaseTiers));
     }
     let mut extra = Extra { sets_captures: options.captures_matter && captures, ..Extra::default() };
-    if extra.sets_captures && options.level == Level::Location {
+    if extra.sets_captures && options.phase == Phase::Location {
         return Ok(Err(Reason::CapturesInLocation));
     }
     if repeats_capture(&target) {
@@ -121,7 +121,7 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
             None => return Ok(Err(Reason::CaptureEscaping)),
         }
     }
-    let is_listed = options.level == Level::Location;
+    let is_listed = options.phase == Phase::Location;
     if !fits_tokens(&strings, &extra, &target, text) || (is_listed && !strings.all(trie::fits)) {
         return Ok(Err(Reason::KeyTooLong));
     }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::hash::Element;
-use crate::rewrite::options::{Level, Options};
+use crate::rewrite::options::{Options, Phase};
 use crate::rewrite::plan::{Entry, Plan};
-use crate::rewrite::program::Run;
 use crate::rewrite::quote::{quote, quote_key, quoted_length};
+use crate::rewrite::runs::Run;
 use crate::rewrite::target;
 use crate::rewrite::tier::{Args, Block, Class, Map, Tier};
 use crate::rewrite::trie::{self, Form};
@@ -21,9 +21,9 @@ const CLASSES: usize = 2;
 /// Writes the maps of a plan, a tier after the other. Linear in the text written.
 pub fn tiers(run: &Run, plan: &Plan, options: &Options) -> Vec<Tier> {
     let count = plan.entries.iter().map(|entry| entry.tier + 1).max().unwrap_or(0);
-    match options.level {
-        Level::Server => (0..count).flat_map(guarded(run, plan, options)).collect(),
-        Level::Location => (0..count).flat_map(|tier| listed(run, plan, tier)).collect(),
+    match options.phase {
+        Phase::Server => (0..count).flat_map(guarded(run, plan, options)).collect(),
+        Phase::Location => (0..count).flat_map(|tier| listed(run, plan, tier)).collect(),
     }
 }
 

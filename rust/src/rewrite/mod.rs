@@ -1,21 +1,21 @@
-//! The rewrite compiler: rules are read ([`program`]), judged one by one ([`candidate`]), divided into those that a map
-//! can answer and those that stay ([`planner`], string by string in [`claims`]), and written down as the bodies of maps
-//! ([`emit`]). The proof in [`crate::prove`] uses none of it.
+//! The rewrite compiler: rules are read ([`runs`]), judged one by one ([`candidate`]), divided into those that a map
+//! can answer and those that stay ([`planner`], string by string in [`assignment`]), made into tiers of maps
+//! ([`tier`], [`emit`]) and written down ([`text`]). The proof in [`crate::prove`] uses none of it.
 
+pub mod assignment;
 pub mod candidate;
-pub mod claims;
 pub mod collisions;
 pub mod emit;
 pub mod example;
 pub mod kept;
-pub mod odd;
 pub mod options;
 pub mod plan;
 pub mod planner;
-pub mod program;
 pub mod quote;
 pub mod reason;
+pub mod runs;
 pub mod script;
+pub mod suspicious;
 pub mod target;
 pub mod text;
 pub mod tier;

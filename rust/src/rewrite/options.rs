@@ -2,9 +2,9 @@
 
 use crate::syntax::Readings;
 
-/// Where a run stands.
+/// The phase of nginx in which a run is tried: a server's or a location's (`ngx_http_rewrite_handler`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum Phase {
     Server,
     /// A location, or any of both: what is right in a location is right in a server.
     Location,
@@ -13,7 +13,7 @@ pub enum Level {
 /// What the planner is told about a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    pub level: Level,
+    pub phase: Phase,
     /// Whether `$1` to `$9` may be read after the run: what it leaves in them is then kept as it was.
     pub captures_matter: bool,
     pub readings: Readings,

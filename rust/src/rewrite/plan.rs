@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::rewrite::candidate::Extra;
-use crate::rewrite::options::{Level, Options};
+use crate::rewrite::options::{Options, Phase};
 use crate::rewrite::reason::Reason;
 
 /// How many strings may differ by case alone: tiers are numbered in a byte.
@@ -64,7 +64,7 @@ impl Plan {
     /// The rule that the compiled form stands before. A pattern that does not match leaves `$1` to `$9` empty, and a rule
     /// that stays first, and may fail, has to find them as they were: where that matters it stands before the patterns.
     pub fn stands_before(&self, options: &Options) -> usize {
-        if options.level == Level::Server || !options.captures_matter {
+        if options.phase == Phase::Server || !options.captures_matter {
             return 0;
         }
         self.fates.iter().position(|fate| !matches!(fate, Fate::Kept(_))).unwrap_or(0)

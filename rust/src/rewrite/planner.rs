@@ -5,12 +5,12 @@
 //! Rules that differ by letter case alone go to different *tiers* of maps, because nginx folds the case of map keys.
 
 use crate::parallel;
+use crate::rewrite::assignment::Assignment;
 use crate::rewrite::candidate::{self, Candidate};
-use crate::rewrite::claims::Claims;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{BadPattern, Plan};
-use crate::rewrite::program::Run;
 use crate::rewrite::reason::Reason;
+use crate::rewrite::runs::Run;
 
 /// Divides a run. Linear in the rules but for PCRE2 on strings that kept rules may match.
 pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
@@ -24,10 +24,10 @@ pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
     }
     // Keys that are too many for nginx stay with their rules; what is left then has other maps, which are looked at again.
     loop {
-        let claims = Claims::make(run, &candidates)?;
-        let crowded = claims.crowded();
+        let assignment = Assignment::make(run, &candidates)?;
+        let crowded = assignment.crowded();
         if crowded.is_empty() {
-            return Ok(claims.into_plan(run, candidates));
+            return Ok(assignment.into_plan(run, candidates));
         }
         for rule in crowded {
             candidates[rule] = Err(Reason::HashCollision);

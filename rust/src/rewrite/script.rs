@@ -11,7 +11,7 @@ use crate::first_match::{Doubt, First, FirstMatch, TooManyLiterals};
 use crate::parallel;
 use crate::pcre::Regex;
 use crate::rewrite::example::example;
-use crate::rewrite::program::{self, Rule, Unreadable};
+use crate::rewrite::runs::{self, Rule, Unreadable};
 use crate::rewrite::target::{self, Action, Part};
 use crate::syntax;
 
@@ -70,11 +70,11 @@ impl Script {
         let mut rules = Vec::new();
         let mut is_whole = true;
         for (file, (bytes, ranges)) in portions.iter().enumerate() {
-            let program = program::read(bytes, std::slice::from_ref(ranges))?;
-            let end = program.barriers.first().map_or(usize::MAX, |barrier| barrier.span.start);
-            let before = program.runs.iter().flat_map(|run| &run.rules).take_while(|rule| rule.span.start < end);
+            let read = runs::read(bytes, std::slice::from_ref(ranges))?;
+            let end = read.barriers.first().map_or(usize::MAX, |barrier| barrier.span.start);
+            let before = read.runs.iter().flat_map(|run| &run.rules).take_while(|rule| rule.span.start < end);
             rules.extend(before.map(|rule| Owned::new(file, rule)));
-            if !program.barriers.is_empty() {
+            if !read.barriers.is_empty() {
                 is_whole = false;
                 break;
             }

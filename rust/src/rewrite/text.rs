@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use crate::rewrite::program::NEVER;
 use crate::rewrite::quote::{escape, escape_pattern};
+use crate::rewrite::runs::NEVER;
 use crate::rewrite::tier::{Args, Block, Kind, Tier};
 
 /// How the variables of a run are named.

@@ -120,7 +120,7 @@ def test_a_page_has_its_properties() -> None:
         "- Benchmark: `nginxopt bench hop`\n"
         "\nIt is read again.\n"
     )
-    safe = "- Fix: safe (`--fix`): responses and upstream requests stay the same\n"
+    safe = "- Fix: safe (`--fix`): every decoded response and every upstream request stays as it is\n"
     assert f"{safe}- nginx: all\n" in pages.page(rule())
     assert "- Fix: safe under premises (`--assume`): [`http11-backends`]" in pages.page(POOL)
     assert "; or unsafe (`--unsafe-fixes`): may change more than speed\n" in pages.page(POOL)

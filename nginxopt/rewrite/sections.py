@@ -9,6 +9,7 @@ next. Directives of other modules are no part of the script, so that rules on bo
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,8 +18,11 @@ from nginxopt.rewrite import captures
 from nginxopt.semantics.directives import NGINX
 from nginxopt.text import Span
 
-RuleContext = Literal["server", "location"]
-"""Where rules stand: what a file of them is included in."""
+Phase = Literal["server", "location"]
+"""Which of nginx's two rewrite phases runs rules: a server's, or a location's (`NGX_HTTP_SERVER_REWRITE_PHASE`)."""
+
+Section = tuple[Span, ...]
+"""The rewrites, or folded runs of them, that nginx tries one after the other."""
 
 _NEVER = "^a(?!)"
 """A pattern that matches nothing: the rule that is emitted with it leaves `$1` to `$9` empty."""
@@ -36,36 +40,28 @@ def transparent() -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """The sections of the servers, or of the locations, of a file."""
-
-    level: RuleContext
-    sections: tuple[tuple[Span, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
+class Rewrites:
     """The rewrites of one file.
 
     Attributes:
-        scopes: At most one for each level.
+        sections: The sections of its servers and of its locations.
         captures_matter: Whether `$1` to `$9` may be read after the rules.
         inside_if: The rewrites that stand in an `if`.
         misplaced: The rewrites that stand where nginx allows none.
     """
 
     file: File
-    scopes: tuple[Scope, ...]
+    sections: Mapping[Phase, tuple[Section, ...]]
     captures_matter: bool
-    inside_if: tuple[Span, ...]
-    misplaced: tuple[Span, ...]
+    inside_if: Section
+    misplaced: Section
 
 
-def read(config: Config) -> tuple[Program, ...]:
-    """Return the programs of all files that hold a rewrite, in nginx's order of reading."""
+def read(config: Config) -> tuple[Rewrites, ...]:
+    """Return the rewrites of all files that hold one, in nginx's order of reading."""
     captures_matter = captures.may_be_read(config)
-    programs = (_program(config, file, captures_matter) for file in config.files)
-    return tuple(p for p in programs if p.scopes or p.inside_if or p.misplaced)
+    of_files = (_rewrites(config, file, captures_matter) for file in config.files)
+    return tuple(of for of in of_files if of.sections or of.inside_if or of.misplaced)
 
 
 def placed(config: Config) -> tuple[Config, bool]:
@@ -83,23 +79,23 @@ def placed(config: Config) -> tuple[Config, bool]:
 class _Found:
     """What is gathered of a file."""
 
-    sections: dict[RuleContext, list[tuple[Span, ...]]]
+    sections: dict[Phase, list[Section]]
     inside_if: list[Span]
     misplaced: list[Span]
 
-    def closed(self, level: RuleContext | None, section: list[Span]) -> list[Span]:
+    def closed(self, phase: Phase | None, section: list[Span]) -> list[Span]:
         """Keep a section that has ended, if anything stands in it; return the next, which is empty."""
-        if level is not None and section:
-            self.sections.setdefault(level, []).append(tuple(section))
+        if phase is not None and section:
+            self.sections.setdefault(phase, []).append(tuple(section))
         return []
 
 
-def _program(config: Config, file: File, captures_matter: bool) -> Program:
+def _rewrites(config: Config, file: File, captures_matter: bool) -> Rewrites:
     found = _Found({}, [], [])
     kinds = set(map(_kind, config.contexts(file)))
     _gather(file.block, kinds, found, main=file is config.main)
-    scopes = tuple(Scope(level, tuple(sections)) for level, sections in found.sections.items())
-    return Program(file, scopes, captures_matter, tuple(found.inside_if), tuple(found.misplaced))
+    sections = {phase: tuple(of_phase) for phase, of_phase in found.sections.items()}
+    return Rewrites(file, sections, captures_matter, tuple(found.inside_if), tuple(found.misplaced))
 
 
 def _kind(context: Context) -> str:
@@ -108,23 +104,23 @@ def _kind(context: Context) -> str:
 
 
 def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False) -> None:
-    level = _level(kinds, main=main)
+    phase = _phase(kinds, main=main)
     section: list[Span] = []
     stems = _stems(block)
     for node in block.nodes:
         if isinstance(node, Comment):
             continue
         if _is_ours(node, stems):
-            section = found.closed(level, section)
+            section = found.closed(phase, section)
             continue
         if node.name == "rewrite":
-            _put(node, level, kinds, section, found)
+            _put(node, phase, kinds, section, found)
             continue
         if node.name not in transparent():
-            section = found.closed(level, section)
+            section = found.closed(phase, section)
         if isinstance(node, Directive) and node.block:
             _gather(node.block, {str(node.name)}, found)
-    found.closed(level, section)
+    found.closed(phase, section)
 
 
 def _stems(block: Block) -> set[str]:
@@ -147,19 +143,17 @@ def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
     return (guard is not None and guard[1] in stems) or name.removesuffix("_hit") in stems - {name}
 
 
-def _put(
-    node: Directive | Bulk, level: RuleContext | None, kinds: set[str], section: list[Span], found: _Found
-) -> None:
+def _put(node: Directive | Bulk, phase: Phase | None, kinds: set[str], section: list[Span], found: _Found) -> None:
     """Note a rewrite, or a run of them, where it belongs."""
-    if level is not None:
+    if phase is not None:
         section.append(node.span)
         return
     spans = [directive.span for directive in node] if isinstance(node, Bulk) else [node.span]
     (found.inside_if if "if" in kinds else found.misplaced).extend(spans)
 
 
-def _level(kinds: set[str], *, main: bool) -> RuleContext | None:
-    """Return the level of a block that is any of `kinds`, or None where no rewrite can be moved.
+def _phase(kinds: set[str], *, main: bool) -> Phase | None:
+    """Return the phase of a block that is any of `kinds`, or None where no rewrite can be moved.
 
     Of a server and a location it is the location: what is right there is right in both.
     The main file may be meant for several: for an `if` only if it cannot be meant for anything else.

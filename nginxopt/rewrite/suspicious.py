@@ -11,8 +11,8 @@ from nginxopt.semantics import Level
 from nginxopt.text import Span
 
 
-def odd(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
-    """Yield the rewrites of some levels; of a folded run only those that are odd (`odd` in rewrite/odd.rs).
+def suspicious_rewrites(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
+    """Yield the rewrites of some levels; of a folded run only those that are suspicious (rewrite/suspicious.rs).
 
     `InputError` at a rewrite of such a run that nginx refuses.
     """
@@ -20,13 +20,13 @@ def odd(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
         for directive in level.own("rewrite"):
             yield directive, level
         for bulk in level.bulks:
-            for directive in _odd(bulk):
+            for directive in _suspicious(bulk):
                 yield directive, level
 
 
-def _odd(bulk: Bulk) -> Iterator[Directive]:
+def _suspicious(bulk: Bulk) -> Iterator[Directive]:
     try:
-        spans = _native.odd_rewrites(bulk.source.data, [(bulk.span.start, bulk.span.end)])
+        spans = _native.suspicious_rewrites(bulk.source.data, [(bulk.span.start, bulk.span.end)])
     except _native.RefusedError as error:
         raise refusal(error, bulk.source) from None
     return (directive_at(bulk.source, Span(*span)) for span in spans)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::language::{self, Limits, Question, Witness};
 use crate::pcre::{Outcome, Regex};
 use crate::rewrite::example::example;
-use crate::rewrite::program::{self, Unreadable};
+use crate::rewrite::runs::{self, Unreadable};
 use crate::syntax::{self, Hir};
 
 /// How many calls PCRE2 may need for an example.
@@ -92,25 +92,25 @@ fn refs(languages: &[Hir]) -> Vec<&Hir> {
 
 /// The rewrites in `ranges` whose pattern is worth a closer look: all but those that begin with `^/` and a word and
 /// hold none of what looks like a misunderstanding. Linear, a few ns a byte.
-pub fn odd(bytes: &[u8], ranges: &[Range<usize>]) -> Result<Vec<Range<usize>>, Unreadable> {
+pub fn suspicious(bytes: &[u8], ranges: &[Range<usize>]) -> Result<Vec<Range<usize>>, Unreadable> {
     let sections: Vec<_> = ranges.iter().map(|range| vec![range.clone()]).collect();
-    let program = program::read(bytes, &sections)?;
-    let rules = program.runs.iter().flat_map(|run| &run.rules);
+    let read = runs::read(bytes, &sections)?;
+    let rules = read.runs.iter().flat_map(|run| &run.rules);
     let mut found: Vec<_> =
-        rules.filter(|rule| is_odd(&rule.pattern, &rule.replacement)).map(|rule| rule.span.clone()).collect();
-    found.extend(program.barriers.iter().map(|barrier| barrier.span.clone()));
+        rules.filter(|rule| is_suspicious(&rule.pattern, &rule.replacement)).map(|rule| rule.span.clone()).collect();
+    found.extend(read.barriers.iter().map(|barrier| barrier.span.clone()));
     found.sort_unstable_by_key(|span| span.start);
     Ok(found)
 }
 
-fn is_odd(pattern: &[u8], replacement: &[u8]) -> bool {
+fn is_suspicious(pattern: &[u8], replacement: &[u8]) -> bool {
     let starts_plainly =
         matches!(pattern, [b'^', b'/', b'$'] | [b'^', b'/', b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9', ..]);
-    !starts_plainly || has_odd_pair(pattern) || has_idle_tail(pattern, replacement)
+    !starts_plainly || has_unlikely_pair(pattern) || has_idle_tail(pattern, replacement)
 }
 
 /// `%`, `//`, `/*`, `\?`, and `?` behind a letter and before one (`php?id=`).
-fn has_odd_pair(pattern: &[u8]) -> bool {
+fn has_unlikely_pair(pattern: &[u8]) -> bool {
     pattern.contains(&b'%')
         || pattern.windows(3).any(|three| match three {
             [b'/', b'/' | b'*', _] | [_, b'/', b'/' | b'*'] | [b'\\', b'?', _] | [_, b'\\', b'?'] => true,
@@ -157,16 +157,16 @@ mod tests {
 
     /// Ordinary rules are passed over.
     #[test]
-    fn odd_ones() {
-        let odd = |pattern: &str, replacement: &str| is_odd(pattern.as_bytes(), replacement.as_bytes());
+    fn suspicious_rules() {
+        let suspicious = |pattern: &str, replacement: &str| is_suspicious(pattern.as_bytes(), replacement.as_bytes());
         for pattern in ["^/a$", "^/$", r"^/a\.html$", "^/a/?$", "^/a", "^/a/(b|c)$", "^/a/(.*)$"] {
-            assert!(!odd(pattern, "/x$1"), "{pattern}");
+            assert!(!suspicious(pattern, "/x$1"), "{pattern}");
         }
         for pattern in
             ["^a$", "/a", "^/", "^", "^/(.*)$", "^/a%20b$", r"^/a\?b", "^/a//b", "^/a.php?id=1", "^/a.*", "^/*.x"]
         {
-            assert!(odd(pattern, "/x$1"), "{pattern}");
+            assert!(suspicious(pattern, "/x$1"), "{pattern}");
         }
-        assert!(odd("^/a/(.*)$", "/x"));
+        assert!(suspicious("^/a/(.*)$", "/x"));
     }
 }

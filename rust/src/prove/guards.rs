@@ -1,15 +1,15 @@
-//! The emitted statements as a program, and what it does with a URI (`ngx_http_rewrite_handler`).
+//! The form for a server: emitted statements behind guards, and what they do with a URI (`ngx_http_rewrite_handler`).
 
 use std::borrow::Cow;
 
-use crate::prove::effect::{Effect, Matches, Rewrite, Uri};
+use crate::prove::effect::{Behaviour, Matches, Rewrite, Uri};
 use crate::prove::maps::{Map, Maps};
 use crate::prove::node::Node;
 use crate::prove::residual::Residual;
-use crate::prove::{Proof, Refutation};
+use crate::prove::{Obligation, Refutation};
 
-/// The emitted statements of a run.
-pub struct Script<'t> {
+/// The emitted statements of a run, guards and what they let through.
+pub struct Guards<'t> {
     /// The variable that holds the URI without a final newline.
     line: Option<&'t [u8]>,
     steps: Vec<Step<'t>>,
@@ -27,21 +27,10 @@ enum Then<'t> {
     Rewrite(Rewrites<'t>),
 }
 
-/// What the program does.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Result {
-    Fires(Effect),
-    Falls,
-    /// A guard is true of the URI, and nothing fires: in a location, the `if` has swapped the configuration by then.
-    Entered,
-    /// It cannot be told.
-    Unknown,
-}
-
-impl<'t> Script<'t> {
+impl<'t> Guards<'t> {
     /// Admits a variable that is emptied first, one that takes a newline off the URI, exact guards, and comparisons of
     /// the first with a number: nothing that could do anything for a URI that is no key.
-    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Proof<Script<'t>> {
+    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Obligation<Guards<'t>> {
         let (hit, rest) = match nodes {
             [set, rest @ ..] if set.sets().is_some_and(|(_, value)| value.is_empty()) => (set.sets(), rest),
             rest => (None, rest),
@@ -52,15 +41,15 @@ impl<'t> Script<'t> {
             }
             rest => (None, rest),
         };
-        let known = Known { hit: hit.map(|(name, _)| name), line, maps };
+        let scope = Scope { hit: hit.map(|(name, _)| name), line, maps };
         let mut steps = Vec::new();
         for node in rest {
             let Some((left, right, body)) = condition(node) else {
                 return Err(Refutation::new("an emitted statement is neither a guard nor a class"));
             };
-            steps.push(known.step(left, right, body)?);
+            steps.push(scope.step(left, right, body)?);
         }
-        Ok(Script { line, steps })
+        Ok(Guards { line, steps })
     }
 
     /// Whether a URI that no guard is true of leaves `$1` to `$9` empty: the pattern that looks for a newline does so
@@ -69,8 +58,8 @@ impl<'t> Script<'t> {
         self.line.is_some()
     }
 
-    /// Runs the program. `own` tells the pattern that is known to match a URI that stands for many.
-    pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Result {
+    /// Runs the statements. `own` tells the pattern that is known to match a URI that stands for many.
+    pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Behaviour {
         let mut class: &[u8] = b"";
         let mut entered = false;
         for step in &self.steps {
@@ -90,14 +79,16 @@ impl<'t> Script<'t> {
             for rewrite in rewrites.that_may_match(uri.text) {
                 match rewrite.matches(uri, own) {
                     Matches::No => {}
-                    Matches::Unknown => return Result::Unknown,
+                    Matches::Unknown => return Behaviour::Unknown,
                     Matches::Yes => {
-                        return rewrite.effect(uri, Some(maps), keep_captures).map_or(Result::Unknown, Result::Fires);
+                        return rewrite
+                            .effect(uri, Some(maps), keep_captures)
+                            .map_or(Behaviour::Unknown, Behaviour::Fires);
                     }
                 }
             }
         }
-        if entered { Result::Entered } else { Result::Falls }
+        if entered { Behaviour::Entered } else { Behaviour::Falls }
     }
 
     /// The strings that the guards answer, and whether each stands for every spelling.
@@ -116,7 +107,7 @@ impl<'t> Script<'t> {
 
 /// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without its
 /// final newline: the variable.
-fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Proof<&'t [u8]> {
+fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Obligation<&'t [u8]> {
     let refute = || Refutation::new("a newline is not taken off the URI as it has to be");
     let (line, _) = set.sets().ok_or_else(refute)?;
     let Some([again, clear]) = strip.block.as_deref() else { return Err(refute()) };
@@ -128,15 +119,15 @@ fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Proof<&
     if admitted { Ok(line) } else { Err(refute()) }
 }
 
-/// What the statements of a script may refer to.
-struct Known<'t> {
+/// What the statements may refer to.
+struct Scope<'t> {
     hit: Option<&'t [u8]>,
     line: Option<&'t [u8]>,
     maps: &'t Maps<'t>,
 }
 
-impl<'t> Known<'t> {
-    fn step(&self, left: &'t [u8], right: &'t [u8], body: &'t [Node<'t>]) -> Proof<Step<'t>> {
+impl<'t> Scope<'t> {
+    fn step(&self, left: &'t [u8], right: &'t [u8], body: &'t [Node<'t>]) -> Obligation<Step<'t>> {
         if Some(left) == self.hit && !right.is_empty() && right.iter().all(u8::is_ascii_digit) {
             return Ok(Step::Class(right, self.rewrites(body)?));
         }
@@ -152,7 +143,7 @@ impl<'t> Known<'t> {
     }
 
     /// The map of this name, which has to be asked about something that is known.
-    fn map(&self, name: &[u8]) -> Proof<Option<&'t Map<'t>>> {
+    fn map(&self, name: &[u8]) -> Obligation<Option<&'t Map<'t>>> {
         let map = self.maps.get(name);
         let is_known = |map: &&Map| !map.strips() && (map.source() == b"uri" || Some(map.source()) == self.line);
         if map.as_ref().is_none_or(is_known) {
@@ -162,7 +153,7 @@ impl<'t> Known<'t> {
         }
     }
 
-    fn rewrites(&self, body: &'t [Node<'t>]) -> Proof<Rewrites<'t>> {
+    fn rewrites(&self, body: &'t [Node<'t>]) -> Obligation<Rewrites<'t>> {
         let rewrites = rewrites(body)?;
         for name in rewrites.all.iter().flat_map(Rewrite::variables) {
             self.map(name)?;
@@ -196,7 +187,7 @@ impl<'t> Rewrites<'t> {
     }
 }
 
-fn rewrites<'t>(body: &'t [Node<'t>]) -> Proof<Rewrites<'t>> {
+fn rewrites<'t>(body: &'t [Node<'t>]) -> Obligation<Rewrites<'t>> {
     let read = |node: &'t Node<'t>| {
         let flag = node.flag().filter(|_| node.is_rule())?;
         Rewrite::read(Cow::Borrowed(node.word(1)), node.word(2), Some(flag))

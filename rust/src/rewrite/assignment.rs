@@ -9,11 +9,11 @@ use crate::first_match::{Doubt, First, FirstMatch};
 use crate::rewrite::candidate::{Candidate, MOST_SPELLINGS, Movable};
 use crate::rewrite::collisions;
 use crate::rewrite::plan::{BadPattern, Entry, Fate, MAX_TIERS, NONE, Plan};
-use crate::rewrite::program::{Rule, Run};
 use crate::rewrite::reason::Reason;
+use crate::rewrite::runs::{Rule, Run};
 
 /// Who owns which string: the rules are asked in order, and the first that matches a string takes it.
-pub struct Claims {
+pub struct Assignment {
     entries: Vec<Entry>,
     keys: Vec<u8>,
     /// The first entry of each set of keys that differ by case alone.
@@ -36,14 +36,14 @@ struct Stayed {
     spelling: Option<Vec<u8>>,
 }
 
-impl Claims {
+impl Assignment {
     /// Asks all rules, kept ones included. Linear, but for PCRE2 on strings that kept rules may match.
-    pub fn make(run: &Run, candidates: &[Candidate]) -> Result<Claims, BadPattern> {
+    pub fn make(run: &Run, candidates: &[Candidate]) -> Result<Assignment, BadPattern> {
         let kept: Vec<usize> = (0..candidates.len()).filter(|rule| candidates[*rule].is_err()).collect();
         let patterns: Vec<&[u8]> = kept.iter().map(|rule| &*run.rules[*rule].pattern).collect();
         let first =
             FirstMatch::new(&patterns).map_err(|limit| BadPattern { rule: kept[0], message: limit.to_string() })?;
-        let mut claims = Claims {
+        let mut assignment = Assignment {
             entries: Vec::new(),
             keys: Vec::new(),
             table: HashTable::new(),
@@ -57,11 +57,11 @@ impl Claims {
         for (rule, candidate) in candidates.iter().enumerate() {
             let before = Kept { rules: &kept[..kept_before], first: &first };
             match candidate {
-                Ok(movable) => claims.add(rule, movable, &before),
+                Ok(movable) => assignment.add(rule, movable, &before),
                 Err(_) => kept_before += 1,
             }
         }
-        Ok(claims)
+        Ok(assignment)
     }
 
     /// Gives a rule the strings that no earlier rule takes; or lets it stay, where that is not known of one of them.
@@ -82,7 +82,7 @@ impl Claims {
         let mut owners = owners.into_iter();
         movable.strings.all(|string| {
             match owners.next().flatten() {
-                None => self.claim(rule, string, movable.any_case),
+                None => self.assign(rule, string, movable.any_case),
                 Some(owner) => {
                     self.taken.entry(rule).or_insert_with(|| (owner, string.to_vec()));
                 }
@@ -134,7 +134,7 @@ impl Claims {
     }
 
     /// Makes `rule` the owner of `string`.
-    fn claim(&mut self, rule: usize, string: &[u8], any_case: bool) {
+    fn assign(&mut self, rule: usize, string: &[u8], any_case: bool) {
         let (tier, last) = self.spellings(string).fold((0, NONE), |(tier, _), entry| (tier + 1, entry));
         let index = self.entries.len() as u32;
         let start = self.keys.len() as u32;
@@ -166,7 +166,7 @@ impl Claims {
         bytes(&self.entries, &self.keys, entry)
     }
 
-    /// The plan that these claims make.
+    /// The plan that this assignment makes.
     pub fn into_plan(self, run: &Run, candidates: Vec<Candidate>) -> Plan {
         let fates = candidates.iter().enumerate().map(|(rule, candidate)| {
             match (candidate, self.staying.get(&rule), self.taken.get(&rule)) {

@@ -53,17 +53,17 @@ pub enum Unreadable {
     Refused(Range<usize>, String),
 }
 
-/// What the rewrites of one section are.
+/// What the rewrites of sections are.
 #[derive(Clone, Debug, Default)]
-pub struct Program<'a> {
+pub struct Runs<'a> {
     pub runs: Vec<Run<'a>>,
     pub barriers: Vec<Barrier>,
 }
 
 /// Reads the `rewrite` statements in `sections`; each section is a list of byte ranges of `bytes` with nothing of the
 /// rewrite module between them, and each range holds whole statements. Linear in their length.
-pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Program<'a>, Unreadable> {
-    let mut program = Program::default();
+pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Runs<'a>, Unreadable> {
+    let mut read = Runs::default();
     for section in sections {
         let mut run = Run::default();
         for range in section {
@@ -73,24 +73,24 @@ pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Progr
                 };
                 let span = range.start + words[0].start..range.start + end;
                 if is_emitted(&words) {
-                    program.close(&mut run);
+                    read.close(&mut run);
                     continue;
                 }
                 match rule(words, span.clone()).map_err(|says| Unreadable::Refused(span.clone(), says))? {
                     Ok(rule) => run.rules.push(rule),
                     Err(reason) => {
-                        program.barriers.push(Barrier { span, reason });
-                        program.close(&mut run);
+                        read.barriers.push(Barrier { span, reason });
+                        read.close(&mut run);
                     }
                 }
             }
         }
-        program.close(&mut run);
+        read.close(&mut run);
     }
-    Ok(program)
+    Ok(read)
 }
 
-impl<'a> Program<'a> {
+impl<'a> Runs<'a> {
     fn close(&mut self, run: &mut Run<'a>) {
         if !run.rules.is_empty() {
             self.runs.push(std::mem::take(run));
@@ -169,8 +169,8 @@ mod tests {
 
     fn runs(text: &str) -> Vec<usize> {
         let section = std::iter::once(0..text.len()).collect();
-        let program = read(text.as_bytes(), &[section]).unwrap();
-        program.runs.iter().map(|run| run.rules.len()).collect()
+        let read = read(text.as_bytes(), &[section]).unwrap();
+        read.runs.iter().map(|run| run.rules.len()).collect()
     }
 
     /// A rule that goes on with the new URI ends a run; a redirect by its replacement does not.

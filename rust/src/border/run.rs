@@ -1,0 +1,246 @@
+//! A run for Python: what became of its rules, and its text.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::ops::Range;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::rewrite::options::Options;
+use crate::rewrite::plan::{Fate, Plan};
+use crate::rewrite::reason::Reason;
+use crate::rewrite::runs::{self, Run};
+use crate::rewrite::text::{self, Names};
+use crate::rewrite::tier::Tier;
+use crate::rewrite::{emit, kept};
+use crate::syntax::{self, Readings};
+
+/// How many keys are handed to Python, to ask a real nginx about.
+const SAMPLE: usize = 20_000;
+
+/// How the variables of a run are named, as Python gives it.
+#[derive(Clone, FromPyObject)]
+pub struct PyNames {
+    stem: String,
+    group: String,
+}
+
+impl From<PyNames> for Names {
+    fn from(names: PyNames) -> Names {
+        Names { stem: names.stem, group: names.group }
+    }
+}
+
+/// A run, planned and written.
+#[pyclass(frozen, module = "nginxopt._native")]
+pub struct CompiledRun {
+    spans: Vec<Range<usize>>,
+    fates: Vec<Fate>,
+    pub(super) tiers: Vec<Tier>,
+    /// Whether `$1` to `$9` have to be emptied where no rule fires.
+    clears: bool,
+    /// The rules that are gone and read otherwise than written: start, end, and the rule as it is read.
+    #[pyo3(get)]
+    declared: Vec<(usize, usize, Vec<u8>)>,
+    /// The rules that stay, and their patterns.
+    kept: Vec<(usize, Vec<u8>)>,
+    #[pyo3(get)]
+    keys: usize,
+    stands_before: usize,
+    /// Some of the keys, spread over all.
+    #[pyo3(get)]
+    sample: Vec<Vec<u8>>,
+    #[pyo3(get)]
+    moved: usize,
+    /// How many patterns list the keys.
+    #[pyo3(get)]
+    listing: usize,
+    /// How many rules each declared reading changes: the four in the order of `Readings`.
+    #[pyo3(get)]
+    changed: [usize; 4],
+}
+
+impl CompiledRun {
+    pub(super) fn new(run: &Run, plan: Plan, options: &Options) -> CompiledRun {
+        let step = plan.entries.len().div_ceil(SAMPLE).max(1);
+        let tiers = emit::tiers(run, &plan, options);
+        let lists = tiers.iter().filter(|tier| tier.key.is_none());
+        CompiledRun {
+            spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
+            listing: lists.flat_map(|tier| &tier.blocks).map(|block| block.patterns.len()).sum(),
+            clears: clears(&tiers, &plan, options),
+            tiers,
+            stands_before: plan.stands_before(options),
+            kept: plan.kept().map(|(rule, _)| (rule, run.rules[rule].pattern.to_vec())).collect(),
+            keys: plan.entries.len(),
+            sample: plan.entries.iter().step_by(step).map(|entry| plan.key(entry).to_vec()).collect(),
+            moved: plan.fates.iter().filter(|fate| **fate == Fate::Moved).count(),
+            changed: changed(run, &plan, &options.readings),
+            declared: declared(run, &plan),
+            fates: plan.fates,
+        }
+    }
+
+    fn place(&self, rule: usize) -> (usize, usize) {
+        (self.spans[rule].start, self.spans[rule].end)
+    }
+}
+
+/// Whether a statement has to empty `$1` to `$9`: guards leave them alone, which the rules did not. A rule that stays first has
+/// to find them as they were, and empties them itself if it does not match; so does the look at a final newline.
+fn clears(tiers: &[Tier], plan: &Plan, options: &Options) -> bool {
+    let has_guard = tiers.iter().any(|tier| tier.key.is_some());
+    let has_look = tiers.iter().any(|tier| tier.strips_newline);
+    options.captures_matter && has_guard && !plan.stays_first() && !has_look
+}
+
+/// For each reading that is asked for, how many of the rules that are gone it changes.
+fn changed(run: &Run, plan: &Plan, readings: &Readings) -> [usize; 4] {
+    let without = [
+        Readings { ignore_case: false, ..*readings },
+        Readings { literal_dots: false, ..*readings },
+        Readings { literal_ends: false, ..*readings },
+        Readings { drop_newline_twins: false, ..*readings },
+    ];
+    without.map(|without| {
+        if without == *readings {
+            return 0;
+        }
+        let gone = run.rules.iter().zip(&plan.fates).filter(|(_, fate)| !matches!(fate, Fate::Kept(_)));
+        gone.filter(|(rule, _)| {
+            syntax::read_as(&rule.pattern, readings).ok() != syntax::read_as(&rule.pattern, &without).ok()
+        })
+        .count()
+    })
+}
+
+/// The rules that are gone under a declared reading, written as they are read.
+fn declared(run: &Run, plan: &Plan) -> Vec<(usize, usize, Vec<u8>)> {
+    let read = plan.extras.iter().filter_map(|(rule, extra)| Some((*rule, extra.read_as.as_deref()?)));
+    let mut written: Vec<_> = read
+        .map(|(rule, pattern)| {
+            let rule = &run.rules[rule];
+            (rule.span.start, rule.span.end, rule.written(pattern))
+        })
+        .collect();
+    written.sort_unstable();
+    written
+}
+
+type Dead = (usize, usize, Option<(usize, usize)>, Option<Vec<u8>>);
+
+#[pymethods]
+impl CompiledRun {
+    fn __len__(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Start, end and reason of each rule that stays.
+    fn kept(&self) -> Vec<(usize, usize, &'static str)> {
+        let kept = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
+            Fate::Kept(reason) => Some((self.spans[rule].start, self.spans[rule].end, reason.code())),
+            _ => None,
+        });
+        kept.collect()
+    }
+
+    /// The number of rules that stay, by reason.
+    fn reasons(&self) -> Vec<(&'static str, usize)> {
+        let count = |reason| self.fates.iter().filter(|fate| **fate == Fate::Kept(reason)).count();
+        Reason::ALL.iter().map(|reason| (reason.code(), count(*reason))).filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Start and end of each rule that is never the first to match, of the rule that is, and the string they share.
+    fn dead(&self) -> Vec<Dead> {
+        let dead = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
+            Fate::Dead { by, witness } => {
+                let (start, end) = self.place(rule);
+                Some((start, end, by.map(|by| self.place(by)), witness.clone()))
+            }
+            _ => None,
+        });
+        dead.collect()
+    }
+
+    /// The same of the rules that stay; they are looked at only here, as it takes some 50 us for each.
+    fn dead_kept(&self, py: Python<'_>) -> Vec<Dead> {
+        let patterns: Vec<&[u8]> = self.kept.iter().map(|(_, pattern)| pattern.as_slice()).collect();
+        let place = |kept: usize| self.place(self.kept[kept].0);
+        let dead = py.detach(|| kept::dead(&patterns)).into_iter().map(|dead| {
+            let (start, end) = place(dead.rule);
+            (start, end, dead.by.map(place), dead.example)
+        });
+        dead.collect()
+    }
+
+    /// URIs that rules which stay match, at most `limit`.
+    fn witnesses(&self, limit: usize) -> Vec<Vec<u8>> {
+        let step = self.kept.len().div_ceil(limit.max(1)).max(1);
+        self.kept.iter().step_by(step).filter_map(|(_, pattern)| kept::shortest(pattern)).collect()
+    }
+
+    /// Start and end of each rule that repeats an earlier one, and of that one.
+    fn duplicates(&self) -> Vec<(usize, usize, (usize, usize))> {
+        let duplicates = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
+            Fate::Duplicate { of } => Some((self.spans[rule].start, self.spans[rule].end, self.place(*of))),
+            _ => None,
+        });
+        duplicates.collect()
+    }
+
+    /// Start and end of every rule.
+    fn spans(&self) -> Vec<(usize, usize)> {
+        (0..self.spans.len()).map(|rule| self.place(rule)).collect()
+    }
+
+    /// Start and end of the rule that the compiled form stands before.
+    fn stands_before(&self) -> (usize, usize) {
+        self.place(self.stands_before)
+    }
+
+    /// Start and end of the first rule.
+    fn first(&self) -> (usize, usize) {
+        self.place(0)
+    }
+
+    /// The byte ranges to take out of `bytes`: rules that do not stay, with their lines where nothing else is on them.
+    fn removed(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
+        let mut removed: Vec<(usize, usize)> = Vec::new();
+        for (rule, fate) in self.fates.iter().enumerate() {
+            if matches!(fate, Fate::Kept(_)) {
+                continue;
+            }
+            let (start, end) = runs::whole_line(bytes, self.spans[rule].clone());
+            match removed.last_mut() {
+                Some((_, last)) if *last == start => *last = end,
+                _ => removed.push((start, end)),
+            }
+        }
+        removed
+    }
+
+    /// All variables that the text may define.
+    fn variables(&self, names: PyNames) -> Vec<String> {
+        text::variables(&self.tiers, &names.into())
+    }
+
+    /// The statements that stand in place of the rules that are gone.
+    fn statements<'py>(&self, py: Python<'py>, names: PyNames) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &text::statements(&self.tiers, &names.into(), self.clears))
+    }
+}
+
+/// `header`, and the maps of runs behind it, each with its names. The text, which may be hundreds of megabytes, is written
+/// once.
+#[pyfunction]
+pub fn maps_text<'py>(
+    py: Python<'py>,
+    header: &[u8],
+    runs: Vec<(Py<CompiledRun>, PyNames)>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let maps = runs.iter().flat_map(|(run, names)| text::maps(&run.get().tiers, &names.clone().into()));
+    let pieces: Vec<Cow<[u8]>> = std::iter::once(Cow::Borrowed(header)).chain(maps).collect();
+    let length = pieces.iter().map(|piece| piece.len()).sum();
+    PyBytes::new_with(py, length, |mut text| Ok(pieces.iter().try_for_each(|piece| text.write_all(piece))?))
+}

@@ -1,0 +1,106 @@
+//! The strings of the rules that are gone: what the theorem of [`super`] is put to.
+
+use crate::pcre::{Outcome, Regex};
+use crate::prove::enumerate::{self, Letters, Subjects};
+use crate::prove::strings::{NOBODY, Owners};
+use crate::prove::work;
+use crate::syntax::{self, Ast};
+
+/// More strings than this are not listed for one rule.
+///
+/// The planner lists at most 1,024, and only where no anchor contradicts another: so each text met on the way through a
+/// pattern begins one of these strings, with at most three ends and two starts.
+const LIMIT: usize = 3 * 2 * 1_024;
+/// How many calls PCRE2 may need for a string of a pattern; the planner allows fewer.
+const CALLS: u32 = 100_000;
+/// So many letters have few enough spellings to ask for each.
+const FEW_LETTERS: u32 = 8;
+
+/// The strings of the rules that are gone, each with its first rule, and the keys of the maps.
+#[derive(Default)]
+pub struct Strings {
+    pub exact: Owners,
+    /// Strings in small letters, each for all its spellings.
+    pub any_case: Owners,
+}
+
+impl Strings {
+    /// Adds the strings of a pattern, or tells why they cannot be listed.
+    pub fn add(&mut self, text: &[u8], place: usize) -> Result<(), &'static str> {
+        if let Some(literal) = syntax::literal(text) {
+            literal.strings().for_each(|string| self.exact.add(&string, place as u32));
+            return Ok(());
+        }
+        self.add_general(text, place)
+    }
+
+    /// Lists the strings of a pattern that is no literal.
+    fn add_general(&mut self, text: &[u8], place: usize) -> Result<(), &'static str> {
+        let pattern = syntax::parse(text).map_err(|_| "not every PCRE reads its pattern alike")?;
+        if pattern.named {
+            return Err("it sets a variable by name");
+        }
+        if pattern.spaces {
+            return Err("not every PCRE takes the same bytes for spaces");
+        }
+        if !work::ends_in_time(&pattern.ast, 1) || pattern.longest() < usize::MAX {
+            return Err("PCRE may give up on a URI that it does not match");
+        }
+        let ignores_case = pattern.ignores_case();
+        let letters = if ignores_case { Letters::SmallOnly } else { Letters::Exact };
+        let Subjects::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
+            return Err("it matches more strings than can be listed");
+        };
+        // Where the tree only contains the language, PCRE2 says which of its strings are in it.
+        let judge = if is_exact(&pattern.ast) {
+            None
+        } else {
+            Some(Regex::new(text).map_err(|_| "PCRE2 does not compile it")?)
+        };
+        for subject in subjects.iter().filter(|subject| !subject.contains(&0)) {
+            match judge.as_ref().map(|regex| regex.is_match(subject, CALLS)) {
+                None | Some(Outcome::Yes) => {}
+                Some(Outcome::No) => continue,
+                Some(Outcome::Error(_)) => return Err("PCRE2 gives up on it"),
+            }
+            self.exact.add(subject, place as u32);
+            if ignores_case {
+                self.any_case.add(subject, place as u32);
+            }
+        }
+        Ok(())
+    }
+
+    /// The rule that is gone and matches every spelling of a string; `NOBODY` if none does.
+    pub fn any_case_owner(&self, string: &[u8]) -> u32 {
+        if self.any_case.is_empty() {
+            return NOBODY;
+        }
+        self.any_case.get(&string.to_ascii_lowercase()).unwrap_or(NOBODY)
+    }
+
+    /// Whether every spelling of `string` is listed.
+    pub fn lists_all_spellings(&self, string: &[u8]) -> bool {
+        let letters: Vec<usize> = (0..string.len()).filter(|at| string[*at].is_ascii_alphabetic()).collect();
+        letters.len() <= FEW_LETTERS as usize
+            && (0u32..1 << letters.len()).all(|capitals| {
+                let mut spelling = string.to_vec();
+                for (bit, at) in letters.iter().enumerate() {
+                    if capitals >> bit & 1 == 1 {
+                        spelling[*at].make_ascii_uppercase();
+                    }
+                }
+                self.exact.get(&spelling).is_some()
+            })
+    }
+}
+
+/// Whether the tree says exactly what the pattern matches.
+fn is_exact(ast: &Ast) -> bool {
+    match ast {
+        Ast::Superset { .. } | Ast::WordBoundary | Ast::NotWordBoundary => false,
+        Ast::Concat(parts) | Ast::Alternation(parts) => parts.iter().all(is_exact),
+        Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } => is_exact(sub),
+        Ast::Empty | Ast::Byte(_) | Ast::Class(_) | Ast::Start | Ast::Dollar | Ast::End => true,
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether a pattern matches a subject in every PCRE: what PCRE2 says, where it speaks for all.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use regex_automata::meta;
+
+use crate::pcre::{Outcome, Regex};
+use crate::prove::effect::Matches;
+use crate::prove::work;
+use crate::syntax::{self, Pattern};
+
+/// What may be said of a pattern.
+pub enum Judge {
+    Portable(Box<Pattern>, Asked),
+    /// It matches nothing but subjects that begin like this.
+    Unportable(Vec<u8>),
+}
+
+impl Judge {
+    pub fn of(text: &[u8]) -> Judge {
+        match (syntax::parse(text), Regex::new(text)) {
+            (Ok(pattern), Ok(regex)) => {
+                let asked = Asked { regex, automaton: OnceLock::new(), slow: AtomicU32::new(0) };
+                Judge::Portable(Box::new(pattern), asked)
+            }
+            _ => Judge::Unportable(syntax::prefix(text)),
+        }
+    }
+}
+
+/// A portable pattern, run by PCRE2, and where that takes long by an automaton.
+pub struct Asked {
+    regex: Regex,
+    automaton: OnceLock<Option<meta::Regex>>,
+    slow: AtomicU32,
+}
+
+/// How many calls a question may take from one place of the subject; the planner allows no more.
+const CALLS: u32 = 8_000;
+
+/// After so many long questions the automaton is asked first.
+const PATIENCE: u32 = 64;
+
+impl Asked {
+    pub fn matches(&self, pattern: &Pattern, subject: &[u8]) -> Matches {
+        if self.slow.load(Ordering::Relaxed) > PATIENCE
+            && let Some(answer) = self.in_the_end(pattern, subject)
+        {
+            return answer;
+        }
+        match self.regex.is_match(subject, CALLS) {
+            Outcome::Yes => Matches::Yes,
+            Outcome::No => Matches::No,
+            Outcome::Error(_) => {
+                self.slow.fetch_add(1, Ordering::Relaxed);
+                self.in_the_end(pattern, subject).unwrap_or(Matches::Unknown)
+            }
+        }
+    }
+
+    /// What PCRE says, however long it takes, if it comes to an end within nginx's limit.
+    fn in_the_end(&self, pattern: &Pattern, subject: &[u8]) -> Option<Matches> {
+        let build = || {
+            let translation = pattern.translate();
+            let config = meta::Config::new().utf8_empty(false).auto_prefilter(false);
+            let regex = meta::Regex::builder().configure(config).build_from_hir(&translation.hir);
+            regex.ok().filter(|_| translation.exact)
+        };
+        let automaton = self.automaton.get_or_init(build).as_ref()?;
+        let answer = || if automaton.is_match(subject) { Matches::Yes } else { Matches::No };
+        work::ends_in_time(&pattern.ast, subject.len() as u32).then(answer)
+    }
+}
