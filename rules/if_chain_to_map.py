@@ -86,9 +86,8 @@ from typing import NamedTuple
 
 from nginxopt.config import Directive
 from nginxopt.config.layout import before, delete, quoted
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, without_captures
 from nginxopt.lint.variables import readers
-from nginxopt.rewrite.suspicious import without_captures
 from nginxopt.semantics import Level, values
 from nginxopt.semantics.locations import matches
 from nginxopt.semantics.maphash import verdict
