@@ -8,12 +8,16 @@ from typing import Any
 
 
 def attributes(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package that has the names of each of its modules."""
+    """Return the `__getattr__` of a package that has the names of each of these modules.
+
+    They are its own, by their short names, or another package's, by their full ones: `nginxopt.version`.
+    """
     places = {name: module for module, names in modules.items() for name in names}
 
     def get(name: str) -> Any:
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{places[name]}"), name)
+        module = places[name]
+        return getattr(import_module(module if "." in module else f"{package}.{module}"), name)
 
     return get

@@ -56,9 +56,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config.layout import delete
-from nginxopt.lint import SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity, Version, rule
 from nginxopt.semantics import Level, values
-from nginxopt.version import Version
 
 EVEN = Version(1, 21, 6)
 """From here on connections are spread evenly without the mutex (CHANGES 1.21.6)."""

@@ -68,10 +68,9 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.config.layout import after
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
 from nginxopt.semantics import Pass, Setting, values
 from nginxopt.text import Change, Edit, Span
-from nginxopt.version import Version
 
 CACHED = ("proxy", "fastcgi", "uwsgi", "scgi")
 BACKGROUND = Version(1, 11, 10)

@@ -108,11 +108,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.rewrite.follow import REDIRECTS
+from nginxopt.lint import REDIRECTS, Finding, Model, Severity, Version, rule
 from nginxopt.semantics import Level
 from nginxopt.semantics.locations import modifier
-from nginxopt.version import Version
 
 LEAST = 100
 """Three quarters of a megabyte in each worker; with fewer neither memory nor start-up time can be told apart."""

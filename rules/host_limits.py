@@ -83,7 +83,7 @@ from nginxopt.semantics import Pass, Setting, sockets
 from nginxopt.semantics.listens import BACKLOG
 
 if TYPE_CHECKING:
-    from nginxopt.system.host import Host
+    from nginxopt.lint import Host
 
 PER_CONNECTION = 2
 """Descriptors of a connection: its own, and that of a file, which may be a temporary one."""

@@ -109,11 +109,10 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.config.layout import after
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
 from nginxopt.lint.tls import endpoints
 from nginxopt.semantics import Endpoint, Level
 from nginxopt.text import Change, Edit, Span
-from nginxopt.version import Version
 
 DIRECTIVE = Version(1, 25, 1)
 """From here on `http2` is a directive of its own (CHANGES 1.25.1)."""

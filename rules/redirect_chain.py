@@ -40,9 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.rewrite.follow import Way
-from nginxopt.rewrite.uris import shown
+from nginxopt.lint import Finding, Model, Related, Severity, Way, rule, shown
 
 MOST_SHOWN = 5
 """Of how many URIs a message shows each; the notes have the others."""

@@ -50,9 +50,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.rewrite.follow import Way
-from nginxopt.rewrite.uris import shown
+from nginxopt.lint import Finding, Model, Related, Severity, Way, rule, shown
 from nginxopt.text import Source, Span
 
 

@@ -48,8 +48,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive, directive_at
 from nginxopt.config.layout import delete
-from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
-from nginxopt.rewrite.planning import Duplicate
+from nginxopt.lint import Duplicate, Finding, Fix, Model, Related, Safety, Severity, rule
 
 
 @rule(severity=Severity.WARNING, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE))

@@ -74,8 +74,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, cost, rule
-from nginxopt.rewrite.planning import Part, Run
+from nginxopt.lint import Finding, Model, Part, Run, Severity, cost, rule
 from nginxopt.text import Span
 
 LEAST = 20

@@ -63,8 +63,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nginxopt.config import Directive, Token
-from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.rewrite.suspicious import why_never
+from nginxopt.lint import Finding, Model, Severity, rule, why_never
 from nginxopt.semantics import Level
 from nginxopt.semantics.locations import matches, modifier, path, pattern
 from nginxopt.text import encode

@@ -42,9 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.rewrite.planning import Dead
-from nginxopt.rewrite.uris import shown
+from nginxopt.lint import Dead, Finding, Model, Related, Severity, rule, shown
 from nginxopt.text import Source, Span
 
 MOST_KEPT = 2_000

@@ -54,8 +54,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.config.layout import quoted, rewrite
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.rewrite.sections import transparent
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, transparent
 from nginxopt.semantics import Level
 from nginxopt.semantics.locations import matches, modifier, path
 from nginxopt.text import encode

@@ -67,10 +67,9 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint import Finding, Model, Related, Severity, Version, rule
 from nginxopt.lint.pools import variable
 from nginxopt.semantics import Level, Pass
-from nginxopt.version import Version
 
 RESOLVE = Version(1, 27, 3)
 """The first nginx whose `server` has `resolve` without a subscription (CHANGES 1.27.3)."""

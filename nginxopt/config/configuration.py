@@ -31,9 +31,9 @@ class Config:
 
     `files` are in the order in which nginx first reads them; relative includes start from `prefix`.
     `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
-    several, none if they tell nothing. `missing` are the includes that name a file that could not be read, if
-    that was allowed, and `irregular` those of them that name a pipe or a directory. `origin` is where the
-    files were read from.
+    several, none if they do not show it. `missing` are the includes that name a file that could not be read, if
+    that was allowed, and `irregular` those of them that name a pipe or a directory. `origin` is where the files
+    were read from.
     """
 
     main: File
@@ -49,7 +49,7 @@ class Config:
 
     @cached_property
     def scope(self) -> Scope:
-        """What the main file says, with all it includes. A file that is read several times has the same directives in
+        """The main file with all it includes. A file that is read several times has the same directives in
         each place.
         """
         return read_scope(self.main.block, lambda include: (file.block for file in self.included(include)))

@@ -1,4 +1,4 @@
-"""The contexts of nginx: where a directive may stand, and where a file by itself may be meant to be included.
+"""nginx's contexts: where a directive is allowed, and where a file may be included, judged by its directives.
 
 A context is the tuple of the names of the enclosing blocks: `()` is the main one, `("http", "server")` a
 server's. Which directive may stand where is known from crossplane's table, which was made from nginx's
@@ -20,7 +20,7 @@ _LOCATION = ("http", "server", "location")
 
 
 def _full(context: Context) -> Context:
-    """crossplane says `("http", "location")` for a location wherever it stands."""
+    """Return the full context: crossplane has `("http", "location")` for a location at any depth."""
     return _LOCATION + context[2:] if context[:2] == ("http", "location") else context
 
 
@@ -45,7 +45,7 @@ def known() -> tuple[Context, ...]:
 
 
 def parse_context(context: str | Sequence[str]) -> Context:
-    """Return the context a user means: `server`, `http,server`, `("http", "server")`; `UsageError` if none.
+    """Return the context that a user names: `server`, `http,server`, `("http", "server")`; `UsageError` if none.
 
     A name by itself is short for the usual place of that block in http.
     """
@@ -104,7 +104,7 @@ def _collect(block: Block, inner: Context, used: set[_Use]) -> None:
 
 
 def _contradicts(context: Context, mask: int) -> bool:
-    """Return whether a directive may not stand in a context; what is no context of nginx tells nothing."""
+    """Return whether a directive is not allowed in a context; False for what is no context of nginx."""
     return not mask & _MASKS.get(_flat(context), mask)
 
 

@@ -23,7 +23,7 @@ _MESSAGES = re.compile(rb"(?:nginx: .*\n)*")
 
 
 class Dump:
-    """The files in the output of `nginx -T`, which stand for all that there are.
+    """The files in the output of `nginx -T`; for nginxopt there are no others.
 
     `main` is the path of the main file. Relative includes are relative to its folder, which is nginx's
     `conf_prefix`.

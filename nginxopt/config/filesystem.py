@@ -113,7 +113,7 @@ class Overlay:
         self._base = base
 
     def read(self, path: str) -> bytes:
-        """Return the text that stands for a file, or else its bytes in `base`."""
+        """Return the text that replaces a file, or else its bytes in `base`."""
         text = self._texts.get(self.identity(path))
         return self._base.read(path) if text is None else text
 

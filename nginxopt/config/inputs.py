@@ -1,4 +1,4 @@
-"""The configurations that the names on a command line stand for, each read with all it includes."""
+"""The configurations named on a command line, each read with all it includes."""
 
 # ruff: noqa: PTH110 - those of os.path take what cannot be asked for as absent, those of Path raise
 
@@ -40,7 +40,7 @@ class Inputs:
 class InputOptions:
     """How files are read: as `nginxopt.config.load`, and standard input under the name `stdin_name`.
 
-    `context` is where a file stands by its path, None if nothing is said of it.
+    `context` is where a file stands by its path, None to infer it.
     """
 
     prefix: str | None = None

@@ -36,11 +36,11 @@ def nothing(_: str) -> bool:
 
 
 def named(names: Sequence[str], excludes: Excludes = nothing) -> tuple[list[str], list[InputError]]:
-    """Return the files that `names` stand for, each once and in order, and an error for each name that has none.
+    """Return the files that `names` match, each once and in order, and an error for each name that matches none.
 
-    A file is taken, whatever it is called; one that does not exist is taken as well, for its reading tells why it
-    cannot be read. A folder is walked: see `_walk`. A name with wildcards (`**`: folders at any depth) that is
-    no file stands for what it matches. What is excluded is left out of folders and wildcards.
+    A file is taken, whatever it is called; one that does not exist is taken as well: reading it gives the reason. A
+    folder is walked: see `_walk`. A name with wildcards (`**`: folders at any depth) that is no file is a pattern for
+    files. What is excluded is left out of folders and wildcards.
     """
     files: dict[str, str] = {}
     errors: list[InputError] = []

@@ -133,7 +133,7 @@ def _refuse_circle(include: Directive, child: File, chain: tuple[File, ...]) -> 
 
 
 def _message(path: str, error: OSError) -> str:
-    """Return what nginx says of a file that it cannot read."""
+    """Return nginx's message for a file that it cannot read."""
     call = "pread()" if error.errno == errno.EISDIR else "open()"
     absolute = path if path == STDIN else str(Path(path).absolute())
     return f'{call} "{absolute}" failed ({error.errno}: {_reason(error)})'

@@ -47,7 +47,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """That no configuration includes a file; `because` says what was looked at, as a clause."""
+    """No configuration includes a file; `because` is the reason, as a clause."""
 
     because: str
 

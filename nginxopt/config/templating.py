@@ -59,7 +59,7 @@ _TEXT = {"return", "sub_filter", "add_header", "add_trailer", "log_format", "set
 
 
 def refused(error: InputError) -> InputError:
-    """Return the error that says that a file is a template, if it is; `error`, which the file gave, if not.
+    """Return an error that names the kind of template if the file is one, else `error`, which parsing it gave.
 
     A text is one if a tag stands outside of comments and quotes: what is in them is no reason not to parse.
     """

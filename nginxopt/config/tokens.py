@@ -17,7 +17,7 @@ from nginxopt.text import Source, Span
 class Token(str):
     """One word: the value nginx works with, which knows where it is written.
 
-    `start` and `end` are byte offsets as written, quotes included; `quoted` tells whether it is in quotes.
+    `start` and `end` are byte offsets as written, quotes included; `quoted`: whether it is in quotes.
     """
 
     __slots__ = ("end", "quoted", "start")
@@ -98,7 +98,7 @@ def _alone(comment: Comment) -> Statement:
 
 
 class _Refusal(NamedTuple):
-    """How a kind of `LexError` is told, at `offset` (the byte refused) or `opened` (what is unfinished)."""
+    """The message for a kind of `LexError`, at `offset` (the byte refused) or `opened` (what is unfinished)."""
 
     message: str
     expected: str
@@ -143,7 +143,7 @@ def _input_error(source: Source, kind: str, message: str, offset: int, line: int
 
 
 def _hint(before: bytes, byte: bytes) -> str | None:
-    """Return what helps with a `{` that is meant for something else than a block."""
+    """Return a hint for a `{` that does not open a block."""
     if byte != b"{" or not before or before in b" \t\r\n;}":
         return None
     if before == b"{":

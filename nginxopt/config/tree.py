@@ -61,7 +61,7 @@ class Directive:
         return self.source.original or self.source, self.span.start
 
     def error(self, message: str, *, at: Token | None = None, nginx: str | None = None) -> InputError:
-        """Return an error at this directive, or at one of its words; `nginx` is what nginx says."""
+        """Return an error at this directive, or at one of its words; `nginx` is nginx's own message."""
         word = at if at is not None else self.name
         return InputError(message, source=self.source, span=word.span, nginx=nginx)
 
@@ -138,7 +138,7 @@ class Block:
 
 
 def reading(block: Block, source: Source) -> Block:
-    """Return a copy of a block whose nodes say that they stand in `source`, which has the same text."""
+    """Return a copy of a block whose nodes have `source` for their source; its text is the same."""
     return replace(block, nodes=tuple([_reading(node, source) for node in block.nodes]), source=source)
 
 

@@ -27,6 +27,13 @@ if TYPE_CHECKING:
         WHOLE_CONFIGURATION,
         Premise,
     )
+    from nginxopt.rewrite.follow import REDIRECTS, Way
+    from nginxopt.rewrite.planning import Dead, Duplicate, Part, Run
+    from nginxopt.rewrite.sections import transparent
+    from nginxopt.rewrite.suspicious import why_never, without_captures
+    from nginxopt.rewrite.uris import shown
+    from nginxopt.system.host import Host
+    from nginxopt.version import Version
 
 __all__ = [
     "ENOUGH_DESCRIPTORS",
@@ -38,22 +45,34 @@ __all__ = [
     "PCRE_LIBRARY",
     "PLAIN_COMMAND_LINE",
     "RAISES_THE_LIMIT",
+    "REDIRECTS",
     "SESSIONS_BY_NAME",
     "SEVERAL_WORKERS",
     "WHOLE_CONFIGURATION",
     "Check",
+    "Dead",
     "Diagnostic",
+    "Duplicate",
     "Example",
     "Finding",
     "Fix",
+    "Host",
     "Model",
     "Page",
+    "Part",
     "Premise",
     "Related",
     "Rule",
+    "Run",
     "Safety",
     "Severity",
+    "Version",
+    "Way",
     "rule",
+    "shown",
+    "transparent",
+    "why_never",
+    "without_captures",
 ]
 
 __getattr__ = attributes(
@@ -77,5 +96,23 @@ __getattr__ = attributes(
             "SEVERAL_WORKERS",
             "Premise",
         ),
+        "nginxopt.rewrite.follow": (
+            "REDIRECTS",
+            "Way",
+        ),
+        "nginxopt.rewrite.suspicious": (
+            "why_never",
+            "without_captures",
+        ),
+        "nginxopt.rewrite.planning": (
+            "Dead",
+            "Duplicate",
+            "Part",
+            "Run",
+        ),
+        "nginxopt.rewrite.sections": ("transparent",),
+        "nginxopt.rewrite.uris": ("shown",),
+        "nginxopt.system.host": ("Host",),
+        "nginxopt.version": ("Version",),
     },
 )

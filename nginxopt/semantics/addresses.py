@@ -42,7 +42,7 @@ class Address:
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether it stands for every address of the machine."""
+        """Whether it is all addresses of the machine."""
         return self.host in ("0.0.0.0", "::") and self.family in ("inet", "inet6")
 
     @property

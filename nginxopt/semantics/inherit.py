@@ -34,7 +34,7 @@ _AROUND = {
     "if": {"server", "location"},
     "limit_except": {"location"},
 }
-"""Where nginx allows the blocks that it merges, as the masks of their `ngx_command_t` say."""
+"""Where nginx allows the blocks that it merges (the masks of their `ngx_command_t`)."""
 
 # A handler belongs to its location. An `if` inherits it, another location does not; a `limit_except` inherits the
 # handlers of those modules that see to it (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
@@ -112,7 +112,7 @@ class Level:
         return setting
 
     def _stated(self, name: str) -> Setting | None:
-        """Return what this level itself says of a directive, None if that is nothing for certain."""
+        """Return what this level itself sets for a directive; None if it certainly sets nothing."""
         directives = self.own(name)
         if not directives and any(rival in self._own for rival in _RIVALS.get(name, ())):
             return Setting(name, (), self, True, None)
@@ -153,7 +153,7 @@ class Level:
 
     @property
     def span(self) -> Span:
-        """Where to point at when the level is meant: its name, or the first directive of its file."""
+        """Where a finding about the level points: its name, or the first directive of its file."""
         first = self.opener or next(iter(self.directives), None)
         return first.name.span if first else Span(0, 0)
 

@@ -54,7 +54,7 @@ class Listen:
 
     @property
     def backlog(self) -> int:
-        """How many connections may wait to be accepted, as it is asked of the system."""
+        """How many connections may wait to be accepted, as nginx asks the system."""
         value = self.value("backlog")
         return int(value) if value and value.isdecimal() else BACKLOG
 

@@ -15,8 +15,8 @@ from nginxopt.text import encode
 MODIFIERS = ("=", "^~", "~", "~*")
 
 
-class Uncertain(Exception):  # noqa: N818 - no error: a question that the text does not answer
-    """What was read does not tell."""
+class Uncertain(Exception):  # noqa: N818 - no error: a question that the text leaves open
+    """What was read does not decide it."""
 
 
 def modifier(location: Level) -> str:
@@ -100,7 +100,7 @@ class Locations:
 
 
 def pattern(location: Level) -> bytes:
-    """Return the pattern of a regex location; `~*` is what `(?i)` says (`NGX_REGEX_CASELESS`)."""
+    """Return the pattern of a regex location; `~*` becomes `(?i)` (`NGX_REGEX_CASELESS`)."""
     return (b"(?i)" if modifier(location) == "~*" else b"") + encode(path(location))
 
 

@@ -86,7 +86,7 @@ class Pass:
 
 
 def read_pass(directive: Directive, level: Level, upstreams: dict[str, Upstream]) -> Pass | None:
-    """Return what a `*_pass` directive says; None if it names no target.
+    """Return a `*_pass` directive, parsed; None if it names no target.
 
     As `ngx_parse_url` splits it. Upstreams are found by their name, whatever its case, and only without a port
     (`ngx_http_upstream_add`); where there are variables behind the name too (`ngx_http_upstream_init_request`).

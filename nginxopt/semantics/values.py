@@ -23,7 +23,7 @@ _YEAR, _MONTH, _MS = 0, 1, 7
 
 
 def flag(text: str) -> bool | None:
-    """Return what `on` or `off` says, in any case."""
+    """Return True for `on` and False for `off`, in any case of letters."""
     return {"on": True, "off": False}.get(text.lower())
 
 

@@ -1,7 +1,7 @@
 """The machine: the limits of the system that nginx will meet, read from Linux's files and never changed.
 
 `Host` is a plain record, so that a rule can be asked about any machine; `read_host` reads this one. What cannot be
-read is None, and nothing is said of it.
+read is None, and no rule judges it.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class Host:
 
 
 def pid_files(config: Config) -> tuple[str, ...]:
-    """Return where the process id of nginx may be found: what `pid` says, else the usual places.
+    """Return the files that may hold the process id of nginx: that of `pid`, else the usual ones.
 
-    None for a relative path: it starts from the prefix that nginx was built with, which no file tells.
+    None for a relative path: it starts from the prefix that nginx was built with, which no file shows.
     """
     paths = [directive.args[0] for directive in config.scope.directives if directive.name == "pid"]
     if not paths:
@@ -73,7 +73,7 @@ def pid_files(config: Config) -> tuple[str, ...]:
 
 
 def systemctl() -> str:
-    """Return what systemd says of the limits of nginx.service; empty where there is no systemd that answers."""
+    """Return the limits of nginx.service as systemd prints them; empty where no systemd answers."""
     try:
         run = subprocess.run(_SYSTEMCTL, capture_output=True, text=True, timeout=_SYSTEMCTL_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -82,9 +82,9 @@ def systemctl() -> str:
 
 
 def read_host(root: str = "/", pids: Sequence[str] = _PID_FILES, service: Callable[[], str] = systemctl) -> Host:
-    """Return the limits of the machine whose files are under `root`; `pids` is as `pid_files` tells.
+    """Return the limits of the machine whose files are under `root`; `pids` are as `pid_files` returns them.
 
-    `service` tells what systemd says. `MissingError` on other systems than Linux.
+    `service` returns what `systemctl` does. `MissingError` on other systems than Linux.
     """
     if sys.platform != "linux":
         raise MissingError(f"--host works only on Linux, and this is {sys.platform}")

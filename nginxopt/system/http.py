@@ -1,6 +1,6 @@
 """Raw HTTP/1.1 to 127.0.0.1: requests are the bytes that are sent, and answers the bytes that came.
 
-The questions asked here are about bytes, so nothing is parsed but what tells where an answer ends.
+The questions asked here are about bytes, so nothing is parsed but where an answer ends.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ class Position:
 class Source:
     """A text and the name it has in messages. Two sources are equal only if they are the same object.
 
-    A file that nginx reads in several places has a source for each reading, if they must be told apart: `original` is
-    then the source of the file itself.
+    A file that nginx reads in several places has a source for each reading, if these must be distinguished: then
+    `original` is the source of the file itself.
     """
 
     path: str

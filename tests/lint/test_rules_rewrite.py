@@ -94,6 +94,12 @@ CASES = [
          "server_name a.b;\nrewrite ^/a$ http://a.b/b permanent;\nrewrite ^/b$ /c permanent;", (2,)),
     Case("whatever the host, on default ports", "redirect-chain",
          "rewrite ^/a$ $scheme://$host/b permanent;\nrewrite ^/b$ /c permanent;", (1,)),
+    Case("to its own name at a port of a range", "redirect-chain",
+         "listen 8000-8010;\nserver_name a.b;\nrewrite ^/a$ http://a.b:8005/b permanent;\n"
+         "rewrite ^/b$ /c permanent;", (3,)),
+    silent("redirect-chain", "no port of a range is the default one",
+           "listen 8000-8010;\nserver_name a.b;\nrewrite ^/a$ $scheme://$host/b permanent;\n"
+           "rewrite ^/d$ http://a.b/b permanent;\nrewrite ^/b$ /c permanent;"),
     silent("redirect-chain", "another name, port or scheme",
            "server_name a.b;\nrewrite ^/a$ http://c.d/b permanent;\nrewrite ^/d$ http://a.b:81/b permanent;\n"
            "rewrite ^/e$ https://a.b/b permanent;\nrewrite ^/b$ /c permanent;"),

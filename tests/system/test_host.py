@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.config import load_text
+from nginxopt.config import load, load_text
 from nginxopt.errors import MissingError
 from nginxopt.system.host import UNLIMITED, Host, Nofile, pid_files, read_host
 
@@ -174,3 +174,10 @@ def test_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_the_process_id_is(text: str, paths: tuple[str, ...]) -> None:
     """The file that `pid` names, or the usual ones; a relative path starts from a prefix that is not known."""
     assert pid_files(load_text(text.encode())) == paths
+
+
+def test_the_process_id_may_be_named_in_an_included_file(tmp_path: Path) -> None:
+    """nginx reads what is included in place, and the last `pid` counts."""
+    (tmp_path / "a.conf").write_text("pid /srv/a.pid;")
+    (tmp_path / "nginx.conf").write_text("include a.conf; events {}")
+    assert pid_files(load(tmp_path / "nginx.conf")) == ("/srv/a.pid",)

@@ -1,4 +1,4 @@
-"""An nginx binary: find it, and ask it what it says of a configuration."""
+"""An nginx binary: find it, and test configurations with `nginx -t`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Binary:
         return _run([*wrapper, *self.command(prefix), *options], prefix)
 
     def test(self, config: bytes, files: Mapping[str, bytes] = NO_FILES) -> Verdict:
-        """Return what `nginx -t` says about the complete `config`; `files` lie beside it, relative paths
+        """Return the verdict of `nginx -t` on the complete `config`; `files` lie beside it, relative paths
         find them.
 
         nginx opens the pid file and binds the addresses it finds in `config` even with -t: see
@@ -53,11 +53,11 @@ class Binary:
             return self.test_in(prefix)
 
     def test_in(self, prefix: Path, *options: str, wrapper: Sequence[str] = ()) -> Verdict:
-        """Return what `nginx -t` says about `prefix/nginx.conf`; paths in the prefix are relative to it in messages."""
+        """Return the verdict of `nginx -t` on `prefix/nginx.conf`; messages have paths relative to the prefix."""
         return _verdict([*wrapper, *self.command(prefix), "-t", *options], {f"{prefix}/": ""}, prefix)
 
     def test_file(self, path: str, names: Mapping[str, str]) -> Verdict:
-        """Return what `nginx -t` says about the main file at `path`, which lies where nginx is to read it.
+        """Return the verdict of `nginx -t` on the main file at `path`, with the prefix that nginx was built with.
 
         `names` are as `Verdict.of` takes them.
         """

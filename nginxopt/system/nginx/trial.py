@@ -1,4 +1,4 @@
-"""What `nginx -t` says of a changed configuration before it is written.
+"""The verdict of `nginx -t` on a changed configuration before it is written.
 
 Relative paths in a configuration start from the folder of the main file (`ngx_conf_full_name` with `conf_prefix`). So
 the changed main file is tried from a hidden file beside the real one; the changed files that it includes are tried from
@@ -23,12 +23,12 @@ from nginxopt.text import Edit, Source, apply, encode
 
 
 def test(config: Config, binary: Binary) -> Verdict:
-    """Return what nginx says of a configuration as it is on the disk."""
+    """Return nginx's verdict on a configuration as it is on the disk."""
     return binary.test_file(str(Path(config.main.path).absolute()), {})
 
 
 def test_changed(config: Config, changed: Collection[str], binary: Binary) -> Verdict:
-    """Return what nginx says of a configuration whose files at the paths `changed` are not on the disk yet.
+    """Return nginx's verdict on a configuration whose files at the paths `changed` are not on the disk yet.
 
     `InputError` if a file cannot be put beside the main file.
     """

@@ -1,4 +1,4 @@
-"""What `nginx -t` says, as it tells its caller or as it writes a log (ngx_log_error_core in ngx_log.c)."""
+"""The verdict of `nginx -t`, read from its messages on standard error (ngx_log_error_core in ngx_log.c)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Verdict:
 
     @classmethod
     def of(cls, output: bytes, status: int, names: Mapping[str, str] = _NO_NAMES) -> Self:
-        """Return what the output of `nginx -t` says. `names` are paths, and what stands for them in messages."""
+        """Return the verdict that the output of `nginx -t` states. `names` replaces paths in messages."""
         text = decode(output)
         for path, name in names.items():
             text = text.replace(path, name)

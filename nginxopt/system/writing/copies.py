@@ -17,7 +17,7 @@ BACKUP = "nginxopt-orig"
 
 NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 NO_LINKS = (errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
-"""What link(2) says where a file system, or a rule of the kernel (protected_hardlinks), has no such links."""
+"""The errors of link(2) where a file system, or a rule of the kernel (protected_hardlinks), has no such links."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -23,7 +23,7 @@ class ChangedError(Exception):
 
 
 class _NotReplaceableError(Exception):
-    """No new file can take the place of an old one and be as it was; says why."""
+    """A new file cannot replace an old one with all its attributes; has the reason."""
 
 
 @dataclass(frozen=True, slots=True)

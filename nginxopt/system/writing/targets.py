@@ -1,4 +1,4 @@
-"""What the paths of a write stand for: regular files, each once, and streams; and which of them must not be written."""
+"""The targets of a write: regular files, each once, and streams; and which of them must not be written."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def is_stream(path: str) -> bool:
-    """Return whether a path stands for something that is written to and not replaced, such as /dev/null."""
+    """Return whether a path is something that is written to and not replaced, such as /dev/null."""
     try:
         status = _status(path)
     except OSError:
@@ -156,7 +156,7 @@ def unwritable(path: str, error: OSError) -> InputError:
 
 
 def _descriptor(path: str) -> int | None:
-    """Return which descriptor of this process a path stands for, as /dev/stdout and /dev/fd/N do; None if none."""
+    """Return the descriptor of this process that a path names, such as /dev/stdout or /dev/fd/N; else None."""
     own = f"/proc/{os.getpid()}/fd"
     for name in _linked(path):
         folder, last = os.path.split(name)
