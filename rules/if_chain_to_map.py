@@ -7,10 +7,11 @@ The fix moves them into a `map` in the http block, where they all compare with `
 is not a safe one: a map takes its value when it is first used and keeps it; its plain keys match in any case of
 letters. There is no fix where the variable is set elsewhere as well, or a value has a capture.
 
-In a map of regular expressions, `(?:...)` takes the place of `(...)`: up to nginx 1.30.3 and 1.31.2, a capture that a
-map sets while another text with captures is evaluated could overflow a buffer (CVE-2026-42533). No map is suggested if
-a pattern has a named group or one that may be referred to (`\\1`, `(?1)`, `(?|`), and no fix is offered if `$1` to `$9`
-may be read after the conditions, or in one text with the variable of a map.
+In a map of regular expressions, `(?:...)` takes the place of `(...)`: up to nginx 1.30.3 and 1.31.2, in builds without
+the fix (Debian's 1.22.1-9+deb12u10 has it), a capture that a map sets while another text with captures is evaluated
+could overflow a buffer (CVE-2026-42533). No map is suggested if a pattern has a named group or one that may be referred
+to (`\\1`, `(?1)`, `(?|`), and no fix is offered if `$1` to `$9` may be read after the conditions, or in one text with
+the variable of a map.
 
 ## Why it matters
 Each `if` is run for each request to the server or location, used or not: a regular expression that does not match

@@ -72,14 +72,14 @@ class Options:
 
     def __post_init__(self) -> None:
         if not 1 <= self.bound <= MOST_BOUND:
-            raise UsageError(f"the bound on strings is a number from 1 to {MOST_BOUND:,}")
+            raise UsageError(f"the number of strings must be from 1 to {MOST_BOUND:,}")
         if self.target is not None and self.target < OLDEST:
             raise UsageError(
                 f"nginx {self.target} cannot run the result: it has no volatile maps",
-                hint=f"they came with nginx {OLDEST}; without them, answers after internal redirects change",
+                hint=f"use nginx {OLDEST} or later; without volatile maps, responses after internal redirects change",
             )
         if self.name is not None and (not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", self.name) or _TAKEN.match(self.name)):
             raise UsageError(
-                f"{self.name!r} cannot start the names of variables",
-                hint="small letters, digits and _; not http, arg, cookie or another that nginx computes itself",
+                f"invalid prefix of variable names {self.name!r}",
+                hint="use lowercase letters, digits and _; not http, arg, cookie or another nginx variable prefix",
             )

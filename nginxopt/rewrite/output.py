@@ -68,7 +68,9 @@ def into_folder(emission: Emission, path: str) -> list[str]:
         rest = {SERVER_NAME: emission.after(config.main)} if len(config.files) == 1 else _tree(emission)
         texts = ({SIZES_NAME: hash_conf} if hash_conf else {}) | {FRAGMENT_NAME: maps}
         if texts.keys() & rest.keys():
-            raise UsageError(f"{config.main.path} includes a file called {FRAGMENT_NAME}, as that of the maps is")
+            raise UsageError(
+                f"{config.main.path} already includes a file named {FRAGMENT_NAME}, the name of the maps file"
+            )
         texts |= rest
     _refuse_sources(config, [str(Path(path, name)) for name in texts])
     root = folder(path, list(texts))
@@ -78,7 +80,7 @@ def into_folder(emission: Emission, path: str) -> list[str]:
     write_all({str(root / name): text for name, text in texts.items()}, like=models)
     notes = [f"  wrote {', '.join(str(root / name) for name in texts)}" if len(texts) <= 4 else f"  wrote {root}"]
     if config.http is None and SIZES_NAME in texts:
-        notes.append(f"  {SIZES_NAME} goes into the http block once, before any map; where a size is set, raise it")
+        notes.append(f"  include {SIZES_NAME} once in the http block, before any map; raise sizes that are already set")
     return notes
 
 
@@ -87,7 +89,7 @@ def _refuse_sources(config: Config, paths: Iterable[str]) -> None:
     sources = {DISK.identity(file.path) for file in config.files}
     for path in paths:
         if DISK.identity(path) in sources:
-            raise UsageError(f"-o would overwrite {path}, which was read", hint="--write changes files where they are")
+            raise UsageError(f"-o would overwrite the input file {path}", hint="use --write to change files in place")
 
 
 def in_place(emission: Emission) -> list[str]:
@@ -131,10 +133,10 @@ def _to_include(emission: Emission) -> list[str]:
     notes = []
     if shared:
         path = Path(_sizes_path(emission)).absolute()
-        notes.append(f"  now add to the http block, once and before any map: include {path};")
-        notes.append("  where the http block sets sizes of hash tables already, raise them there instead")
-    notes.append(f"  now add to the http block: include {maps};")
-    notes.append("  keep it where no other include finds it, such as one of *: nginx would read the maps twice")
+        notes.append(f"  add to the http block, once and before any map: include {path};")
+        notes.append("  if the http block already sets hash table sizes, raise them there instead")
+    notes.append(f"  add to the http block: include {maps};")
+    notes.append("  no other include may match this file, such as one with *: nginx would read the maps twice")
     return notes
 
 
@@ -180,8 +182,8 @@ def _relative(config: Config, file: File) -> str:
     path = os.path.relpath(os.path.abspath(file.path), root)  # noqa: PTH100
     if path.startswith(".."):
         raise UsageError(
-            f"{file.path} lies outside {root}, so it has no place in the folder",
-            hint="--write changes it where it is; --diff shows what would change",
+            f"{file.path} is outside {root}, so -o cannot write it",
+            hint="use --write or --diff",
         )
     return path
 

@@ -272,8 +272,8 @@ def reasons() -> dict[str, str]:
     """Return what each reason code means, as a sentence without a full stop."""
     return {
         **dict(_native.reasons()),
-        "inside-if": "it stands in an `if`, which cannot hold another",
-        "misplaced": "nginx allows no rewrite where it stands",
+        "inside-if": "it is inside an `if`, which cannot contain another",
+        "misplaced": "nginx does not allow rewrite in this context",
     }
 
 

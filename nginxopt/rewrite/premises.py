@@ -28,29 +28,28 @@ class Premise:
 
 SERVER_CONTEXT = Premise(
     "server-context",
-    "the fragment is included in a server and not in a location (--context location is right in both)",
+    "the fragment is included in servers only, not in locations (--context location works in both)",
 )
-OWN_NAMES = Premise("own-names", "no other part of the configuration has variables of the names in the maps")
+OWN_NAMES = Premise("own-names", "no other part of the configuration uses the variable names of the maps")
 TABLE_SIZES = Premise(
     "table-sizes",
-    "nginx's hash tables have its own sizes (with a cache line of 64 bytes) or larger ones, and those of hash.conf if"
-    " there is one; nginx -t names variables_hash if it needs more room",
+    "hash tables have nginx's default sizes or larger, and those of hash.conf; nginx -t names one that is too small",
 )
 MISSING_SIZES = Premise(
     "missing-sizes",
-    "no missing file sets a hash table size that is set here, or one below nginx's own; nginx -t complains if so",
+    "no missing file sets a hash table size that is set here, or one below the default; nginx -t reports it",
 )
 SERVER_INCLUDES = Premise(
     "server-includes",
-    "what was not read includes no file of rules that changes, unless directly in a server",
+    "no unread file includes a changed file of rules, except directly in a server",
 )
 PCRE_INTERPRETER = Premise(
     "pcre-interpreter",
-    "nginx runs without pcre_jit, or the JIT compiler of its PCRE has no bug in these patterns",
+    "pcre_jit is off, or the JIT compiler of nginx's PCRE has no bug in these patterns",
 )
 PCRE_JIT = Premise(
     "pcre-jit",
-    "pcre_jit is on, and the JIT compiler of the PCRE that nginx has answers as its interpreter does: releases differ",
+    "pcre_jit is on, and the JIT compiler of nginx's PCRE matches like its interpreter, which depends on the release",
 )
 
 

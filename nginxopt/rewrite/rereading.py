@@ -21,7 +21,7 @@ def read(emission: Emission) -> Config:
     except (InputError, KeyError) as error:
         raise DefectError(f"the result cannot be read: {error}; nothing was written") from None
     if contexts != (("http",),):
-        raise DefectError(f"{path} would not be read once, in the http block; nothing was written")
+        raise DefectError(f"the result does not include {path} exactly once in the http block; nothing was written")
     return config
 
 
@@ -29,20 +29,20 @@ def unchecked(emission: Emission, installed: str | None) -> Iterator[str]:
     """Yield what of the configuration is not known here; `installed` is where it will lie, if that is elsewhere."""
     config = emission.plan.config
     if installed is not None:
-        yield f"not tried with nginx -t: includes name {installed}, and this is not it"
+        yield f"not checked with nginx -t: includes refer to {installed}, which is another directory"
     folder = str(Path(config.prefix or ".").absolute())
     if includes.is_pattern(folder):
-        yield f"nginx takes *, ? and [ in {folder} for wildcards: it finds no include there, that of the maps neither"
+        yield f"nginx reads *, ? and [ in {folder} as wildcards, so it would not find the maps"
 
 
 def tried(emission: Emission, config: Config, binary: Binary) -> Iterator[str]:
     """Yield what `nginx -t` says that it did not say before; `DefectError` if it refuses what it accepted."""
     before = trial.test(emission.plan.config, binary)
     if not before.ok:
-        yield f"nginx -t could not try the result: it refuses the configuration as it is ({'; '.join(before.reasons)})"
+        yield f"not checked with nginx -t, which refuses the original configuration ({'; '.join(before.reasons)})"
         return
     changed = {change.file.path for change in emission.changes} | {emission.maps_path or ""}
     after = trial.test_changed(config, changed, binary)
     if after.is_worse_than(before):
         raise DefectError(f"nginx -t refuses the result; nothing was written\n{after}")
-    yield from (f"nginx -t warns: {warning}" for warning in after.new_warnings(before))
+    yield from (f"nginx -t warning: {warning}" for warning in after.new_warnings(before))

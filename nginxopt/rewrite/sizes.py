@@ -81,7 +81,7 @@ def needed(
     others = _keys(config)
     found = _native.map_sizes(runs, others, *least, as_is=not is_known)
     if found is None:
-        raise DefectError("no size of nginx's hash tables holds the keys")
+        raise DefectError("no hash table size fits the keys")
     wanted = dict(zip(MAPS, found, strict=True))
     wanted |= _of_variables(config, names, now, unseen=_UNSEEN if is_known else 0)
     return {
@@ -138,7 +138,7 @@ def _size(directive: Directive) -> int:
         raise directive.error(f'"{directive.name}" takes one number', nginx=nginx)
     largest = _LARGEST["max" if directive.name.endswith("max_size") else "bucket"]
     if size > largest:
-        raise directive.error(f"nginx builds no table of this size: set {largest} or less", at=directive.args[0])
+        raise directive.error(f"nginx cannot build a table of this size: set {largest} or less", at=directive.args[0])
     return size
 
 

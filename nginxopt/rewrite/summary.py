@@ -50,7 +50,7 @@ def _missing(compiled: Plan, verbose: bool) -> Iterator[str]:
     if missing:
         yield f"  missing     {len(missing):>9,}  included files, which may hold anything: no rule moves across them"
     for include in missing if verbose else missing[:_FEW]:
-        yield f"    {include.source.path}:{include.line} includes {include.args[0]}, which is not here"
+        yield f"    {include.source.path}:{include.line} includes {include.args[0]}, which is missing"
     if not verbose and len(missing) > _FEW:
         yield f"    ... and {len(missing) - _FEW:,} more (-v lists them)"
 
@@ -59,9 +59,9 @@ def _regex_maps(compiled: Plan) -> Iterator[str]:
     found = compiled.regex_maps
     for each in found:
         name = f"the map {each.variable}" if each.variable else "a map"
-        yield f"  regexes     {len(each.rows):>9,}  rows of {name}: each look-up that misses tries all of them"
+        yield f"  regexes     {len(each.rows):>9,}  rows of {name}: each lookup without a match tries all of them"
     if found:
-        yield f"  hint: nginxopt lint --select {REGEX_MAP_RULE} judges maps with many regular expressions"
+        yield f"  hint: nginxopt lint --select {REGEX_MAP_RULE} checks maps with many regular expressions"
 
 
 def _kept(compiled: Plan, verbose: bool) -> Iterator[str]:
@@ -88,14 +88,14 @@ def _dead(compiled: Plan, verbose: bool) -> Iterator[str]:
         if not verbose and len(dead) > _FEW:
             yield f"    ... and {len(dead) - _FEW:,} more (-v lists them)"
     if not looked:
-        yield f"  not looked for: dead rules among the {kept:,} that stay (-v does)"
+        yield f"  not checked for dead rules: the {kept:,} that stay (use -v)"
 
 
 def _shadow(rule: Dead) -> str:
     if rule.by is None or rule.witness is None:
         return "[matches no URI]"
     line = rule.file.source.position(rule.by.start).line
-    return f"[line {line} takes {percent_encode(rule.witness).decode()}]"
+    return f"[line {line} matches {percent_encode(rule.witness).decode()} first]"
 
 
 def _duplicates(compiled: Plan, verbose: bool) -> Iterator[str]:
@@ -119,16 +119,16 @@ def _rule(file: File, span: Span) -> str:
 def _proof(compiled: Plan, proof: Proof) -> Iterator[str]:
     if not proof.rules:
         return
-    as_declared = " but the declared ones" if any(compiled.changed.values()) else ""
-    yield f"  proved      {proof.checked:>9,}  URIs decide it: no response changes{as_declared}"
+    as_declared = " except as declared" if any(compiled.changed.values()) else ""
+    yield f"  proved      {proof.checked:>9,}  URIs decide all others: no response changes{as_declared}"
 
 
 def _cost(compiled: Plan) -> Iterator[str]:
     before, after = compiled.regexes
     if compiled.moved:
-        yield f"  cost        {before:>9,}  patterns tried on a URI that none matches; now {after:,}, and the maps"
+        yield f"  cost        {before:>9,}  patterns tried for a URI that none matches; now {after:,}, plus the maps"
         if after < before:
-            yield "              a hit on the very first rule gets a little slower, every other request faster"
+            yield "              a hit on the first rule gets slightly slower, every other request faster"
 
 
 def _hints(compiled: Plan, moved_by_literals: int) -> Iterator[str]:
@@ -139,5 +139,5 @@ def _hints(compiled: Plan, moved_by_literals: int) -> Iterator[str]:
         declared = compiled.options.readings
         flags = [Readings.flag(name) for name in LITERAL_READINGS.values() if not getattr(declared, name)]
         yield (
-            f"  hint: {moved_by_literals:,} more would move with {' '.join(sorted(flags))}, which declare a difference"
+            f"  hint: {moved_by_literals:,} more would move with {' '.join(sorted(flags))}, which declare differences"
         )

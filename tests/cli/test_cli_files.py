@@ -250,7 +250,7 @@ def test_a_folder_that_holds_the_source(run: Any, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     ran = run("rewrite-to-map", "nginx.conf", "-o", "sites/..")
     assert ran.status == 2
-    assert "-o would overwrite sites/../nginx.conf, which was read" in ran.err
+    assert "-o would overwrite the input file sites/../nginx.conf" in ran.err
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 

@@ -229,7 +229,7 @@ def test_a_copy_of_what_is_installed(
     root = tree(tmp_path / "app" / "nginx", layout)
     ran = run("app/nginx/conf.d/default.conf", "--write")
     assert ran.status == 0
-    assert "not tried with nginx -t" in ran.err
+    assert "not checked with nginx -t" in ran.err
     text = (root / "nginx.conf").read_text()
     (root / "nginx.conf").write_text(text.replace(installed, str(root)))
     accepted(each_binary, root / "nginx.conf")
@@ -342,7 +342,7 @@ def test_what_cannot_be_checked_is_said(run: Callable[..., Ran], tmp_path: Path)
     tree(tmp_path, {"etc/conf.d/a.conf": server("a", "a")})
     ran = run("etc/conf.d/a.conf", "--write")
     assert ran.status == 0
-    assert "includes mime.types, which is not here" in ran.err
+    assert "includes mime.types, which is missing" in ran.err
 
 
 @pytest.mark.parametrize("long", [False, True])
@@ -363,7 +363,7 @@ def test_fragments_of_an_unknown_configuration(
     for name in names if form == "--write" else []:
         says_so.append(run(name, "--write").err)
     if form.startswith("--write"):
-        http = re.findall(r"now add to the http block.*: (include \S+;)", "".join(says_so))
+        http = re.findall(r"add to the http block.*: (include \S+;)", "".join(says_so))
         servers = names
     for name in names if form == "-o" else []:
         assert run(name, "-o", f"{name}.d").status == 0

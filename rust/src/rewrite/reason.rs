@@ -91,38 +91,36 @@ impl Reason {
     /// What it means, for people.
     pub fn sentence(self) -> &'static str {
         match self {
-            Reason::NoFlag => "without a flag the rules after it see the new URI",
-            Reason::BreakRedirect => "`break` on a redirect does both at once, which no compiled form does",
-            Reason::Unanchored => "without `^` the pattern matches anywhere in the URI",
-            Reason::Prefix => "without `$` the pattern matches every URI that starts like it",
+            Reason::NoFlag => "without a flag, later rules see the new URI",
+            Reason::BreakRedirect => "`break` on a redirect does two things at once, which no compiled form does",
+            Reason::Unanchored => "without `^`, the pattern matches anywhere in the URI",
+            Reason::Prefix => "without `$`, the pattern matches every URI with this prefix",
             Reason::Wildcard => "the pattern matches infinitely many URIs",
             Reason::Dot => "an unescaped `.` matches any character; --literal-dots reads it as a dot",
-            Reason::TooMany => "the pattern matches more URIs than are worth listing",
-            Reason::Pattern => "the pattern uses a construct whose exact meaning is not modelled",
-            Reason::Unportable => {
-                "not every release of PCRE reads its pattern alike, and which one nginx has is not known"
-            }
+            Reason::TooMany => "the pattern matches too many URIs to list",
+            Reason::Pattern => "the pattern uses a construct that is not modelled exactly",
+            Reason::Unportable => "PCRE releases read its pattern differently, and the one of nginx is unknown",
             Reason::BehindUnportable => {
-                "an earlier rule stays whose pattern not every release of PCRE reads alike, and may match its URI"
+                "an earlier rule, whose pattern PCRE releases read differently, may match its URI"
             }
             Reason::NamedCapture => "a named group sets a variable that others may read",
             Reason::CapturesInLocation => {
-                "what it captures may be read after it, and only the rule itself captures it in a location"
+                "its captures may be read later, and in a location only the rule itself sets them"
             }
             Reason::EmptyTarget => "the new URI may be empty, which nginx answers with 500",
-            Reason::CaptureEscaping => "nginx escapes what this rule captures in some requests and not in others",
-            Reason::CaptureVariable => "a variable in its target may be a map with a regex, which sets `$1` anew",
-            Reason::CaptureCase => "the target repeats the client's spelling of letters in any case",
-            Reason::CaseOverlap => "an earlier rule that stays may match some spelling of it",
-            Reason::CaseTiers => "it matches too many strings that differ by the case of letters alone",
-            Reason::KeyTooLong => "nginx reads no parameter longer than 4,095 bytes",
-            Reason::DollarInKey => "a `$` in the value of a map starts a variable, and the guard's value is the URI",
-            Reason::Backtracking => "it may exceed the match limit of PCRE on a URI that it does not match",
-            Reason::EmptyUri => "it matches an empty URI, too, which is no key of a map",
+            Reason::CaptureEscaping => "nginx escapes its captures in some requests and not in others",
+            Reason::CaptureVariable => "a variable in its target may be a map with a regex, which overwrites `$1`",
+            Reason::CaptureCase => "the target repeats a case-insensitive capture as the client spelled it",
+            Reason::CaseOverlap => "an earlier rule that stays may match its URI in some letter case",
+            Reason::CaseTiers => "it matches too many strings that differ only in letter case",
+            Reason::KeyTooLong => "nginx does not accept parameters longer than 4,095 bytes",
+            Reason::DollarInKey => "the guard's value is the URI, in which `$` would start a variable",
+            Reason::Backtracking => "it may exceed the match limit of PCRE on a URI it does not match",
+            Reason::EmptyUri => "it matches an empty URI, which cannot be a key of a map",
             Reason::HashCollision => {
-                "too many strings have its hash in nginx, which would start slowly or with a warning"
+                "too many strings have the same hash, so nginx would start slowly or with a warning"
             }
-            Reason::MatchLimit => "an earlier rule may exceed a limit of PCRE on its URI",
+            Reason::MatchLimit => "an earlier rule may exceed a PCRE limit on its URI",
         }
     }
 }
