@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `make demo` shows: what is slow in a site, with the fixes; the redirects of a real one as maps, and the proof. Run it
+# What `make demo` shows: findings and fixes for a slow site; the redirects of a real site as maps, with the proof. Run it
 # from the root of the repository.
 set -eu
 
@@ -31,36 +31,36 @@ show() {
 rm -rf "$out"
 mkdir -p "$out"
 
-say "1. A shop that works, and is slow: what lint finds in its five files, in part:"
+say "1. lint finds what makes a shop slow. Two of the findings in its five files:"
 most=1 # something is found
 run '/keepalive-missing upstream/,/fix:/!{/buffering proxy/,/fix:/!{/findings in/!{/ with --fix/!d;};};}' \
     nginxopt lint "$site/nginx.conf" --target-version 1.28.0
 cp -R "$site" "$out/slow-site"
-say "   Two things no configuration shows: whether the servers behind speak HTTP/1.1 as they speak 1.0, and whether they
-   can hold idle connections (nginxopt explain idle-connections). Say that they do, and the pool is made too. One of the
-   files that change, and what is left to decide:"
+say "   The configuration does not show whether the upstream servers handle HTTP/1.1 like HTTP/1.0 and can hold idle
+   connections (nginxopt explain idle-connections). With --assume, --fix adds the pool as well. One of the changed files,
+   and the remaining findings:"
 run '/^--- .*upstreams/,/^ }/!d' nginxopt lint "$out/slow-site/nginx.conf" --target-version 1.28.0 --diff \
     --assume http11-backends,idle-connections
 run '/^fixed/,/findings in/!d' nginxopt lint "$out/slow-site/nginx.conf" --target-version 1.28.0 --fix \
     --assume http11-backends,idle-connections
 most=0
 
-say "2. The redirects of fec.gov: nginx tries 1,410 patterns, one after the other, on every request."
+say "2. rewrite-to-map: for the redirects of fec.gov, nginx tries 1,410 patterns one after the other on every request."
 show "$exact" '^rewrite' 4
 run '' nginxopt rewrite-to-map "$exact" -o "$out/exact"
 show "$out/exact/http.conf" '^map \$' 6
 show "$out/exact/server.conf" '^#.*maps' 7
 
 if PATH="$PATH:/usr/sbin" command -v nginx >/dev/null; then
-    say "3. The same question put to a real nginx, with the rules and with the maps:"
+    say "3. The same requests to a real nginx, with the rules and with the maps:"
     run '/requests/!d' nginxopt rewrite-to-map "$exact" -o "$out/asked" --nginx
 else
-    say "3. There is no nginx here. With one, --nginx asks it as well."
+    say "3. nginx is not installed. With it, --nginx compares its responses."
 fi
 
-say "4. As they were published the patterns are like ^/about.shtml, which also matches /aboutXshtml and
-   /about.shtml.old. So by default these rules stay. Say that this was not meant, and they move:"
+say "4. The published patterns are like ^/about.shtml, which also matches /aboutXshtml and /about.shtml.old. By default,
+   these rules stay. Two options declare the difference, and the rules move:"
 run '/^  dead/,/^  declared/{/^  declared/!d;}' \
     nginxopt rewrite-to-map "$published" --literal-dots --literal-ends -o "$out/published"
 
-say "All of it is in $out. Next: README.md, or nginxopt rewrite-to-map --help."
+say "The results are in $out. Next: README.md, or nginxopt rewrite-to-map --help."
