@@ -342,7 +342,7 @@ def test_no_request_is_taken_for_a_body(binary: nginx.Binary, server: str) -> No
     assert done == text
     cleared = mended(text.replace("http://app;", 'http://app;\n    proxy_set_header Content-Length "";'), BOTH)
     assert "keepalive 32;" in cleared
-    told = []
+    told: list[list[bytes]] = []
     for one in (text, cleared, cleared.replace('proxy_set_header Content-Length "";', "")):
         http, inner = inside(one)
         servers = (inner, backend)
