@@ -1,6 +1,6 @@
-"""`accept_mutex on`: one worker accepts while the others wait for their turn
+"""`accept_mutex on`: one worker accepts connections while the others wait for their turn
 
-Flagged is `accept_mutex on` where more than one worker runs, for nginx since 1.11.3, where the default is `off`.
+Flags `accept_mutex on` where more than one worker runs, for nginx since 1.11.3, where the default is `off`.
 
 ## Why it matters
 With the mutex only the worker that holds it accepts connections; another tries again after `accept_mutex_delay`, half a

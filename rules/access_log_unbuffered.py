@@ -1,6 +1,6 @@
-"""Access log without a buffer: a system call for each request
+"""Access log without a buffer: one system call per request
 
-Flagged, if asked for, is an `access_log` to a file without `buffer=` or `gzip`.
+If selected, flags an `access_log` to a file without `buffer=` or `gzip`.
 
 ## Why it matters
 Each line is written by a call of its own, in which the worker waits. With `buffer=64k` some hundred lines are written

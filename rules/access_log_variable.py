@@ -1,6 +1,6 @@
-"""Variable in the path of a log: its file is opened and closed for each line
+"""Variable in a log path: the file is opened and closed for each line
 
-Flagged is an `access_log` with a variable in its path where no `open_log_file_cache` is stated.
+Flags an `access_log` with a variable in its path where no `open_log_file_cache` is stated.
 
 ## Why it matters
 For a path that is only known with the request nginx opens the file, writes one line and closes it, and it cannot

@@ -1,6 +1,6 @@
-"""An answer that is not in the cache is fetched by everybody at once
+"""No cache lock: simultaneous requests for an uncached page all go to the upstream
 
-Flagged is a `proxy_cache` (`fastcgi_`, `uwsgi_`, `scgi_`) where requests are passed on without `proxy_cache_lock`, or
+Flags a `proxy_cache` (`fastcgi_`, `uwsgi_`, `scgi_`) where requests are passed on without `proxy_cache_lock`, or
 without `updating` in `proxy_cache_use_stale`.
 
 ## Why it matters

@@ -1,6 +1,6 @@
-"""Cached answers are written elsewhere first, and copied if that is another disk
+"""Cached responses are first written elsewhere, and copied if that is another file system
 
-Flagged is a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) without `use_temp_path=off`, unless a stated
+Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) without `use_temp_path=off`, unless a stated
 `proxy_temp_path` lies beside it or in it.
 
 ## Why it matters

@@ -1,6 +1,6 @@
 """Cache without `max_size`: it grows until the disk is full
 
-Flagged is a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) with neither `max_size` nor `min_free`.
+Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) with neither `max_size` nor `min_free`.
 
 ## Why it matters
 Without a bound nginx only removes what nobody asked for during `inactive`, 10 minutes by default. What a crawler or an

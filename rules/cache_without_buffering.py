@@ -1,6 +1,6 @@
-"""A cache with buffering off: nothing is ever stored
+"""Cache with buffering off: nothing is stored
 
-Flagged is a `proxy_cache`, `fastcgi_cache`, `uwsgi_cache` or `scgi_cache` in force where `*_buffering` is off.
+Flags a `proxy_cache`, `fastcgi_cache`, `uwsgi_cache` or `scgi_cache` in force where `*_buffering` is off.
 
 ## Why it matters
 nginx stores an answer while it buffers it. Without buffering every request goes to the upstream, and the cache stays

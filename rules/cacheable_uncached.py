@@ -1,7 +1,7 @@
-"""Files of an upstream are fetched anew for each request
+"""Static files from an upstream without a cache: every request fetches them again
 
-Flagged is a location for files that seldom change, such as `~* \\.(css|js|png)$` or `/static/`, that passes its
-requests on by HTTP with no cache. Not flagged are locations that ask who comes, that decline to buffer, or that say
+Flags a location for files that seldom change, such as `~* \\.(css|js|png)$` or `/static/`, that passes its
+requests on by HTTP with no cache. Does not flag locations that authenticate clients, that turn buffering off, or have
 `proxy_cache off`.
 
 ## Why it matters

@@ -1,6 +1,6 @@
-"""Connections of clients are closed early: each new one costs round trips
+"""Client connections closed early: each new one costs round trips
 
-Flagged are, in `http` and `server`, `keepalive_timeout 0`, and a `keepalive_requests` below nginx's default (1000, and
+Flags, in `http` and `server`, `keepalive_timeout 0`, and a `keepalive_requests` below nginx's default (1000, and
 100 before 1.19.10). That of an `upstream` is another directive.
 
 ## Why it matters

@@ -1,6 +1,6 @@
-"""Debug log: some 80 lines for each request
+"""Debug log: about 80 lines per request
 
-Flagged is an `error_log` at the level `debug`, or at a part of it such as `debug_http`.
+Flags an `error_log` at the level `debug`, or at a part of it such as `debug_http`.
 
 ## Why it matters
 A request for a small file writes 83 lines of 5,600 bytes together, each by a system call of its own in which its worker

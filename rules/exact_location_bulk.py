@@ -1,6 +1,6 @@
-"""Redirects as hundreds of exact locations: memory and start-up time for what a map does
+"""Hundreds of exact locations that redirect: memory and start-up time that a map does not need
 
-Flagged is a server with 100 or more `location = /uri` that do nothing but redirect to a fixed target.
+Flags a server with 100 or more `location = /uri` that do nothing but redirect to a fixed target.
 
 ## Why it matters
 Finding an exact location is fast. But each is a location with the configuration of every module: some 7.6 KB in each

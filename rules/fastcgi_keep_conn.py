@@ -1,6 +1,6 @@
-"""`fastcgi_pass` to a pool without `fastcgi_keep_conn on`: the pool stays empty
+"""`fastcgi_pass` to a keepalive pool without `fastcgi_keep_conn on`: the pool stays empty
 
-Flagged is a `fastcgi_pass` to an upstream that states a `keepalive`, if `fastcgi_keep_conn` is off, its default.
+Flags a `fastcgi_pass` to an upstream that states a `keepalive`, if `fastcgi_keep_conn` is off, its default.
 
 ## Why it matters
 Without it nginx asks the FastCGI server to close the connection after the answer. Counted on nginx 1.22.1 with a pool:

@@ -1,6 +1,6 @@
-"""`gzip_comp_level` of 7 or more: processor time for next to no bytes
+"""`gzip_comp_level` 7 or above: CPU time for almost no compression
 
-Flagged is a `gzip_comp_level` from 7 to 9.
+Flags a `gzip_comp_level` from 7 to 9.
 
 ## Why it matters
 zlib's levels above 6 search longer for matches that are hardly there. Measured with zlib 1.2.13: 150 KB of program text

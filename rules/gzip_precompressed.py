@@ -1,6 +1,6 @@
-"""Types in `gzip_types` that are compressed already: time for no bytes
+"""`gzip_types` with compressed types: CPU time for no compression
 
-Flagged are formats in `gzip_types` that are compressed by their nature: JPEG, PNG, GIF, WebP, AVIF, WOFF, video, audio
+Flags formats in `gzip_types` that are compressed by their nature: JPEG, PNG, GIF, WebP, AVIF, WOFF, video, audio
 and archives. Icons, SVG, BMP, TTF, OTF and EOT are not: they shrink.
 
 ## Why it matters

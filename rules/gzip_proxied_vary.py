@@ -1,6 +1,6 @@
-"""Compression behind a proxy: off for what comes through it, and not announced to caches
+"""Compression behind a proxy: off for proxied requests, and without `Vary` for caches
 
-Flagged is a `gzip on` in a configuration that reads the client's address from a proxy (`set_real_ip_from`), where
+Flags a `gzip on` in a configuration that reads the client's address from a proxy (`set_real_ip_from`), where
 `gzip_proxied` or `gzip_vary` is not set.
 
 ## Why it matters

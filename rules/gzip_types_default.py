@@ -1,6 +1,6 @@
 """`gzip on` without `gzip_types`: only HTML is compressed
 
-Flagged is a `gzip on` in whose block, or in a block within, no `gzip_types` is in effect.
+Flags a `gzip on` where no `gzip_types` is in effect in its block or in a nested block.
 
 ## Why it matters
 By default only `text/html` is compressed. Style sheets, scripts and JSON, which are most of the text of a page, shrink

@@ -1,6 +1,6 @@
-"""A configuration that asks for more than the machine allows
+"""Configuration that needs more than the machine allows
 
-Flagged, with `--host` only, is what the limits of this machine do not let nginx do:
+With `--host`, flags what exceeds the limits of this machine:
 
 - `worker_connections` for which a worker has too few descriptors, where no `worker_rlimit_nofile` is stated: each
   connection has one, and one more for the file that it is served from or buffered in; logs, listening sockets and the

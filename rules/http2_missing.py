@@ -1,6 +1,6 @@
-"""TLS without HTTP/2: browsers ask for few things at a time
+"""TLS without HTTP/2: browsers send few requests at a time
 
-Flagged is a server that listens with TLS at a public address and offers no HTTP/2. It is not flagged if it only
+Flags a server that listens with TLS at a public address and offers no HTTP/2. It is not flagged if it only
 redirects or rejects, if it listens on this machine only, or if it stands behind another proxy (`proxy_protocol` or
 `set_real_ip_from`), or asks clients for certificates: then browsers are not those who connect, or not alone. Nor is
 `http2 off`, which is meant.

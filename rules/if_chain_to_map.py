@@ -1,6 +1,6 @@
-"""Chain of `if`s on one variable that set another: a `map` says it in one look-up, and only when it is asked for
+"""Chain of `if`s that test one variable and set another: a `map` needs one lookup, and only on use
 
-Flagged are three or more `if`s side by side that test the same variable, each with a single `set` of the same other
+Flags three or more `if`s side by side that test the same variable, each with a single `set` of the same other
 variable.
 
 The fix moves them into a `map` in the http block, where they all compare with `=` or all with regular expressions. It
@@ -16,7 +16,7 @@ the variable of a map.
 ## Why it matters
 Each `if` is run for each request to the server or location, used or not: a regular expression that does not match
 takes some 480 user-space instructions, counted on nginx 1.22.1. A map is not evaluated before its variable is used, and
-its plain keys are found by one look-up.
+its plain keys are found by one lookup.
 
 ## Bad
 ```nginx http

@@ -1,6 +1,6 @@
-"""`if` that looks for a file and rewrites: `try_files` does both in one place
+"""`if` that tests for a file and rewrites: `try_files` does both
 
-Flagged is an `if` on `!-f` or `!-e` of a path that has `$request_filename` or `$uri`, with a `rewrite` in it that is no
+Flags an `if` on `!-f` or `!-e` of a path that has `$request_filename` or `$uri`, with a `rewrite` in it that is no
 redirect.
 
 The fix is made for one well-known shape only: in `location /`, with `if (!-e $request_filename)` and a rewrite of

@@ -1,6 +1,6 @@
-"""A server passed to by its address: nginx never keeps its connections, in any version
+"""Server addressed directly instead of by an upstream: nginx never keeps its connections
 
-Flagged is an address, `localhost`, a socket or a host name in a `proxy_pass` or `grpc_pass` that names no `upstream`,
+Flags an address, `localhost`, a socket or a host name in a `proxy_pass` or `grpc_pass` that names no `upstream`,
 and in a `fastcgi_pass` with `fastcgi_keep_conn on`. Each server is reported once, with the number of places. Not
 flagged are WebSockets (`Connection: upgrade`), health checks, and passes that state HTTP/1.0 or `Connection: close`.
 

@@ -1,6 +1,6 @@
-"""`ip_hash` sees the first three numbers of an IPv4 address only: clients of one network meet in one server
+"""`ip_hash` uses only the first three octets of an IPv4 address: a whole network goes to one server
 
-Flagged is `ip_hash` in an upstream of several servers.
+Flags `ip_hash` in an upstream of several servers.
 
 ## Why it matters
 The key is a /24 network (ngx_http_upstream_init_ip_hash_peer takes three bytes), so all clients of an office, a

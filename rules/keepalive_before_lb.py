@@ -1,6 +1,6 @@
-"""`keepalive` before the load balancing method: nginx throws the pool away
+"""`keepalive` before the load balancing method: nginx discards the pool
 
-Flagged is a `keepalive` that stands before `least_conn`, `ip_hash`, `hash`, `random` or `least_time` in its upstream,
+Flags a `keepalive` that stands before `least_conn`, `ip_hash`, `hash`, `random` or `least_time` in its upstream,
 for nginx before 1.29.7.
 
 ## Why it matters

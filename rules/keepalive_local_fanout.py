@@ -1,7 +1,7 @@
-"""The default pool, used from many locations: each keeps connections that the others cannot use
+"""Default pool used from many locations: each location keeps separate connections
 
-Flagged is an `upstream` without `keepalive` that at least 4 locations pass requests to, for nginx from 1.29.7 on, where
-the default is `keepalive 32 local`. Not flagged are upstreams whose connections differ from location to location, as
+Flags an `upstream` without `keepalive` that at least 4 locations pass requests to, for nginx from 1.29.7 on, where
+the default is `keepalive 32 local`. Does not flag upstreams whose connections differ from location to location, as
 in their TLS settings: they must not be shared.
 
 ## Why it matters

@@ -1,6 +1,6 @@
-"""A log named `on` or `off`: nginx writes a file of that name
+"""Log path `on` or `off`: nginx writes a file with that name
 
-Flagged are `access_log` and `error_log` whose path is a word such as `on`, `off` or `none`. Only `access_log off`, in
+Flags `access_log` and `error_log` whose path is a word such as `on`, `off` or `none`. Only `access_log off`, in
 lower case, is no file.
 
 ## Why it matters

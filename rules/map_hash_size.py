@@ -1,13 +1,13 @@
-"""Map whose hash table does not fit: nginx walks long chains, or does not start
+"""Map whose hash table does not fit: slow lookups, or nginx does not start
 
-Flagged is a `map` whose plain keys do not fit `map_hash_max_size` (2048 by default) and `map_hash_bucket_size` (64, the
+Flags a `map` whose plain keys do not fit `map_hash_max_size` (2048 by default) and `map_hash_bucket_size` (64, the
 cache line of common processors). That is not estimated: nginx's own search for a table size (`ngx_hash_init`) is
 simulated with the keys. Maps with `hostnames` are left out.
 
 The fix sets the next powers of two that suit all maps of the http block.
 
 ## Why it matters
-Where it finds no size, nginx warns "could not build optimal map_hash", takes the largest, and a look-up compares all
+Where it finds no size, nginx warns "could not build optimal map_hash", takes the largest, and a lookup compares all
 keys of an overfull bucket: about 250 of them with a million keys under the default sizes. A key longer than a bucket
 holds (46 bytes with 64) stops nginx: "could not build map_hash, you should increase map_hash_bucket_size".
 

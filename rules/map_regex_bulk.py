@@ -1,7 +1,7 @@
-"""Map with many regular expressions: they are tried one after the other
+"""Map with many regular expressions: nginx tries them one after the other
 
-Flagged is a `map` with 20 or more keys that are regular expressions. How many of them are fixed strings in disguise
-(`~^/old$`) is said: those are plain keys, which nginx finds with one look-up.
+Flags a `map` with 20 or more keys that are regular expressions. The message counts those that match one string
+(`~^/old$`): as plain keys, nginx finds them with one lookup.
 
 The finding is as severe as the map is costly, at 472 instructions a pattern: info; warning from 159 patterns on, with
 which a request takes twice the processor time; error from 1,589 on, with which it takes ten times as much.

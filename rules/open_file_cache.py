@@ -1,6 +1,6 @@
-"""No `open_file_cache`: each request opens its file anew
+"""No `open_file_cache`: every request opens its file again
 
-Flagged, if asked for, is an `http` block without `open_file_cache` although files are served below it.
+If selected, flags an `http` block without `open_file_cache` although files are served below it.
 
 ## Why it matters
 For each request nginx looks up and opens the file, with `try_files` each candidate, and closes it again. With the cache

@@ -1,10 +1,10 @@
-"""A hop that only passes on: each request is read, copied and answered twice
+"""Server that only passes requests on: each request is handled twice
 
-Flagged is a server that passes all its requests to one application on the same machine (loopback or a socket) and has
-no other job, and a location that passes to another server of the same configuration and has none. The report says what
+Flags a server that passes all its requests to one application on the same machine (loopback or a socket) and does
+nothing else, and a location that passes to another server of the same configuration and has none. The report says what
 the hop still gives, so that you can decide.
 
-Not flagged is a hop with a job: TLS, HTTP/2, several servers, files, a cache, limits, access rules, compression,
+Does not flag a hop with a job: TLS, HTTP/2, several servers, files, a cache, limits, access rules, compression,
 rewriting, headers of its own, error pages, or a choice among several names or targets.
 
 ## Why it matters

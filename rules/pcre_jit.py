@@ -1,6 +1,6 @@
 """`pcre_jit` off where requests run many regular expressions
 
-Flagged is a configuration that does not set `pcre_jit` and has a server with 20 to 1,000 regular expressions: its
+Flags a configuration that does not set `pcre_jit` and has a server with 20 to 1,000 regular expressions: its
 rewrites, conditions and regex locations, with those of the location that has most. Above 1,000 the memory is too much
 and `rewrite-literal-bulk` speaks.
 

@@ -1,8 +1,8 @@
-"""`proxy_buffering off`: a slow client keeps a connection of the upstream busy
+"""`proxy_buffering off`: a slow client keeps an upstream connection busy
 
-Flagged is a `proxy_buffering off` in force where requests are passed on with nothing to say that answers are streams.
+Flags a `proxy_buffering off` in force where requests are passed on without a sign that responses are streams.
 
-Not flagged is it for what streams: WebSockets and other upgrades, a location or comment that speaks of events, streams,
+Does not flag streams: WebSockets and other upgrades, a location or comment that speaks of events, streams,
 sockets, logs or the like, a read timeout of 5 minutes or more, `proxy_request_buffering off` as well (uploads and
 registries), or answers whose type is `text/event-stream`. Where a cache is in force, see `cache-without-buffering`.
 

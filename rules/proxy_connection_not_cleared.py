@@ -1,10 +1,10 @@
-"""`Connection: close` to an upstream with a pool: every request ends its connection
+"""`Connection: close` to an upstream with a pool: every request closes its connection
 
-Flagged is a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing` is heard, if
+Flags a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing` is fixed, if
 it sends `Connection: close`: by default before nginx 1.29.7, or because `proxy_set_header` says so; and if it sends
 what the client said (`$http_connection`).
 
-Not flagged are other values, which keep the pool in use: empty, `Keep-Alive`; the `upgrade` of a WebSocket; maps, for
+Does not flag other values, which keep the pool in use: empty, `Keep-Alive`; the `upgrade` of a WebSocket; maps, for
 which see `websocket-map-close`; and health checks. A written `close` is only changed with `--unsafe-fixes`.
 
 ## Why it matters

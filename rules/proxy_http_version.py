@@ -1,9 +1,9 @@
-"""HTTP/1.0 to an upstream with a pool: its connections are never used again
+"""HTTP/1.0 to an upstream with a pool: connections are not reused
 
-Flagged is a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing` is heard, if
+Flags a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing` is fixed, if
 `proxy_http_version` is 1.0: by default before nginx 1.29.7, or because it is written.
 
-Not flagged are passes that say `Connection: close` or `Connection: upgrade`, those that say `Connection: keep-alive`,
+Does not flag passes that say `Connection: close` or `Connection: upgrade`, those that say `Connection: keep-alive`,
 for which HTTP/1.0 connections are kept as well, and health checks. A written 1.0 is only changed with `--unsafe-fixes`:
 the upstream may need it. So it is where `proxy_request_buffering` is off: over HTTP/1.1 the upstream gets chunked
 bodies. The other two lines that a pool needs are a part of the fix.

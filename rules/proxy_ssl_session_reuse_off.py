@@ -1,6 +1,6 @@
-"""`proxy_ssl_session_reuse off`: a full TLS handshake for each connection to the upstream
+"""`proxy_ssl_session_reuse off`: a full TLS handshake for each upstream connection
 
-Flagged is a `proxy_ssl_session_reuse off`, or that of grpc or uwsgi, where requests are passed on over TLS.
+Flags a `proxy_ssl_session_reuse off`, or that of grpc or uwsgi, where requests are passed on over TLS.
 
 The fix is made with `--unsafe-fixes` only: some old servers fail with sessions that are used again, for which it was
 perhaps turned off.

@@ -1,6 +1,6 @@
-"""Redirect to a URI that is redirected again: a round trip for nothing
+"""Redirect to a URI that is redirected again: an unnecessary round trip
 
-Flagged is a redirect with a fixed target, by `rewrite` or `return`, whose target the same server redirects once more.
+Flags a redirect with a fixed target, by `rewrite` or `return`, whose target the same server redirects once more.
 The way is followed as nginx goes it: the rules of the server in their order, the location chosen for the URI, the rules
 of that. It ends where something is not certain: a variable, a condition on more than client and host, another site.
 
@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, Way, rule, shown
+from nginxopt.lint import Finding, Model, RedirectChain, Related, Severity, rule, shown
 
 MOST_SHOWN = 5
 """Of how many URIs a message shows each; the notes have the others."""
@@ -49,24 +49,24 @@ MOST_SHOWN = 5
 @rule(severity=Severity.WARNING, category="rewrite")
 def check(model: Model) -> Iterator[Finding]:
     """Find redirects whose target is redirected."""
-    for way in model.ways:
-        if not way.is_loop and way.answers[0].is_constant:
-            yield _finding(way)
+    for chain in model.chains:
+        if not chain.is_loop and chain.redirects[0].is_constant:
+            yield _finding(chain)
 
 
-def _finding(way: Way) -> Finding:
-    first, *others = way.answers
-    uris = [shown(answer.uri) for answer in way.answers]
+def _finding(chain: RedirectChain) -> Finding:
+    first, *others = chain.redirects
+    uris = [shown(redirect.uri) for redirect in chain.redirects]
     between = uris if len(uris) < MOST_SHOWN else [*uris[: MOST_SHOWN - 2], "..."]
-    last = way.answers[-1].to
+    last = chain.redirects[-1].target
     end = "another address" if last is None else shown(last)
     return Finding(
         first.source,
         first.span,
-        f"{uris[1]} is redirected again: {' -> '.join([*between, end])} ({len(way.answers)} redirects)",
+        f"{uris[1]} is redirected again: {' -> '.join([*between, end])} ({len(chain.redirects)} redirects)",
         help=f"redirect directly to {end}" if last else f"redirect directly to the target of {uris[-1]}",
         related=tuple(
-            Related(answer.source, answer.span, f"{uri} is redirected here")
-            for answer, uri in zip(others, uris[1:], strict=True)
+            Related(redirect.source, redirect.span, f"{uri} is redirected here")
+            for redirect, uri in zip(others, uris[1:], strict=True)
         ),
     )

@@ -1,6 +1,6 @@
-"""Redirect that leads back to itself: clients give up, or nginx answers 500
+"""Redirect that leads back to itself: clients give up, or nginx responds with 500
 
-Flagged is a redirect, by `rewrite` or `return`, that sends a client to a URI which leads back, at once or over others;
+Flags a redirect, by `rewrite` or `return`, that sends a client to a URI which leads back, at once or over others;
 and `rewrite ... last` in a location that chooses the same location again and again. The way is followed with a real
 URI as nginx goes it; it ends where something is not certain, such as a variable or a condition.
 
@@ -50,27 +50,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, Way, rule, shown
+from nginxopt.lint import Finding, Model, RedirectChain, Related, Severity, rule, shown
 from nginxopt.text import Source, Span
 
 
 @rule(severity=Severity.ERROR, category="rewrite")
 def check(model: Model) -> Iterator[Finding]:
     """Find redirects that come back."""
-    told: set[tuple[Source, Span]] = set()
-    for way in model.ways:
-        places = {(answer.source, answer.span) for answer in way.loop}
-        if way.is_loop and not places & told:
-            told |= places
-            yield _finding(way)
+    reported: set[tuple[Source, Span]] = set()
+    for chain in model.chains:
+        places = {(redirect.source, redirect.span) for redirect in chain.loop}
+        if chain.is_loop and not places & reported:
+            reported |= places
+            yield _finding(chain)
 
 
 MOST_STEPS = 4
 """How many redirects have a note; a loop in which each URI is longer has no end."""
 
 
-def _finding(way: Way) -> Finding:
-    first = way.loop[0]
+def _finding(chain: RedirectChain) -> Finding:
+    first = chain.loop[0]
     uri = shown(first.uri)
     if first.is_internal:
         return Finding(
@@ -85,7 +85,7 @@ def _finding(way: Way) -> Finding:
         f"a client that asks for {uri} is redirected in a loop",
         help="exclude the target from the pattern, or redirect elsewhere",
         related=tuple(
-            Related(answer.source, answer.span, f"{shown(answer.uri)} is redirected to {shown(answer.to or b'')}")
-            for answer in way.loop[:MOST_STEPS]
+            Related(step.source, step.span, f"{shown(step.uri)} is redirected to {shown(step.target or b'')}")
+            for step in chain.loop[:MOST_STEPS]
         ),
     )

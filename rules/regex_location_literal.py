@@ -1,6 +1,6 @@
 """Location with a regular expression that matches one URI
 
-Flagged is `location ~ ^/uri$` in which nothing is a metacharacter but, perhaps, an unescaped dot.
+Flags `location ~ ^/uri$` in which nothing is a metacharacter but, perhaps, an unescaped dot.
 
 The fix is `location = /uri`. It is not a safe one: an exact location comes before every other, so it may now answer
 what `^~` or an earlier regular expression took; and the pattern also matches a URI with a newline at its end, and any

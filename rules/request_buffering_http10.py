@@ -1,6 +1,6 @@
-"""`proxy_request_buffering off` over HTTP/1.0: chunked bodies are buffered all the same
+"""`proxy_request_buffering off` over HTTP/1.0: chunked bodies are still buffered
 
-Flagged is a `proxy_pass` with `proxy_request_buffering off` that speaks HTTP/1.0: by default before nginx 1.29.7, or
+Flags a `proxy_pass` with `proxy_request_buffering off` that speaks HTTP/1.0: by default before nginx 1.29.7, or
 because it is written.
 
 The fix is made with `--unsafe-fixes` only: over HTTP/1.1 the upstream gets those bodies in chunks, too, and has to

@@ -1,6 +1,6 @@
-"""Rewrite of everything: a regular expression where `return` needs none
+"""Rewrite of every URI: a regular expression where `return` needs none
 
-Flagged is a redirect whose pattern matches every URI and whose target is a URL with the URI behind it:
+Flags a redirect whose pattern matches every URI and whose target is a URL with the URI behind it:
 `rewrite ^ https://example.com$request_uri? permanent` or `rewrite ^(.*)$ https://example.com$1 permanent`.
 
 The fix is `return` with `$request_uri`, the URI as the client sent it. It is not a safe one, because `rewrite` alters

@@ -1,6 +1,6 @@
-"""Rewrite that says again what an earlier one says
+"""Rewrite that repeats an earlier one
 
-Flagged is a rewrite with the pattern, target and flag of an earlier one in the same run.
+Flags a rewrite with the pattern, target and flag of an earlier one in the same run.
 
 ## Why it matters
 The later one never fires, and nginx still tries its pattern on every request that no rule answers: some 480 to 1,500

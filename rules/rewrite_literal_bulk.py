@@ -1,7 +1,7 @@
-"""Many rewrites of fixed URIs in a row: nginx tries each pattern on every request
+"""Many rewrites of fixed URIs: nginx tries each pattern on every request
 
-Flagged is a run of rewrites of which 20 or more match only URIs that can be listed, such as `^/old$` or `^/old/?$`:
-`nginxopt rewrite-to-map` moves them into a map, in which nginx finds the one that answers with a single look-up, and
+Flags a run of rewrites of which 20 or more match only URIs that can be listed, such as `^/old$` or `^/old/?$`:
+`nginxopt rewrite-to-map` moves them into a map, in which nginx finds the one that answers with a single lookup, and
 proves that no response changes.
 
 The finding is as severe as the rewrites are costly, at 472 instructions each: info; warning from 159 rewrites on, with

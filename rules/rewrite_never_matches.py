@@ -1,6 +1,6 @@
 """Rewrite or location that no request reaches: nginx matches the decoded path, without arguments
 
-Flagged is the pattern of a `rewrite` or `location`, or the text of a `location`, that
+Flags the pattern of a `rewrite` or `location`, or the text of a `location`, that
 
 - holds `%20` or another escape: nginx matches the decoded URI, where it is a blank;
 - holds arguments, as `\\?id=1` or `.php?id=`: they are no part of the URI that is matched;

@@ -1,6 +1,6 @@
-"""Rewrite that never fires: earlier ones answer all its URIs
+"""Rewrite that never fires: earlier ones match all its URIs
 
-Flagged is a rewrite whose every URI is matched by rewrites before it in the same run, with one such URI. Each of these
+Flags a rewrite if earlier rewrites in the same run match all its URIs, and names such a URI. Each of these
 rules ends the script (`last`, `break`, `redirect`, `permanent`, or a target with a scheme), so the later one is never
 reached.
 

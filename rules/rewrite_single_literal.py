@@ -1,6 +1,6 @@
-"""Rewrite in a location of one URI: a regular expression for what is known already
+"""Rewrite in a location of one URI: an unnecessary regular expression
 
-Flagged is a redirect by `rewrite` that is the only rule of a `location = /uri`, with a fixed target.
+Flags a redirect by `rewrite` that is the only rule of a `location = /uri`, with a fixed target.
 
 The fix is a `return`. Seen on nginx 1.22.1, its answers are the same byte for byte, but for two kinds of requests with
 a body, which is why it is not a safe one: after `Expect: 100-continue` nginx says `100 Continue` first, and a malformed

@@ -1,6 +1,6 @@
-"""`sendfile` is off: each file is copied through the memory of the worker
+"""`sendfile` is off: each file is copied through the worker's memory
 
-Flagged is an `http` block that does not set `sendfile` although files are served below it, and a `sendfile off` that
+Flags an `http` block that does not set `sendfile` although files are served below it, and a `sendfile off` that
 holds for files.
 
 ## Why it matters

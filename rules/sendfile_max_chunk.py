@@ -1,6 +1,6 @@
-"""`sendfile` without an end: one fast client can hold a worker for a whole file
+"""`sendfile` without a limit: one fast client can block a worker for a whole file
 
-Flagged is `sendfile_max_chunk 0` where files are sent by `sendfile`, and before nginx 1.21.4, where 0 is the default,
+Flags `sendfile_max_chunk 0` where files are sent by `sendfile`, and before nginx 1.21.4, where 0 is the default,
 `sendfile on` without `sendfile_max_chunk`.
 
 ## Why it matters

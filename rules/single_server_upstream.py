@@ -1,6 +1,6 @@
-"""An upstream of one server: no failover, nothing to balance
+"""Upstream with one server: no failover, no load balancing
 
-Flagged is an upstream whose only server is an address, a socket or `localhost`. Not flagged is a host name, which may
+Flags an upstream whose only server is an address, a socket or `localhost`. Does not flag a host name, which may
 stand for several addresses.
 
 This rule is off by default: an upstream of one server is a good home for a pool.

@@ -1,6 +1,6 @@
 """TLS records of 16 KB: the first byte of a page waits for all 16 KB
 
-Flagged is a server with TLS whose `ssl_buffer_size` is nginx's 16k. Only where the rule is selected: large files gain
+Flags a server with TLS whose `ssl_buffer_size` is nginx's 16k. Only where the rule is selected: large files gain
 from large records.
 
 ## Why it matters

@@ -1,6 +1,6 @@
-"""A certificate named by a variable: read and parsed anew in every handshake
+"""Variable in a certificate path: the file is read and parsed in every handshake
 
-Flagged is an `ssl_certificate` or `ssl_certificate_key` with a variable in a server without `ssl_certificate_cache`,
+Flags an `ssl_certificate` or `ssl_certificate_key` with a variable in a server without `ssl_certificate_cache`,
 which nginx has from 1.27.4 on. A value that begins with `data:` is no file.
 
 ## Why it matters

@@ -1,6 +1,6 @@
-"""TLS sessions that cannot be resumed: every connection pays for a full handshake
+"""TLS sessions cannot be resumed: every connection needs a full handshake
 
-Flagged is `ssl_session_tickets off` where the sessions are not in a cache that the workers share: there is no
+Flags `ssl_session_tickets off` where the sessions are not in a cache that the workers share: there is no
 `ssl_session_cache`, or it is `none` or `off`, or it is `builtin` alone with several workers. The cache that counts is
 that of the default server of the address, whatever the server with the name of the request says.
 

@@ -1,6 +1,6 @@
-"""TLS sessions resumed by tickets alone: every reload forgets them all
+"""TLS sessions resumed only by tickets: every reload discards them
 
-Flagged is an address with TLS whose default server has no `ssl_session_cache shared:...` and no
+Flags an address with TLS whose default server has no `ssl_session_cache shared:...` and no
 `ssl_session_ticket_key`, for nginx from 1.23.2 on.
 
 ## Why it matters

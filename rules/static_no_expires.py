@@ -1,6 +1,6 @@
-"""Files that seldom change, without a time to live: browsers ask for them again and again
+"""Static files without an expiration time: browsers request them again and again
 
-Flagged, if asked for, is a location for files such as `~* \\.(css|js|png)$` or `/static/` that sends them with neither
+If selected, flags a location for files such as `~* \\.(css|js|png)$` or `/static/` that sends them with neither
 `expires` nor `Cache-Control`.
 
 ## Why it matters

@@ -1,7 +1,7 @@
-"""A comment that is meant to hide findings, and hides none
+"""Suppression comment without effect
 
-Flagged is a comment that begins with `nginxopt:` and has no ids of rules, an id that there is not, a word like
-`ignore` that is none, or a place where it means nothing.
+Flags a comment that begins with `nginxopt:` and has no rule ids, an unknown id, an unknown keyword, or a place where it
+has no effect.
 
 ## Why it matters
 Findings come back, or were never hidden, and nobody knows why.

@@ -1,6 +1,6 @@
-"""`tcp_nodelay off`: the end of an answer may wait for an acknowledgement
+"""`tcp_nodelay off`: the end of a response may wait for an acknowledgement
 
-Flagged is a `tcp_nodelay off`.
+Flags a `tcp_nodelay off`.
 
 ## Why it matters
 With Nagle's algorithm the kernel holds back a last, short segment until the client has acknowledged those before it,

@@ -1,6 +1,6 @@
-"""`tcp_nopush` without `sendfile` does nothing
+"""`tcp_nopush` without `sendfile` has no effect
 
-Flagged is a `tcp_nopush on` that holds only where `sendfile` is off.
+Flags a `tcp_nopush on` that holds only where `sendfile` is off.
 
 ## Why it matters
 nginx sets `TCP_CORK` in one place, where it sends a header and then a file by `sendfile`. Elsewhere the line is without

@@ -1,7 +1,7 @@
-"""`.*` at the edge of a pattern: the whole URI is read for nothing
+"""`.*` at the edge of a pattern: PCRE scans the whole URI for nothing
 
-Flagged is a pattern of a `rewrite` or a regex `location` that begins with `.*` or `^.*`, or ends in `.*` or `.*$`. The
-fix takes it away, for a search finds the same URIs without it. Nothing is said where a group captures what `.*`
+Flags a pattern of a `rewrite` or a regex `location` that begins with `.*` or `^.*`, or ends in `.*` or `.*$`. The
+fix takes it away, for a search finds the same URIs without it. Does not flag patterns where a group captures what `.*`
 matches.
 
 ## Why it matters

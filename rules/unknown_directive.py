@@ -1,6 +1,6 @@
-"""A directive that nginx does not know: it refuses the whole configuration
+"""Unknown directive: nginx refuses the configuration
 
-Flagged is a directive whose name nobody has and that is one of nginx's but for a letter or two. Other unknown names may
+Flags an unknown directive whose name differs from one of nginx's in one or two letters. Other unknown names may
 be those of a module, which nobody can know from the text: they are not flagged, nor are names inside `map`, `types`,
 `geo` and other blocks of values, or inside blocks of modules.
 

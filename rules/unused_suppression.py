@@ -1,4 +1,4 @@
-"""A comment that hides findings of a rule which finds nothing there
+"""Suppression comment that hides no finding
 
 Flags an id in a suppression whose rule found nothing that the suppression would hide: in the whole configuration, and
 for every nginx that `target-version` in the settings names, or for any nginx if it names none. Nothing is said of

@@ -1,4 +1,4 @@
-"""nginx 1.29.7 speaks to upstreams in another way: what changes in this configuration
+"""nginx 1.29.7 changes requests to upstreams: the effects on this configuration
 
 Reported is once, for nginx from 1.29.7 on, how many passes rely on a default that this version changed. It is off by
 default: select it while you upgrade.

@@ -1,9 +1,9 @@
-"""Upstream without `keepalive`: every request opens a connection
+"""Upstream without `keepalive`: every request opens a new connection
 
-Flagged is an `upstream` that states no `keepalive` and that requests are passed to whose connections could be kept, for
-nginx before 1.29.7. From 1.29.7 on nginx keeps 32 connections without being asked.
+Flags an `upstream` that has no `keepalive` and that requests are passed to whose connections could be kept, for
+nginx before 1.29.7. From 1.29.7 on nginx keeps 32 connections by default.
 
-Not flagged is an upstream that has declined: `keepalive` stands there as a comment, or every pass to it says
+Does not flag an upstream that has declined: `keepalive` stands there as a comment, or every pass to it says
 `Connection: close`, states HTTP/1.0, is a WebSocket's (`Connection: upgrade`), or is FastCGI without
 `fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections.
 
@@ -114,14 +114,14 @@ from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.lint.pooling import KEPT, offers
-from nginxopt.lint.pools import lacking
+from nginxopt.lint.pools import without_pool
 
 
 @rule(severity=Severity.WARNING, category="proxy", fix=KEPT, since="1.1.4", until="1.29.6", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that are passed to and have no pool."""
     offered = offers(model)
-    for upstream, _ in lacking(model):
+    for upstream, _ in without_pool(model):
         block = upstream.level.block
         if block is None:
             continue

@@ -1,9 +1,9 @@
-"""A fixed server behind a variable: looked up while requests wait, and never kept connected
+"""Fixed server behind a variable: name lookups, and no keepalive connections
 
-Flagged is a `proxy_pass` or `grpc_pass` whose host is made of variables that only `set` or `map` fill, with literals
+Flags a `proxy_pass` or `grpc_pass` whose host is made of variables that only `set` or `map` fill, with literals
 that name no upstream. Each server is reported once.
 
-Not flagged are hosts that really depend on the request, variables whose values are names of upstreams, names without a
+Does not flag hosts that really depend on the request, variables whose values are names of upstreams, names without a
 dot, and before nginx 1.27.3 all host names: there a variable is the only way to notice that their addresses change. A
 name without a dot is a container or a service beside nginx, and the variable is there so that nginx starts without it.
 

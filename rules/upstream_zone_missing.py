@@ -1,6 +1,6 @@
-"""Balancing without a `zone`: every worker counts for itself
+"""Load balancing without a `zone`: every worker counts separately
 
-Flagged is an upstream of several servers with `least_conn`, `least_time` or `random two`, or one with `max_conns`, that
+Flags an upstream of several servers with `least_conn`, `least_time` or `random two`, or one with `max_conns`, that
 has no `zone` while there is more than one worker.
 
 ## Why it matters

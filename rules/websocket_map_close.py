@@ -1,8 +1,8 @@
-"""A WebSocket map with `'' close`: requests that are no WebSockets end their connection
+"""WebSocket map with `'' close`: other requests close their connection
 
-Flagged is a `map` of `$http_upgrade` that gives `close` to requests without an `Upgrade` header, if its variable is the
+Flags a `map` of `$http_upgrade` that gives `close` to requests without an `Upgrade` header, if its variable is the
 `Connection` header of a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing`
-is heard.
+is fixed.
 
 The fix leaves upgrades as they are. If the variable is used for more than that header, it is made with
 `--unsafe-fixes` only.

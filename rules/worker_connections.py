@@ -1,6 +1,6 @@
-"""A proxy with 512 connections a worker: two for each request, so that 256 clients fill it
+"""Proxy with 512 connections per worker: two per request, so 256 clients exhaust it
 
-Flagged is a configuration that passes requests on with no `worker_connections`, or with fewer than the 512 of nginx's
+Flags a configuration that passes requests on with no `worker_connections`, or with fewer than the 512 of nginx's
 default.
 
 ## Why it matters

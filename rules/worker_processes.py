@@ -1,6 +1,6 @@
-"""One worker process: all other processors stand idle
+"""One worker process: all other processors are idle
 
-Flagged is a main file without `worker_processes`, of which nginx then starts one, and one that says `worker_processes
+Flags a main file without `worker_processes`, of which nginx then starts one, and one that says `worker_processes
 1`.
 
 ## Why it matters

@@ -1,6 +1,6 @@
 """Fewer file descriptors than connections: under load nginx stops accepting
 
-Flagged is a `worker_rlimit_nofile` below `worker_connections`, and more than 1024 connections with no
+Flags a `worker_rlimit_nofile` below `worker_connections`, and more than 1024 connections with no
 `worker_rlimit_nofile`: 1024 is the limit that systemd and most shells give to a process.
 
 ## Why it matters

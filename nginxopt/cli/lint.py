@@ -68,7 +68,7 @@ class _Call:
     write_baseline: str | None
 
     @property
-    def mends(self) -> bool:
+    def applies_fixes(self) -> bool:
         """Whether fixes are applied, or shown as a diff."""
         return self.fix or self.diff
 
@@ -146,9 +146,9 @@ def command(
 def _refuse_contradictions(call: _Call, paths: Sequence[str]) -> None:
     if call.fix and call.diff:
         raise UsageError("--fix and --diff cannot be used together")
-    if call.unsafe and not call.mends:
+    if call.unsafe and not call.applies_fixes:
         raise UsageError("--unsafe-fixes needs --fix or --diff")
-    if call.write_baseline and (call.mends or call.baseline):
+    if call.write_baseline and (call.applies_fixes or call.baseline):
         raise UsageError("--write-baseline cannot be used with --fix, --diff or --baseline")
     if call.statistics and call.format not in COUNTED:
         raise UsageError(f"--statistics does not support --format {call.format}", hint="use --format text or json")
@@ -208,14 +208,16 @@ def _read(
 
 def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: Inputs) -> int:
     """Check, fix, try the result on nginx, write, report: the whole command."""
-    from nginxopt.lint.check import check, mend
+    from nginxopt.lint.check import check, check_and_fix
 
-    checked = mend(inputs.configs, judge, unsafe=call.unsafe) if call.mends else check(inputs.configs, judge)
+    checked = (
+        check_and_fix(inputs.configs, judge, unsafe=call.unsafe) if call.applies_fixes else check(inputs.configs, judge)
+    )
     errors = (*inputs.errors, *checked.errors)
     notes = _ask_nginx(call, inputs.configs, checked) if call.nginx is not None and checked.drafts else []
     if call.write_baseline:
         return _write_baseline(call.write_baseline, checked, errors)
-    if call.mends:
+    if call.applies_fixes:
         notes += _put(call, inputs.configs, checked)
     diagnostics = _beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     notes += _missing(checked.configs)
@@ -342,7 +344,7 @@ def _report(
         rules=tuple(rule for rule, _ in judge.rules),
         errors=tuple(errors),
         notes=tuple(notes),
-        fixed=sum(checked.made.values()) if call.mends else None,
+        fixed=sum(checked.made.values()) if call.applies_fixes else None,
         shown=call.diff,
     )
 

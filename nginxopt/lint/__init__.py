@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         WHOLE_CONFIGURATION,
         Premise,
     )
-    from nginxopt.rewrite.follow import REDIRECTS, Way
     from nginxopt.rewrite.planning import Dead, Duplicate, Part, Run
+    from nginxopt.rewrite.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.sections import transparent
     from nginxopt.rewrite.suspicious import why_never, without_captures
     from nginxopt.rewrite.uris import shown
@@ -61,13 +61,13 @@ __all__ = [
     "Page",
     "Part",
     "Premise",
+    "RedirectChain",
     "Related",
     "Rule",
     "Run",
     "Safety",
     "Severity",
     "Version",
-    "Way",
     "rule",
     "shown",
     "transparent",
@@ -96,9 +96,9 @@ __getattr__ = attributes(
             "SEVERAL_WORKERS",
             "Premise",
         ),
-        "nginxopt.rewrite.follow": (
+        "nginxopt.rewrite.redirects": (
             "REDIRECTS",
-            "Way",
+            "RedirectChain",
         ),
         "nginxopt.rewrite.suspicious": (
             "why_never",

@@ -18,7 +18,7 @@ from nginxopt.lint.fix import fix
 from nginxopt.lint.model import Model
 from nginxopt.lint.premises import Premise
 from nginxopt.lint.run import Linted, Selected, lint
-from nginxopt.lint.selection import told
+from nginxopt.lint.selection import reported
 from nginxopt.lint.settings import Settings
 from nginxopt.lint.suppress import UNUSED, suppress
 from nginxopt.lint.target import turning_points
@@ -59,7 +59,7 @@ class Judge:
         files = [file.block for file in config.files]
         further = partial(self._further, config, linted)
         left = suppress(files, linted.diagnostics, active, catalogue(), further).diagnostics
-        found = told(left, catalogue(), self.settings)
+        found = reported(left, catalogue(), self.settings)
         undeclined = _undeclined(linted.diagnostics, found)
         offered = (_given(one, self.assumed) for one in undeclined)
         return replace(linted, diagnostics=tuple(_unshared(one, config, self.shared) for one in offered))
@@ -126,7 +126,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     return Checked(tuple(configs), tuple(diagnostics.values()), tuple(errors.values()))
 
 
-def mend(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:
+def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:
     """Make the fixes that are safe given what is assumed in every configuration, and with `unsafe` the others too.
 
     `UsageError` for the output of `nginx -T`, which has no files to change.
@@ -174,9 +174,9 @@ def _unshared(one: Diagnostic, config: Config, shared: Collection[str]) -> Diagn
     return replace(one, finding=replace(one.finding, fix=None, help=f"{one.fix.title}; {why}"))
 
 
-def _undeclined(before: Iterable[Diagnostic], told: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _undeclined(before: Iterable[Diagnostic], reported: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return the reported diagnostics, without fixes that a hidden finding shares: part of them was declined."""
-    left = tuple(told)
+    left = tuple(reported)
     kept = set(map(id, left))
     declined = {one.fix.changes: one for one in before if one.fix and id(one) not in kept}
     return tuple(_without(one, declined.get(one.fix.changes)) if one.fix else one for one in left)

@@ -24,8 +24,8 @@ from nginxopt.semantics import (
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.follow import Way
     from nginxopt.rewrite.planning import Plan
+    from nginxopt.rewrite.redirects import RedirectChain
     from nginxopt.system.host import Host
 
 _OTHERS = {"stream", "mail"}
@@ -124,13 +124,13 @@ class Model:
         return tuple(suspicious_rewrites(self._levels))
 
     @cached_property
-    def ways(self) -> tuple[Way, ...]:
-        """The ways from redirect to redirect, and the loops. `InputError` at a rewrite that nginx refuses."""
-        from nginxopt.rewrite.follow import sites
+    def chains(self) -> tuple[RedirectChain, ...]:
+        """The redirects that follow one another, and the loops. `InputError` at a rewrite that nginx refuses."""
+        from nginxopt.rewrite.redirects import sites
 
         _ = self.plan  # it has the words for what is refused
         servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
-        return tuple(way for site in sites(self.config, servers) for way in site.ways())
+        return tuple(chain for site in sites(self.config, servers) for chain in site.chains())
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

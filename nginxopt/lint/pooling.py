@@ -24,7 +24,7 @@ from nginxopt.lint.headers import (
     without_value,
 )
 from nginxopt.lint.model import Model
-from nginxopt.lint.pools import Connection, connection, headers, is_check, lacking, pools, states_http10, users
+from nginxopt.lint.pools import Connection, connection, headers, is_check, pools, states_http10, users, without_pool
 from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION
 from nginxopt.lint.sharing import obstacles
 from nginxopt.semantics import PIVOT, Level, Pass, Upstream
@@ -80,11 +80,11 @@ class _Planner:
         self.model = model
         self._passes = users(model)
         self._pooled = pools(model)
-        self._lacking = {upstream for upstream, _ in lacking(model)}
+        self._without_pool = {upstream for upstream, _ in without_pool(model)}
         self._obstacles = obstacles(model)
         self._owners = owners(model, self._group)
         self.plans = {upstream: self._plan(upstream) for upstream in self._passes if upstream in self._pooled}
-        self._new = {upstream for upstream in self._lacking if not self.plans[upstream].why_not}
+        self._new = {upstream for upstream in self._without_pool if not self.plans[upstream].why_not}
         self._overflow = overflow(model, len(self._new))
 
     def offer(self, upstream: Upstream) -> Offer:
@@ -120,7 +120,7 @@ class _Planner:
                 return _Plan(why_not)
             changes |= dict.fromkeys(needed)
             added |= dict.fromkeys(missing(self.model, one))
-        if not keeps and upstream in self._lacking:
+        if not keeps and upstream in self._without_pool:
             return _Plan("no request to it is certain to keep its connection open")
         if not _agree(changes):
             return _Plan("a file included in several places would need different lines in each")

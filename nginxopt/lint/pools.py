@@ -171,7 +171,7 @@ def states_http10(one: Pass) -> bool:
     return version.is_set and version.value == "1.0"
 
 
-def lacking(model: Model) -> Iterator[tuple[Upstream, tuple[Pass, ...]]]:
+def without_pool(model: Model) -> Iterator[tuple[Upstream, tuple[Pass, ...]]]:
     """Yield the upstreams without a pool that want one, with the passes to them.
 
     Not those that say otherwise: by `keepalive 0`, by a `keepalive` that is commented out, or because nothing that
@@ -195,7 +195,7 @@ def pools(model: Model) -> set[Upstream]:
     passed = users(model)
     stated = {upstream for upstream in passed if upstream.keepalive.value not in (None, "0")}
     if model.target < PIVOT:
-        return stated | {upstream for upstream, _ in lacking(model)}
+        return stated | {upstream for upstream, _ in without_pool(model)}
     return stated | {
         upstream
         for upstream, passes in passed.items()

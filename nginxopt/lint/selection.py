@@ -45,7 +45,9 @@ def selection(
     return tuple(Selected(rule, settings.severity.get(rule.id)) for rule in chosen)
 
 
-def told(diagnostics: Iterable[Diagnostic], rules: Mapping[str, Rule], settings: Settings) -> tuple[Diagnostic, ...]:
+def reported(
+    diagnostics: Iterable[Diagnostic], rules: Mapping[str, Rule], settings: Settings
+) -> tuple[Diagnostic, ...]:
     """Return the diagnostics that `exclude` and `per-file-ignores` leave; `rules` has the rule of each by its id."""
     silent = cache(lambda path: frozenset([ALL]) if settings.excludes(path) else settings.ignored_in(path))
     return tuple(found for found in diagnostics if not is_ignored(rules[found.rule], silent(found.path)))

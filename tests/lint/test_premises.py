@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nginxopt.errors import UsageError
 from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise, Rule, Safety
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.check import Judge, mend
+from nginxopt.lint.check import Judge, check_and_fix
 from nginxopt.lint.diagnostic import Grade
 from nginxopt.lint.premises import PREMISES, listed, named
 from nginxopt.lint.run import Selected
@@ -97,7 +97,7 @@ def test_a_fix_is_made_once_all_its_premises_are_declared(
         becomes("e", "f", Safety.SAFE),
     )
     config = configuration({"nginx.conf": b"a; c; e;"})
-    mended = mend([config], judge(*rules, assumed=frozenset(assumed)), unsafe=unsafe)
+    mended = check_and_fix([config], judge(*rules, assumed=frozenset(assumed)), unsafe=unsafe)
     assert mended.configs[0].main.source.data == expected
 
 

@@ -460,7 +460,7 @@ def test_some_files_are_left_alone() -> None:
         for path in ("a/b", "a/c", "old/x", "all/x", "x")
         for rule in ("tcp-nodelay-off", "zone-missing", "cache-stampede")
     ]
-    left = [(each.path, each.rule) for each in selection.told(iter(found), RULES, said)]
+    left = [(each.path, each.rule) for each in selection.reported(iter(found), RULES, said)]
     assert left == [
         ("a/b", "cache-stampede"),
         ("a/c", "zone-missing"),

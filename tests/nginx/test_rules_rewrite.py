@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from nginxopt.rewrite.follow import Site
+from nginxopt.rewrite.redirects import Site
 from nginxopt.semantics import Locations, Uncertain, levels
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
@@ -205,15 +205,15 @@ def test_redirects_are_followed_as_nginx_goes() -> None:
         (server,) = (level for level in levels(config, TARGET).walk() if level.kind == "server")
         site = Site(config, server)
         for uri, reply in zip(URIS, replies, strict=True):
-            answer = site.answer(uri.encode())
-            if answer is None or (answer.to is None and not answer.is_internal):
+            redirect = site.redirect(uri.encode())
+            if redirect is None or (redirect.target is None and not redirect.is_internal):
                 continue
             certain += 1
-            if answer.is_internal:
+            if redirect.is_internal:
                 assert reply.startswith(b"HTTP/1.1 500 "), (text, uri)
             else:
                 to = (location(reply) or "").removeprefix("http://a.test").partition("?")[0]
-                assert re.sub("/+", "/", to) == (answer.to or b"").decode(), (text, uri, reply)
+                assert re.sub("/+", "/", to) == (redirect.target or b"").decode(), (text, uri, reply)
     assert certain > 300
 
 

@@ -22,7 +22,7 @@ NATIVE = {
     "config.tokens": {"Events", "LexError"},
     "semantics.locations": {"Patterns"},
     "semantics.maphash": {"map_verdict"},
-    "rewrite.follow": {"Script", "path_of"},
+    "rewrite.redirects": {"Script", "path_of"},
     "rewrite.suspicious": {"RefusedError", "never", "suspicious_rewrites", "without_captures"},
     "rewrite.planning": {"Compilation", "CompiledRun", "PatternError", "RefusedError", "compile_rewrites", "reasons"},
     "rewrite.emission": {"maps_text"},

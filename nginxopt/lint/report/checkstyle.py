@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
+from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends
-from nginxopt.lint.report.wording import advice
 from nginxopt.lint.report.xml import document, sections
 from nginxopt.text.escape import xml
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint.diagnostic import Severity
+from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends, relative
-from nginxopt.lint.report.wording import advice
 from nginxopt.text.escape import printable, unicode
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

@@ -126,7 +126,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "files": len(report.files),
         "findings": {str(severity): grades[severity] for severity in Severity},
         "fixable": {grade.value: fixable[grade] for grade in Grade},
-        "lacking": [premise.name for premise in sorted(report.lacking())],
+        "lacking": [premise.name for premise in sorted(report.undeclared())],
         "fixed": None if report.shown else report.fixed,
         "errors": len(report.errors),
     }

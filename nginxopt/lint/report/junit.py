@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends
-from nginxopt.lint.report.wording import advice
 from nginxopt.lint.report.xml import Section, document, sections
 from nginxopt.text.escape import xml
 

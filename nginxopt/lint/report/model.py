@@ -58,7 +58,7 @@ class Report:
     fixed: int | None = None
     shown: bool = False
 
-    def lacking(self) -> frozenset[Premise]:
+    def undeclared(self) -> frozenset[Premise]:
         """Return the premises with which more of the findings could be fixed."""
         fixes = (found.fix for found in self.diagnostics if found.fix is not None)
         return frozenset(premise for fix in fixes for premise in fix.safety.premises or ())

@@ -12,7 +12,7 @@ from nginxopt.lint.cost import ERROR, WARNING
 from nginxopt.lint.declare import CATEGORIES, PAGES, Rule
 from nginxopt.lint.diagnostic import Grade, Safety
 from nginxopt.lint.premises import Premise
-from nginxopt.lint.report.pen import Pen
+from nginxopt.lint.report.style import Style
 
 _OPTIONS = {Grade.SAFE: "--fix", Grade.CONDITIONAL: "--assume", Grade.UNSAFE: "--unsafe-fixes"}
 PREMISES_PAGE = f"{PAGES.removesuffix('/rules')}/premises.md"
@@ -55,13 +55,13 @@ def data(rules: Iterable[Rule]) -> list[dict[str, Any]]:
 def table(rules: Iterable[Rule], *, color: bool = False) -> Iterator[str]:
     """Yield the lines of a table for a terminal: id, severity, option of the fix, versions, title, by category."""
     listed = _sorted(rules)
-    pen = Pen(color)
+    style = Style(color)
     widths = [max(map(len, column)) for column in zip(*map(_cells, listed), strict=True)]
     for number, (category, group) in enumerate(groupby(listed, key=lambda rule: rule.category)):
-        yield ("\n" if number else "") + pen(f"{category}: {CATEGORIES[category]}", bold=True) + "\n"
+        yield ("\n" if number else "") + style(f"{category}: {CATEGORIES[category]}", bold=True) + "\n"
         for rule in group:
             cells = [f"{cell:<{width}}" for cell, width in zip(_cells(rule), widths, strict=True)]
-            yield "  ".join(["", pen(cells[0], fg="cyan"), *cells[1:], _title(rule)]) + "\n"
+            yield "  ".join(["", style(cells[0], fg="cyan"), *cells[1:], _title(rule)]) + "\n"
 
 
 def _cells(rule: Rule) -> tuple[str, str, str, str]:
@@ -140,15 +140,15 @@ def premise_page(premise: Premise, rules: Iterable[Rule], folder: str = PAGES, l
 
 def styled(text: str, *, color: bool) -> str:
     """Return Markdown for a terminal: headings, fences and code have a style, the text is the same."""
-    pen = Pen(color)
+    style = Style(color)
 
-    def style(match: re.Match[str]) -> str:
+    def with_style(match: re.Match[str]) -> str:
         if match["fence"]:
             opening, *lines, closing = match[0].split("\n")
-            return "\n".join([pen(opening, dim=True), *lines, pen(closing, dim=True)])
-        return pen(match[0], bold=True) if match["heading"] else pen(match[0], fg="cyan")
+            return "\n".join([style(opening, dim=True), *lines, style(closing, dim=True)])
+        return style(match[0], bold=True) if match["heading"] else style(match[0], fg="cyan")
 
-    return _MARKDOWN.sub(style, text)
+    return _MARKDOWN.sub(with_style, text)
 
 
 def _sorted(rules: Iterable[Rule]) -> list[Rule]:

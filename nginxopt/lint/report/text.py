@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic, Grade, Severity
 from nginxopt.lint.premises import listed
+from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, RuleCount, by_rule, details
-from nginxopt.lint.report.pen import Pen
 from nginxopt.lint.report.place import Placed, ends
-from nginxopt.lint.report.wording import advice
+from nginxopt.lint.report.style import Style
 from nginxopt.text.escape import printable
 from nginxopt.text.plural import count
 
@@ -23,18 +23,18 @@ def render(report: Report, *, color: bool = False, quiet: bool = False) -> Itera
 
     With `quiet` the findings and the errors are all.
     """
-    pen = Pen(color)
+    style = Style(color)
     for diagnostic in report.diagnostics:
-        yield from _lines(_finding(diagnostic, pen))
+        yield from _lines(_finding(diagnostic, style))
     for error in report.errors:
-        yield from _lines(_error(error, pen))
+        yield from _lines(_error(error, style))
     if quiet:
         return
     for note in report.notes:
-        yield from _lines([f"{_place(note, None, pen)}{pen('note', fg='cyan')} {printable(note.message)}"])
+        yield from _lines([f"{_place(note, None, style)}{style('note', fg='cyan')} {printable(note.message)}"])
     if report.diagnostics or report.errors or report.notes:
         yield "\n"
-    yield from _lines(_closing(report, pen))
+    yield from _lines(_closing(report, style))
 
 
 def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
@@ -42,22 +42,22 @@ def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> I
 
     `[*]` is a safe one, `[?]` one with premises, `[-]` an unsafe one.
     """
-    pen = Pen(color)
+    style = Style(color)
     counts = list(by_rule(report))
     digits = max((len(f"{found.count:,}") for found in counts), default=0)
     width = max((len(found.rule) for found in counts), default=0)
     for found in counts:
         sign = _sign(found)
-        mark = pen(sign, fg="cyan") if sign.strip() else sign
-        number = pen(f"{found.count:>{digits},}", bold=True)
+        mark = style(sign, fg="cyan") if sign.strip() else sign
+        number = style(f"{found.count:>{digits},}", bold=True)
         yield f"{number}  {found.rule:<{width}}  {mark}  {printable(found.title)}".rstrip() + "\n"
     for error in report.errors:
-        yield from _lines(_error(error, pen))
+        yield from _lines(_error(error, style))
     if quiet:
         return
     if counts or report.errors:
         yield "\n"
-    yield from _lines(_counts(report, pen))
+    yield from _lines(_counts(report, style))
     if any(_sign(found).strip() for found in counts):
         yield "  [*] fixable with --fix, [?] with --assume, [-] with --unsafe-fixes\n"
 
@@ -74,50 +74,50 @@ def _lines(lines: Iterator[str] | list[str]) -> Iterator[str]:
     return (f"{line}\n" for line in lines)
 
 
-def _finding(diagnostic: Diagnostic, pen: Pen) -> Iterator[str]:
+def _finding(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
     hue = _COLORS[diagnostic.severity]
-    head = f"{pen(str(diagnostic.severity), fg=hue, bold=True)} {pen(diagnostic.rule, bold=True)}"
-    yield f"{_place(diagnostic.finding, None, pen)}{head} {printable(diagnostic.message)}"
-    yield from _snippet(diagnostic.finding, hue, pen)
+    head = f"{style(str(diagnostic.severity), fg=hue, bold=True)} {style(diagnostic.rule, bold=True)}"
+    yield f"{_place(diagnostic.finding, None, style)}{head} {printable(diagnostic.message)}"
+    yield from _snippet(diagnostic.finding, hue, style)
     for line in advice(diagnostic):
         name, _, text = line.partition(": ")
-        yield f"  {pen(f'{name}:', fg='cyan')} {printable(text)}"
+        yield f"  {style(f'{name}:', fg='cyan')} {printable(text)}"
     for related in diagnostic.finding.related:
-        yield f"  {pen('note:', fg='cyan')} {_place(related, None, pen)}{printable(related.message)}"
+        yield f"  {style('note:', fg='cyan')} {_place(related, None, style)}{printable(related.message)}"
 
 
-def _error(error: InputError, pen: Pen) -> Iterator[str]:
-    yield f"{_place(error, error.path, pen)}{pen('error', fg='red', bold=True)} {printable(error.message)}"
-    yield from _snippet(error, "red", pen)
+def _error(error: InputError, style: Style) -> Iterator[str]:
+    yield f"{_place(error, error.path, style)}{style('error', fg='red', bold=True)} {printable(error.message)}"
+    yield from _snippet(error, "red", style)
     for line in details(error):
         yield f"  {printable(line)}"
 
 
-def _place(placed: Placed, path: str | None, pen: Pen) -> str:
+def _place(placed: Placed, path: str | None, style: Style) -> str:
     """`file:line:column: `, as much of it as is known."""
     path = path if placed.source is None else placed.source.path
     if path is None:
         return ""
     found = ends(placed)
     position = f":{found[0].line}:{found[0].column}" if found else ""
-    return f"{pen(printable(path), bold=True)}{position}: "
+    return f"{style(printable(path), bold=True)}{position}: "
 
 
-def _snippet(placed: Placed, hue: str, pen: Pen) -> Iterator[str]:
+def _snippet(placed: Placed, hue: str, style: Style) -> Iterator[str]:
     if placed.source is not None and placed.span is not None:
         line, carets = placed.source.snippet(placed.span).split("\n")
         indent = carets.rstrip("^")
         yield f"    {line}"
-        yield f"    {indent}{pen(carets.removeprefix(indent), fg=hue, bold=True)}"
+        yield f"    {indent}{style(carets.removeprefix(indent), fg=hue, bold=True)}"
 
 
-def _closing(report: Report, pen: Pen) -> Iterator[str]:
-    yield from _counts(report, pen)
+def _closing(report: Report, style: Style) -> Iterator[str]:
+    yield from _counts(report, style)
     yield from _fixes(report)
     yield from _benchmarks(report)
 
 
-def _counts(report: Report, pen: Pen) -> Iterator[str]:
+def _counts(report: Report, style: Style) -> Iterator[str]:
     if report.fixed is not None:
         yield f"{'would fix' if report.shown else 'fixed'} {count(report.fixed, 'finding')}"
     missed = f", {len(report.errors):,} not checked" if report.errors else ""
@@ -125,10 +125,10 @@ def _counts(report: Report, pen: Pen) -> Iterator[str]:
     found = count(len(report.diagnostics), "finding") if report.diagnostics else "no findings"
     grades = Counter(diagnostic.severity for diagnostic in report.diagnostics)
     parts = ", ".join(
-        pen(_grade(severity, grades[severity]), fg=_COLORS[severity]) for severity in sorted(grades, reverse=True)
+        style(_grade(severity, grades[severity]), fg=_COLORS[severity]) for severity in sorted(grades, reverse=True)
     )
     listed = f": {parts}" if parts else ""
-    yield f"{pen(found, bold=True)} in {count(len(report.files), 'file')}{missed}{listed} {for_target}"
+    yield f"{style(found, bold=True)} in {count(len(report.files), 'file')}{missed}{listed} {for_target}"
 
 
 def _grade(severity: Severity, number: int) -> str:
@@ -139,7 +139,7 @@ def _fixes(report: Report) -> Iterator[str]:
     fixable = report.fixable()
     options = {
         Grade.SAFE: "--fix",
-        Grade.CONDITIONAL: f"--fix --assume {listed(report.lacking())}",
+        Grade.CONDITIONAL: f"--fix --assume {listed(report.undeclared())}",
         Grade.UNSAFE: "--fix --unsafe-fixes",
     }
     fixable_or_more = "fixable"

@@ -1,7 +1,7 @@
 """Where a request goes from redirect to redirect: the scripts of a server and its locations, followed with real URIs.
 
 nginx runs the script of the server, chooses a location, runs its script, and after a `last` there chooses again
-(`ngx_http_core_rewrite_phase`, `ngx_http_core_post_rewrite_phase`). What cannot be told from the text ends the way: a
+(`ngx_http_core_rewrite_phase`, `ngx_http_core_post_rewrite_phase`). What cannot be told from the text ends the chain: a
 variable, a condition on what may differ from request to request, an include that was not read, another site.
 """
 
@@ -42,8 +42,9 @@ _URI = re.compile(rb"\$(?:request_uri|document_uri|uri)\b|\$\{(?:request_uri|doc
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What sends a URI on: the statement, and the path it leads to on the same site, None where that is not certain.
+class Redirect:
+    """What sends a URI on, to the client or within nginx: the statement, and the path it leads to on the same site,
+    None where that is not certain.
 
     `flag` is that of a rewrite, or `return`. `is_constant`: it leads there whatever URI it answers.
     """
@@ -51,7 +52,7 @@ class Answer:
     source: Source
     span: Span
     uri: bytes
-    to: bytes | None
+    target: bytes | None
     flag: str
     is_constant: bool
 
@@ -62,17 +63,17 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RedirectChain:
     """Redirects one after the other. `is_loop`: the last leads to what has been, or there is no end in sight."""
 
-    answers: tuple[Answer, ...]
+    redirects: tuple[Redirect, ...]
     is_loop: bool
 
     @property
-    def loop(self) -> tuple[Answer, ...]:
+    def loop(self) -> tuple[Redirect, ...]:
         """The part of a loop that comes again; all of it if the URI is another one each time."""
-        first = next((at for at, answer in enumerate(self.answers) if answer.uri == self.answers[-1].to), 0)
-        return self.answers[first:]
+        first = next((at for at, redirect in enumerate(self.redirects) if redirect.uri == self.redirects[-1].target), 0)
+        return self.redirects[first:]
 
 
 @dataclass(slots=True)
@@ -117,66 +118,66 @@ class Site:
         self._shared = shared
         self._scripts: dict[Level, _Script] = {}
 
-    def ways(self) -> Iterator[Way]:
-        """Yield the way from every redirect that leads on within the site, of one redirect where it goes no further."""
+    def chains(self) -> Iterator[RedirectChain]:
+        """Yield the chain of each redirect that is followed by another one within the site, or is a loop."""
         if self._server.setting("merge_slashes").value == "off":
             return  # what a target with two slashes leads to is another question then
         for start in self._starts():
-            way = self._follow(start)
-            if len(way.answers) > 1 or way.is_loop:
-                yield way
+            chain = self._follow(start)
+            if len(chain.redirects) > 1 or chain.is_loop:
+                yield chain
 
-    def answer(self, uri: bytes) -> Answer | None:
+    def redirect(self, uri: bytes) -> Redirect | None:
         """Return what sends `uri` on; None if nothing does, or if that is not certain."""
         script = self._script(self._server)
-        found = self._ask(script, uri, first=True)
-        if found is None:
+        redirect = self._redirect_of(script, uri, first=True)
+        if redirect is None:
             return self._locate(uri, first=True) if script.is_whole and script.last is None else None
-        if not found.is_internal:
-            return found
-        return None if found.to is None else self._locate(found.to, first=False)
+        if not redirect.is_internal:
+            return redirect
+        return None if redirect.target is None else self._locate(redirect.target, first=False)
 
-    def _starts(self) -> Iterator[Answer]:
+    def _starts(self) -> Iterator[Redirect]:
         """Yield what sends on the URIs that are named: in rules of the server, then in locations."""
         script = self._script(self._server)
         rules = script.native()
         for rule, uri, to, _, is_constant in rules.hops(self._sites, self._prefixes):
-            yield Answer(*script.place(rule), uri, to, rules.flag(rule), is_constant)
-        ends = self.answer(b"/") if script.last is not None else None
+            yield Redirect(*script.place(rule), uri, to, rules.flag(rule), is_constant)
+        ends = self.redirect(b"/") if script.last is not None else None
         if ends is not None:
             yield replace(ends, is_constant=False)
         for location in self._redirecting:
-            found = self.answer(encode(path(location)))
-            if found is not None:
-                yield replace(found, is_constant=found.is_constant or modifier(location) == "=")
+            redirect = self.redirect(encode(path(location)))
+            if redirect is not None:
+                yield replace(redirect, is_constant=redirect.is_constant or modifier(location) == "=")
 
-    def _follow(self, start: Answer) -> Way:
-        answers = [start]
+    def _follow(self, start: Redirect) -> RedirectChain:
+        redirects = [start]
         seen = {start.uri}
-        while (to := answers[-1].to) is not None:
-            if answers[-1].is_internal or to in seen or len(answers) >= MOST_REDIRECTS or len(to) > LONGEST_URI:
-                return Way(tuple(answers), True)
+        while (to := redirects[-1].target) is not None:
+            if redirects[-1].is_internal or to in seen or len(redirects) >= MOST_REDIRECTS or len(to) > LONGEST_URI:
+                return RedirectChain(tuple(redirects), True)
             seen.add(to)
-            found = self.answer(to)
-            if found is None:
+            redirect = self.redirect(to)
+            if redirect is None:
                 break
-            answers.append(found)
-        return Way(tuple(answers), False)
+            redirects.append(redirect)
+        return RedirectChain(tuple(redirects), False)
 
-    def _locate(self, uri: bytes, *, first: bool) -> Answer | None:
-        """Return the answer of the locations. One that is internal has changed the URI for ever."""
-        found: Answer | None = None
+    def _locate(self, uri: bytes, *, first: bool) -> Redirect | None:
+        """Return the redirect of the locations. One that is internal has changed the URI for ever."""
+        redirect: Redirect | None = None
         for _ in range(MOST_CHANGES + 1):
             location = self._select(uri)
             if location is None:
                 return None
-            found = self._ask(self._script(location), uri, first=first)
-            if found is None or not found.is_internal:
-                return found
-            if found.to is None or found.flag == "break" or len(found.to) > LONGEST_URI:
+            redirect = self._redirect_of(self._script(location), uri, first=first)
+            if redirect is None or not redirect.is_internal:
+                return redirect
+            if redirect.target is None or redirect.flag == "break" or len(redirect.target) > LONGEST_URI:
                 return None
-            uri, first = found.to, False
-        return found
+            uri, first = redirect.target, False
+        return redirect
 
     def _select(self, uri: bytes) -> Level | None:
         if self._server.is_open:
@@ -186,7 +187,7 @@ class Site:
         except Uncertain:
             return None
 
-    def _ask(self, script: _Script, uri: bytes, *, first: bool) -> Answer | None:
+    def _redirect_of(self, script: _Script, uri: bytes, *, first: bool) -> Redirect | None:
         """Return what a script does with a URI; `first`: it is the one that the client asked for."""
         sites = self._narrow_sites if script.has_conditions else self._sites
         step = script.native().step(uri, sites)
@@ -194,12 +195,12 @@ class Site:
             source, span = script.place(step[0])
             is_certain = first or b"request_uri" not in source.data[span.start : span.end]
             to = step[1] if is_certain else None
-            return Answer(source, span, uri, to, script.native().flag(step[0]), is_constant=False)
+            return Redirect(source, span, uri, to, script.native().flag(step[0]), is_constant=False)
         if script.is_whole and script.last is not None:
             return self._return(script.last, uri, sites, first=first)
         return None
 
-    def _return(self, directive: Directive, uri: bytes, sites: list[bytes], *, first: bool) -> Answer | None:
+    def _return(self, directive: Directive, uri: bytes, sites: list[bytes], *, first: bool) -> Redirect | None:
         if len(directive.args) not in (1, 2):
             return None  # nginx refuses it
         code, url = directive.args if len(directive.args) == 2 else ("302", *directive.args)
@@ -208,7 +209,7 @@ class Site:
         text = encode(url)
         written = _URI.sub(lambda _: uri, text) if first else text
         to = _native.path_of(written, sites)
-        return Answer(directive.source, directive.span, uri, to, "return", is_constant=written == text)
+        return Redirect(directive.source, directive.span, uri, to, "return", is_constant=written == text)
 
     @cached_property
     def _locations(self) -> Locations:
@@ -217,8 +218,8 @@ class Site:
     @cached_property
     def _redirecting(self) -> tuple[Level, ...]:
         """The locations of a URI or prefix whose script sends requests on."""
-        found = (level for level in self._server.walk() if level.kind == "location" and _is_path(level))
-        return tuple(filter(_may_redirect, found))
+        locations = (level for level in self._server.walk() if level.kind == "location" and _is_path(level))
+        return tuple(filter(_may_redirect, locations))
 
     @property
     def _prefixes(self) -> list[bytes]:

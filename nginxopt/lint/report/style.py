@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Pen:
+class Style:
     """Styles text, or leaves it as it is."""
 
     def __init__(self, color: bool) -> None:

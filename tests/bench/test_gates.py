@@ -1,0 +1,71 @@
+"""Gates: how they are read, and when they hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.bench import gate
+from nginxopt.errors import UsageError
+from tests.bench.samples import result
+
+
+@pytest.mark.parametrize(
+    ("text", "figure", "operator", "value", "of"),
+    [
+        ("p99<=2ms", "p99", "<=", 0.002, None),
+        ("errors==0", "errors", "==", 0, None),
+        ("instructions<=1.05x", "instructions", "<=", 1.05, "before"),
+        (" p50 <= 1.05 x none ", "p50", "<=", 1.05, "none"),
+        ("throughput>=20k", "throughput", ">=", 20_000, None),
+        ("cpu.edge<30us", "cpu.edge", "<", 30e-6, None),
+        ("pss<=64MB", "pss", "<=", 64e6, None),
+        ("accepts.app<.5", "accepts.app", "<", 0.5, None),
+    ],
+)
+def test_gates(text: str, figure: str, operator: str, value: float, of: str | None) -> None:
+    """A gate is a figure, a comparison and a value with a unit, or a ratio."""
+    found = gate.parse(text)
+    assert (found.figure, found.operator, found.of) == (figure, operator, of)
+    assert found.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "expected"),
+    [
+        ("", 0, "a figure"),
+        ("p51<=2ms", 0, "one of p50"),
+        ("p99=<2ms", 3, "one of <="),
+        ("p99<=fast", 5, "a number"),
+        ("p99<=2KB", 6, "x, or one of ns"),
+        ("p99<=2xx", 6, "x, or one of ns"),
+        ("p99<=2x some", 8, "none"),
+        ("p99<=2ms now", 9, "the end"),
+        ("rss.edge<=2MB", 0, "one of p50"),
+    ],
+)
+def test_gates_that_cannot_be_read(text: str, column: int, expected: str) -> None:
+    """An error shows the gate, a caret where it stops making sense, and what could stand there."""
+    with pytest.raises(UsageError) as error:
+        gate.parse(text)
+    _, shown, caret, hint = error.value.message.split("\n")
+    assert shown == f"    {text}"
+    assert caret.index("^") == 4 + column
+    assert hint.startswith(f"  expected {expected}")
+
+
+def test_gates_are_held_where_it_is_worst() -> None:
+    """A gate tells the value furthest off, where it was seen, and the margin; none of it is about the baseline."""
+    texts = ("p50<=0.6x", "p50<=1.05x none", "p50<=2s", "errors==0", "throughput>=101")
+    held = {found.gate: found for found in result(gates=texts).gates}
+    assert [held[text].holds for text in texts] == [True, False, True, True, False]
+    assert held["p50<=1.05x none"].value == pytest.approx(1.25)
+    assert held["p50<=1.05x none"].margin == pytest.approx(-0.2 / 1.05)
+    assert held["p50<=1.05x none"].where == "after over none, case"
+    assert held["p50<=2s"].where == "after, case"
+    assert held["throughput>=101"].margin == pytest.approx(-1 / 101)
+
+
+def test_a_gate_on_nothing() -> None:
+    """A gate on a figure that was not measured is an error, and does not hold in silence."""
+    with pytest.raises(UsageError, match="instructions was not measured"):
+        result(gates=("instructions<=1x",))

@@ -1,0 +1,64 @@
+"""Results: their schema, and the table that shows them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib import resources
+
+import jsonschema
+import pytest
+
+from nginxopt.bench.report import numbers, table
+from nginxopt.bench.result import Ratio, to_json
+from tests.bench.samples import result
+
+SCHEMA = json.loads((resources.files("nginxopt") / "schemas" / "bench-result.json").read_text())
+
+
+def test_the_schema_describes_a_result() -> None:
+    """The JSON of a result follows the schema, which says what each of its fields is."""
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    found = json.loads(to_json(result(gates=("p50<=1x",))))
+    found["provenance"] = dict.fromkeys(("date", "nginxopt", "kernel", "architecture", "cpu", "runner"), "")
+    found["provenance"] |= {"command": [], "cpus": 1, "memory": 1, "load": [1.5]}
+    jsonschema.validate(found, SCHEMA)
+    assert found["complete"]
+    assert found["attacks"][0]["load"]["rate"] == 100
+    # What the load generator saw stands among the fields of its sample, in the order of the first results.
+    assert list(found["samples"][0]) == SCHEMA["$defs"]["sample"]["required"]
+
+
+def test_table() -> None:
+    """The table has the figures of each variant, ratios with their interval, and gates with their margin."""
+    text = "\n".join(table.lines(result(gates=("p50<=0.4x",))))
+    assert "before -> after: p50 0.50 x" in text
+    assert "case at 100 req/s" in text
+    assert "FAILED  p50<=0.4x: 0.5 (after over before, case), 25.0% beyond the limit" in text
+
+
+def test_the_table_tells_of_a_queue() -> None:
+    """A node that was near its capacity at the rate asked for is named: its latency is that of the queue."""
+    made = replace(result(), rates={"case": 100.0})
+    busy = [replace(found, figures={**found.figures, "cpu.edge": 0.009}) for found in made.summaries[:1]]
+    text = "\n".join(table.lines(replace(made, summaries=(*busy, *made.summaries[1:]))))
+    assert text.count("took 90% of a CPU") == text.count("of a CPU") == 1
+
+
+@pytest.mark.parametrize(
+    ("figure", "number", "text"),
+    [("p50", 0.000122, "122 us"), ("cpu.edge", 6.1e-6, "6.1 us"), ("throughput", 20500.0, "20,500 req/s"),
+     ("throughput", 999.7, "1,000 req/s"),
+     ("rss", 5.2e6, "5.2 MB"), ("errors", 0.0, "0"), ("p99", 0.0, "0 s"), ("requests.app", 0.01, "0.01")],
+)  # fmt: skip
+def test_values(figure: str, number: float, text: str) -> None:
+    """A figure is shown with three digits and a unit that suits its size."""
+    assert numbers.quantity(figure, number) == text
+
+
+def test_ratios_as_they_are_shown() -> None:
+    """A ratio has its interval; if that contains 1 there is no number; one that is the same each time has none."""
+    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, True)) == "0.50 x (0.40 to 0.60)"
+    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 1.1, False)) == "no difference seen (0.40 to 1.10 x)"
+    assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds)"
+    assert numbers.change(Ratio("a", "b", "case", "instructions", 1.3, 1.3, 1.3, False)) == "1.30 x"

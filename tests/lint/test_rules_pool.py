@@ -1,0 +1,238 @@
+"""The pool: what one fix makes, where it needs premises, and where it is not made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from nginxopt.config import Config, load, reread
+from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION, Safety, Severity
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.check import Judge
+from nginxopt.lint.fix import fix
+from nginxopt.lint.run import Linted, Selected
+from nginxopt.lint.settings import Settings
+from nginxopt.version import Version
+from tests.lint.pools import APP, CLEAR, OLD, PIVOT, POOL, V11, WS
+from tests.lintcheck import fixed, found, judge, read
+
+PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
+
+
+POOL_RULES = ("upstream-keepalive-missing", "proxy-http-version", "proxy-connection-not-cleared", "websocket-map-close")
+
+
+def mended(text: str, rules: tuple[str, ...], target: str, *, unsafe: bool = False) -> tuple[str, int]:
+    """What one run of several rules makes of a configuration, and how many findings remain."""
+    selected = tuple(Selected(catalogue()[rule], Severity.WARNING) for rule in rules)
+
+    def again(texts: Mapping[str, bytes]) -> Config:
+        return read(texts.get("nginx.conf", text.encode()))
+
+    result = fix(again, Judge(selected, Version.parse(target), Settings(), assumed=PREMISES_OF_POOLS), unsafe=unsafe)
+    drafts = result.drafts
+    return (drafts["nginx.conf"].text.decode() if drafts else text), len(result.remaining.diagnostics)
+
+
+@pytest.mark.parametrize("server", ["", "proxy_set_header Host $host;", V11, CLEAR])
+def test_one_run_of_the_pool_rules_leaves_nothing(server: str) -> None:
+    """One run mends pool, version and header together, and another one finds nothing."""
+    text = f"events {{}}\nhttp {{ {APP}\nserver {{ {server}\nlocation / {{ proxy_pass http://app; }}\n}} }}\n"
+    once, remaining = mended(text, POOL_RULES, OLD)
+    assert remaining == 0
+    assert mended(once, POOL_RULES, OLD) == (once, 0)
+    assert all(line in once for line in ("keepalive 32;", V11, CLEAR))
+
+
+def test_an_upstream_for_tls_with_several_names_has_no_fix() -> None:
+    """A pool would mix connections that were opened under different names: it is reported, and not made."""
+    passes = "".join(
+        f"location /{name} {{ proxy_pass https://app; proxy_ssl_name {name}.test; }}" for name in ("a", "b")
+    )
+    (finding,) = found("upstream-keepalive-missing", f"{APP} server {{ {passes} }}", context="http", target=OLD)
+    assert finding.fix is None
+    assert "its own upstream" in finding.finding.help
+
+
+# Who else uses the variable of a map -> what stands in http, and in the server.
+OTHER_USES = {
+    "a log": ("log_format a $c;", ""),
+    "a map": ("map $C $d { default 1; }", ""),
+    "a row of a map": ("map $uri $d { default a${c}; }", ""),
+    "another header": ("", "location /b { proxy_pass http://app; proxy_set_header X-A $c; }"),
+    "a condition": ("", "if ($c = close) { return 403; }"),
+    "Lua": ("", "location /b { content_by_lua_block { ngx.say(ngx.var.c) } }"),
+    "Lua from a file": ("", "access_by_lua_file a.lua;"),
+    "njs": ("js_import a.js; js_set $d a.d;", ""),
+    "Perl": ("perl_set $d a::d;", ""),
+    "SSI": ("", "location /b { ssi on; }"),
+    "a module that is not known": ("", "location /b { frobnicate on; }"),
+    "what was not read": ("", "location /b { include not-there.conf; }"),
+    "a server that keeps nothing": ("", f"location /b {{ proxy_pass http://10.0.0.9; {WS} $c; }}"),
+    "a server that keeps nothing, by inheritance": ("", f"{WS} $c; location /b {{ proxy_pass http://10.0.0.9; }}"),
+    "an upstream that a request names": ("", f"location /b {{ proxy_pass http://$arg_a; {WS} $c; }}"),
+    "a pass over HTTP/1.0": ("", f"location /b {{ proxy_http_version 1.0; {WS} $c; proxy_pass http://10.0.0.9; }}"),
+    "a header with more in it": ("", f'location /b {{ {WS} "$c, x"; proxy_pass http://app; }}'),
+}
+
+
+def map_with(http: str = "", server: str = "") -> str:
+    """A map that says close, whose variable is sent to a pool, and what else there is."""
+    return (
+        f"map $http_upgrade $c {{ default upgrade; '' close; }} {http} "
+        f"{POOL} server {{ {V11} {server} location / {{ proxy_pass http://app; {WS} $c; }} }}\n"
+    )
+
+
+@pytest.mark.parametrize("case", OTHER_USES)
+def test_a_map_with_other_uses_is_mended_on_request_only(case: str) -> None:
+    """Where something else may read the variable, the fix is unsafe, whatever is assumed; or there is none."""
+    text = map_with(*OTHER_USES[case])
+    (finding,) = found("websocket-map-close", text, context="http", target=OLD)
+    assert finding.fix is None or finding.fix.safety == Safety.UNSAFE
+
+
+def test_a_map_without_other_uses_needs_premises_only() -> None:
+    """Where only passes to pools send the variable, the fix needs what the pool needs."""
+    for more in ("", f"location /b {{ {V11} {WS} $c; proxy_pass http://app; }}"):
+        (finding,) = found("websocket-map-close", map_with("", more), context="http", target=OLD)
+        assert finding.fix is not None
+        assert finding.fix.safety.premises == PREMISES_OF_POOLS
+
+
+def test_the_upgrade_lists_what_changes() -> None:
+    """The one finding about 1.29.7 names each pass and what changed for it."""
+    other = f"location /b {{ {V11} proxy_pass http://10.0.0.1; }}"
+    text = f"{APP} server {{ location / {{ proxy_pass http://app; }} {other} }}"
+    (finding,) = found("upgrade-behaviour", text, context="http", target=PIVOT)
+    assert [related.message for related in finding.finding.related] == [
+        "HTTP/1.1 instead of 1.0, no Connection: close, keepalive connections",
+        "no Connection: close",
+    ]
+
+
+def test_a_shared_file_of_headers_stays_as_it_is(tmp_path: Path) -> None:
+    """The header goes behind the include of the location that needs it, not into the file that others include."""
+    shared = "proxy_set_header Host $host;\n"
+    (tmp_path / "proxy_params").write_text(shared)
+    (tmp_path / "nginx.conf").write_text(
+        f"events {{}}\nhttp {{ {POOL}\nserver {{ {V11}\nlocation /a {{\n    include proxy_params;\n"
+        "    proxy_pass http://app;\n}\nlocation /b { include proxy_params; proxy_pass http://10.0.0.2; }\n} }\n"
+    )
+    config = load(tmp_path / "nginx.conf")
+    rule = catalogue()["proxy-connection-not-cleared"]
+    judge = Judge((Selected(rule, None),), Version.parse(OLD), Settings(), assumed=PREMISES_OF_POOLS)
+    drafts = fix(lambda texts: reread(config, texts), judge).drafts
+    (path,) = drafts
+    assert path.endswith("nginx.conf")
+    assert f"    include proxy_params;\n    {CLEAR}\n    proxy_pass" in drafts[path].text.decode()
+
+
+def test_upstreams_before_one_server_are_made_at_once() -> None:
+    """However many servers are passed to: each upstream has a name of its own, so their order is of no matter."""
+    rounds = []
+    locations = "".join(f"location /{number}/ {{ proxy_pass http://10.0.0.{number}; }} " for number in range(1, 40))
+    config = read(f"server {{ proxy_set_header Host $host; {locations} }}", "http")
+
+    def judged(one: Config) -> Linted:
+        rounds.append(one)
+        return judge("implicit-upstream", one)
+
+    made = fix(lambda texts: reread(config, texts), judged, unsafe=True)
+    assert made.made["implicit-upstream"] == 39
+    assert len(rounds) == 2
+
+
+REFUSED = {
+    "a balancer of Lua": "upstream app { server 0.0.0.1; balancer_by_lua_block { pick() } } "
+    "server { location / { proxy_pass http://app; } }",
+    "max_conns": "upstream app { server a max_conns=9; } server { location / { proxy_pass http://app; } }",
+    "another protocol": f"{APP} server {{ location / {{ proxy_pass http://app; }} location /u {{ uwsgi_pass app; }} }}",
+    "a variable that may name it over TLS": f"{APP} server {{ location / {{ proxy_pass http://app; }} "
+    "location /v { proxy_pass https://$arg_a; } }",
+    "a CRL in one place": f"{APP} server {{ location / {{ proxy_pass https://app; }} "
+    "location /c { proxy_pass https://app; proxy_ssl_crl c.pem; } }",
+    "a verify_depth in one place": f"{APP} server {{ location / {{ proxy_pass https://app; }} "
+    "location /c { proxy_pass https://app; proxy_ssl_verify_depth 3; } }",
+    "two commands of OpenSSL": f"{APP} server {{ proxy_ssl_conf_command A b; location / {{ proxy_pass https://app; }} "
+    "location /c { proxy_pass https://app; proxy_ssl_conf_command C d; proxy_ssl_conf_command A b; } }",
+    "a directive that is not known yet": f"{APP} server {{ location / {{ proxy_pass https://app; }} "
+    "location /c { proxy_pass https://app; proxy_ssl_to_come on; } }",
+    "the address of the client": f"{APP} server {{ location / {{ proxy_pass http://app; proxy_bind $remote_addr; }} }}",
+    "a name by a variable": f"{APP} server {{ location / {{ proxy_pass https://app; proxy_ssl_name $host; }} }}",
+    "a scheme by a variable": f"{APP} server {{ location / {{ proxy_pass $scheme://app; }} }}",
+    "a socket option in one server": f"{APP} server {{ location / {{ proxy_pass http://app; }} }} "
+    "server { proxy_socket_keepalive on; location / { proxy_pass http://app; } }",
+}
+
+
+@pytest.mark.parametrize("http", REFUSED.values(), ids=REFUSED)
+def test_a_pool_that_may_mix_connections_is_never_made(http: str) -> None:
+    """Whatever is assumed or asked for, there is no fix, and the finding says why."""
+    text = f"events {{}}\nhttp {{ {http}\n}}\n"
+    assert mended(text, POOL_RULES, OLD, unsafe=True)[0] == text
+    findings = found("upstream-keepalive-missing", text, target=OLD)
+    assert findings
+    assert all(finding.finding.help and finding.fix is None for finding in findings)
+
+
+@pytest.mark.parametrize("rule", ["upstream-keepalive-missing", "proxy-http-version", "proxy-connection-not-cleared"])
+def test_what_was_not_read_may_pass_to_an_upstream(rule: str) -> None:
+    """Where an include is not there, that nothing in it passes to the upstream is one more premise."""
+    text = f"{APP} server {{ location / {{ proxy_pass http://app; }} }} server {{ include no.conf; }}"
+    (finding,) = found(rule, text, context="http", target=OLD)
+    assert finding.fix
+    assert finding.fix.safety == Safety.under(*PREMISES_OF_POOLS, WHOLE_CONFIGURATION)
+    assert mended(f"events {{}} http {{ {text} }}", (rule,), OLD)[0] == f"events {{}} http {{ {text} }}"
+
+
+def test_what_is_the_same_may_share() -> None:
+    """TLS that is stated once for all, or in each place alike, is one identity."""
+    tls = "proxy_ssl_verify on; proxy_ssl_trusted_certificate ca.pem;"
+    places = f"location /a {{ proxy_pass https://app; {tls} }} location /b {{ proxy_pass https://app; {tls} }}"
+    other = f"server {{ location / {{ proxy_pass https://app; {tls} }} }}"
+    text = f"events {{}}\nhttp {{ {APP} server {{ {places} }} {other} }}\n"
+    assert mended(text, POOL_RULES, OLD)[0].count(V11) == 3
+
+
+def test_a_part_that_is_declined_declines_the_whole() -> None:
+    """Who hides one of the findings of a pool gets none of its lines; the others say so."""
+    text = (
+        f"events {{}}\nhttp {{ {APP}\nserver {{\n# nginxopt: ignore[proxy-http-version] it is old\n"
+        "location / { proxy_pass http://app; }\n} }\n"
+    )
+    assert mended(text, POOL_RULES, OLD, unsafe=True)[0] == text
+    selected = tuple(Selected(catalogue()[rule], Severity.WARNING) for rule in POOL_RULES)
+    diagnostics = Judge(selected, Version.parse(OLD), Settings())(read(text)).diagnostics
+    assert {one.rule for one in diagnostics} == {"upstream-keepalive-missing", "proxy-connection-not-cleared"}
+    assert all("is suppressed at nginx.conf:5" in one.finding.help for one in diagnostics)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_file_that_several_servers_include_is_changed_once(tmp_path: Path, same: bool) -> None:
+    """What all its readers need is put into the file once; if they inherit other headers, nothing is."""
+    (tmp_path / "app.conf").write_text("location / {\n    proxy_pass http://app;\n}\n")
+    other = "" if same else "proxy_set_header X-A 1; location /x { proxy_pass http://10.0.0.9; }"
+    servers = f"server {{ include app.conf; }} server {{ {other} include app.conf; }}"
+    (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {APP}\n{servers} }}\n")
+    config = load(tmp_path / "nginx.conf")
+    selected = tuple(Selected(catalogue()[rule], Severity.WARNING) for rule in POOL_RULES)
+    judge = Judge(selected, Version.parse(OLD), Settings(), assumed=PREMISES_OF_POOLS)
+    drafts = fix(lambda texts: reread(config, texts), judge).drafts
+    texts = [draft.text.decode() for draft in drafts.values()]
+    assert len(texts) == (2 if same else 0)
+    assert sum(text.count(V11) for text in texts) == (1 if same else 0)
+
+
+@pytest.mark.parametrize("value", ["$http_connection", "close"])
+def test_what_a_server_says_holds_on_where_nothing_is_kept(value: str) -> None:
+    """A header that locations without a pool inherit stays; the location that passes to the pool has one of its own."""
+    header = f"proxy_set_header Connection {value};"
+    text = f"{POOL}\nserver {{\n{V11}\n{header}\nlocation /a {{ proxy_pass http://app; }}\n"
+    other = "location /b { proxy_pass http://10.0.0.9; }\n}\n"
+    after = fixed("proxy-connection-not-cleared", text + other, context="http", target=OLD).decode()
+    assert header in after
+    assert after.endswith(other)
+    assert f"location /a {{ proxy_pass http://app; {CLEAR} }}" in after
