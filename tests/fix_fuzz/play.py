@@ -35,6 +35,7 @@ _LATER = 2_000_000_000
 
 _SLOW_SECONDS = 0.05
 _QUIT_SECONDS = 4.0
+_RELOAD_SECONDS = 60.0
 _NOBODY = 65534
 _OURS = "daemon off; pid nginx.pid; user root root; "
 
@@ -338,10 +339,9 @@ async def _reload(running: subprocess.Popen[bytes]) -> None:
     """Have nginx read its configuration again, until workers of before take no more connections."""
     before = set(_children(running.pid))
     running.send_signal(signal.SIGHUP)
-    for _ in range(2_000):
-        now = set(_children(running.pid))
-        if now and not now & before:
-            return
+    deadline = time.monotonic() + _RELOAD_SECONDS
+    while not (now := set(_children(running.pid))) or now & before:
+        assert time.monotonic() < deadline, "nginx was not reloaded in time"
         await asyncio.sleep(0.003)
 
 

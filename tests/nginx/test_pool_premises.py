@@ -342,11 +342,13 @@ def test_no_request_is_taken_for_a_body(binary: nginx.Binary, server: str) -> No
     assert done == text
     cleared = mended(text.replace("http://app;", 'http://app;\n    proxy_set_header Content-Length "";'), BOTH)
     assert "keepalive 32;" in cleared
-    told = []
+    told: list[list[bytes]] = []
     for one in (text, cleared, cleared.replace('proxy_set_header Content-Length "";', "")):
         http, inner = inside(one)
         servers = (inner, backend)
-        with nginx.Instance(binary, servers=servers, http=http) as running, running.client(timeout=1) as client:
+        is_broken = len(told) == 2  # by a pool that takes the next request for a body, and may wait for the rest
+        seconds = 1 if is_broken else 20
+        with nginx.Instance(binary, servers=servers, http=http) as running, running.client(timeout=seconds) as client:
             told.append([client.ask([Request(request)])[0][:12] for request in (POST, get(), POST, get())])
     assert told[0] == told[1]
     if "mirror" not in server:  # of which clients see nothing

@@ -1,0 +1,99 @@
+"""`rewrite-to-map`: what is noted beside the result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.rewrite import premises, summary
+from tests.cli.compiling import MISSING, RULES, schema
+
+ROWS = b"".join(b"~^/page/%d/ /p%d;\n" % (number, number) for number in range(1_200))
+
+
+def test_maps_with_many_regular_expressions_are_told(run: Any, tmp_path: Path) -> None:
+    """A file without rewrites may be slow all the same: each map, its rows, and the rule of lint that judges them."""
+    (tmp_path / "rows.map").write_bytes(ROWS)
+    http = b"map $uri $new { /a /b; ~^/more /m; include rows.map; }\nmap $uri $few { ~a b; }\n"
+    stream = b"stream { map $ssl_server_name $pool { %s } }\n" % ROWS
+    (tmp_path / "nginx.conf").write_bytes(b"events {}\nhttp {\n%s}\n%s" % (http, stream))
+    ran = run("rewrite-to-map", "nginx.conf", "--plan-only", "--report", "report.json")
+    told = ran.out.decode().splitlines()
+    assert told[0] == "nginx.conf: 0 rewrites"
+    assert [line for line in told if "regexes" in line] == [
+        "  regexes         1,201  rows of the map $new: each lookup without a match tries all of them"
+    ]
+    assert "  hint: nginxopt lint --select map-regex-bulk checks maps with many regular expressions" in told
+    report = json.loads((tmp_path / "report.json").read_bytes())
+    jsonschema.validate(report, schema())
+    assert report["regex_maps"] == [{"file": "nginx.conf", "line": 3, "variable": "$new", "rows": 1_201}]
+    assert "1,201  rows of the map $new" in run("rewrite-to-map", "nginx.conf").err
+
+
+def test_rows_of_a_map_by_themselves_are_told(run: Any, tmp_path: Path) -> None:
+    """A file of rows is part of the map that includes it, where that is known; maps of other files are not told."""
+    (tmp_path / "rows.map").write_bytes(ROWS)
+    alone = run("rewrite-to-map", "rows.map", "--plan-only").out.decode()
+    assert "  regexes         1,200  rows of a map: each lookup without a match tries all of them\n" in alone
+    others = b"map $host $x { %s }\nserver { include site.conf; }\n" % ROWS
+    (tmp_path / "nginx.conf").write_bytes(b"events {}\nhttp { map $uri $new { include rows.map; }\n%s }\n" % others)
+    (tmp_path / "site.conf").write_bytes(b"rewrite ^/a$ /b last;\n")
+    included = run("rewrite-to-map", "rows.map", "--plan-only").out.decode()
+    assert "  regexes         1,200  rows of the map $new: each lookup without a match tries all of them\n" in included
+    assert "$x" not in included
+    assert "regexes" not in run("rewrite-to-map", "site.conf", "--plan-only").out.decode()
+
+
+def test_the_rule_that_judges_maps_is_there() -> None:
+    """The hint names a rule of the catalogue."""
+    assert summary.REGEX_MAP_RULE in catalogue()
+
+
+@pytest.mark.parametrize("mode", ["", "-o", "--diff", "--check", "--plan-only"])
+def test_a_missing_include_is_told(run: Any, tmp_path: Path, mode: str) -> None:
+    """The rules on both sides are compiled; summary and report name what is not here, and a wildcard misses nothing."""
+    (tmp_path / "nginx.conf").write_bytes(MISSING)
+    options = [mode, "out"] if mode == "-o" else [mode] if mode else []
+    ran = run("rewrite-to-map", "nginx.conf", *options, "--report", "report.json")
+    assert ran.status == (1 if mode in ("--diff", "--check") else 0)
+    told = ran.out.decode() if mode == "--plan-only" else ran.err
+    assert "  missing             2  included files, which may hold anything: no rule moves across them\n" in told
+    assert "    nginx.conf:3 includes mime.types, which is missing\n" in told
+    assert "    nginx.conf:6 includes part.conf, which is missing\n" in told
+    assert f"  premise  {premises.MISSING_SIZES}\n" in told
+    report = json.loads((tmp_path / "report.json").read_bytes())
+    jsonschema.validate(report, schema())
+    assert report["missing"] == [
+        {"file": "nginx.conf", "line": 3, "includes": "mime.types"},
+        {"file": "nginx.conf", "line": 6, "includes": "part.conf"},
+    ]
+    assert report["moved"] == 2
+    assert "missing-sizes" in [premise["name"] for premise in report["premises"]]
+
+
+def test_many_missing_includes_are_told_in_a_few_lines(run: Any, rules: Path) -> None:
+    """Three are named, and the others with -v."""
+    rules.write_bytes(RULES + b"".join(b"include part-%d.conf;\n" % number for number in range(5)))
+    ran = run("rewrite-to-map", rules.name)
+    assert "part-2.conf, which is missing\n    ... and 2 more (-v lists them)\n" in ran.err
+    assert "part-4.conf, which is missing\n" in run("rewrite-to-map", rules.name, "-v").err
+
+
+def test_a_whole_configuration_with_a_missing_include_is_not_written(run: Any, tmp_path: Path) -> None:
+    """nginx does not start with it: status 3 in nginx's words, and no file changes. A fragment is no whole."""
+    (tmp_path / "nginx.conf").write_bytes(MISSING)
+    ran = run("rewrite-to-map", "nginx.conf", "--write")
+    assert ran.status == 3
+    assert "nginx.conf:3:13: mime.types cannot be read: No such file or directory" in ran.err
+    assert f'nginx says: open() "{tmp_path}/mime.types" failed (2: No such file' in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["nginx.conf"]
+    assert (tmp_path / "nginx.conf").read_bytes() == MISSING
+    (tmp_path / "nginx.conf").unlink()
+    (tmp_path / "site.conf").write_bytes(b"server {\n    include part.conf;\n    rewrite ^/a$ /b permanent;\n}\n")
+    assert run("rewrite-to-map", "site.conf", "--write").status == 0
+    assert b"_key = $uri" in (tmp_path / "site.conf").read_bytes()

@@ -1,0 +1,150 @@
+"""`rewrite-to-map`: what it prints and writes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.cli.compiling import CONFIG, RULES, Ran, snapshot
+
+
+def test_default_prints_both_parts(run: Any, rules: Path) -> None:
+    """The maps and the replacement go to standard output under headings, the summary to standard error."""
+    ran = run("rewrite-to-map", rules.name)
+    assert ran.status == 0
+    http, server = ran.out.split(b"# ======== server.conf")
+    assert http.startswith(b"# ======== http.conf")
+    assert b"map $uri $nxo_" in http
+    assert b'"/team/"' in http
+    assert b"if ($nxo_" in server
+    assert b"rewrite ^/blog/(.*)$ /news/$1 permanent;" in server
+    assert b"# ticket 12" in server
+    assert "rules.conf: 8 rewrites" in ran.err
+    assert "rules.conf:6: rewrite ^/blog/x$ /never permanent;  [line 5 matches /blog/x first]" in ran.err
+    assert "rules.conf:7: rewrite ^/about$ https://www.example.com/about-us permanent;  [as line 2]" in ran.err
+    assert "no response changes" in ran.err
+    assert "2 more would move with --literal-dots --literal-ends" in ran.err
+
+
+def test_quiet_says_nothing(run: Any, rules: Path) -> None:
+    """With -q only the result is printed."""
+    ran = run("rewrite-to-map", rules.name, "-q")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out
+
+
+def test_folder_of_a_fragment(run: Any, rules: Path, tmp_path: Path) -> None:
+    """-o writes http.conf and server.conf, and leaves the rules as they are."""
+    before = rules.read_bytes()
+    ran = run("rewrite-to-map", rules.name, "-o", "out/deep", "-q")
+    assert (ran.status, ran.out) == (0, b"")
+    assert set(snapshot(tmp_path / "out" / "deep")) == {"http.conf", "server.conf"}
+    assert rules.read_bytes() == before
+
+
+def test_folder_of_a_configuration(run: Any, config: Path, tmp_path: Path) -> None:
+    """-o writes the whole tree of a configuration, its includes and the file of maps."""
+    assert run("rewrite-to-map", config.name, "-o", "out").status == 0
+    tree = snapshot(tmp_path / "out")
+    (maps,) = set(tree) - {"nginx.conf", "rules/a.conf"}
+    assert f"include {maps};".encode() in tree["nginx.conf"]
+    assert b"map_hash_bucket_size 512;" in tree["nginx.conf"]
+    assert b"map_hash_bucket_size" not in tree[maps]
+    assert tree["rules/a.conf"].count(b"\r\n") == tree["rules/a.conf"].count(b"\n")
+    assert config.read_bytes() == CONFIG
+
+
+def test_write_changes_in_place_and_keeps_the_old_text(run: Any, config: Path, tmp_path: Path) -> None:
+    """--write edits each file where it is; the old texts are kept, and a second run changes nothing."""
+    before = snapshot(tmp_path)
+    ran = run("rewrite-to-map", config.name, "--write")
+    assert (ran.status, ran.out) == (0, b"")
+    after = snapshot(tmp_path)
+    for name in before:
+        copy = Path(name).with_name(f".{Path(name).name}.nginxopt-orig")
+        assert after[str(copy)] == before[name]
+        assert f"to undo: mv {tmp_path / copy} {name}" in ran.err
+    assert after["nginx.conf"] != CONFIG
+    again = run("rewrite-to-map", config.name, "--write")
+    assert again.status == 0
+    assert "nothing to change" in again.err
+    assert snapshot(tmp_path) == after
+
+
+def test_write_keeps_everything_else(run: Any, config: Path) -> None:
+    """What is no rule survives byte for byte."""
+    run("rewrite-to-map", config.name, "--write", "-q")
+    text = config.read_bytes()
+    for line in CONFIG.splitlines(keepends=True):
+        if b"rewrite" not in line and b"bucket_size" not in line:
+            assert line in text
+
+
+def test_write_a_fragment(run: Any, rules: Path, tmp_path: Path) -> None:
+    """A fragment is changed in place, its maps are put beside it, and the include they need is told."""
+    ran = run("rewrite-to-map", rules.name, "--write")
+    assert ran.status == 0
+    assert (tmp_path / "rules.conf.http").read_bytes().count(b"map $uri") > 0
+    assert f"include {tmp_path / 'rules.conf.http'};" in ran.err
+    assert (tmp_path / ".rules.conf.nginxopt-orig").read_bytes() == RULES
+
+
+def test_write_follows_a_link(run: Any, rules: Path, tmp_path: Path) -> None:
+    """The file that a link names is changed; the link stays one."""
+    (tmp_path / "enabled").mkdir()
+    link = tmp_path / "enabled" / "rules.conf"
+    link.symlink_to(rules)
+    assert run("rewrite-to-map", "enabled/rules.conf", "--write", "-q").status == 0
+    assert link.is_symlink()
+    assert b"if ($nxo_" in rules.read_bytes()
+
+
+def test_write_keeps_the_mode(run: Any, rules: Path) -> None:
+    """A file is as readable after the change as before it."""
+    rules.chmod(0o640)
+    run("rewrite-to-map", rules.name, "--write", "-q")
+    assert rules.stat().st_mode & 0o777 == 0o640
+
+
+def test_diff_is_a_patch(run: Any, config: Path, tmp_path: Path) -> None:
+    """--diff exits 1 if something would change, and `patch` makes of it what --write writes."""
+    ran = run("rewrite-to-map", config.name, "--diff", "-q")
+    assert ran.status == 1
+    patched = tmp_path / "patched"
+    (patched / "rules").mkdir(parents=True)
+    for name, text in snapshot(tmp_path).items():
+        (patched / name).write_bytes(text)
+    subprocess.run(["patch", "--binary", "-p0", "-s"], cwd=patched, input=ran.out, check=True)
+    run("rewrite-to-map", config.name, "--write", "-q")
+    written = {name: text for name, text in snapshot(tmp_path).items() if not name.startswith((".", "patched"))}
+    del_hidden = {name: text for name, text in written.items() if "nginxopt-orig" not in name}
+    assert snapshot(patched) == del_hidden
+    assert run("rewrite-to-map", config.name, "--diff", "-q") == Ran(0, b"", "")
+
+
+def test_check(run: Any, rules: Path) -> None:
+    """--check exits 1 if there is something to collapse and 0 if not, and writes nothing."""
+    before = rules.read_bytes()
+    assert run("rewrite-to-map", rules.name, "--check", "-q") == Ran(1, b"", "")
+    assert rules.read_bytes() == before
+    rules.write_bytes(b"rewrite ^/blog/(.*)$ /news/$1 permanent;\n")
+    assert run("rewrite-to-map", rules.name, "--check", "-q").status == 0
+
+
+def test_plan_only(run: Any, rules: Path) -> None:
+    """--plan-only prints the plan as its result; -v lists every rule that stays with its reason."""
+    ran = run("rewrite-to-map", rules.name, "--plan-only", "-v")
+    assert (ran.status, ran.err) == (0, "")
+    assert b"rules.conf:9: rewrite ^/old.html /new permanent;  [prefix]" in ran.out
+    assert b"proved" not in ran.out
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    """- reads standard input, which cannot be written to."""
+    command = [sys.executable, "-m", "nginxopt", "rewrite-to-map", "-"]
+    done = subprocess.run([*command, "-q"], input=RULES, capture_output=True, check=True, cwd=tmp_path)
+    assert b"in place of standard input" in done.stdout
+    refused = subprocess.run([*command, "--write"], input=RULES, capture_output=True, check=False, cwd=tmp_path)
+    assert refused.returncode == 2
