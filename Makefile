@@ -69,12 +69,12 @@ rust-test: $(VENV)/.built
 python-test: $(VENV)/.built $(VENV)/.tools packages
 	$(call title,pytest)
 	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null && docker version >/dev/null 2>&1 || echo --cov-fail-under=0); \
-	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --dist loadgroup --cov $$floor </dev/null
+	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --cov $$floor </dev/null
 
 # Laws are put to fewer examples, and only those tests of the project are run that build nothing.
 quick-test: $(VENV)/.built $(VENV)/.tools
 	$(call title,pytest)
-	@PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --dist loadgroup --hypothesis-profile quick \
+	@PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --hypothesis-profile quick \
 		-m "not nginx and not docker and not slow" </dev/null
 
 packages:

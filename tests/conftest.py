@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
+from xdist.remote import Producer
 
+from tests.dealing import Dealing
 from tests.support import NO_NGINX
 
 # A busy machine makes an example slow; that is no failure.
@@ -25,6 +27,12 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
             item.add_marker(pytest.mark.nginx)
         if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
             item.add_marker(pytest.mark.no_cover)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Dealing:
+    """Return what deals the tests to several processes."""
+    return Dealing(config, log)
 
 
 def _asks_nginx(item: pytest.Item) -> bool:

@@ -22,7 +22,7 @@ from nginxopt.bench.runner.engine import Engine
 from nginxopt.bench.scenario import Asks, Comparison, Expected, Experiment, Node, Target, Variant
 from nginxopt.errors import InputError, MissingError, RunError
 
-pytestmark = [pytest.mark.docker, pytest.mark.xdist_group("docker")]
+pytestmark = pytest.mark.docker
 leaves_nothing = pytest.mark.usefixtures("project")
 
 RUN_SECONDS = 300

@@ -380,27 +380,6 @@ def test_suitable_sizes(keys: list[bytes], sizes: tuple[int, int]) -> None:
     assert verdict(keys, *sizes) == "fits"
 
 
-IFS = "".join(f"if ($arg_k = {key}) {{ set $x v; }} " for key in ("a", "b", "c"))
-LONG = "".join(f'if ($arg_k = "{key * 50}") {{ set $x v; }} ' for key in ("a", "b", "c"))
-
-
-@pytest.mark.parametrize(
-    ("http", "is_offered"),
-    [
-        (f"server {{ {IFS} }}", True),
-        (f"map_hash_max_size 4096; server {{ {IFS} }}", True),
-        (f"server {{ {IFS} }} map_hash_max_size 4096;", False),
-        (f"server {{ {IFS} }} map_hash_bucket_size 128; map $uri $y {{ default 1; }}", False),
-        (f"server {{ {LONG} }}", False),
-        (f"map_hash_bucket_size 128; server {{ {LONG} }}", True),
-    ],
-)
-def test_a_chain_becomes_a_map_that_nginx_takes(http: str, is_offered: bool) -> None:
-    """The first map settles the sizes of all tables: there is no fix if they come later, or do not hold its keys."""
-    (diagnostic,) = found("if-chain-to-map", http, context="http")
-    assert (diagnostic.fix is not None) is is_offered
-
-
 @pytest.mark.parametrize(
     ("flag", "message"),
     [
@@ -475,69 +454,6 @@ def test_only_rules_by_cost_have_findings_of_several_severities() -> None:
         for example in rule.page.examples:
             findings = found(rule.id, example.text, context=example.context, target=example.target or TARGET)
             assert all((one.finding.severity is not None) is rule.by_cost for one in findings)
-
-
-def chain(pattern: str, value: str = "v") -> str:
-    """Three conditions, one of them with this pattern, which sets a value."""
-    others = " ".join(f"if ($arg_k ~ {key}) {{ set $x v; }}" for key in ("one", "two"))
-    return f'{others} if ($arg_k ~ "{pattern}") {{ set $x "{value}"; }}'
-
-
-@pytest.mark.parametrize(
-    ("pattern", "reason"),
-    [
-        (r"(a)\\1", "has a group that may not become (?:...)"),
-        (r"(a)\\g{-1}", "has a group that may not become (?:...)"),
-        ("(a)?(?(1)b|c)", "has a group that may not become (?:...)"),
-        ("(a)(?1)", "has a group that may not become (?:...)"),
-        ("(a|b(?R))", "has a group that may not become (?:...)"),
-        ("(?|(a)|(b))", "has a group that may not become (?:...)"),
-        ("(?<name>a)", "has a named group, which sets a variable"),
-        ("(a)(?P<name>b)", "has a named group, which sets a variable"),
-        ("(?'name'a)", "has a group that may not become (?:...)"),
-        ("(?=a)b", "may match an empty value, on which a map tries no pattern"),
-    ],
-)
-def test_a_map_keeps_no_capture(pattern: str, reason: str) -> None:
-    """Where a group cannot lose its number for certain, no map is suggested, and the reason is told."""
-    (diagnostic,) = found("if-chain-to-map", f"server {{ {chain(pattern)} }}", context="http")
-    assert diagnostic.fix is None
-    written = pattern.replace("\\\\", "\\")
-    assert diagnostic.finding.help == f'no map is suggested: "{written}" {reason}'
-
-
-def test_a_map_tries_plain_keys_first() -> None:
-    """So conditions of both kinds are no map: the last that matches would not be the one that counts."""
-    text = "server { if ($arg_k = a) { set $x 1; } if ($arg_k ~ a) { set $x 2; } if ($arg_k = b) { set $x 3; } }"
-    (diagnostic,) = found("if-chain-to-map", text, context="http")
-    assert diagnostic.fix is None
-    assert diagnostic.finding.help == "no map is suggested: a map tries its plain keys before its regular expressions"
-
-
-def test_a_value_may_not_be_a_capture() -> None:
-    """A map that is suggested has no captures, so no value can be one."""
-    (diagnostic,) = found("if-chain-to-map", f"server {{ {chain('(a)', '$1')} }}", context="http")
-    assert diagnostic.fix is None
-    assert diagnostic.finding.help == "no map is suggested: $x is set to a capture"
-
-
-@pytest.mark.parametrize(
-    ("rest", "is_offered"),
-    [
-        ("return 200 $x;", True),
-        ("rewrite ^/(.*)$ /b/$1 last;", True),
-        ("return 200 $1;", False),
-        ("rewrite ^/(.*)$ /$x/$1 last;", False),
-        ("rewrite ^/(.*)$ /$1?pool=$y last;", False),
-        ("location / { js_content f; }", False),
-    ],
-)
-def test_a_map_overwrites_no_capture_that_is_read(rest: str, is_offered: bool) -> None:
-    """There is no fix where a capture is read behind the conditions, or beside the variable or a map of it."""
-    text = f"map $x$host $y {{ default 1; }} server {{ {chain('(a)')} {rest} }}"
-    (diagnostic,) = found("if-chain-to-map", text, context="http")
-    assert (diagnostic.fix is not None) is is_offered
-    assert is_offered or "~(?:a) v" in diagnostic.finding.help
 
 
 @pytest.mark.parametrize(

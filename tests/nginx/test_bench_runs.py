@@ -43,7 +43,7 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx
 
-pytestmark = [pytest.mark.usefixtures("binary"), pytest.mark.xdist_group("bench")]
+pytestmark = pytest.mark.usefixtures("binary")
 
 GENERATORS: dict[str, Callable[[], Generator]] = {"vegeta": Vegeta, "wrk": Wrk}
 SECONDS = {"vegeta": 0.3, "wrk": 1.0}  # wrk knows whole seconds only

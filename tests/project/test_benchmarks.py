@@ -18,7 +18,7 @@ from nginxopt.rewrite import plan
 from nginxopt.system import nginx
 from tests.support import needs_nginx
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("bench")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("mix", MIXES)

@@ -16,7 +16,7 @@ import yaml
 
 from tests.support import BUILD_FAST, IN_CI, ROOT, tracked
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("builds")]
+pytestmark = pytest.mark.slow
 
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 SECONDS = 900  # to install once; a minute or two, unless the machine is busy

@@ -1,0 +1,27 @@
+"""How tests are dealt to processes: one by one, as files differ in length, but for those that share what takes long."""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadScopeScheduling
+
+TOGETHER = {
+    "tests/docker/test_containers_run.py": "containers",
+    "tests/nginx/test_bench_runs.py": "runs of the bench, which take time",
+    "tests/project/test_benchmarks.py": "runs of the bench, which take time",
+    "tests/project/test_ci.py": "an environment",
+    "tests/project/test_packaging.py": "a build",
+    "tests/project/test_pre_commit.py": "a build",
+}
+"""What the tests of a file share, and so are dealt to one process for."""
+
+
+def scope(nodeid: str) -> str:
+    """Return what a test shares with others; its own name if nothing."""
+    return TOGETHER.get(nodeid.partition("::")[0], nodeid)
+
+
+class Dealing(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Deals tests, those that belong together first. (`--dist loadgroup` groups none with pytest 9.)"""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope(nodeid)
