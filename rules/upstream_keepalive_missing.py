@@ -3,9 +3,9 @@
 Flags upstreams without `keepalive` whose connections could be reused, for nginx before 1.29.7. Starting with 1.29.7,
 nginx keeps 32 connections by default.
 
-Does not flag upstreams that opt out: `keepalive` is commented out, or every pass to the upstream sends `Connection:
-close`, sets HTTP/1.0, serves a WebSocket (`Connection: upgrade`), or uses FastCGI without `fastcgi_keep_conn on`. uwsgi
-and SCGI cannot keep connections.
+Does not flag upstreams that opt out: `keepalive` is commented out, or every pass to the upstream sends
+`Connection: close`, sets HTTP/1.0, serves a WebSocket (`Connection: upgrade`), or uses FastCGI without
+`fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections.
 
 Only requests that use HTTP/1.1 and leave the connection open use the pool: see `proxy-http-version` and
 `proxy-connection-not-cleared`, which share the fix of this rule.

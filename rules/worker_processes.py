@@ -1,7 +1,7 @@
 """One worker process: all other processors are idle
 
-Flags a main configuration without `worker_processes`, for which nginx starts one worker, and one with `worker_processes
-1`.
+Flags a main configuration without `worker_processes`, for which nginx starts one worker, and one with
+`worker_processes 1`.
 
 ## Why it matters
 A worker uses one processor, however many the machine has, and while it compresses or reads from a slow disk, all its

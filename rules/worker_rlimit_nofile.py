@@ -5,9 +5,9 @@ Flags a `worker_rlimit_nofile` below `worker_connections`, and more than 1024 co
 
 ## Why it matters
 Each connection, to a client or to an upstream, takes a descriptor, and so does each file that is being sent or written.
-A worker that runs out of connections closes idle ones and continues. A worker that runs out of descriptors logs `24:
-Too many open files` and stops accepting for half a second at a time, and requests that need an upstream or a file fail
-with 500 or 502. nginx warns about it at startup: `2048 worker_connections exceed open file resource limit: 1024`.
+A worker that runs out of connections closes idle ones and continues. A worker that runs out of descriptors logs
+`24: Too many open files` and stops accepting for half a second at a time, and requests that need an upstream or a file
+fail with 500 or 502. nginx warns about it at startup: `2048 worker_connections exceed open file resource limit: 1024`.
 
 ## Bad
 ```nginx
