@@ -55,7 +55,7 @@ unavailable to all others, so `pm.max_children` must be greater than `keepalive`
 There is no fix if passes to the upstream differ, or may differ, in TLS, protocol or local address, as the pool would
 mix their connections, or if all pools together may hold more than a quarter of a worker's connections.
 
-To check the premises for each server of the upstream:
+To check the premise for each server of the upstream:
 
     nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
     curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections

@@ -1,10 +1,10 @@
 """Server that only passes requests on: each request is handled twice
 
 Flags servers that only pass all their requests to one application on the same machine (loopback or a socket), and
-locations that pass requests to another server of the same configuration that has none. The report lists what the hop
-still provides, so that you can decide.
+locations with no job of their own that pass requests to another server of the same configuration. The report lists what
+the hop still provides, so that you can decide.
 
-Does not flag a hop with a purpose: TLS, HTTP/2, several servers, files, a cache, limits, access rules, compression,
+Does not flag a hop with a job: TLS, HTTP/2, several servers, files, a cache, limits, access rules, compression,
 rewriting, headers of its own, error pages, or a choice among several names or targets.
 
 ## Why it matters
