@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
 from tests.dealing import Dealing
 from tests.support import NO_NGINX
 
 # A busy machine makes an example slow; that is no failure.
-settings.register_profile("nginxopt", deadline=None, print_blob=True)
+settings.register_profile("nginxopt", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("nginxopt"), max_examples=10)
 settings.load_profile("nginxopt")
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +15,7 @@ from nginxopt.config import load
 from nginxopt.rewrite import emit, plan, prove
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
-from nginxopt.system.nginx import Instance
+from nginxopt.system.nginx import PID_FILE, Instance
 
 HOST = "a.test"
 _LAST = "/-last-of-all"
@@ -107,9 +111,19 @@ def said(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], requests:
             with side.client(server) as client:
                 answers += [client.ask([request])[0] for request in requests]
                 client.ask([get(_LAST)])  # nginx logs a request before it reads the next one
+        _quit(side)  # the last one is logged as well, perhaps with another URI
         access, errors = (_lines(side, name) for name in ("access.log", "error.log"))
         answers = [_clean(side, answer) for answer in answers]
     return Said(tuple(answers), access, tuple(re.sub(r"^.*?: \*\d+ ", "", line) for line in errors if "*" in line))
+
+
+def _quit(side: Instance) -> None:
+    """Let nginx end, and return once it has: it takes away its pid file last."""
+    os.kill(side.pid, signal.SIGQUIT)
+    deadline = time.monotonic() + 20
+    while (side.prefix / PID_FILE).exists():
+        assert time.monotonic() < deadline, "nginx does not end"
+        time.sleep(0.001)
 
 
 def _lines(side: Instance, name: str) -> tuple[str, ...]:
@@ -141,5 +155,6 @@ def check(binary: nginx.Binary, site: Site, folder: Path, requests: Sequence[Req
     # A connection that ends with its response may be logged behind the request on the next one.
     access = (sorted(was.access), sorted(is_now.access))
     for what, one_log, other_log in (("access", *access), ("error", was.errors, is_now.errors)):
-        assert one_log == other_log, (what, sorted({*one_log} ^ {*other_log})[:6])
+        before, after = Counter(one_log), Counter(other_log)
+        assert one_log == other_log, (what, list((before - after).items())[:3], list((after - before).items())[:3])
     return was
