@@ -222,8 +222,9 @@ signal.signal(signal.SIGTERM, _terminate)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from nginxopt.system.files import write_all
-print("ready", flush=True)
 text = b"0" * 20000
+write_all(dict.fromkeys("abc", text), keep_old=False)  # Python drops what a handler raises while it imports
+print("ready", flush=True)
 while True:
     new = (b"1" if text[:1] == b"0" else b"0") * 20000
     write_all({name: new for name in ("a", "b", "c")}, keep_old=False)
@@ -233,19 +234,17 @@ while True:
 
 def killed(folder: Path, number: int, seconds: float) -> None:
     """Kill a process that does nothing but write."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", MANY], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen([sys.executable, "-c", MANY], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         time.sleep(seconds)
         process.send_signal(number)
-        process.wait(60)
-        process.stdout.close()
+        printed = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode != 0
+        process.wait()
+    assert process.returncode != 0, printed
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
