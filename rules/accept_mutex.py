@@ -1,11 +1,11 @@
 """`accept_mutex on`: one worker accepts connections while the others wait for their turn
 
-Flags `accept_mutex on` where more than one worker runs, for nginx since 1.11.3, where the default is `off`.
+Flags `accept_mutex on` with more than one worker, for nginx 1.11.3 and later, where the default is `off`.
 
 ## Why it matters
-With the mutex only the worker that holds it accepts connections; another tries again after `accept_mutex_delay`, half a
-second by default. It was made against the waking of all workers by one connection, which Linux avoids by itself since
-4.5 (`EPOLLEXCLUSIVE`, used since nginx 1.11.3), and so does `listen ... reuseport`.
+With the mutex, only the worker that holds it accepts connections; the others try again after `accept_mutex_delay`, half
+a second by default. It was made to keep one connection from waking all workers, which Linux avoids by itself since 4.5
+(`EPOLLEXCLUSIVE`, used since nginx 1.11.3), and so does `listen ... reuseport`.
 
 ## Bad
 ```nginx
@@ -25,7 +25,7 @@ events {
 ```
 
 ## Silent
-With one worker there is no mutex:
+A single worker uses no mutex:
 ```nginx
 worker_processes 1;
 events {
@@ -44,7 +44,7 @@ fix is made on request only. So it is with `multi_accept on`, where one worker t
 other (38 of 60 were answered without the mutex, 51 to 60 with it), and with another method than epoll.
 
 ## When to ignore it
-On systems without `EPOLLEXCLUSIVE` (Linux before 4.5, BSD) with many workers and few connections.
+If the system has no `EPOLLEXCLUSIVE` (Linux before 4.5, BSD), many workers and few connections.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#accept_mutex

@@ -3,8 +3,8 @@
 If selected, flags an `access_log` to a file without `buffer=` or `gzip`.
 
 ## Why it matters
-Each line is written by a call of its own, in which the worker waits. With `buffer=64k` some hundred lines are written
-at once.
+nginx writes each line with its own system call, and the worker waits for it. With `buffer=64k`, it writes some hundred
+lines at once.
 
 ## Bad
 ```nginx http
@@ -24,7 +24,7 @@ access_log /var/log/nginx/access.log combined buffer=64k flush=5s;
 ```nginx http
 access_log /var/log/nginx/access.log combined buffer=32k;
 ```
-What is read as it is written, and what cannot be buffered:
+Logs that are read as they are written, and logs that cannot be buffered:
 ```nginx http
 access_log /dev/stdout;
 access_log syslog:server=127.0.0.1;
@@ -35,11 +35,11 @@ access_log off;
 ## Fix safety
 May change: logs.
 
-Lines are written up to five seconds later and in blocks, and those in the buffer are lost with a worker that is killed.
+nginx writes lines up to five seconds later and in blocks, and the lines in the buffer are lost if a worker is killed.
 
 ## When to ignore it
-Where lines are watched or counted as they come, as fail2ban does: they come up to five seconds later, and those in the
-buffer are lost if a worker is killed. With a few hundred requests a second there is nothing to win.
+If something watches or counts lines as they are written, such as fail2ban: they arrive up to five seconds later, and
+those in the buffer are lost if a worker is killed. At a few hundred requests a second, a buffer gains nothing.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_log_module.html#access_log

@@ -1,10 +1,10 @@
 """Variable in a log path: the file is opened and closed for each line
 
-Flags an `access_log` with a variable in its path where no `open_log_file_cache` is stated.
+Flags an `access_log` with a variable in its path if `open_log_file_cache` is not set.
 
 ## Why it matters
-For a path that is only known with the request nginx opens the file, writes one line and closes it, and it cannot
-buffer. With the cache it keeps the last files open.
+If the path is known only at request time, nginx opens the file, writes one line and closes it, and it cannot buffer.
+With the cache, it keeps the last files open.
 
 ## Bad
 ```nginx http
@@ -18,7 +18,7 @@ open_log_file_cache max=100;
 ```
 
 ## Silent
-Only the path counts, and a log with a fixed one is open all the time:
+Only the path counts, and a log with a fixed path stays open:
 ```nginx http
 map $status $writes {
     default 1;
@@ -31,12 +31,11 @@ access_log syslog:server=127.0.0.1,tag=a combined;
 ## Fix safety
 May change: logs, limits.
 
-Up to 100 more files are open in each worker, and lines go on into a file that was renamed or deleted for up to a
-minute.
+Each worker has up to 100 more files open, and keeps writing to a file that was renamed or deleted for up to a minute.
 
 ## When to ignore it
-Where logs are rotated by renaming and compressed at once: with the cache lines go on into the renamed file for up to a
-minute (`valid`), which is why the fix is made on request only. There are then up to 100 more open files.
+If logs are rotated by renaming and compressed at once: with the cache, nginx keeps writing to the renamed file for up
+to a minute (`valid`), which is why the fix is made on request only. There are then up to 100 more open files.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_log_module.html#open_log_file_cache

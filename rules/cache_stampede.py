@@ -4,9 +4,9 @@ Flags a `proxy_cache` (`fastcgi_`, `uwsgi_`, `scgi_`) where requests are passed 
 without `updating` in `proxy_cache_use_stale`.
 
 ## Why it matters
-Until the first answer is complete, each request for the same thing goes to the upstream: 20 at once were 20 there, with
-the lock 1 (counted on nginx 1.22.1). The lock holds for what was never cached; for what has run out `updating` lets one
-request fetch it while the others get the old answer.
+Until the first response is complete, every request for the same resource goes to the upstream: 20 simultaneous requests
+reached it 20 times, and once with the lock (counted on nginx 1.22.1). The lock applies to resources that were never
+cached; for expired ones, `updating` lets one request fetch the new response while the others get the old one.
 
 ## Bad
 ```nginx http
@@ -34,7 +34,7 @@ server {
 ```
 
 ## Silent
-It was decided:
+Both are set explicitly:
 ```nginx http
 proxy_cache_path /var/cache/nginx keys_zone=pages:10m max_size=2g;
 server {
@@ -50,12 +50,12 @@ server {
 ## Fix safety
 May change: responses, upstream requests.
 
-Requests for the same thing wait for the first of them, clients get an answer that has run out while a new one is
-fetched, and the upstream is asked less often.
+Requests for the same resource wait for the first of them, clients get an expired response while nginx fetches a new
+one, and the upstream gets fewer requests.
 
 ## When to ignore it
-Where most answers turn out not to be cacheable: requests for the same one then wait for each other, each up to five
-seconds (`proxy_cache_lock_timeout`). And where an old answer is worse than a slow one.
+If most responses turn out not to be cacheable: requests for the same one then wait for each other, each up to five
+seconds (`proxy_cache_lock_timeout`). Or if an old response is worse than a slow one.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_lock

@@ -4,8 +4,8 @@ Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) without `use_temp_pat
 `proxy_temp_path` lies beside it or in it.
 
 ## Why it matters
-nginx writes an answer into `proxy_temp_path` and then renames the file into the cache. If the two are on different file
-systems a rename is not possible: the worker copies the file, and serves nobody else until it is done.
+nginx writes a response to `proxy_temp_path` and then renames the file into the cache. It cannot rename across file
+systems: if the two are on different ones, the worker copies the file and serves nobody else until it is done.
 
 ## Bad
 ```nginx http
@@ -18,7 +18,7 @@ proxy_cache_path /data/cache levels=1:2 keys_zone=pages:10m max_size=2g use_temp
 ```
 
 ## Silent
-Both are in one directory:
+Both are in the same directory:
 ```nginx http
 proxy_temp_path /data/temp;
 proxy_cache_path /data/cache keys_zone=pages:10m max_size=2g;
@@ -27,13 +27,13 @@ proxy_cache_path /data/cache keys_zone=pages:10m max_size=2g;
 ## Fix safety
 May change: responses, files, limits.
 
-Each response that is cached is then received in the file system of the cache, where `max_size` does not count it before
+nginx then receives each response to be cached in the file system of the cache, where `max_size` does not count it until
 it is complete. Seen on nginx 1.22.1 and 1.31.3 with a cache on a tmpfs of 8 MB: a response of 20 MB is complete, though
-not cached, when it is received elsewhere, and is cut off when it is received in the cache. So the fix needs the premise
+not cached, if it is received elsewhere, and is cut off if it is received in the cache. So the fix needs the premise
 `fast-disk`.
 
 ## When to ignore it
-Where both are on one file system anyway; then nothing changes.
+If both are on the same file system anyway; then nothing changes.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_path

@@ -3,9 +3,9 @@
 Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) with neither `max_size` nor `min_free`.
 
 ## Why it matters
-Without a bound nginx only removes what nobody asked for during `inactive`, 10 minutes by default. What a crawler or an
-attacker asks for with ever new arguments is all kept that long. On a full disk answers are no longer cached, and large
-ones, which nginx buffers there, break off.
+Without a limit, nginx removes only what nobody requested during `inactive`, 10 minutes by default. Everything that a
+crawler or an attacker requests with ever new arguments stays that long. On a full disk, responses are no longer cached,
+and large ones, which nginx buffers there, are cut off.
 
 ## Bad
 ```nginx http
@@ -18,13 +18,13 @@ proxy_cache_path /var/cache/nginx levels=1:2 keys_zone=pages:10m inactive=1d max
 ```
 
 ## Silent
-From 1.19.1 on there is another bound:
+nginx 1.19.1 and later have another limit:
 ```nginx http
 proxy_cache_path /var/cache/nginx keys_zone=pages:10m min_free=5g;
 ```
 
 ## When to ignore it
-Where the cache has a file system of its own that may be full.
+If the cache has its own file system, which may be full.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_path

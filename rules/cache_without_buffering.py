@@ -3,8 +3,8 @@
 Flags a `proxy_cache`, `fastcgi_cache`, `uwsgi_cache` or `scgi_cache` in force where `*_buffering` is off.
 
 ## Why it matters
-nginx stores an answer while it buffers it. Without buffering every request goes to the upstream, and the cache stays
-empty without a word. Counted on nginx 1.22.1: 20 requests for a page that is valid for an hour reach the upstream 20
+nginx stores a response while it buffers it. Without buffering, every request goes to the upstream, and the cache
+silently stays empty. Counted on nginx 1.22.1: 20 requests for a page that is valid for an hour reach the upstream 20
 times, and once with buffering.
 
 ## Bad
@@ -47,11 +47,11 @@ server {
 ## Fix safety
 May change: responses, upstream requests, files.
 
-What was never stored is stored: clients get answers from the cache, and those of streams arrive only as buffers fill.
-There is no fix where a pass in a block within the location inherits `proxy_buffering off`, and may need it.
+nginx stores what it never stored before: clients get responses from the cache, and streams arrive only as buffers fill.
+There is no fix if a block within the location inherits `proxy_buffering off`, passes requests on and may need it.
 
 ## When to ignore it
-Where the upstream turns buffering on itself, by `X-Accel-Buffering: yes`, for what is to be stored.
+If the upstream itself enables buffering, with `X-Accel-Buffering: yes`, for responses to be stored.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering

@@ -1,12 +1,11 @@
 """Static files from an upstream without a cache: every request fetches them again
 
-Flags a location for files that seldom change, such as `~* \\.(css|js|png)$` or `/static/`, that passes its
-requests on by HTTP with no cache. Does not flag locations that authenticate clients, that turn buffering off, or have
-`proxy_cache off`.
+Flags locations for files that seldom change, such as `~* \\.(css|js|png)$` or `/static/`, that proxy requests over HTTP
+without a cache. Does not flag locations that authenticate clients, disable buffering, or set `proxy_cache off`.
 
 ## Why it matters
-The same bytes come from the upstream again for each client. From the cache they come as a file from disk, and the
-upstream is free for what only it can answer.
+The upstream sends the same bytes again for each client. nginx sends them from the cache as a file on disk, and leaves
+the upstream free for what only it can answer.
 
 ## Bad
 ```nginx http
@@ -45,7 +44,7 @@ server {
 ```
 
 ## When to ignore it
-Where the upstream is a server of files of its own next to nginx, or a cache stands before nginx.
+If the upstream is a file server next to nginx, or a cache stands in front of nginx.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache

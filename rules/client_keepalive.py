@@ -1,11 +1,11 @@
 """Client connections closed early: each new one costs round trips
 
-Flags, in `http` and `server`, `keepalive_timeout 0`, and a `keepalive_requests` below nginx's default (1000, and
-100 before 1.19.10). That of an `upstream` is another directive.
+Flags `keepalive_timeout 0`, and a `keepalive_requests` below nginx's default (1000, and 100 before 1.19.10), in `http`
+and `server`. The directives of an `upstream` are different ones.
 
 ## Why it matters
-After a closed connection a client connects again: one round trip, with TLS two or three, and a handshake that costs the
-server a signature. With HTTP/2 one connection carries all requests of a page, so that `keepalive_requests 100` ends it
+After a connection closes, the client connects again: one round trip, two or three with TLS, and a handshake that costs
+the server a signature. With HTTP/2, one connection carries all requests of a page, so `keepalive_requests 100` ends it
 within a page or two.
 
 ## Bad
@@ -22,11 +22,11 @@ keepalive_requests 1000;
 ```
 
 ## Silent
-The default of its time:
+The default of that version:
 ```nginx http 1.18.0
 keepalive_requests 100;
 ```
-A location may have its reasons, and an upstream's connections are not the clients':
+A location may have its reasons, and connections to an upstream are not those of clients:
 ```nginx http
 upstream app {
     server 127.0.0.1:8080;
@@ -44,12 +44,12 @@ server {
 ## Fix safety
 May change: responses, connections, limits.
 
-The last response of a connection says `Connection: close`, and another one is the last then: seen on nginx 1.22.1 and
-1.31.3. The memory of a connection grows until it ends, and more of them are idle. A stated number may be there for
-that.
+The last response on a connection has `Connection: close`, and after the fix that is a different response: seen on nginx
+1.22.1 and 1.31.3. The memory of a connection grows until it ends, and more connections are idle. A number in the
+configuration may be there for that reason.
 
 ## When to ignore it
-Where each idle connection is one too many, or a balancer before nginx spreads connections and not requests.
+If each idle connection is one too many, or a load balancer in front of nginx distributes connections, not requests.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#keepalive_requests

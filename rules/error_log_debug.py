@@ -3,9 +3,9 @@
 Flags an `error_log` at the level `debug`, or at a part of it such as `debug_http`.
 
 ## Why it matters
-A request for a small file writes 83 lines of 5,600 bytes together, each by a system call of its own in which its worker
-waits, or 69 lines on a connection that is kept (counted on nginx 1.22.1; a binary built without `--with-debug` writes
-what `info` does). At 100 requests a second a disk takes 48 GB a day.
+A request for a small file writes 83 lines, 5,600 bytes in total, or 69 lines on a kept connection, each with its own
+system call that the worker waits for (counted on nginx 1.22.1; a binary built without `--with-debug` writes what `info`
+does). At 100 requests a second, the log grows by 48 GB a day.
 
 ## Bad
 ```nginx http
@@ -24,13 +24,13 @@ server {
 ```
 
 ## Silent
-A buffer in memory is made for debugging under load:
+A memory buffer is meant for debugging under load:
 ```nginx
 error_log memory:32m debug;
 events {
 }
 ```
-`info` adds a line for a connection, not for a request:
+`info` adds a line per connection, not per request:
 ```nginx http
 error_log /dev/stderr info;
 ```
@@ -38,10 +38,10 @@ error_log /dev/stderr info;
 ## Fix safety
 May change: logs.
 
-Messages of the levels `debug`, `info` and `notice` are no longer written, those of `rewrite_log` among them.
+nginx no longer writes messages of the levels `debug`, `info` and `notice`, including those of `rewrite_log`.
 
 ## When to ignore it
-While a fault is being looked for. `debug_connection` in `events` writes the debug log for some addresses only.
+While you investigate a fault. `debug_connection` in `events` writes the debug log for some addresses only.
 
 ## References
 - https://nginx.org/en/docs/debugging_log.html

@@ -1,10 +1,10 @@
 """Hundreds of exact locations that redirect: memory and start-up time that a map does not need
 
-Flags a server with 100 or more `location = /uri` that do nothing but redirect to a fixed target.
+Flags servers with 100 or more `location = /uri` that only redirect to a fixed target.
 
 ## Why it matters
-Finding an exact location is fast. But each is a location with the configuration of every module: some 7.6 KB in each
-worker. And before nginx 1.25.3 they are sorted by insertion when it starts or reloads, in quadratic time. Measured on
+nginx finds an exact location quickly. But each is a location with the configuration of every module: some 7.6 KB in
+each worker. And before 1.25.3, nginx sorts them by insertion, in quadratic time, when it starts or reloads. Measured on
 1.22.1 (an empty worker has 4.0 MB):
 
 | redirects | `nginx -t` | worker | as a map |
@@ -68,7 +68,7 @@ location = /p99 { return 301 /q99; } location = /p100 { return 301 /q100; }
 ```
 
 ## Good
-A map ignores the case of letters, which a location does not:
+A map ignores letter case, which a location does not:
 ```nginx http
 map $uri $moved_to {
     /p1 /q1; /p2 /q2; /p3 /q3; /p4 /q4; /p5 /q5; /p6 /q6; /p7 /q7; /p8 /q8; /p9 /q9; /p10 /q10;
@@ -90,14 +90,14 @@ server {
 ```
 
 ## Silent
-A few of them, and those that do something else:
+A few locations, and locations that do something else:
 ```nginx server
 location = /old { return 301 /new; }
 location = /status { return 200; }
 ```
 
 ## When to ignore it
-Where they differ in more than the target, as in their logs.
+If the locations differ in more than the target, for example in their logs.
 
 ## References
 - CHANGES 1.25.3, "startup speedup when using a large number of locations", https://nginx.org/en/CHANGES

@@ -1,10 +1,10 @@
 """`fastcgi_pass` to a keepalive pool without `fastcgi_keep_conn on`: the pool stays empty
 
-Flags a `fastcgi_pass` to an upstream that states a `keepalive`, if `fastcgi_keep_conn` is off, its default.
+Flags a `fastcgi_pass` to an upstream with an explicit `keepalive`, if `fastcgi_keep_conn` is off, its default.
 
 ## Why it matters
-Without it nginx asks the FastCGI server to close the connection after the answer. Counted on nginx 1.22.1 with a pool:
-20 requests open 20 connections, and 1 with `fastcgi_keep_conn on`.
+Without `fastcgi_keep_conn`, nginx asks the FastCGI server to close the connection after the response. Counted on nginx
+1.22.1 with a pool: 20 requests open 20 connections, and 1 with `fastcgi_keep_conn on`.
 
 ## Bad
 ```nginx http
@@ -34,7 +34,7 @@ server {
 ```
 
 ## Silent
-No pool is stated; to a local PHP-FPM a new connection costs next to nothing:
+There is no explicit pool; a new connection to a local PHP-FPM costs next to nothing:
 ```nginx http
 upstream php {
     server unix:/run/php-fpm.sock;
@@ -49,13 +49,13 @@ server {
 ## Fix safety
 May change: connections.
 
-Safe if `idle-connections` holds: a PHP-FPM child serves one connection at a time, and an idle one keeps it from all
-others, so `pm.max_children` must be greater than `keepalive` times `worker_processes`.
+Safe if `idle-connections` holds: a PHP-FPM child serves one connection at a time, and an idle connection makes it
+unavailable to all others, so `pm.max_children` must be greater than `keepalive` times `worker_processes`.
 
-There is no fix where passes to the upstream differ in TLS, protocol or local address, or may, as its pool would mix
-their connections, nor where all pools together may hold more than a quarter of the connections of a worker.
+There is no fix if passes to the upstream differ, or may differ, in TLS, protocol or local address, as the pool would
+mix their connections, or if all pools together may hold more than a quarter of a worker's connections.
 
-To find out whether they hold, for each server of the upstream:
+To check the premise for each server of the upstream:
 
     nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
     curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
@@ -63,7 +63,7 @@ To find out whether they hold, for each server of the upstream:
     keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
 
 ## When to ignore it
-Where the servers behind cannot hold idle connections; then delete `keepalive`.
+If the upstream servers cannot hold idle connections; then delete `keepalive`.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_fastcgi_module.html#fastcgi_keep_conn

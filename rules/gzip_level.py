@@ -3,9 +3,9 @@
 Flags a `gzip_comp_level` from 7 to 9.
 
 ## Why it matters
-zlib's levels above 6 search longer for matches that are hardly there. Measured with zlib 1.2.13: 150 KB of program text
-took 4.8 times the processor time at level 9 that it took at 6, and became 1.7 % smaller; 73 KB of style sheets 1.7
-times, and 1.1 %. The worker does nothing else meanwhile.
+Above level 6, zlib searches longer for matches that hardly exist. Measured with zlib 1.2.13: 150 KB of program text
+took 4.8 times as much processor time at level 9 as at level 6, and became 1.7 % smaller; 73 KB of style sheets took 1.7
+times as much, and became 1.1 % smaller. The worker does nothing else meanwhile.
 
 ## Bad
 ```nginx http
@@ -28,12 +28,12 @@ gzip_comp_level 5;
 ## Fix safety
 May change: logs.
 
-Every response is the same once it is decoded: zlib writes other bytes, some more. `$bytes_sent`, `$body_bytes_sent` and
-`$gzip_ratio` tell that in logs; where they may be sent to clients (`add_trailer`, Lua, njs, Perl, SSI) the fix is made
-on request only.
+Every response is the same once decoded: zlib writes different bytes, sometimes more. `$bytes_sent`, `$body_bytes_sent`
+and `$gzip_ratio` show the difference in logs; where they may reach clients (`add_trailer`, Lua, njs, Perl, SSI), the
+fix is made on request only.
 
 ## When to ignore it
-Where bytes cost more than processors, and answers are cached after compression.
+If bandwidth costs more than processor time, and compressed responses are cached.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_gzip_module.html#gzip_comp_level

@@ -1,11 +1,11 @@
 """`gzip_types` with compressed types: CPU time for no compression
 
-Flags formats in `gzip_types` that are compressed by their nature: JPEG, PNG, GIF, WebP, AVIF, WOFF, video, audio
-and archives. Icons, SVG, BMP, TTF, OTF and EOT are not: they shrink.
+Flags formats in `gzip_types` that are already compressed: JPEG, PNG, GIF, WebP, AVIF, WOFF, video, audio and archives.
+Does not flag icons, SVG, BMP, TTF, OTF and EOT: they shrink.
 
 ## Why it matters
-Each byte goes through zlib and comes out as long as it was. And what is compressed on the way is not sent by
-`sendfile`, has no `Content-Length`, and takes no `Range`, so that a film cannot be sought in.
+Each byte goes through zlib, and the result is no smaller. A response compressed on the fly is not sent by `sendfile`,
+has no `Content-Length`, and ignores `Range`, so that clients cannot seek in a video.
 
 ## Bad
 ```nginx http
@@ -29,11 +29,11 @@ gzip_types image/svg+xml image/x-icon image/bmp font/ttf font/otf application/vn
 ## Fix safety
 May change: responses.
 
-The body is the same, the header is not: `Content-Encoding` and `Vary` go, `Content-Length` and `Accept-Ranges` come,
-the `ETag` is strong, and a request with `Range` is answered with 206. Seen on nginx 1.22.1 and 1.31.3.
+The body is the same, but the header is not: `Content-Encoding` and `Vary` are gone, `Content-Length` and
+`Accept-Ranges` appear, the `ETag` is strong, and a request with `Range` gets 206. Seen on nginx 1.22.1 and 1.31.3.
 
 ## When to ignore it
-Where files have one of these types without being what it says.
+If files with one of these types are not what the type says.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_gzip_module.html#gzip_types

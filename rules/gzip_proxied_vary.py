@@ -1,12 +1,12 @@
 """Compression behind a proxy: off for proxied requests, and without `Vary` for caches
 
-Flags a `gzip on` in a configuration that reads the client's address from a proxy (`set_real_ip_from`), where
-`gzip_proxied` or `gzip_vary` is not set.
+Flags `gzip on` where `gzip_proxied` or `gzip_vary` is not set, in a configuration that takes the client's address from
+a proxy (`set_real_ip_from`).
 
 ## Why it matters
-A request with a `Via` header, as CloudFront, Google's load balancers, Varnish and Squid add it, is not answered
-compressed unless `gzip_proxied` says so. And without `Vary: Accept-Encoding` (`gzip_vary`) a cache on the way may give
-the compressed answer to a client that cannot read it, or the plain one to all.
+nginx does not compress responses to requests with a `Via` header, which CloudFront, Google's load balancers, Varnish
+and Squid add, unless `gzip_proxied` allows it. And without `Vary: Accept-Encoding` (`gzip_vary`), a cache on the way
+may send the compressed response to a client that cannot read it, or the plain one to every client.
 
 ## Bad
 ```nginx http
@@ -25,12 +25,12 @@ gzip_types text/css;
 ```
 
 ## Silent
-No proxy is known:
+No proxy is configured:
 ```nginx http
 gzip on;
 gzip_types text/css;
 ```
-It was decided:
+Both are set explicitly:
 ```nginx http
 set_real_ip_from 10.0.0.0/8;
 gzip on;
@@ -41,11 +41,11 @@ gzip_vary off;
 ## Fix safety
 May change: responses.
 
-Responses to requests with `Via` are compressed, and all of those types say `Vary: Accept-Encoding`.
+Responses to requests with `Via` are compressed, and all responses of those types have `Vary: Accept-Encoding`.
 
 ## When to ignore it
-Where the proxy compresses, or balances TCP only and adds no `Via`. A proxy that speaks HTTP/1.0 needs
-`gzip_http_version 1.0` too.
+If the proxy compresses, or balances TCP only and adds no `Via`. A proxy that uses HTTP/1.0 also needs
+`gzip_http_version 1.0`.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_gzip_module.html#gzip_proxied

@@ -1,10 +1,10 @@
 """`gzip on` without `gzip_types`: only HTML is compressed
 
-Flags a `gzip on` where no `gzip_types` is in effect in its block or in a nested block.
+Flags `gzip on` if no `gzip_types` is in effect in its block or in a nested block.
 
 ## Why it matters
-By default only `text/html` is compressed. Style sheets, scripts and JSON, which are most of the text of a page, shrink
-to a third or less.
+By default, nginx compresses only `text/html`. Style sheets, scripts and JSON, which are most of the text of a page,
+shrink to a third or less.
 
 ## Bad
 ```nginx http
@@ -24,7 +24,7 @@ server {
 ```
 
 ## Silent
-Each server has its own:
+Each server sets its own:
 ```nginx http
 gzip on;
 server {
@@ -36,12 +36,12 @@ server {
 ## Fix safety
 May change: responses.
 
-Text is compressed: its header has `Content-Encoding`, no `Content-Length`, and a weak `ETag`; `Range` is not heeded.
+Text is compressed: the response has `Content-Encoding`, no `Content-Length` and a weak `ETag`, and ignores `Range`.
 
 ## When to ignore it
-Where only HTML is sent, or something before nginx compresses. The fix is made on request only: a compressed answer has
-no `Content-Length` and a weak `ETag`, takes no `Range`, and JSON that repeats what a client sent beside a secret should
-not be compressed over TLS (BREACH).
+If nginx sends only HTML, or something in front of nginx compresses. The fix is made on request only: a compressed
+response has no `Content-Length` and a weak `ETag` and ignores `Range`, and JSON that repeats client input beside a
+secret should not be compressed over TLS (BREACH).
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_gzip_module.html#gzip_types

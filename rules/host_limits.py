@@ -1,24 +1,25 @@
 """Configuration that needs more than the machine allows
 
-With `--host`, flags what exceeds the limits of this machine:
+With `--host`, flags settings that exceed the limits of this machine:
 
-- `worker_connections` for which a worker has too few descriptors, where no `worker_rlimit_nofile` is stated: each
-  connection has one, and one more for the file that it is served from or buffered in; logs, listening sockets and the
-  worker itself have theirs.
+- `worker_connections` for which a worker has too few descriptors, if `worker_rlimit_nofile` is not set: each connection
+  takes one, and one more for the file that it is served from or buffered in; logs, listening sockets and the worker
+  itself take theirs.
 - All workers together against `fs.file-max`.
-- `worker_rlimit_nofile` above `fs.nr_open`, or above the hard limit where the master is not root's.
-- `backlog` above `net.core.somaxconn`, to which the system cuts it.
-- More connections to one address than it has local ports, where everything is passed there. A request that is passed on
+- `worker_rlimit_nofile` above `fs.nr_open`, or above the hard limit if the master does not run as root.
+- `backlog` above `net.core.somaxconn`, to which the system reduces it.
+- More connections to one address than it has local ports, if all requests are passed there. A request that is passed on
   takes two of `worker_connections`.
-- More workers than processors: `auto` counts all that are online, whatever a control group or an affinity allows; a
-  stated number may be up to twice as many.
+- More workers than processors: `auto` counts all that are online, whatever a control group or an affinity allows; an
+  explicit number may be up to twice as high.
 
 ## Why it matters
 Workers without descriptors refuse connections ("Too many open files"), a full queue drops them, a proxy without ports
-answers 502 ("Cannot assign requested address"), and too many workers wait for each other: each only under load.
+responds with 502 ("Cannot assign requested address"), and too many workers wait for each other: all of this only under
+load.
 
 ## Bad
-The examples are judged for a machine with 4 processors, 1,024 descriptors for nginx.service, `fs.file-max` 65,536,
+The examples assume a machine with 4 processors, 1,024 descriptors for nginx.service, `fs.file-max` 65,536,
 `net.core.somaxconn` 4,096 and 28,232 local ports:
 ```nginx
 worker_processes 4;
@@ -48,7 +49,7 @@ events {
 ```
 
 ## Silent
-The default of 512 connections stays below any limit in use:
+The default of 512 connections stays below any common limit:
 ```nginx
 worker_processes auto;
 events {}
@@ -63,7 +64,7 @@ http {
 ```
 
 ## When to ignore it
-Where nginx runs on another machine, or is started with other limits than those that were read.
+If nginx runs on another machine, or starts with limits other than those read.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#worker_connections

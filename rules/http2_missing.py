@@ -1,16 +1,15 @@
 """TLS without HTTP/2: browsers send few requests at a time
 
-Flags a server that listens with TLS at a public address and offers no HTTP/2. It is not flagged if it only
-redirects or rejects, if it listens on this machine only, or if it stands behind another proxy (`proxy_protocol` or
-`set_real_ip_from`), or asks clients for certificates: then browsers are not those who connect, or not alone. Nor is
-`http2 off`, which is meant.
+Flags servers that listen with TLS on a public address and offer no HTTP/2. Does not flag servers that only redirect or
+reject, listen on this machine only, stand behind another proxy (`proxy_protocol` or `set_real_ip_from`), or ask clients
+for certificates: then not only browsers connect, or none do. Nor does it flag an explicit `http2 off`.
 
 ## Why it matters
-Over HTTP/1.1 a browser opens about six connections to a host and sends one request at a time on each; a page of a
-hundred things waits in line, and each connection has a TLS handshake of its own. HTTP/2 carries all on one connection.
-Which one is spoken is agreed in the handshake (ALPN): clients that speak HTTP/1.1 alone notice nothing, so that
-WebSockets work as before. The logs then say `HTTP/2.0`, and so does `$server_protocol` to backends, hence the fix is
-made on request only. Below 1.25.1 `http2` holds for the address and port, with all servers there.
+Over HTTP/1.1, a browser opens about six connections to a host and sends one request at a time on each; a page of a
+hundred resources waits in line, and each connection has its own TLS handshake. HTTP/2 carries all of them on one
+connection. The handshake negotiates the protocol (ALPN): clients that support only HTTP/1.1 notice nothing, so
+WebSockets work as before. Logs then show `HTTP/2.0`, and so does `$server_protocol` to backends, so the fix is made on
+request only. Before 1.25.1, `http2` applies to the address and port, with all servers there.
 
 ## Bad
 ```nginx http 1.28.0
@@ -32,7 +31,7 @@ server {
 ```
 
 ## Good
-For nginx from 1.25.1 on:
+For nginx 1.25.1 and later:
 ```nginx http 1.28.0
 server {
     listen 443 ssl;
@@ -53,7 +52,7 @@ server {
 ```
 
 ## Silent
-Another server of the address has it for both:
+Another server enables it for both on the same address:
 ```nginx http 1.22.1
 ssl_certificate cert.pem;
 ssl_certificate_key cert.key;
@@ -67,7 +66,7 @@ server {
 }
 ```
 
-A redirect is a single answer:
+A redirect is a single response:
 ```nginx http 1.28.0
 server {
     listen 443 ssl;
@@ -90,12 +89,12 @@ server {
 ## Fix safety
 May change: responses, upstream requests, connections, logs.
 
-Clients that offer it in the handshake speak HTTP/2 then, with names of headers in lower case and no reason phrase;
-`$server_protocol` is another in logs and to backends, and one connection carries many requests at once.
+Clients that offer HTTP/2 in the handshake then use it, with header names in lower case and no reason phrase;
+`$server_protocol` differs in logs and to backends, and one connection carries many requests at once.
 
 ## When to ignore it
-Where only machines connect that speak HTTP/1.1, where a connection is logged in as a whole (NTLM), or where nginx was
-built without its HTTP/2 module.
+If all clients are programs that use HTTP/1.1, if a connection is authenticated as a whole (NTLM), or if nginx was built
+without its HTTP/2 module.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_v2_module.html

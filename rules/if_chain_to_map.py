@@ -1,11 +1,10 @@
 """Chain of `if`s that test one variable and set another: a `map` needs one lookup, and only on use
 
-Flags three or more `if`s side by side that test the same variable, each with a single `set` of the same other
-variable.
+Flags three or more consecutive `if`s that test the same variable, each with a single `set` of the same other variable.
 
-The fix moves them into a `map` in the http block, where they all compare with `=` or all with regular expressions. It
-is not a safe one: a map takes its value when it is first used and keeps it; its plain keys match in any case of
-letters. There is no fix where the variable is set elsewhere as well, or a value has a capture.
+The fix moves them into a `map` in the http block if all of them compare with `=`, or all with regular expressions. It
+is not safe: a map variable is evaluated on first use and keeps its value, and plain keys ignore letter case. There is
+no fix if the variable is set elsewhere as well, or a value has a capture.
 
 In a map of regular expressions, `(?:...)` takes the place of `(...)`: up to nginx 1.30.3 and 1.31.2, in builds without
 the fix (Debian's 1.22.1-9+deb12u10 has it), a capture that a map sets while another text with captures is evaluated
@@ -14,9 +13,9 @@ to (`\\1`, `(?1)`, `(?|`), and no fix is offered if `$1` to `$9` may be read aft
 the variable of a map.
 
 ## Why it matters
-Each `if` is run for each request to the server or location, used or not: a regular expression that does not match
-takes some 480 user-space instructions, counted on nginx 1.22.1. A map is not evaluated before its variable is used, and
-its plain keys are found by one lookup.
+nginx runs each `if` for each request to the server or location, whether the variable is used or not: a regular
+expression that does not match takes some 480 user-space instructions, counted on nginx 1.22.1. A map is not evaluated
+before its variable is used, and one lookup finds its plain keys.
 
 ## Bad
 ```nginx http
@@ -49,7 +48,7 @@ server {
 ```
 
 ## Silent
-Two are as clear as a map, and these do not set one variable:
+Two are as clear as a map, and the third sets no variable:
 ```nginx http
 server {
     if ($host = api.example.com) {
@@ -68,11 +67,11 @@ server {
 ## Fix safety
 May change: responses, logs.
 
-A map ignores the case of letters in literal keys, which `=` does not; it is evaluated when its variable is read, not
-where the `if` stands, of which the tested variable may change in between; and an `if` in a location hides what follows.
+A map ignores letter case in literal keys, which `=` does not; it is evaluated when its variable is read, not where the
+`if` stands, and the tested variable may change in between; and an `if` in a location hides what follows.
 
 ## When to ignore it
-Where the tests have to run in their place among other rules.
+If the tests must run at their place among other rules.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_map_module.html

@@ -1,16 +1,16 @@
 """`if` that tests for a file and rewrites: `try_files` does both
 
-Flags an `if` on `!-f` or `!-e` of a path that has `$request_filename` or `$uri`, with a `rewrite` in it that is no
-redirect.
+Flags an `if` that tests `!-f` or `!-e` on a path with `$request_filename` or `$uri` and contains a `rewrite` that is
+not a redirect.
 
-The fix is made for one well-known shape only: in `location /`, with `if (!-e $request_filename)` and a rewrite of
-everything to one file. It is not a safe one, since `try_files` changes the URI in a later phase: `$uri` in the logs,
-and rules that stand behind the `if`, may see another one.
+The fix covers one well-known form only: in `location /`, with `if (!-e $request_filename)` and a rewrite of everything
+to one file. It is not safe, since `try_files` changes the URI in a later phase: `$uri` in logs, and rules after the
+`if`, may see a different one.
 
 ## Why it matters
-In a server the `if` looks at the disk for each request, also for those that are passed on to an application and have
-no file at all. In a location it is one more run of the rules, a new search for a location, and a place where most
-directives do not work as they look. `try_files` looks only where it stands.
+In a server, the `if` checks the disk for each request, including those that are passed on to an application and have no
+file at all. In a location, it means another run of the rules, another search for a location, and a block where most
+directives do not work as they seem to. `try_files` checks only in its own location.
 
 ## Bad
 ```nginx server
@@ -42,7 +42,7 @@ location ~ \\.php$ {
 ```
 
 ## Silent
-A page for times of maintenance is best looked for this way, and a redirect is nothing that `try_files` does:
+An `if` is the best test for a maintenance page, and `try_files` cannot redirect:
 ```nginx server
 if (-f /srv/www/maintenance.html) {
     return 503;
@@ -55,10 +55,10 @@ if (!-e $request_filename) {
 ## Fix safety
 May change: responses, logs.
 
-`try_files` changes the URI in a later phase, looks below `root` for `$uri/` as well, and passes on no captures.
+`try_files` changes the URI in a later phase, also looks for `$uri/` below `root`, and passes on no captures.
 
 ## When to ignore it
-Where the rewrite is one of several that depend on each other.
+If the rewrite is one of several that depend on each other.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files

@@ -1,17 +1,17 @@
 """Server addressed directly instead of by an upstream: nginx never keeps its connections
 
-Flags an address, `localhost`, a socket or a host name in a `proxy_pass` or `grpc_pass` that names no `upstream`,
-and in a `fastcgi_pass` with `fastcgi_keep_conn on`. Each server is reported once, with the number of places. Not
-flagged are WebSockets (`Connection: upgrade`), health checks, and passes that state HTTP/1.0 or `Connection: close`.
+Flags an address, `localhost`, a socket or a host name in a `proxy_pass` or `grpc_pass` that names no `upstream`, and in
+a `fastcgi_pass` with `fastcgi_keep_conn on`. Reports each server once, with the number of places. Does not flag
+WebSockets (`Connection: upgrade`), health checks, and passes that set HTTP/1.0 or `Connection: close`.
 
-The fix is for `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` becomes the name of the upstream. `Host`
-and the redirects that nginx rewrites stay as they are; what is cached under the default `proxy_cache_key` is cached
+The fix covers `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` becomes the name of the upstream. `Host`
+and the redirects that nginx rewrites stay the same; responses cached under the default `proxy_cache_key` are cached
 anew.
 
 ## Why it matters
-A pool belongs to an `upstream` block; the one that nginx makes by itself for an address has none, also from 1.29.7 on
+A pool belongs to an `upstream` block; the one that nginx creates for an address has none, even with 1.29.7 and later
 (ngx_http_upstream_keepalive_init_main_conf skips it). Counted on nginx 1.22.1 and 1.31.4: 20 requests open 20
-connections to an address, whatever `proxy_http_version` and `Connection` say, and 1 to an upstream with a pool.
+connections to an address, whatever `proxy_http_version` and `Connection` are, and 1 to an upstream with a pool.
 
 ## Bad
 ```nginx http
@@ -63,11 +63,11 @@ server {
 May change: upstream requests, connections, files.
 
 Unsafe: `$proxy_host` becomes the name of the upstream, in the default `proxy_cache_key`, in logs and wherever else it
-is used, and errors of a failing server are logged under that name. `Host` and the redirects that nginx rewrites stay as
-they are. The pool has the premises of `upstream-keepalive-missing`.
+is used, and errors of a failing server are logged under that name. `Host` and the redirects that nginx rewrites stay
+the same. The pool has the premises of `upstream-keepalive-missing`.
 
 ## When to ignore it
-Where few requests are passed on, or each takes much longer than a connection to the server.
+If nginx passes on few requests, or each takes much longer than connecting to the server.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive

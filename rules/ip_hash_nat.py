@@ -1,6 +1,6 @@
 """`ip_hash` uses only the first three octets of an IPv4 address: a whole network goes to one server
 
-Flags `ip_hash` in an upstream of several servers.
+Flags `ip_hash` in upstreams with several servers.
 
 ## Why it matters
 The key is a /24 network (ngx_http_upstream_init_ip_hash_peer takes three bytes), so all clients of an office, a
@@ -35,7 +35,7 @@ upstream app {
 ```
 
 ## When to ignore it
-Where clients change their address within a network and must keep their server.
+If clients change their address within a network and must keep their server.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#ip_hash

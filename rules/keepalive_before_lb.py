@@ -1,12 +1,12 @@
 """`keepalive` before the load balancing method: nginx discards the pool
 
-Flags a `keepalive` that stands before `least_conn`, `ip_hash`, `hash`, `random` or `least_time` in its upstream,
-for nginx before 1.29.7.
+Flags a `keepalive` before `least_conn`, `ip_hash`, `hash`, `random` or `least_time` in its upstream, for nginx before
+1.29.7.
 
 ## Why it matters
-Up to 1.29.6 `keepalive` wraps the method that stands before it, and a method that comes later takes the place of both:
-`nginx -t` only warns, "load balancing method redefined". Counted on nginx 1.22.1 with HTTP/1.1 and an empty
-`Connection` header: 20 requests open 20 connections with any of the methods after `keepalive`, and 1 with it before.
+Up to 1.29.6, `keepalive` wraps the method before it, and a method after it replaces both: `nginx -t` only warns, "load
+balancing method redefined". Counted on nginx 1.22.1 with HTTP/1.1 and an empty `Connection` header: 20 requests open 20
+connections with any of the methods after `keepalive`, and 1 with it before.
 
 ## Bad
 ```nginx http 1.22.1
@@ -37,7 +37,7 @@ upstream app {
     server 10.0.0.1:8080;
 }
 ```
-From 1.29.7 on the order does not matter:
+Starting with 1.29.7, the order does not matter:
 ```nginx http 1.29.7
 upstream app {
     keepalive 32;
@@ -49,12 +49,12 @@ upstream app {
 ## Fix safety
 May change: connections.
 
-Safe if `idle-connections` holds: the pool, which is thrown away now, is used once it is moved.
+Safe if `idle-connections` holds: nginx uses the pool, which it discarded before the move.
 
-There is no fix where passes to the upstream differ in TLS, protocol or local address, or may, as its pool would mix
-their connections, nor where all pools together may hold more than a quarter of the connections of a worker.
+There is no fix if passes to the upstream differ, or may differ, in TLS, protocol or local address, as the pool would
+mix their connections, or if all pools together may hold more than a quarter of a worker's connections.
 
-To find out whether they hold, for each server of the upstream:
+To check the premise for each server of the upstream:
 
     nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
     curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
@@ -62,7 +62,7 @@ To find out whether they hold, for each server of the upstream:
     keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
 
 ## When to ignore it
-Never: if no pool is meant, delete `keepalive`.
+Never: if you want no pool, delete `keepalive`.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive

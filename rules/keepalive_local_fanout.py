@@ -1,13 +1,13 @@
 """Default pool used from many locations: each location keeps separate connections
 
-Flags an `upstream` without `keepalive` that at least 4 locations pass requests to, for nginx from 1.29.7 on, where
-the default is `keepalive 32 local`. Does not flag upstreams whose connections differ from location to location, as
-in their TLS settings: they must not be shared.
+Flags upstreams without `keepalive` that at least 4 locations pass requests to, for nginx 1.29.7 and later, where the
+default is `keepalive 32 local`. Does not flag upstreams whose connections differ between locations, for example in
+their TLS settings: they must not be shared.
 
 ## Why it matters
-`local` means that a kept connection only serves the location that opened it. All locations still share the 32 places of
-a worker, so with many of them a request finds no connection of its own there, opens one, and puts out another
-location's. An explicit `keepalive 32` is shared by all.
+With `local`, a kept connection serves only the location that opened it. All locations still share the 32 places of a
+worker, so with many locations a request finds no connection of its own there, opens one, and evicts that of another
+location. All locations share an explicit `keepalive 32`.
 
 ## Bad
 ```nginx http 1.29.7
@@ -50,12 +50,12 @@ server {
 ## Fix safety
 May change: connections.
 
-Safe if `idle-connections` holds: locations share connections that they do not share now.
+Safe if `idle-connections` holds: locations share connections that they did not share before.
 
-There is no fix where passes to the upstream differ in TLS, protocol or local address, or may, as its pool would mix
-their connections, nor where all pools together may hold more than a quarter of the connections of a worker.
+There is no fix if passes to the upstream differ, or may differ, in TLS, protocol or local address, as the pool would
+mix their connections, or if all pools together may hold more than a quarter of a worker's connections.
 
-To find out whether they hold, for each server of the upstream:
+To check the premise for each server of the upstream:
 
     nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
     curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
@@ -63,7 +63,7 @@ To find out whether they hold, for each server of the upstream:
     keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
 
 ## When to ignore it
-Where the locations must not share connections, as with NTLM; then write `keepalive 32 local;`.
+If the locations must not share connections, as with NTLM; then set `keepalive 32 local;`.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive

@@ -1,11 +1,11 @@
 """Log path `on` or `off`: nginx writes a file with that name
 
-Flags `access_log` and `error_log` whose path is a word such as `on`, `off` or `none`. Only `access_log off`, in
-lower case, is no file.
+Flags `access_log` and `error_log` whose path is a word such as `on`, `off` or `none`. Only `access_log off`, in lower
+case, is not a file.
 
 ## Why it matters
-`error_log off` logs as before, into a file `off` in nginx's prefix that nobody rotates or reads. `access_log on` takes
-the place of the log that the server had.
+`error_log off` logs as before, into a file `off` in nginx's prefix that nobody rotates or reads. `access_log on`
+replaces the log that the server had.
 
 ## Bad
 ```nginx http
@@ -35,11 +35,11 @@ server {
 ```
 
 ## Silent
-This one is no file:
+This is not a file:
 ```nginx http
 access_log off;
 ```
-Nor are these ambiguous:
+These are not ambiguous either:
 ```nginx http
 access_log on.log;
 error_log stderr;
@@ -48,10 +48,10 @@ error_log stderr;
 ## Fix safety
 May change: logs, files.
 
-Errors that went to a file with the name of a switch go nowhere, or to the log of the level around.
+Errors that went to a file with the name of a switch are no longer written, or go to the log of the enclosing level.
 
 ## When to ignore it
-Never. To keep errors, give the path of a log in place of `/dev/null`: errors that nobody sees are not mended.
+Never. To keep errors, set the path of a log instead of `/dev/null`: errors that nobody sees are not fixed.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#error_log

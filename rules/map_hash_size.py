@@ -1,13 +1,13 @@
 """Map whose hash table does not fit: slow lookups, or nginx does not start
 
 Flags a `map` whose plain keys do not fit `map_hash_max_size` (2048 by default) and `map_hash_bucket_size` (64, the
-cache line of common processors). That is not estimated: nginx's own search for a table size (`ngx_hash_init`) is
-simulated with the keys. Maps with `hostnames` are left out.
+cache line of common processors). The rule does not estimate this: it simulates nginx's own search for a table size
+(`ngx_hash_init`) with the keys. Does not check maps with `hostnames`.
 
 The fix sets the next powers of two that suit all maps of the http block.
 
 ## Why it matters
-Where it finds no size, nginx warns "could not build optimal map_hash", takes the largest, and a lookup compares all
+If nginx finds no size, it warns "could not build optimal map_hash" and takes the largest, and a lookup compares all
 keys of an overfull bucket: about 250 of them with a million keys under the default sizes. A key longer than a bucket
 holds (46 bytes with 64) stops nginx: "could not build map_hash, you should increase map_hash_bucket_size".
 
@@ -30,7 +30,7 @@ map $uri $moved_to {
 ```
 
 ## Silent
-Regular expressions are not in the table, and any number of short keys fits a large one:
+Regular expressions are not in the table, and a large table holds any number of short keys:
 ```nginx http
 map $http_user_agent $is_bot {
     "~a-regular-expression-that-is-longer-than-a-bucket-of-the-table" 1;
@@ -41,13 +41,13 @@ map $http_user_agent $is_bot {
 ## Fix safety
 May change: limits, start.
 
-A map gives each key the same value, whatever its table is like. nginx's own search for a size is simulated with the new
-numbers for every map of the http block, so that it succeeds; the table takes up to 8 bytes for each unit of
-`map_hash_max_size`. Only powers of two above what is stated are set: whatever fitted fits, in a missing include as
-well.
+A map gives each key the same value, whatever the size of its table. The fix simulates nginx's own search for a size
+with the new numbers for every map of the http block, so that it succeeds; the table takes up to 8 bytes for each unit
+of `map_hash_max_size`. The fix sets only powers of two above the current numbers: whatever fitted still fits, in a
+missing include as well.
 
 ## When to ignore it
-Never; on a processor with a cache line of 32 or 128 bytes the default bucket is of that size.
+Never. On a processor with a cache line of 32 or 128 bytes, the default bucket has that size.
 
 ## References
 - https://nginx.org/en/docs/hash.html

@@ -1,18 +1,18 @@
 """Map with many regular expressions: nginx tries them one after the other
 
-Flags a `map` with 20 or more keys that are regular expressions. The message counts those that match one string
-(`~^/old$`): as plain keys, nginx finds them with one lookup.
+Flags a `map` with 20 or more regular expressions as keys. The message counts those that match only one string
+(`~^/old$`): nginx finds them with one lookup if they are plain keys.
 
-The finding is as severe as the map is costly, at 472 instructions a pattern: info; warning from 159 patterns on, with
-which a request takes twice the processor time; error from 1,589 on, with which it takes ten times as much.
+The severity follows the cost, at 472 instructions a pattern: info; warning from 159 patterns, which double the
+processor time of a request; error from 1,589, which take ten times as much.
 
 ## Why it matters
-nginx looks a value up among the plain keys first, and then tries each regular expression in the order of the text
-(`ngx_http_map_find`), at about the price of a rewrite: 394,082 instructions a request with 819 that do not match,
-against 7,364 for all else (counted on nginx 1.22.1). That happens once for a request, or each time the variable is used
-if the map is `volatile`.
+nginx looks up a value among the plain keys first, and then tries each regular expression in the order of the file
+(`ngx_http_map_find`), at about the cost of a rewrite: 394,082 instructions a request with 819 that do not match,
+against 7,364 for everything else (counted on nginx 1.22.1). This happens once per request, or each time the variable is
+used if the map is `volatile`.
 
-Processor time of a worker for a request that nginx answers itself, kernel included, on nginx 1.22.1:
+Processor time a worker spends on a request that nginx answers itself, kernel included, on nginx 1.22.1:
 
 | patterns | instructions more | in a map | as rewrites |
 |---:|---:|---:|---:|
@@ -30,7 +30,7 @@ map $uri $new {
 ```
 
 ## Good
-Plain keys match in any case of letters:
+Plain keys ignore letter case:
 ```nginx http
 map $uri $new {
     /a /1; /b /2; /c /3; /d /4; /e /5; /f /6; /g /7; /h /8; /i /9; /j /10;
@@ -48,7 +48,7 @@ map $http_user_agent $is_bot {
 ```
 
 ## When to ignore it
-Where the variable is used in few requests.
+If few requests use the variable.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_map_module.html

@@ -3,8 +3,8 @@
 If selected, flags an `http` block without `open_file_cache` although files are served below it.
 
 ## Why it matters
-For each request nginx looks up and opens the file, with `try_files` each candidate, and closes it again. With the cache
-it keeps descriptors, sizes and times of the files in use, and looks again when they are 30 seconds old.
+For each request, nginx looks up and opens the file, with `try_files` each candidate, and closes it again. With the
+cache, it keeps descriptors, sizes and times of the files in use, and checks again when they are 30 seconds old.
 
 ## Bad
 ```nginx http
@@ -30,7 +30,7 @@ server {
 ```
 
 ## Silent
-It was decided:
+It is set explicitly:
 ```nginx http
 open_file_cache off;
 server {
@@ -41,13 +41,12 @@ server {
 ## Fix safety
 May change: responses, limits.
 
-A file that is replaced or deleted is sent as it was for up to 30 seconds, and up to 1,000 more files are open in each
-worker.
+nginx sends a replaced or deleted file as it was for up to 30 seconds, and each worker has up to 1,000 more files open.
 
 ## When to ignore it
-Where files are overwritten in place: for up to half a minute a client may get the old length with the new content.
-Where they are replaced by renaming, as most tools do, the old file goes on for that time. There are up to 1000 more
-open files: see `worker-rlimit-nofile`.
+If files are overwritten in place: for up to half a minute a client may get the old length with the new content. If they
+are replaced by renaming, as most tools do, nginx sends the old file for that time. There are up to 1000 more open
+files: see `worker-rlimit-nofile`.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#open_file_cache

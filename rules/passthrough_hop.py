@@ -1,15 +1,15 @@
 """Server that only passes requests on: each request is handled twice
 
-Flags a server that passes all its requests to one application on the same machine (loopback or a socket) and does
-nothing else, and a location that passes to another server of the same configuration and has none. The report says what
-the hop still gives, so that you can decide.
+Flags servers that only pass all their requests to one application on the same machine (loopback or a socket), and
+locations with no job of their own that pass requests to another server of the same configuration. The report lists what
+the hop still provides, so that you can decide.
 
 Does not flag a hop with a job: TLS, HTTP/2, several servers, files, a cache, limits, access rules, compression,
 rewriting, headers of its own, error pages, or a choice among several names or targets.
 
 ## Why it matters
-A hop costs a second connection, the parsing of the request and the answer, and two copies of each body, on the
-processors that the application needs as well. nginx's buffers are worth that where clients are slow.
+A hop costs a second connection, parsing the request and the response, and two copies of each body, on the processors
+that the application needs as well. If clients are slow, nginx's buffers are worth that.
 
 ## Bad
 ```nginx http
@@ -47,7 +47,7 @@ location / {
     proxy_pass http://127.0.0.1:8080;
 }
 ```
-There are files, too:
+This server also serves files:
 ```nginx server
 location / {
     proxy_pass http://127.0.0.1:8080;
@@ -58,7 +58,7 @@ location /static/ {
 ```
 
 ## When to ignore it
-Where the application should not meet clients itself: slow ones, many idle ones, malformed requests.
+If the application should not face clients itself: slow ones, many idle ones, malformed requests.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering

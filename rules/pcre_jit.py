@@ -1,13 +1,13 @@
 """`pcre_jit` off where requests run many regular expressions
 
-Flags a configuration that does not set `pcre_jit` and has a server with 20 to 1,000 regular expressions: its
-rewrites, conditions and regex locations, with those of the location that has most. Above 1,000 the memory is too much
-and `rewrite-literal-bulk` speaks.
+Flags configurations that do not set `pcre_jit` and have a server with 20 to 1,000 regular expressions: its rewrites,
+conditions and regex locations, plus those of the location with the most. Above 1,000 the code takes too much memory,
+and `rewrite-literal-bulk` applies.
 
 ## Why it matters
-Compiled to machine code, a pattern that begins as the URI does is decided in a third of the instructions. Counted on
-nginx 1.22.1 with 819 rewrites: 949,252 user-space instructions a request without, 358,038 with `pcre_jit`; where the
-URI begins otherwise, 393,886 and 336,524. With 10,000 rewrites it takes 105 MB in each worker.
+Compiled to machine code, a pattern that begins as the URI does takes a third of the instructions. User-space
+instructions per request, counted on nginx 1.22.1 with 819 rewrites: 949,252 without `pcre_jit` and 358,038 with it; if
+the URI begins differently, 393,886 and 336,524. With 10,000 rewrites, the code takes 105 MB in each worker.
 
 ## Bad
 ```nginx
@@ -39,7 +39,7 @@ http {
 ```
 
 ## Silent
-A few are compiled for nothing:
+A few patterns are not worth compiling:
 ```nginx
 events {}
 http {
@@ -55,16 +55,17 @@ http {
 ## Fix safety
 May change: responses, limits, start.
 
-Compiled code matches what the interpreter matches unless the library is wrong, which it is in releases that are in use:
-PCRE2 10.35 to 10.40 in ordinary patterns, 10.45 to 10.47 where an optional character stands before a literal. So the
-fix needs the premise `pcre-library`; and `plain-command-line`, as nginx refuses a `pcre_jit` that `-g` states too.
+Compiled code matches what the interpreter matches unless the library has a bug, as releases in use do: PCRE2 10.35 to
+10.40 in ordinary patterns, 10.45 to 10.47 if an optional character precedes a literal. So the fix needs the premise
+`pcre-library`, and `plain-command-line`, as nginx refuses a `pcre_jit` that `-g` sets too.
 
-It is made on request only if any word of the configuration repeats a group, as `(a|b)*` does, or calls one: compiled
-code has a stack of 32 KB for that. `^/(a|b)*$` answers a URI of 3,000 bytes without `pcre_jit`, and with it nginx says
-500 (1.22.1, 1.31.3); `fastcgi_split_path_info` and others that take a regular expression do the same.
+The fix is made on request only if any word of the configuration repeats a group, such as `(a|b)*`, or calls one:
+compiled code has a stack of 32 KB for that. With `^/(a|b)*$`, nginx answers a URI of 3,000 bytes without `pcre_jit`,
+and responds with 500 with it (1.22.1, 1.31.3); so do `fastcgi_split_path_info` and other directives that take a regular
+expression.
 
 ## When to ignore it
-Where memory is short, or the system's PCRE is built without JIT: then `nginx -t` warns that it does not support it.
+If memory is short, or the system's PCRE is built without JIT: then `nginx -t` warns that PCRE does not support it.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#pcre_jit

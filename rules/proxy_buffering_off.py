@@ -1,15 +1,15 @@
 """`proxy_buffering off`: a slow client keeps an upstream connection busy
 
-Flags a `proxy_buffering off` in force where requests are passed on without a sign that responses are streams.
+Flags `proxy_buffering off` where requests are passed on and nothing suggests that responses are streams.
 
-Does not flag streams: WebSockets and other upgrades, a location or comment that speaks of events, streams,
-sockets, logs or the like, a read timeout of 5 minutes or more, `proxy_request_buffering off` as well (uploads and
-registries), or answers whose type is `text/event-stream`. Where a cache is in force, see `cache-without-buffering`.
+Does not flag streams: WebSockets and other upgrades; a location or comment that mentions events, streams, sockets, logs
+or the like; a read timeout of 5 minutes or more; `proxy_request_buffering off` as well (uploads and registries); or
+responses of type `text/event-stream`. If a cache is in effect, see `cache-without-buffering`.
 
 ## Why it matters
-Without buffering nginx reads from the upstream only as fast as the client reads from nginx, so each slow client holds a
-process or thread of the application for as long as its download takes. With buffering nginx takes the answer at once.
-An answer that must not be buffered can say so itself: `X-Accel-Buffering: no`.
+Without buffering, nginx reads from the upstream only as fast as the client reads from nginx, so each slow client
+occupies a process or thread of the application for as long as its download takes. With buffering, nginx takes the
+response at once. A response that must not be buffered can say so itself: `X-Accel-Buffering: no`.
 
 ## Bad
 ```nginx server
@@ -37,11 +37,11 @@ location /events {
 ## Fix safety
 May change: responses, files.
 
-An answer reaches the client as buffers fill, not as it comes; long ones are written to temporary files; and what a
-cache in force may store is stored.
+A response reaches the client as buffers fill, not as it arrives; long ones are written to temporary files; and a cache
+in effect stores what it may store.
 
 ## When to ignore it
-Where answers are streams: events, progress, chats, files larger than the disk.
+If responses are streams: events, progress, chats, files larger than the disk.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering

@@ -1,18 +1,18 @@
 """`Connection: close` to an upstream with a pool: every request closes its connection
 
-Flags a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing` is fixed, if
-it sends `Connection: close`: by default before nginx 1.29.7, or because `proxy_set_header` says so; and if it sends
-what the client said (`$http_connection`).
+Flags a `proxy_pass` that sends `Connection: close`, or the client's own header (`$http_connection`), to an upstream
+that keeps connections, or will once `upstream-keepalive-missing` is fixed. `close` is the default before nginx 1.29.7,
+or set by `proxy_set_header`.
 
-Does not flag other values, which keep the pool in use: empty, `Keep-Alive`; the `upgrade` of a WebSocket; maps, for
-which see `websocket-map-close`; and health checks. A written `close` is only changed with `--unsafe-fixes`.
+Does not flag other values, which keep the pool in use: an empty one, `Keep-Alive`, the `upgrade` of a WebSocket, maps
+(see `websocket-map-close`), and health checks. A written `close` is changed only with `--unsafe-fixes`.
 
 ## Why it matters
-The upstream closes the connection after its answer because it is told to. Counted on nginx 1.22.1 with a pool and
+The upstream closes the connection after its response because nginx asks it to. Counted on nginx 1.22.1 with a pool and
 HTTP/1.1: 20 requests open 20 connections with the default header and 1 with an empty one.
 
-A location that has a `proxy_set_header` inherits none, so the fix adds the line where the set of headers stands if it
-holds for this upstream only, or copies the set.
+A location with its own `proxy_set_header` inherits none, so the fix adds the line next to the existing headers if they
+apply to this upstream only, or else copies them.
 
 ## Bad
 ```nginx http 1.22.1
@@ -68,7 +68,7 @@ server {
     }
 }
 ```
-From 1.29.7 on the header is not sent by default:
+Starting with 1.29.7, nginx does not send the header by default:
 ```nginx http 1.29.7
 upstream app {
     server 10.0.0.1:8080;
@@ -84,12 +84,12 @@ server {
 ## Fix safety
 May change: upstream requests, connections.
 
-The fix is that of `upstream-keepalive-missing`: the pool, HTTP/1.1 and an empty `Connection` header, or nothing. It
+The fix is the one of `upstream-keepalive-missing`: the pool, HTTP/1.1 and an empty `Connection` header, or nothing. It
 needs the premises `http11-backends` and `idle-connections`, and `whole-configuration` if a part of the configuration
-could not be read. That page says how to check them, and when there is no fix.
+could not be read. That page explains how to check them, and when there is no fix.
 
 ## When to ignore it
-Where the servers behind cannot hold idle connections; then say so with `keepalive 0;` (from 1.29.7 on).
+If the upstream servers cannot hold idle connections; then declare it with `keepalive 0;` (1.29.7 and later).
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive

@@ -1,16 +1,16 @@
 """HTTP/1.0 to an upstream with a pool: connections are not reused
 
-Flags a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing` is fixed, if
-`proxy_http_version` is 1.0: by default before nginx 1.29.7, or because it is written.
+Flags a `proxy_pass` over HTTP/1.0 to an upstream that keeps connections, or will once `upstream-keepalive-missing` is
+fixed. HTTP/1.0 is the default before nginx 1.29.7, or set by `proxy_http_version`.
 
-Does not flag passes that say `Connection: close` or `Connection: upgrade`, those that say `Connection: keep-alive`,
-for which HTTP/1.0 connections are kept as well, and health checks. A written 1.0 is only changed with `--unsafe-fixes`:
-the upstream may need it. So it is where `proxy_request_buffering` is off: over HTTP/1.1 the upstream gets chunked
-bodies. The other two lines that a pool needs are a part of the fix.
+Does not flag passes that send `Connection: close` or `Connection: upgrade`, those that send `Connection: keep-alive`,
+with which nginx keeps HTTP/1.0 connections as well, and health checks. A written 1.0 is changed only with
+`--unsafe-fixes`, as the upstream may need it; so is a pass with `proxy_request_buffering off`, as the upstream gets
+chunked bodies over HTTP/1.1. The fix includes the other two lines that a pool needs.
 
 ## Why it matters
-A server ends an HTTP/1.0 connection with its answer, so the pool stays empty. Counted on nginx 1.22.1 with a pool and a
-cleared `Connection` header: 20 requests open 20 connections over HTTP/1.0 and 1 over HTTP/1.1.
+A server closes an HTTP/1.0 connection after its response, so the pool stays empty. Counted on nginx 1.22.1 with a pool
+and a cleared `Connection` header: 20 requests open 20 connections over HTTP/1.0 and 1 over HTTP/1.1.
 
 ## Bad
 ```nginx http 1.22.1
@@ -42,7 +42,7 @@ server {
 ```
 
 ## Silent
-HTTP/1.0 connections are kept if the upstream is asked to:
+HTTP/1.0 connections stay open if nginx asks the upstream for it:
 ```nginx http 1.22.1
 upstream app {
     server 10.0.0.1:8080;
@@ -55,7 +55,7 @@ server {
     }
 }
 ```
-From 1.29.7 on 1.1 is the default:
+HTTP/1.1 is the default starting with 1.29.7:
 ```nginx http 1.29.7
 upstream app {
     server 10.0.0.1:8080;
@@ -71,13 +71,13 @@ server {
 ## Fix safety
 May change: upstream requests, connections.
 
-The fix is that of `upstream-keepalive-missing`: the pool, HTTP/1.1 and an empty `Connection` header, or nothing. It
+The fix is the one of `upstream-keepalive-missing`: the pool, HTTP/1.1 and an empty `Connection` header, or nothing. It
 needs the premises `http11-backends` and `idle-connections`, and `whole-configuration` if a part of the configuration
-could not be read. That page says how to check them, and when there is no fix.
+could not be read. That page explains how to check them, and when there is no fix.
 
 ## When to ignore it
-Where the upstream does not speak HTTP/1.1 as it should: some servers answer with a body in chunks that they do not
-mark, which nginx then refuses with 502.
+If the upstream does not implement HTTP/1.1 correctly: some servers respond with a chunked body that they do not mark as
+such, which nginx then refuses with 502.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_http_version

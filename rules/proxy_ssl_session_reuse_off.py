@@ -1,12 +1,11 @@
 """`proxy_ssl_session_reuse off`: a full TLS handshake for each upstream connection
 
-Flags a `proxy_ssl_session_reuse off`, or that of grpc or uwsgi, where requests are passed on over TLS.
+Flags `proxy_ssl_session_reuse off`, or its grpc or uwsgi counterpart, where requests are passed on over TLS.
 
-The fix is made with `--unsafe-fixes` only: some old servers fail with sessions that are used again, for which it was
-perhaps turned off.
+The fix needs `--unsafe-fixes`: some old servers fail with reused sessions, which may be why reuse was turned off.
 
 ## Why it matters
-A handshake that takes up an earlier session needs no certificates and no signature, and before TLS 1.3 one round trip
+A handshake that resumes an earlier session needs no certificates and no signature, and, before TLS 1.3, one round trip
 less.
 
 ## Bad
@@ -25,7 +24,7 @@ location / {
 ```
 
 ## Silent
-There is no TLS towards this server:
+nginx does not use TLS to this server:
 ```nginx server
 proxy_ssl_session_reuse off;
 location / {
@@ -36,11 +35,11 @@ location / {
 ## Fix safety
 May change: upstream requests, connections.
 
-The server gets a session to resume instead of a full handshake; some refuse it, and those that ask nginx for a
-certificate may not look at it again.
+The server gets a session to resume instead of a full handshake; some servers refuse it, and those that ask nginx for a
+certificate may not check it again.
 
 ## When to ignore it
-Where the error log had "digest check failed" before it was turned off.
+If the error log had "digest check failed" before reuse was turned off.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_ssl_session_reuse

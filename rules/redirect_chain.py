@@ -1,12 +1,12 @@
 """Redirect to a URI that is redirected again: an unnecessary round trip
 
-Flags a redirect with a fixed target, by `rewrite` or `return`, whose target the same server redirects once more.
-The way is followed as nginx goes it: the rules of the server in their order, the location chosen for the URI, the rules
-of that. It ends where something is not certain: a variable, a condition on more than client and host, another site.
+Flags redirects, by `rewrite` or `return`, with a fixed target that the same server redirects again. The rule follows
+the target the way nginx does: the rules of the server in order, the location selected for the URI, the rules of that
+location. It stops where something is not certain: a variable, a condition on more than client and host, another site.
 
 ## Why it matters
-Each hop costs the client a round trip (and a connection, if the last one was closed) before anything can be shown:
-with 100 ms between client and server a chain of three takes 0.3 s. Crawlers follow few hops and count each.
+Each hop costs the client a round trip (and a connection, if the previous one was closed) before it can show anything:
+with 100 ms between client and server, a chain of three takes 0.3 s. Crawlers follow few hops and count each one.
 
 ## Bad
 ```nginx server
@@ -21,7 +21,7 @@ rewrite ^/about$ /company permanent;
 ```
 
 ## Silent
-The second is no redirect, but goes on within nginx; and the third sends clients to another site:
+The second rule is not a redirect but continues within nginx, and the third sends clients to another site:
 ```nginx server
 rewrite ^/team$ /about permanent;
 rewrite ^/about$ /company last;
@@ -29,7 +29,7 @@ rewrite ^/jobs$ https://jobs.example.com/about permanent;
 ```
 
 ## When to ignore it
-Where the target in between is to change by itself, as `/latest` to the newest release.
+If the intermediate target changes over time, such as `/latest`, which leads to the newest release.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_rewrite_module.html

@@ -1,11 +1,12 @@
 """Redirect that leads back to itself: clients give up, or nginx responds with 500
 
-Flags a redirect, by `rewrite` or `return`, that sends a client to a URI which leads back, at once or over others;
-and `rewrite ... last` in a location that chooses the same location again and again. The way is followed with a real
-URI as nginx goes it; it ends where something is not certain, such as a variable or a condition.
+Flags redirects, by `rewrite` or `return`, that send a client to a URI that leads back, directly or through others, and
+`rewrite ... last` in a location that selects the same location again and again. The rule follows a real URI the way
+nginx does, and stops where something is not certain, such as a variable or a condition.
 
 ## Why it matters
-No browser shows the page: it stops after 20 redirects. Within nginx the eleventh change of a URI is a 500 with
+No browser shows the page: browsers stop after 20 redirects. Within nginx, the eleventh change of a URI is a 500 with
+"rewrite or internal redirection cycle" in the log (`NGX_HTTP_MAX_URI_CHANGES`), after eleven runs of the rules.
 "rewrite or internal redirection cycle" in the log (`NGX_HTTP_MAX_URI_CHANGES`), after eleven runs of the rules.
 
 ## Bad
@@ -14,7 +15,7 @@ location /shop/ {
     rewrite ^/shop/(.*)$ /shop/index.php last;
 }
 ```
-`/?` matches the target, too:
+`/?` also matches the target:
 ```nginx server
 rewrite ^/shop/?$ /shop/ permanent;
 ```
@@ -27,7 +28,7 @@ location /shop/ {
 ```
 
 ## Silent
-Another location takes the target, or the pattern does not match it:
+Another location handles the target, or the pattern does not match it:
 ```nginx server
 location / {
     rewrite ^(.*)$ /index.php?q=$1 last;

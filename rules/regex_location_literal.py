@@ -2,9 +2,9 @@
 
 Flags `location ~ ^/uri$` in which nothing is a metacharacter but, perhaps, an unescaped dot.
 
-The fix is `location = /uri`. It is not a safe one: an exact location comes before every other, so it may now answer
-what `^~` or an earlier regular expression took; and the pattern also matches a URI with a newline at its end, and any
-character for an unescaped dot. There is no fix where `location = /uri` is there already, or where it cannot stand.
+The fix is `location = /uri`. It is not safe: an exact location takes precedence over every other, so it may now answer
+requests that `^~` or an earlier regular expression took; and the pattern also matches a URI with a newline at its end,
+and any character for an unescaped dot. There is no fix if `location = /uri` already exists, or cannot stand there.
 
 ## Why it matters
 nginx tries regular expressions one after the other for each request that no `=` or `^~` location takes, whereas exact
@@ -26,7 +26,7 @@ location = /status {
 ```
 
 ## Silent
-Letters in any case, and more than one URI:
+Patterns that ignore letter case, or match more than one URI:
 ```nginx server
 location ~* ^/about$ {
     return 200;
@@ -39,11 +39,11 @@ location ~ ^/status/?$ {
 ## Fix safety
 May change: responses.
 
-An exact location comes before `^~` and before earlier regular expressions; the pattern also matches the URI with a line
-end behind it, and sets captures that a rule within may read.
+An exact location takes precedence over `^~` and earlier regular expressions; the pattern also matches the URI followed
+by a line end, and sets captures that a rule within may read.
 
 ## When to ignore it
-Where the order among regular expressions matters.
+If the order of regular expressions matters.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#location

@@ -1,14 +1,13 @@
 """`proxy_request_buffering off` over HTTP/1.0: chunked bodies are still buffered
 
-Flags a `proxy_pass` with `proxy_request_buffering off` that speaks HTTP/1.0: by default before nginx 1.29.7, or
-because it is written.
+Flags a `proxy_pass` with `proxy_request_buffering off` over HTTP/1.0, the default before nginx 1.29.7, or set
+explicitly.
 
-The fix is made with `--unsafe-fixes` only: over HTTP/1.1 the upstream gets those bodies in chunks, too, and has to
-understand them.
+The fix needs `--unsafe-fixes`: over HTTP/1.1, the upstream also gets those bodies in chunks and has to understand them.
 
 ## Why it matters
-HTTP/1.0 has no chunks, so nginx must know the length of a body before it begins to send: it takes all of a body that
-comes in chunks to a file first. Seen on nginx 1.22.1: the upstream gets `Content-Length` over HTTP/1.0, and
+HTTP/1.0 has no chunks, so nginx must know the length of a body before it starts to send it: it first writes all of a
+chunked body to a file. Seen on nginx 1.22.1: the upstream gets `Content-Length` over HTTP/1.0, and
 `Transfer-Encoding: chunked` over HTTP/1.1.
 
 ## Bad
@@ -39,11 +38,12 @@ location /upload {
 ## Fix safety
 May change: responses, upstream requests.
 
-Unsafe: over HTTP/1.1 the upstream gets bodies of unknown length in chunks, and one that does not take them answers 411
-or 501. The line goes into the location, and there is no fix where a block within would inherit it.
+Unsafe: over HTTP/1.1, the upstream gets bodies of unknown length in chunks, and a server that does not accept them
+responds with 411 or 501. The fix adds the line to the location; there is no fix if a block within it would inherit the
+line.
 
 ## When to ignore it
-Where clients send bodies of known length only, as browsers do.
+If clients send only bodies of known length, as browsers do.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_request_buffering

@@ -1,10 +1,10 @@
 """Rewrite of every URI: a regular expression where `return` needs none
 
-Flags a redirect whose pattern matches every URI and whose target is a URL with the URI behind it:
+Flags redirects whose pattern matches every URI and whose target is a URL followed by the URI:
 `rewrite ^ https://example.com$request_uri? permanent` or `rewrite ^(.*)$ https://example.com$1 permanent`.
 
-The fix is `return` with `$request_uri`, the URI as the client sent it. It is not a safe one, because `rewrite` alters
-the URI on the way, often for the worse. Seen on nginx 1.22.1:
+The fix uses `return` with `$request_uri`, the URI as the client sent it. It is not safe, because `rewrite` changes the
+URI on the way, often for the worse. Seen on nginx 1.22.1:
 
 | request | `^ URL$request_uri?` | `^(.*)$ URL$1` | `return` |
 |---|---|---|---|
@@ -43,10 +43,10 @@ location / {
 ## Fix safety
 May change: responses.
 
-`return` sends the URI as the client sent it, `rewrite` the decoded one: the table above.
+`return` sends the URI as the client sent it, `rewrite` the decoded one: see the table above.
 
 ## When to ignore it
-Where clients rely on the normalised URI in the target.
+If clients rely on the normalized URI in the target.
 
 ## References
 - https://nginx.org/en/docs/http/converting_rewrite_rules.html

@@ -1,6 +1,6 @@
 """Rewrite that repeats an earlier one
 
-Flags a rewrite with the pattern, target and flag of an earlier one in the same run.
+Flags rewrites with the pattern, target and flag of an earlier one in the same run.
 
 ## Why it matters
 The later one never fires, and nginx still tries its pattern on every request that no rule answers: some 480 to 1,500
@@ -20,7 +20,7 @@ rewrite ^/about$ /us permanent;
 ```
 
 ## Silent
-Where a `set` stands between them they are no run, and another flag is another rule:
+Rewrites with a `set` between them are not in the same run, and a different flag makes a different rule:
 ```nginx server
 rewrite ^/old$ /new permanent;
 set $seen 1;
@@ -30,10 +30,10 @@ rewrite ^/old$ /new permanent;
 ## Fix safety
 May change: logs.
 
-Both rules try the same pattern on the same URI, since nothing in the run goes on with another: where the first does not
-match the second does not either, and an error of the first ends the request. With `rewrite_log` the log has a line
+Both rules try the same pattern on the same URI, since no rule in the run continues with another URI: if the first does
+not match, neither does the second, and an error of the first ends the request. With `rewrite_log`, the log has one line
 less. A pattern with groups is deleted on request only: PCRE1 may overwrite captures of an earlier match when it fails,
-which a later `$1` shows.
+which shows in a later `$1`.
 
 ## When to ignore it
 Never.

@@ -1,18 +1,17 @@
 """Many rewrites of fixed URIs: nginx tries each pattern on every request
 
-Flags a run of rewrites of which 20 or more match only URIs that can be listed, such as `^/old$` or `^/old/?$`:
-`nginxopt rewrite-to-map` moves them into a map, in which nginx finds the one that answers with a single lookup, and
-proves that no response changes.
+Flags a run of rewrites of which 20 or more match only URIs that can be listed, such as `^/old$` or `^/old/?$`.
+`nginxopt rewrite-to-map` moves them into a map, where nginx finds the match with a single lookup, and proves that no
+response changes.
 
-The finding is as severe as the rewrites are costly, at 472 instructions each: info; warning from 159 rewrites on, with
-which a request takes twice the processor time; error from 1,589 on, with which it takes ten times as much
-(`map-regex-bulk` has the figures).
+The severity follows the cost, at 472 instructions a rewrite: info; warning from 159 rewrites, which double the
+processor time of a request; error from 1,589, which take ten times as much (`map-regex-bulk` has the figures).
 
 ## Why it matters
-nginx runs one regular expression after the other until one matches, and most requests match none. Counted on nginx
-1.22.1, in user-space instructions a request: 7,364 without rules, 394,082 with 819 rewrites (1,242,850 where the URI
-begins as they do), 9,575 with the same rules as a map. That is some 480 to 1,500 instructions a rule, so 20 rules cost
-more than all else nginx does for such a request.
+nginx runs one regular expression after another until one matches, and most requests match none. User-space instructions
+per request, counted on nginx 1.22.1: 7,364 without rules, 394,082 with 819 rewrites (1,242,850 if the URI begins as
+they do), 9,575 with the same rules as a map. That is some 480 to 1,500 instructions a rule, so 20 rules cost more than
+everything else nginx does for such a request.
 
 ## Bad
 ```nginx server
@@ -39,7 +38,7 @@ rewrite ^/page-20$ /pages/20 permanent;
 ```
 
 ## Good
-In short; what `nginxopt rewrite-to-map` writes is exact in letter case, arguments and internal redirects as well:
+Simplified; `nginxopt rewrite-to-map` also preserves letter case, arguments and internal redirects exactly:
 ```nginx http
 map $uri $new_uri {
     volatile;
@@ -54,7 +53,7 @@ server {
 ```
 
 ## Silent
-A few rules cost less than the map would; patterns that match any number of URIs cannot be listed:
+A few rules cost less than the map would, and patterns that match any number of URIs cannot be listed:
 ```nginx server
 rewrite ^/a$ /b permanent;
 rewrite ^/c$ /d permanent;
@@ -62,7 +61,7 @@ rewrite ^/blog/(.*)$ /news/$1 permanent;
 ```
 
 ## When to ignore it
-Where the server answers a few requests a second, and the file is easier to keep as it is.
+If the server handles only a few requests a second and the file is easier to maintain as it is.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_map_module.html

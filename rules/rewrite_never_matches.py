@@ -2,18 +2,18 @@
 
 Flags the pattern of a `rewrite` or `location`, or the text of a `location`, that
 
-- holds `%20` or another escape: nginx matches the decoded URI, where it is a blank;
+- contains `%20` or another escape: nginx matches the decoded URI, which has a space there;
 - holds arguments, as `\\?id=1` or `.php?id=`: they are no part of the URI that is matched;
-- does not begin with the slash that every URI begins with, or holds a scheme or a host;
+- does not begin with the slash that every URI begins with, or contains a scheme or a host;
 - holds `//`, `/./` or `/../`, which nginx has merged and resolved before;
-- is a regular expression, but for the `~` before it;
-- is a shell's: `/*.html` is any number of slashes, one character, and `html`.
+- is a regular expression without the `~` before it;
+- is a shell pattern: `/*.html` is any number of slashes, one character, and `html`.
 
-That nothing matches is decided by automata over all normalised URIs, not by the look of the pattern.
+The rule decides that nothing matches with automata over all normalized URIs, not by how the pattern looks.
 
 ## Why it matters
-What the line was written for does not happen, and nginx tries the pattern on request after request.
-`ngx_http_parse_complex_uri` decodes the path, merges slashes and cuts the arguments off before any rule is run.
+The directive has no effect, and nginx tries the pattern on request after request. `ngx_http_parse_complex_uri` decodes
+the path, merges slashes and removes the arguments before any rule runs.
 
 ## Bad
 ```nginx server
@@ -40,7 +40,7 @@ location "/my files/" {
 ```
 
 ## Silent
-A percent sign may be a part of a name, `%20` one of several ways, and a question may be asked:
+A percent sign may be part of a name, `%20` one of several alternatives, and a question mark a quantifier or a literal:
 ```nginx server
 rewrite ^/100%$ /all permanent;
 rewrite ^/a(?:%20|-)b$ /ab permanent;
@@ -49,7 +49,7 @@ rewrite ^/colou?r$ /color permanent;
 ```
 
 ## When to ignore it
-Where clients really encode twice: `%2520` is the `%20` that a pattern sees.
+If clients really encode twice: `%2520` is the `%20` that a pattern sees.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#location

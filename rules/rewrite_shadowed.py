@@ -1,14 +1,15 @@
 """Rewrite that never fires: earlier ones match all its URIs
 
-Flags a rewrite if earlier rewrites in the same run match all its URIs, and names such a URI. Each of these
-rules ends the script (`last`, `break`, `redirect`, `permanent`, or a target with a scheme), so the later one is never
-reached.
+Flags rewrites whose URIs are all matched by earlier rewrites in the same run, and names one of these URIs. Each of the
+earlier rules ends the script (`last`, `break`, `redirect`, `permanent`, or a target with a scheme), so nginx never
+reaches the later one.
 
-Patterns that match any number of URIs are compared for up to 2,000 rules; rules of fixed URIs without a limit.
+The rule compares patterns that match any number of URIs in up to 2,000 rules, and rules with fixed URIs without a
+limit.
 
 ## Why it matters
-The redirect that the author wanted is not made, and nginx still tries the pattern on every request that no rule
-answers. nginx takes the first rule that matches, in the order of the text (`ngx_http_rewrite_handler`).
+The intended redirect does not happen, and nginx still tries the pattern on every request that no rule answers. nginx
+uses the first rule that matches, in the order of the file (`ngx_http_rewrite_handler`).
 
 ## Bad
 ```nginx server
@@ -23,7 +24,7 @@ rewrite ^/blog/(.*)$ /news/$1 permanent;
 ```
 
 ## Silent
-A rule that goes on with the new URI leaves something for the later ones; and `/blog` is not under `/blog/`:
+A rule that continues with the new URI leaves something for later ones, and `/blog` is not under `/blog/`:
 ```nginx server
 rewrite ^/blog/(.*)$ /news/$1 permanent;
 rewrite ^/blog$ /news permanent;
@@ -32,7 +33,7 @@ rewrite ^/a$ /c permanent;
 ```
 
 ## When to ignore it
-Never: the rule can go, or belongs further up.
+Never: delete the rule, or move it further up.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#rewrite

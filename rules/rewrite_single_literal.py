@@ -1,13 +1,13 @@
 """Rewrite in a location of one URI: an unnecessary regular expression
 
-Flags a redirect by `rewrite` that is the only rule of a `location = /uri`, with a fixed target.
+Flags redirects by `rewrite` with a fixed target that are the only rule of a `location = /uri`.
 
-The fix is a `return`. Seen on nginx 1.22.1, its answers are the same byte for byte, but for two kinds of requests with
-a body, which is why it is not a safe one: after `Expect: 100-continue` nginx says `100 Continue` first, and a malformed
-chunked body is answered with 400.
+The fix uses `return`. Seen on nginx 1.22.1, its responses are the same byte for byte, except for two kinds of requests
+with a body, which is why the fix is not safe: after `Expect: 100-continue`, nginx sends `100 Continue` first, and a
+malformed chunked body gets 400.
 
 ## Why it matters
-The location was found without a regular expression, and then one is run on a URI that can only be this one: 9,266
+nginx selects the location without a regular expression, and then runs one on a URI that can only be this one: 9,266
 user-space instructions a request against 8,607 with `return`, counted on nginx 1.22.1.
 
 ## Bad
@@ -25,8 +25,8 @@ location = /old {
 ```
 
 ## Silent
-The arguments of the target and of the client are put together, which `return` cannot do; and a rule that goes on in
-nginx is no redirect:
+nginx combines the arguments of the target and of the client, which `return` cannot do; and a rule that continues within
+nginx is not a redirect:
 ```nginx server
 location = /old {
     rewrite ^ /new?from=old permanent;
@@ -39,10 +39,10 @@ location = /start {
 ## Fix safety
 May change: responses.
 
-Two kinds of requests with a body are answered otherwise: see above.
+Two kinds of requests with a body get a different response: see above.
 
 ## When to ignore it
-Where the file is made by a program.
+If a program generates the file.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#return

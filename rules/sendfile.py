@@ -1,12 +1,12 @@
 """`sendfile` is off: each file is copied through the worker's memory
 
-Flags an `http` block that does not set `sendfile` although files are served below it, and a `sendfile off` that
-holds for files.
+Flags an `http` block that does not set `sendfile` although files are served below it, and a `sendfile off` that applies
+to files.
 
 ## Why it matters
-Without it a worker reads a file piece by piece into a buffer and writes the buffer to the socket: two copies and two
-system calls for every 32 KB (`output_buffers`). With it the kernel sends the file by itself. It holds for what leaves
-as it lies on disk: over TLS only with kTLS, and not where `gzip` compresses.
+Without `sendfile`, a worker reads a file piece by piece into a buffer and writes the buffer to the socket: two copies
+and two system calls for every 32 KB (`output_buffers`). With it, the kernel sends the file itself. It applies to files
+sent as they are on disk: over TLS only with kTLS, and not if `gzip` compresses them.
 
 ## Bad
 ```nginx http
@@ -46,7 +46,7 @@ server {
     }
 }
 ```
-One page of errors is not worth it:
+A single error page is not worth it:
 ```nginx http
 server {
     location / {
@@ -61,15 +61,15 @@ server {
 ## Fix safety
 May change: responses.
 
-The kernel sends the same bytes, wherever the file system lets it: on shared folders of virtual machines it has sent old
-content, on some network file systems it fails, and a file that is overwritten while it is sent leaves as a mixture.
-What is put into http holds for caches and temporary files as well. So the fix needs the premise `local-files`. With
-kTLS (`ssl_conf_command Options KTLS`), where the kernel would encrypt too, it is made on request only, and so is a
-stated `sendfile off`.
+The kernel sends the same bytes if the file system allows it: it has sent old content from shared folders of virtual
+machines, it fails on some network file systems, and a file that is overwritten while it is sent arrives as a mixture. A
+directive added to http applies to caches and temporary files as well. So the fix needs the premise `local-files`. With
+kTLS (`ssl_conf_command Options KTLS`), where the kernel would also encrypt, the fix is made on request only, and so is
+the change of a written `sendfile off`.
 
 ## When to ignore it
-On file systems where it does not work well: shared folders of VirtualBox (`vboxsf` sends old content), some network
-file systems. A stated `sendfile off` may be there for that, so it is changed on request only.
+If the file system does not support it well: shared folders of VirtualBox (`vboxsf` sends old content), some network
+file systems. A written `sendfile off` may be there for that reason, so it is changed on request only.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#sendfile

@@ -1,11 +1,12 @@
 """`sendfile` without a limit: one fast client can block a worker for a whole file
 
-Flags `sendfile_max_chunk 0` where files are sent by `sendfile`, and before nginx 1.21.4, where 0 is the default,
+Flags `sendfile_max_chunk 0` where nginx sends files with `sendfile`, and, before nginx 1.21.4, where 0 is the default,
 `sendfile on` without `sendfile_max_chunk`.
 
 ## Why it matters
-A call of `sendfile` returns when the socket takes no more. A client on a fast network takes as fast as the disk gives,
-and until the file is sent (or 2 GB of it) the worker serves nobody else. From 1.21.4 on a call ends after 2 MB.
+A call of `sendfile` returns when the socket accepts no more. A client on a fast network accepts data as fast as the
+disk delivers it, and until the file is sent (or 2 GB of it), the worker serves nobody else. Starting with 1.21.4, a
+call ends after 2 MB.
 
 ## Bad
 ```nginx http
@@ -32,14 +33,14 @@ server {
 ```
 
 ## Silent
-The default of today:
+The current default:
 ```nginx http
 sendfile on;
 server {
     root /srv/www;
 }
 ```
-No file is sent by `sendfile`:
+nginx sends no file with `sendfile`:
 ```nginx http
 sendfile_max_chunk 0;
 server {
@@ -50,10 +51,10 @@ server {
 ## Fix safety
 May change: nothing.
 
-A call ends after 2 MB, and the next one goes on there: the bytes and their order stay.
+A call ends after 2 MB, and the next one continues there: the bytes and their order stay the same.
 
 ## When to ignore it
-Where all files are small, or clients are slower than the disk.
+If all files are small, or clients are slower than the disk.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#sendfile_max_chunk

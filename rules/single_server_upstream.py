@@ -1,12 +1,12 @@
 """Upstream with one server: no failover, no load balancing
 
-Flags an upstream whose only server is an address, a socket or `localhost`. Does not flag a host name, which may
-stand for several addresses.
+Flags upstreams whose only server is an address, a socket or `localhost`. Does not flag a host name, which may stand for
+several addresses.
 
-This rule is off by default: an upstream of one server is a good home for a pool.
+This rule is off by default: an upstream with one server is a good place for a pool.
 
 ## Why it matters
-If the server is down or busy, so is everything that is passed to it: there is no other to try. nginx ignores its
+If the server is down or busy, so is everything that is passed to it: there is no other server to try. nginx ignores its
 `max_fails`, `fail_timeout` and `slow_start`, and the load balancing method.
 
 ## Bad
@@ -36,7 +36,7 @@ upstream app {
 ```
 
 ## When to ignore it
-Where the server is itself a balancer, or its failure may be a failure of the site.
+If the server is itself a load balancer, or its failure may be a failure of the site.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server

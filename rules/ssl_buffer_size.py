@@ -1,12 +1,13 @@
 """TLS records of 16 KB: the first byte of a page waits for all 16 KB
 
-Flags a server with TLS whose `ssl_buffer_size` is nginx's 16k. Only where the rule is selected: large files gain
-from large records.
+Flags TLS servers whose `ssl_buffer_size` is nginx's default of 16k. Runs only if selected: large files benefit from
+large records.
 
 ## Why it matters
-A client can read nothing of a TLS record before all of it has come. A new connection sends about 14 KB (ten segments)
-before it waits for an answer, so that a record of 16 KB takes one round trip more than one of 4 KB to its first byte.
-Measured on nginx 1.22.1: a page of 40 KB comes in 3 records of up to 16,384 bytes, with `ssl_buffer_size 4k` in 10.
+A client cannot read any of a TLS record before all of it has arrived. A new connection sends about 14 KB (ten segments)
+before it waits for an acknowledgment, so a record of 16 KB needs one round trip more than one of 4 KB to deliver its
+first byte. Measured on nginx 1.22.1: a page of 40 KB arrives in 3 records of up to 16,384 bytes, and in 10 with
+`ssl_buffer_size 4k`.
 
 ## Bad
 ```nginx http
@@ -40,10 +41,10 @@ server {
 ## Fix safety
 May change: nothing.
 
-The same bytes come in more records; the buffer of a connection is smaller.
+The same bytes arrive in more records; the buffer of each connection is smaller.
 
 ## When to ignore it
-Where downloads matter more than pages: each record has about 25 bytes and a sum to check.
+If downloads matter more than pages: each record adds about 25 bytes and a checksum to verify.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_ssl_module.html#ssl_buffer_size

@@ -1,14 +1,14 @@
 """Variable in a certificate path: the file is read and parsed in every handshake
 
 Flags an `ssl_certificate` or `ssl_certificate_key` with a variable in a server without `ssl_certificate_cache`,
-which nginx has from 1.27.4 on. A value that begins with `data:` is no file.
+available since nginx 1.27.4. A value that begins with `data:` is not a file.
 
 ## Why it matters
-A certificate with a fixed name is read when nginx starts. With a variable in its name nginx opens, reads and parses the
-certificate and the key in each full handshake, in the worker, which serves nobody else meanwhile. Measured on nginx
-1.31.5: a handshake takes 1.6 ms of processor time with RSA 2048 and 1.1 ms with ECDSA P-256, with the cache 0.65 and
-0.38 ms, as with a fixed name. The cache does not look for a minute (`valid`) whether a file has changed, hence the fix
-is made on request only.
+nginx reads a certificate with a fixed name at startup. With a variable in the name, the worker opens, reads and parses
+the certificate and the key in each full handshake, and serves nobody else meanwhile. Measured on nginx 1.31.5: a
+handshake takes 1.6 ms of processor time with RSA 2048 and 1.1 ms with ECDSA P-256; with the cache, 0.65 and 0.38 ms,
+the same as with a fixed name. The cache does not check for a minute (`valid`) whether a file has changed, so the fix is
+made on request only.
 
 ## Bad
 ```nginx http 1.28.0
@@ -30,7 +30,7 @@ server {
 ```
 
 ## Silent
-Nothing is read from a file:
+nginx reads no file:
 ```nginx http 1.28.0
 map $ssl_server_name $certificate {
     default "";
@@ -45,10 +45,10 @@ server {
 ## Fix safety
 May change: connections, limits.
 
-A new certificate, or none where a file was deleted, is noticed up to a minute later.
+nginx notices a new certificate, or a deleted file, up to a minute later.
 
 ## When to ignore it
-Where a new certificate has to be used at once and handshakes are few.
+If nginx must use a new certificate at once and handshakes are few.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_ssl_module.html#ssl_certificate_cache

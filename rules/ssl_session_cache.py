@@ -1,15 +1,16 @@
 """TLS sessions cannot be resumed: every connection needs a full handshake
 
-Flags `ssl_session_tickets off` where the sessions are not in a cache that the workers share: there is no
-`ssl_session_cache`, or it is `none` or `off`, or it is `builtin` alone with several workers. The cache that counts is
-that of the default server of the address, whatever the server with the name of the request says.
+Flags `ssl_session_tickets off` without a session cache that the workers share: there is no `ssl_session_cache`, or it
+is `none` or `off`, or it is `builtin` alone with several workers. The cache of the address's default server counts,
+whatever the server with the name of the request sets.
 
 ## Why it matters
-A client resumes a session by a ticket that it keeps, or from a cache that nginx keeps. With neither each connection
-costs a signature with the private key, and in TLS 1.2 one more round trip. Measured on nginx 1.22.1 and 1.31.5: without
-tickets and cache no second connection is resumed, with a shared cache each is, in TLS 1.2 and 1.3, and after a reload;
-a cache in a server other than the default one of its address changes nothing. A request on a new connection, with a key
-of RSA 2048, takes 0.63 ms of processor time in TLS 1.2 and 0.70 ms in TLS 1.3, resumed 0.13 and 0.34 ms (1.22.1).
+A client resumes a session with a ticket that it keeps, or from a cache that nginx keeps. With neither, each connection
+costs a signature with the private key and, in TLS 1.2, one more round trip. Measured on nginx 1.22.1 and 1.31.5:
+without tickets and cache, no second connection is resumed; with a shared cache each one is, in TLS 1.2 and 1.3, and
+after a reload; a cache in a server other than the default one of its address changes nothing. A request on a new
+connection, with an RSA 2048 key, takes 0.63 ms of processor time in TLS 1.2 and 0.70 ms in TLS 1.3; resumed, it takes
+0.13 and 0.34 ms (1.22.1).
 
 ## Bad
 ```nginx http
@@ -56,25 +57,26 @@ server {
 ## Fix safety
 May change: connections, limits.
 
-A session that is resumed is the one that was agreed on before: same protocol, cipher and names, so that no response
-changes. The cache is stated in the default server of the address, where no other server inherits it, and has a name
-that no zone of any module has; it takes 10 MB. What it could change is known by experiment:
+A resumed session is the one negotiated before: same protocol, cipher and names, so no response changes. The fix sets
+the cache in the default server of the address, where no other server inherits it, under a name that no zone of any
+module uses; it takes 10 MB. Experiments show what it could change:
 
-- Revoked clients. nginx reads `ssl_crl`, asks OCSP and looks at dates in full handshakes only. Seen on nginx 1.22.1
-  and 1.31.3 with `ssl_verify_client on`: a client whose certificate is revoked, with a reload behind it, gets 400
-  without the cache and 200 with it. Where the only server of the address asks for certificates the fix needs the
-  premise `no-client-revocation`; where several servers share the sessions there is none.
-- Servers of other names. In TLS 1.2 a session has the name and the cipher that it was made with. Seen on nginx 1.22.1:
-  a client that resumes a session of `a.example` under another name is let in by `ssl_reject_handshake on`, and
-  `$ssl_server_name` is `a.example`. Where servers of one address differ in what holds before a request is read, or
-  that variable is read outside of logs, the fix needs the premise `sessions-by-name`.
-- What tells a full handshake from another: `$ssl_session_reused`, `$ssl_curves`, `$ssl_ciphers` and the like outside
-  of logs, Lua, njs, Perl and SSI, which may read them, code that runs in the handshake (`ssl_certificate_by_lua`),
-  early data, and certificates that a variable names. With any of these the fix is made on request only.
-- `ssl_session_cache off` prohibits it: that is changed on request only.
+- Revoked clients. nginx reads `ssl_crl`, queries OCSP and checks dates in full handshakes only. Seen on nginx 1.22.1
+  and 1.31.3 with `ssl_verify_client on`: a client whose certificate was revoked, with a reload after that, gets 400
+  without the cache and 200 with it. If the only server of the address requests client certificates, the fix needs the
+  premise `no-client-revocation`; if several servers share the sessions, there is no fix.
+- Servers with other names. In TLS 1.2, a session keeps the name and the cipher it was created with. Seen on nginx
+  1.22.1: `ssl_reject_handshake on` admits a client that resumes a session of `a.example` under another name, and
+  `$ssl_server_name` is `a.example`. If servers of one address differ in what applies before a request is read, or
+  something other than a log reads that variable, the fix needs the premise `sessions-by-name`.
+- What tells a full handshake from a resumed one: `$ssl_session_reused`, `$ssl_curves`, `$ssl_ciphers` and the like
+  outside of logs; Lua, njs, Perl and SSI, which may read them; code that runs in the handshake
+  (`ssl_certificate_by_lua`); early data; and certificates named by a variable. With any of these, the fix is made on
+  request only.
+- `ssl_session_cache off` prohibits resumption: the fix changes it on request only.
 
 ## When to ignore it
-Where sessions must never be resumed.
+If sessions must never be resumed.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_ssl_module.html#ssl_session_cache

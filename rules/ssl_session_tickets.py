@@ -1,14 +1,14 @@
 """TLS sessions resumed only by tickets: every reload discards them
 
-Flags an address with TLS whose default server has no `ssl_session_cache shared:...` and no
-`ssl_session_ticket_key`, for nginx from 1.23.2 on.
+Flags TLS addresses whose default server has neither `ssl_session_cache shared:...` nor `ssl_session_ticket_key`, for
+nginx 1.23.2 and later.
 
 ## Why it matters
-Without a shared cache each worker generation has its own random key for tickets. After a reload no ticket can be read,
-and all clients make full handshakes at once; the key is never changed in between. From 1.23.2 on a shared cache also
-holds the ticket keys, which are changed over time and outlive a reload. Measured on nginx 1.31.5: after a reload no
-session of TLS 1.2 or 1.3 is resumed without a shared cache, and every one with it. Clients of TLS 1.2 without tickets
-are never resumed without a cache.
+Without a shared cache, each generation of workers has its own random ticket key. After a reload no ticket can be read,
+and all clients make full handshakes at once; the key never changes in between. Starting with 1.23.2, a shared cache
+also holds the ticket keys, which rotate and survive a reload. Measured on nginx 1.31.5: after a reload, no session of
+TLS 1.2 or 1.3 is resumed without a shared cache, and every one is with it. TLS 1.2 clients without tickets are never
+resumed without a cache.
 
 ## Bad
 ```nginx http
@@ -30,7 +30,7 @@ server {
 ```
 
 ## Silent
-A key from a file outlives a reload:
+A key from a file survives a reload:
 ```nginx http
 server {
     listen 443 ssl;
@@ -43,14 +43,14 @@ server {
 ## Fix safety
 May change: connections, limits.
 
-Sessions are resumed as before, and now also by another generation of workers, which no response shows. Before, a reload
-ended all of them, and with them what full handshakes decide: who is revoked, above all. So the fix needs the premise
-`no-client-revocation` where clients are asked for certificates, `sessions-by-name` where servers of several names
-differ in what holds before a request is read, and is made on request only where something may tell a
-full handshake from another: see `ssl-session-cache`, whose cache this is.
+Sessions are resumed as before, and now also by another generation of workers, which no response shows. Before the fix,
+a reload ended all of them, and with them what full handshakes decide, above all which clients are revoked. So the fix
+needs the premise `no-client-revocation` if clients are asked for certificates, and `sessions-by-name` if servers with
+several names differ in what applies before a request is read. It is made on request only if something may tell a full
+handshake from a resumed one: see `ssl-session-cache`, which sets the same cache.
 
 ## When to ignore it
-Where nginx is hardly ever reloaded, or has few clients.
+If nginx is hardly ever reloaded, or has few clients.
 
 ## References
 - CHANGES 1.23.2, https://nginx.org/en/CHANGES

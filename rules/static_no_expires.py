@@ -4,8 +4,8 @@ If selected, flags a location for files such as `~* \\.(css|js|png)$` or `/stati
 `expires` nor `Cache-Control`.
 
 ## Why it matters
-Without a time to live a browser guesses one from `Last-Modified`, or asks again at each page and waits a round trip for
-each 304.
+Without an expiration time, a browser guesses one from `Last-Modified`, or asks again on each page and waits a round
+trip for each 304.
 
 ## Bad
 ```nginx http
@@ -37,7 +37,7 @@ server {
     }
 }
 ```
-These may be pages that change:
+These pages may change:
 ```nginx http
 server {
     root /srv/www;
@@ -49,10 +49,10 @@ server {
 ## Fix safety
 May change: responses.
 
-`Expires` and `Cache-Control` come, and browsers do not ask for an hour.
+Responses have `Expires` and `Cache-Control`, and browsers do not ask again for an hour.
 
 ## When to ignore it
-Where files keep their names and every change must be seen at once. Where names carry a version or a hash, set far more
+If files keep their names and every change must be visible at once. If names contain a version or a hash, set far more
 than an hour: `expires 1y;`.
 
 ## References

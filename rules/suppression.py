@@ -1,10 +1,10 @@
 """Suppression comment without effect
 
-Flags a comment that begins with `nginxopt:` and has no rule ids, an unknown id, an unknown keyword, or a place where it
-has no effect.
+Flags comments that begin with `nginxopt:` and have no rule ids, an unknown id, an unknown keyword, or a place where
+they have no effect.
 
 ## Why it matters
-Findings come back, or were never hidden, and nobody knows why.
+Findings reappear, or were never hidden, and nobody knows why.
 
 ## Bad
 ```nginx http
@@ -30,7 +30,7 @@ gzip_comp_level 6; # as nginxopt: 6 is enough
 ```
 
 ## When to ignore it
-Where the comments are for another version of nginxopt, which has other rules.
+If the comments are for another version of nginxopt, which has other rules.
 
 ## References
 - https://github.com/nginxopt/nginxopt/blob/main/docs/settings.md#suppressions

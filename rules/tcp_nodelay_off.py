@@ -3,9 +3,9 @@
 Flags a `tcp_nodelay off`.
 
 ## Why it matters
-With Nagle's algorithm the kernel holds back a last, short segment until the client has acknowledged those before it,
-and clients delay that by up to 40 ms and more. nginx turns it off where it matters: on connections that are kept, with
-TLS, and for what is not buffered.
+With Nagle's algorithm, the kernel holds back a last, short segment until the client has acknowledged those before it,
+and clients delay that by up to 40 ms and more. nginx turns the algorithm off where it matters: on kept connections,
+with TLS, and for unbuffered responses.
 
 ## Bad
 ```nginx http
@@ -28,7 +28,7 @@ May change: nothing.
 The same bytes leave sooner, in more packets.
 
 ## When to ignore it
-Where a client pays for each packet and time does not matter.
+If a client pays for each packet and latency does not matter.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#tcp_nodelay

@@ -1,10 +1,10 @@
 """`tcp_nopush` without `sendfile` has no effect
 
-Flags a `tcp_nopush on` that holds only where `sendfile` is off.
+Flags a `tcp_nopush on` that applies only where `sendfile` is off.
 
 ## Why it matters
-nginx sets `TCP_CORK` in one place, where it sends a header and then a file by `sendfile`. Elsewhere the line is without
-effect, and who wrote it takes for tuned what is not.
+nginx sets `TCP_CORK` in one place, where it sends a header and then a file with `sendfile`. Elsewhere the directive has
+no effect, and its author believes that something is tuned which is not.
 
 ## Bad
 ```nginx http
@@ -15,7 +15,7 @@ server {
     }
 }
 ```
-Where files are served `sendfile` is what is missing:
+If files are served, `sendfile` is what is missing:
 ```nginx http
 tcp_nopush on;
 server {
@@ -47,11 +47,11 @@ server {
 ## Fix safety
 May change: nothing.
 
-The line has no effect: `TCP_CORK` is set where a file is sent by `sendfile`, and nowhere else. The fix is offered only
-if `sendfile` is certain to be off wherever the line holds.
+The line has no effect: nginx sets `TCP_CORK` where it sends a file with `sendfile`, and nowhere else. There is a fix
+only if `sendfile` is certain to be off wherever the line applies.
 
 ## When to ignore it
-Where the line is kept for the day on which `sendfile` comes.
+If you keep the line until you enable `sendfile`.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#tcp_nopush

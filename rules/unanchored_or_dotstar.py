@@ -5,10 +5,10 @@ fix takes it away, for a search finds the same URIs without it. Does not flag pa
 matches.
 
 ## Why it matters
-Behind `.*` at the beginning nothing can be looked for directly: PCRE goes to the end of the URI and comes back
-byte by byte. Counted on nginx 1.22.1, in user-space instructions a request with a URI of 115 bytes that does not match:
-9,230 with `rewrite \\.php$`, 24,579 with `rewrite .*\\.php$`. At the end it is less: 9,902 with `^/blog/` against
-12,174 with `^/blog/.*`, for a URI that matches.
+After a leading `.*`, PCRE cannot search for anything directly: it goes to the end of the URI and comes back byte by
+byte. Counted on nginx 1.22.1, in user-space instructions a request with a URI of 115 bytes that does not match: 9,230
+with `rewrite \\.php$`, 24,579 with `rewrite .*\\.php$`. At the end it costs less: 9,902 with `^/blog/` against 12,174
+with `^/blog/.*`, for a URI that matches.
 
 ## Bad
 ```nginx server
@@ -48,7 +48,7 @@ on request only,
   are reached, which nginx answers with 500, and that depends on both.
 
 ## When to ignore it
-Where clarity is worth more than a microsecond.
+If clarity is worth more than a microsecond.
 
 ## References
 - https://www.pcre.org/current/doc/html/pcre2perform.html

@@ -1,12 +1,12 @@
 """Unknown directive: nginx refuses the configuration
 
-Flags an unknown directive whose name differs from one of nginx's in one or two letters. Other unknown names may
-be those of a module, which nobody can know from the text: they are not flagged, nor are names inside `map`, `types`,
-`geo` and other blocks of values, or inside blocks of modules.
+Flags unknown directives whose names differ from one of nginx's in one or two letters. Does not flag other unknown
+names, which may belong to a module that the text does not show, names inside `map`, `types`, `geo` and other blocks of
+values, or names inside blocks of modules.
 
 ## Why it matters
-nginx stops at the first unknown directive: it does not start, and a reload goes on with the old configuration. Before
-that nothing tells: `proxy_buferring off` looks as if buffering were off.
+nginx stops at the first unknown directive: it does not start, and a reload keeps the old configuration. Until then
+nothing shows it: `proxy_buferring off` looks as if buffering were off.
 
 ## Bad
 ```nginx location
@@ -34,10 +34,10 @@ types {
 ## Fix safety
 May change: start, responses.
 
-nginx starts again, with what the directive says.
+nginx starts again, and the directive takes effect.
 
 ## When to ignore it
-Where a module has a directive of that name.
+If a module has a directive of that name.
 
 ## References
 - `ngx_conf_handler` in ngx_conf_file.c

@@ -1,11 +1,11 @@
 """Suppression comment that hides no finding
 
-Flags an id in a suppression whose rule found nothing that the suppression would hide: in the whole configuration, and
-for every nginx that `target-version` in the settings names, or for any nginx if it names none. Nothing is said of
-fragments that are checked alone, nor where an include cannot be read or a rule was not selected.
+Flags ids in a suppression whose rule finds nothing that the suppression would hide: in the whole configuration, and for
+every nginx that `target-version` in the settings names, or for any nginx if it names none. Does not check fragments
+that are linted alone, nor configurations where an include cannot be read or a rule was not selected.
 
 ## Why it matters
-The comment says that something is wrong where nothing is, and it would hide a new finding.
+The comment claims a problem where there is none, and it would hide a new finding.
 
 ## Bad
 ```nginx http
@@ -28,7 +28,7 @@ May change: nothing.
 nginx does not read comments.
 
 ## When to ignore it
-In a file that is included by several configurations, if not all of them are named on the command line.
+If several configurations include the file and not all of them are named on the command line.
 
 ## References
 - https://github.com/nginxopt/nginxopt/blob/main/docs/settings.md#suppressions

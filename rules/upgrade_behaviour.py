@@ -1,13 +1,13 @@
 """nginx 1.29.7 changes requests to upstreams: the effects on this configuration
 
-Reported is once, for nginx from 1.29.7 on, how many passes rely on a default that this version changed. It is off by
-default: select it while you upgrade.
+Reports once, for nginx 1.29.7 and later, how many passes rely on a default that this version changed. The rule is off
+by default: select it while you upgrade.
 
 ## Why it matters
-1.29.7 (stable: 1.30.0) passes requests on over HTTP/1.1 instead of 1.0, sends no `Connection: close`, and keeps 32
-connections for each worker and `upstream` block. Most upstreams are faster for it. A server that answers HTTP/1.1
-wrongly was no trouble before, and is a 502 now; one that serves one connection at a time, such as a simple worker
-process, waits for idle ones; and a server that closes idle connections early meets requests on them.
+nginx 1.29.7 (stable: 1.30.0) passes requests on over HTTP/1.1 instead of 1.0, sends no `Connection: close`, and keeps
+32 connections for each worker and `upstream` block. Most upstreams are faster with it. A server with a faulty HTTP/1.1
+implementation caused no trouble before, and causes a 502 now; one that serves one connection at a time, such as a
+simple worker process, waits for idle ones; and a server that closes idle connections early receives requests on them.
 
 ## Bad
 ```nginx http 1.29.7
@@ -50,7 +50,7 @@ server {
 ```
 
 ## When to ignore it
-After the upgrade, or where the upstreams are known to keep HTTP/1.1 connections well.
+After the upgrade, or if the upstreams are known to keep HTTP/1.1 connections reliably.
 
 ## References
 - CHANGES 1.29.7, https://nginx.org/en/CHANGES

@@ -1,19 +1,20 @@
 """Upstream without `keepalive`: every request opens a new connection
 
-Flags an `upstream` that has no `keepalive` and that requests are passed to whose connections could be kept, for
-nginx before 1.29.7. From 1.29.7 on nginx keeps 32 connections by default.
+Flags upstreams without `keepalive` whose connections could be reused, for nginx before 1.29.7. Starting with 1.29.7,
+nginx keeps 32 connections by default.
 
-Does not flag an upstream that has declined: `keepalive` stands there as a comment, or every pass to it says
-`Connection: close`, states HTTP/1.0, is a WebSocket's (`Connection: upgrade`), or is FastCGI without
+Does not flag upstreams that opt out: `keepalive` is commented out, or every pass to the upstream sends
+`Connection: close`, sets HTTP/1.0, serves a WebSocket (`Connection: upgrade`), or uses FastCGI without
 `fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections.
 
-The pool is only used by requests that speak HTTP/1.1 and leave the connection open: see `proxy-http-version` and
-`proxy-connection-not-cleared`, whose fixes belong to this one.
+Only requests that use HTTP/1.1 and leave the connection open use the pool: see `proxy-http-version` and
+`proxy-connection-not-cleared`, which share the fix of this rule.
 
 ## Why it matters
-Without a pool nginx connects, waits a round trip (with TLS two more), and closes for each request; the ports of closed
-connections are blocked for a minute. In the field report behind this rule a proxy stuck at 9,000 requests a second
-reached 20,000 with a pool. Counted on nginx 1.22.1: 20 requests open 20 connections without, 1 with all three settings.
+Without a pool, nginx opens a connection for each request, waits one round trip (two more with TLS), and closes it; the
+port of a closed connection stays blocked for a minute. In the field report behind this rule, a proxy stuck at 9,000
+requests a second reached 20,000 with a pool. Counted on nginx 1.22.1: 20 requests open 20 connections without a pool,
+and 1 with all three settings.
 
 ## Bad
 ```nginx http 1.22.1
@@ -45,7 +46,7 @@ server {
 ```
 
 ## Silent
-From 1.29.7 on the pool is there by default:
+Starting with 1.29.7, the pool is the default:
 ```nginx http 1.29.7
 upstream app {
     server 10.0.0.1:8080;
@@ -56,7 +57,7 @@ server {
     }
 }
 ```
-uwsgi connections end with the answer:
+uwsgi closes the connection after each response:
 ```nginx http 1.22.1
 upstream app {
     server 10.0.0.1:8080;
@@ -71,16 +72,16 @@ server {
 ## Fix safety
 May change: upstream requests, connections.
 
-One fix serves three rules: `upstream-keepalive-missing`, `proxy-http-version` and `proxy-connection-not-cleared`.
-It adds the pool, HTTP/1.1 and an empty `Connection` header to each location that passes to the upstream, or nothing at
-all. Every other header is sent as before, and no other location inherits the lines.
+One fix serves three rules: `upstream-keepalive-missing`, `proxy-http-version` and `proxy-connection-not-cleared`. It
+adds the pool, HTTP/1.1 and an empty `Connection` header to each location that passes requests to the upstream, or
+changes nothing. All other headers are sent as before, and no other location inherits the new lines.
 
 The fix is safe under two premises:
 
 - `http11-backends`: a server may compress responses for HTTP/1.1 only, which `sub_filter` then misses and `proxy_cache`
-  serves to every client; it may offer `Upgrade: h2c`, send a 103, or answer 505.
+  serves to every client; it may also offer `Upgrade: h2c`, send a 103, or respond with 505.
 - `idle-connections`: idle connections block a server with few threads or children (2 of 4 parallel requests ended in
-  504), a server that authenticates connections takes the next client for the previous one, and a server that closes
+  504); a server that authenticates connections mistakes the next client for the previous one; and a server that closes
   connections early turns every second POST into a 502.
 
 If a part of the configuration could not be read, such as an include, the fix also needs `whole-configuration`.
@@ -88,9 +89,9 @@ If a part of the configuration could not be read, such as an include, the fix al
 There is no fix, regardless of premises, if:
 
 - passes to the upstream differ in TLS, protocol or local address, or a variable may make them differ;
-- a request may state a body and have none (`proxy_pass_request_body off`);
+- a request may declare a body and have none (`proxy_pass_request_body off`);
 - a block within the location would inherit the lines and passes to another server;
-- the upstream states `max_conns`;
+- the upstream sets `max_conns`;
 - all pools together would hold more than a quarter of a worker's connections. New pools are made smaller to fit.
 
 To check the premises for each server of the upstream:
@@ -101,7 +102,7 @@ To check the premises for each server of the upstream:
     keep-alive timeout of the server                # longer than keepalive_timeout of the upstream, 60s by default
 
 ## When to ignore it
-Where the servers behind cannot hold idle connections: each worker keeps up to 32 open.
+If the upstream servers cannot hold idle connections: each worker keeps up to 32 open.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive

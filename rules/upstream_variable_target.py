@@ -1,17 +1,17 @@
 """Fixed server behind a variable: name lookups, and no keepalive connections
 
-Flags a `proxy_pass` or `grpc_pass` whose host is made of variables that only `set` or `map` fill, with literals
-that name no upstream. Each server is reported once.
+Flags a `proxy_pass` or `grpc_pass` whose host consists of variables that only `set` or `map` fill, with literals that
+name no upstream. Reports each server once.
 
 Does not flag hosts that really depend on the request, variables whose values are names of upstreams, names without a
-dot, and before nginx 1.27.3 all host names: there a variable is the only way to notice that their addresses change. A
-name without a dot is a container or a service beside nginx, and the variable is there so that nginx starts without it.
+dot, and, before nginx 1.27.3, any host name: there a variable is the only way to notice that its addresses change. A
+name without a dot is a container or a service beside nginx, and the variable lets nginx start without it.
 
 ## Why it matters
-A host that is only known when a request comes is no upstream: nginx makes one for the request, throws it away with its
-connection, and asks the `resolver` for a name whenever its answer has expired. The trick is known as a way to notice
-new addresses; since 1.27.3 `server NAME resolve` does that in an upstream, with a pool. Counted on nginx 1.22.1: 20
-requests open 20 connections to a server behind a variable, and 1 to an upstream with a pool.
+A host that is known only when a request arrives is not an upstream: nginx creates one for the request, discards it with
+its connection, and queries the `resolver` for a name whenever the last answer has expired. This is a known way to
+notice new addresses; since 1.27.3, `server NAME resolve` does it in an upstream, with a pool. Counted on nginx 1.22.1:
+20 requests open 20 connections to a server behind a variable, and 1 to an upstream with a pool.
 
 ## Bad
 ```nginx server
@@ -44,7 +44,7 @@ location / {
 }
 ```
 
-nginx starts whether the container is there or not:
+nginx starts even if the container is not there:
 ```nginx server
 resolver 127.0.0.11;
 location / {
@@ -54,7 +54,7 @@ location / {
 ```
 
 ## When to ignore it
-Where few requests are passed on, or each takes much longer than a connection to the server.
+If nginx passes on few requests, or each takes much longer than connecting to the server.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#resolve

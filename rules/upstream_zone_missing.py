@@ -1,11 +1,11 @@
 """Load balancing without a `zone`: every worker counts separately
 
-Flags an upstream of several servers with `least_conn`, `least_time` or `random two`, or one with `max_conns`, that
-has no `zone` while there is more than one worker.
+Flags upstreams without `zone` that have several servers and `least_conn`, `least_time` or `random two`, or that have
+`max_conns`, if there is more than one worker.
 
 ## Why it matters
-Without shared memory a worker knows only the connections that it opened itself. With 8 workers "least connections" are
-the least of an eighth of all, and `max_conns=10` lets 80 through.
+Without shared memory, a worker knows only the connections it opened itself. With 8 workers, "least connections" is the
+least of an eighth of all, and `max_conns=10` lets 80 through.
 
 ## Bad
 ```nginx
@@ -35,7 +35,7 @@ http {
 ```
 
 ## Silent
-There is one worker, which knows of all connections:
+A single worker knows of all connections:
 ```nginx
 events {}
 http {
@@ -50,13 +50,13 @@ http {
 ## Fix safety
 May change: upstream requests, limits, start.
 
-Which server of the upstream is asked: all workers then count together, and take a server out together after `max_fails`
-failures that before each had to itself; so does `max_conns`. The zone has a name that no other has, quoted if it must
-be, and room for twice its servers. There is no fix where a server is a host name, which may stand for any number of
-addresses: nginx refuses a zone that is too small for them.
+The fix may change which server of the upstream gets a request: all workers then count together, and together take a
+server out after `max_fails` failures, which each had to see itself before; `max_conns` counts together as well. The
+zone has a unique name, quoted if necessary, and room for twice its servers. There is no fix if a server is a host name,
+which may stand for any number of addresses: nginx refuses a zone that is too small for them.
 
 ## When to ignore it
-Where `max_conns` is meant for each worker.
+If `max_conns` is meant per worker.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#zone

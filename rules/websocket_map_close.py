@@ -1,15 +1,14 @@
 """WebSocket map with `'' close`: other requests close their connection
 
-Flags a `map` of `$http_upgrade` that gives `close` to requests without an `Upgrade` header, if its variable is the
+Flags a `map` of `$http_upgrade` that maps requests without an `Upgrade` header to `close`, if its variable is the
 `Connection` header of a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing`
 is fixed.
 
-The fix leaves upgrades as they are. If the variable is used for more than that header, it is made with
-`--unsafe-fixes` only.
+The fix does not change upgrades. If the variable is used for more than that header, the fix needs `--unsafe-fixes`.
 
 ## Why it matters
-The map is copied from nginx's own page on WebSockets, which has no pool. Counted on nginx 1.22.1 and 1.31.4 with a pool
-and HTTP/1.1: 20 requests open 20 connections with `'' close` and 1 with `'' ''`.
+The map comes from nginx's own page on WebSockets, which has no pool. Counted on nginx 1.22.1 and 1.31.4 with a pool and
+HTTP/1.1: 20 requests open 20 connections with `'' close` and 1 with `'' ''`.
 
 ## Bad
 ```nginx http
@@ -52,7 +51,7 @@ server {
 ```
 
 ## Silent
-There is no pool whose connections could be kept:
+There is no pool to keep connections in:
 ```nginx http
 map $http_upgrade $connection_upgrade {
     default upgrade;
@@ -71,14 +70,14 @@ server {
 ## Fix safety
 May change: upstream requests, connections.
 
-Safe if `http11-backends` and `idle-connections` hold, as for `proxy-connection-not-cleared`: requests that are no
-WebSockets say no more that their connection ends. Upgrades are asked for as before. The fix is unsafe where the
-variable has other uses, or may have: in another directive or a log, in Lua, njs, Perl or SSI, which read variables by
-their names, in the `Connection` header of a pass to something that keeps no connections, or in an include that was not
-read. Where passes to the upstream may not share connections there is none.
+Safe if `http11-backends` and `idle-connections` hold, as for `proxy-connection-not-cleared`: requests other than
+WebSockets no longer announce the end of their connection. Upgrades are requested as before. The fix is unsafe if the
+variable has or may have other uses: in another directive or a log, in Lua, njs, Perl or SSI, which read variables by
+name, in the `Connection` header of a pass to something that keeps no connections, or in an include that was not read.
+There is no fix if passes to the upstream may not share connections.
 
 ## When to ignore it
-Where the servers behind cannot hold idle connections.
+If the upstream servers cannot hold idle connections.
 
 ## References
 - https://nginx.org/en/docs/http/websocket.html

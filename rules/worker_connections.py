@@ -1,10 +1,9 @@
 """Proxy with 512 connections per worker: two per request, so 256 clients exhaust it
 
-Flags a configuration that passes requests on with no `worker_connections`, or with fewer than the 512 of nginx's
-default.
+Flags configurations that proxy requests and have no `worker_connections`, or set fewer than nginx's default of 512.
 
 ## Why it matters
-The limit holds for connections to clients and to upstreams together. When it is reached nginx closes idle connections,
+The limit covers connections to clients and to upstreams together. When it is reached, nginx closes idle connections,
 then refuses new ones, and logs `512 worker_connections are not enough`. A free connection costs 430 bytes (1.22.1).
 
 ## Bad
@@ -35,7 +34,7 @@ http {
 ```
 
 ## Silent
-Nothing is passed on:
+Nothing is proxied:
 ```nginx
 events {
 }
@@ -49,13 +48,13 @@ http {
 ## Fix safety
 May change: responses, limits.
 
-More clients are served at once, for which nginx needs descriptors, and upstreams see more requests at once. A worker
-that runs out of connections closes idle ones; one that runs out of descriptors answers 500, also what it would have
-answered before. So the fix needs the premise `enough-descriptors`. A stated number may be there to keep load off: it is
-changed on request only.
+nginx serves more clients at once and needs more descriptors for it, and upstreams get more requests at once. A worker
+that runs out of connections closes idle ones; a worker that runs out of descriptors responds with 500, even to requests
+it could answer before. So the fix needs the premise `enough-descriptors`. A number in the configuration may be there to
+keep the load low, so it is changed on request only.
 
 ## When to ignore it
-Where few clients are expected, or where the limit is there to keep load off.
+If you expect few clients, or the limit is there to keep the load low.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#worker_connections

@@ -1,11 +1,11 @@
 """One worker process: all other processors are idle
 
-Flags a main file without `worker_processes`, of which nginx then starts one, and one that says `worker_processes
-1`.
+Flags a main configuration without `worker_processes`, for which nginx starts one worker, and one with
+`worker_processes 1`.
 
 ## Why it matters
-A worker uses one processor, whatever the machine has, and while it compresses or reads from a slow disk all its
-connections wait. `auto` starts one worker for each processor (since 1.3.8).
+A worker uses one processor, however many the machine has, and while it compresses or reads from a slow disk, all its
+connections wait. `auto` starts one worker per processor (since 1.3.8).
 
 ## Bad
 ```nginx
@@ -25,13 +25,13 @@ events {
 ```
 
 ## Silent
-A number that somebody chose:
+A number chosen explicitly:
 ```nginx
 worker_processes 2;
 events {
 }
 ```
-Processors that somebody chose: further workers would share the last of them:
+Processors chosen explicitly; more workers would share the last of them:
 ```nginx
 worker_cpu_affinity 01;
 events {
@@ -41,15 +41,15 @@ events {
 ## Fix safety
 May change: upstream requests, connections, limits, start.
 
-Each worker has its own memory, its own idle connections to upstreams, and its own turns and failures in an upstream
-without `zone`; Lua, njs and Perl have variables in each. Where `-g` on nginx's command line states the number as well,
-nginx refuses the configuration. So the fix needs the premises `several-workers` and `plain-command-line`. A stated
-`worker_processes 1` is changed on request only, and so is a configuration with `daemon off`, with logs in `/dev/stdout`
-or Docker's resolver at 127.0.0.11, or with `max_conns` in an upstream without `zone`.
+Each worker has its own memory, its own idle connections to upstreams, its own turns and failures in an upstream without
+`zone`, and its own Lua, njs and Perl variables. nginx refuses the configuration if `-g` on its command line also sets
+the number. So the fix needs the premises `several-workers` and `plain-command-line`. A written `worker_processes 1` is
+changed on request only, and so is a configuration with `daemon off`, with logs in `/dev/stdout` or Docker's resolver at
+127.0.0.11, or with `max_conns` in an upstream without `zone`.
 
 ## When to ignore it
-In a container that may use a part of the machine: `auto` counts the processors of the machine, so state the number
-that the container was given. On Windows one worker does all the work in any case.
+In a container limited to a part of the machine: `auto` counts the processors of the machine, so set the number that the
+container has. On Windows, one worker does all the work in any case.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#worker_processes

@@ -1,13 +1,13 @@
 """Fewer file descriptors than connections: under load nginx stops accepting
 
-Flags a `worker_rlimit_nofile` below `worker_connections`, and more than 1024 connections with no
-`worker_rlimit_nofile`: 1024 is the limit that systemd and most shells give to a process.
+Flags a `worker_rlimit_nofile` below `worker_connections`, and more than 1024 connections without
+`worker_rlimit_nofile`: systemd and most shells limit a process to 1024 descriptors.
 
 ## Why it matters
 Each connection, to a client or to an upstream, takes a descriptor, and so does each file that is being sent or written.
-When a worker runs out of connections it closes idle ones and goes on. When it runs out of descriptors it logs `24: Too
-many open files`, stops accepting for half a second at a time, and requests that need an upstream or a file fail with
-500 or 502. nginx warns of it when it starts: `2048 worker_connections exceed open file resource limit: 1024`.
+A worker that runs out of connections closes idle ones and continues. A worker that runs out of descriptors logs
+`24: Too many open files` and stops accepting for half a second at a time, and requests that need an upstream or a file
+fail with 500 or 502. nginx warns about it at startup: `2048 worker_connections exceed open file resource limit: 1024`.
 
 ## Bad
 ```nginx
@@ -24,7 +24,7 @@ events {
 ```
 
 ## Good
-A connection and a file for each, logs and sockets, as a power of two:
+Room for a connection and a file each, plus logs and sockets, as a power of two:
 ```nginx
 worker_processes auto;
 worker_rlimit_nofile 16384;
@@ -34,14 +34,14 @@ events {
 ```
 
 ## Silent
-Connections to upstreams are counted in `worker_connections`, so a limit that is hardly greater can do:
+`worker_connections` includes connections to upstreams, so a slightly higher limit can be enough:
 ```nginx
 worker_rlimit_nofile 8192;
 events {
     worker_connections 8000;
 }
 ```
-The usual limit does:
+The usual limit is enough:
 ```nginx
 events {
     worker_connections 1024;
@@ -51,15 +51,15 @@ events {
 ## Fix safety
 May change: responses, limits, start.
 
-The number sets the limit of the workers, also if they had a greater one from `LimitNOFILE=` or a shell: seen on nginx
-1.22.1 and 1.31.3, it lowers 65,536 to what is stated, and requests that need a descriptor more get 500. Above its hard
-limit a master that is not root's sets none at all, and only the log tells. So the fix needs the premise
-`raises-the-limit`; what caches of open files may hold is counted in. Where it adds the line, it needs
-`plain-command-line` as well: nginx refuses a line that `-g` states too.
+The directive sets the limit of the workers even if `LimitNOFILE=` or a shell gave them a higher one: seen on nginx
+1.22.1 and 1.31.3, it lowers 65,536 to the number in the configuration, and requests that need one more descriptor get
+500. A master that does not run as root cannot exceed its hard limit: it then sets no limit at all, and only the log
+shows it. So the fix needs the premise `raises-the-limit`; the number includes what caches of open files may hold. Where
+the fix adds the line, it also needs `plain-command-line`: nginx refuses a directive that `-g` sets too.
 
 ## When to ignore it
-Where nginx is started with a greater limit: `LimitNOFILE=` of its unit, `ulimits` of its container. As root nginx
-raises the limit for its workers by itself; without root only as far as the hard limit.
+If nginx starts with a higher limit: `LimitNOFILE=` of its unit, `ulimits` of its container. nginx running as root
+raises the limit of its workers by itself; otherwise only up to the hard limit.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#worker_rlimit_nofile

@@ -48,9 +48,9 @@ def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, ve
 def _missing(compiled: Plan, verbose: bool) -> Iterator[str]:
     missing = compiled.config.missing
     if missing:
-        yield f"  missing     {len(missing):>9,}  included files, which may hold anything: no rule moves across them"
+        yield f"  missing     {len(missing):>9,}  no rule moves across a missing file, as it may hold anything"
     for include in missing if verbose else missing[:_FEW]:
-        yield f"    {include.source.path}:{include.line} includes {include.args[0]}, which is missing"
+        yield f"    {include.source.path}:{include.line} includes {include.args[0]}"
     if not verbose and len(missing) > _FEW:
         yield f"    ... and {len(missing) - _FEW:,} more (-v lists them)"
 

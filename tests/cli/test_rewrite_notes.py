@@ -62,9 +62,9 @@ def test_a_missing_include_is_told(run: Any, tmp_path: Path, mode: str) -> None:
     ran = run("rewrite-to-map", "nginx.conf", *options, "--report", "report.json")
     assert ran.status == (1 if mode in ("--diff", "--check") else 0)
     told = ran.out.decode() if mode == "--plan-only" else ran.err
-    assert "  missing             2  included files, which may hold anything: no rule moves across them\n" in told
-    assert "    nginx.conf:3 includes mime.types, which is missing\n" in told
-    assert "    nginx.conf:6 includes part.conf, which is missing\n" in told
+    assert "  missing             2  no rule moves across a missing file, as it may hold anything\n" in told
+    assert "    nginx.conf:3 includes mime.types\n" in told
+    assert "    nginx.conf:6 includes part.conf\n" in told
     assert f"  premise  {premises.MISSING_SIZES}\n" in told
     report = json.loads((tmp_path / "report.json").read_bytes())
     jsonschema.validate(report, schema())
@@ -80,8 +80,8 @@ def test_many_missing_includes_are_told_in_a_few_lines(run: Any, rules: Path) ->
     """Three are named, and the others with -v."""
     rules.write_bytes(RULES + b"".join(b"include part-%d.conf;\n" % number for number in range(5)))
     ran = run("rewrite-to-map", rules.name)
-    assert "part-2.conf, which is missing\n    ... and 2 more (-v lists them)\n" in ran.err
-    assert "part-4.conf, which is missing\n" in run("rewrite-to-map", rules.name, "-v").err
+    assert "part-2.conf\n    ... and 2 more (-v lists them)\n" in ran.err
+    assert "part-4.conf\n" in run("rewrite-to-map", rules.name, "-v").err
 
 
 def test_a_whole_configuration_with_a_missing_include_is_not_written(run: Any, tmp_path: Path) -> None:
