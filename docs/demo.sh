@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `make demo` shows: findings and fixes for a slow site; the redirects of a real site as maps, with the proof. Run it
-# from the root of the repository.
+# The script of `make demo`: findings and fixes for a slow site, then the redirects of a real site as maps, with the proof.
+# Run it from the root of the repository.
 set -eu
 
 site=fixtures/slow-site
@@ -10,7 +10,7 @@ out=build/demo
 
 say() { printf '\n%s\n' "$@"; }
 
-# run FILTER COMMAND...: shows a command and, through a sed script, what it says; fails if its status is above $most.
+# run FILTER COMMAND...: print a command and its output, filtered by a sed script; fail if its status exceeds $most.
 most=0
 run() {
     filter=$1
@@ -22,7 +22,7 @@ run() {
     [ $status -le $most ]
 }
 
-# show FILE PATTERN LINES: shows some lines of a file, from the first that matches on.
+# show FILE PATTERN LINES: print lines of a file, starting at the first match.
 show() {
     printf '\n%s, %s lines, in part:\n\n' "$1" "$(wc -l <"$1")"
     sed -n "/$2/,\$p" "$1" | head -n "$3" | cut -c-150 | sed 's/^/    /'
@@ -32,7 +32,7 @@ rm -rf "$out"
 mkdir -p "$out"
 
 say "1. lint finds what makes a shop slow. Two of the findings in its five files:"
-most=1 # something is found
+most=1 # lint reports findings
 run '/keepalive-missing upstream/,/fix:/!{/buffering proxy/,/fix:/!{/findings in/!{/ with --fix/!d;};};}' \
     nginxopt lint "$site/nginx.conf" --target-version 1.28.0
 cp -R "$site" "$out/slow-site"
