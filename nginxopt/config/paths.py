@@ -38,9 +38,9 @@ def nothing(_: str) -> bool:
 def named(names: Sequence[str], excludes: Excludes = nothing) -> tuple[list[str], list[InputError]]:
     """Return the files that `names` match, each once and in order, and an error for each name that matches none.
 
-    A file is taken, whatever it is called; one that does not exist is taken as well: reading it gives the reason. A
-    folder is walked: see `_walk`. A name with wildcards (`**`: folders at any depth) that is no file is a pattern for
-    files. What is excluded is left out of folders and wildcards.
+    Includes files of any name, also those that do not exist: reading them gives the reason. Walks directories, see
+    `_walk`. A name with wildcards (`**`: directories at any depth) is a pattern unless a file has that name.
+    `excludes` applies to directories and patterns.
     """
     files: dict[str, str] = {}
     errors: list[InputError] = []

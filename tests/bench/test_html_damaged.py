@@ -83,7 +83,7 @@ def test_report_command(
     capfdbinary: pytest.CaptureFixture[bytes],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """An earlier result is told again, as a page or as a table, on standard output or in a file."""
+    """`bench report` renders a saved result as a page or a table, to standard output or a file."""
     saved, written = tmp_path / "result.json", tmp_path / "result.html"
     saved.write_text(to_json(result))
 

@@ -63,7 +63,7 @@ def test_every_number_is_in_the_page(result: Result, page: str) -> None:
 
 
 def test_what_was_run_is_in_the_page(result: Result, page: str) -> None:
-    """Variants, loads, published figures with ours beside them, versions, machine and commands are told."""
+    """The page shows variants, loads, published and measured figures, versions, machine and commands."""
     text = words(page)
     for variant in result.experiment.variants:
         assert f"{variant.says}; edge: nginx with one worker" in text

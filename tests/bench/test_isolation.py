@@ -26,7 +26,7 @@ http {
 
 
 def test_an_isolated_configuration() -> None:
-    """Nothing outside is listened at or written to, what is on the command line is gone, and all of it is told."""
+    """Isolation removes outside addresses, paths and command-line directives, and reports each change."""
     made = isolation.isolate(load_text(WHOLE, "/etc/app/nginx.conf", missing_ok=True))
     text = made.files["nginx.conf"].decode()
     ports = {str(address): name for address, name in made.ports.items()}

@@ -1,4 +1,4 @@
-"""What load generators are told, and what they say."""
+"""The arguments of load generators, and how their output is read."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_a_file_behind_nginx_is_a_file(
 
 
 def test_a_target_version_is_a_version() -> None:
-    """What is no version of nginx is refused where the option is read, for every command that has it."""
+    """Every command with --target-version refuses an invalid version."""
 
     @click.command
     @options.TARGET_VERSION

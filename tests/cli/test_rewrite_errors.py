@@ -76,7 +76,7 @@ def test_empty_input(run: Any, rules: Path) -> None:
     ],
 )
 def test_wrong_usage(run: Any, rules: Path, args: list[str]) -> None:
-    """A call that cannot be meant is status 2, with a reason and without a traceback."""
+    """Invalid combinations of options exit with status 2, a reason and no traceback."""
     before = snapshot(rules.parent)
     ran = run("rewrite-to-map", *args)
     assert ran.status == 2

@@ -83,7 +83,7 @@ def test_write_keeps_everything_else(run: Any, config: Path) -> None:
 
 
 def test_write_a_fragment(run: Any, rules: Path, tmp_path: Path) -> None:
-    """A fragment is changed in place, its maps are put beside it, and the include they need is told."""
+    """--write changes a fragment in place, writes its maps beside it, and prints the include they need."""
     ran = run("rewrite-to-map", rules.name, "--write")
     assert ran.status == 0
     assert (tmp_path / "rules.conf.http").read_bytes().count(b"map $uri") > 0
