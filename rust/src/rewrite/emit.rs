@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::hash::Element;
+use crate::quote::{quote, quote_key, quoted_length};
 use crate::rewrite::options::{Options, Phase};
 use crate::rewrite::plan::{Entry, Plan};
-use crate::rewrite::quote::{quote, quote_key, quoted_length};
 use crate::rewrite::runs::Run;
 use crate::rewrite::target;
 use crate::rewrite::tier::{Args, Block, Class, Map, Tier};

@@ -2,7 +2,7 @@
 //!
 //! They hold nothing but literal bytes, `(?:`, `|`, `)`, the anchors and a leading `(?i)`, which every PCRE reads alike.
 
-use crate::rewrite::quote;
+use crate::quote;
 
 /// How long the token of a pattern may be in the file: `ngx_conf_read_token` reads no longer one than 4,093 bytes.
 const LONGEST: usize = 4_000;
