@@ -22,7 +22,7 @@ Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The options of a call, except those of the compilation."""
+    """The options of the command for one file, except those of the compilation."""
 
     file: str
     mode: Mode
@@ -39,7 +39,7 @@ class Call:
 
 
 def run(call: Call, compile_options: Options) -> int:
-    """Run a call; return its exit status."""
+    """Run the pipeline for one file: load, plan, emit, prove, compare on nginx, write."""
     from nginxopt.rewrite import emit, plan, prove
 
     config, subject, around = _load(call)
@@ -71,7 +71,7 @@ def run(call: Call, compile_options: Options) -> int:
 
 
 _IN_PLACE = ("write", "diff", "check", "plan")
-"""The modes that work on the files where they are."""
+"""The modes that work on files in place."""
 
 
 def _load(call: Call) -> tuple[Config, File | None, Surroundings | Alone | None]:
@@ -101,7 +101,7 @@ def _is_main(call: Call) -> bool:
 
 
 def _refuse_context(call: Call, around: Surroundings) -> None:
-    """`UsageError` if the configuration includes a file elsewhere than the call says."""
+    """Raise `UsageError` if the configuration includes the file in another context than --context."""
     from nginxopt.config.context import parse_context
 
     places = set(around.config.contexts(around.file))
@@ -114,7 +114,7 @@ def _refuse_context(call: Call, around: Surroundings) -> None:
 
 
 def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None) -> list[str]:
-    """Read the result again as nginx will; return the notes for the user."""
+    """Read the result again as nginx does; return the notes for the user."""
     from nginxopt.config import surroundings
     from nginxopt.rewrite import rereading
     from nginxopt.system import nginx
@@ -138,7 +138,7 @@ def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None)
 
 
 def _bench(file: str) -> int:
-    """Benchmark the rules of a file and the maps, as `nginxopt bench rewrites` does."""
+    """Benchmark the rules of a file against the maps, like `nginxopt bench rewrites`."""
     from nginxopt.cli.bench import command as bench
 
     status: int = bench.main(["rewrites", file], prog_name="nginxopt bench", standalone_mode=False)

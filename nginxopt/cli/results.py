@@ -75,7 +75,7 @@ def _tell_differentials(differentials: list[Differential], *, err: bool) -> None
     requests = sum(differential.requests for differential in differentials)
     seconds = sum(differential.seconds for differential in differentials)
     skipped = sum(differential.skipped for differential in differentials)
-    left_out = f", {skipped:,} skipped" if skipped else ""
-    click.echo(f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{left_out})", err=err)
+    skipped_text = f", {skipped:,} skipped" if skipped else ""
+    click.echo(f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{skipped_text})", err=err)
     for warning in sorted({warning for differential in differentials for warning in differential.warnings}):
         click.echo(f"  nginx warning: {warning}", err=err)

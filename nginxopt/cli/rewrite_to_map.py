@@ -101,17 +101,17 @@ def command(
     files, nginx = options.without_its_path(files, nginx)
     if not files:
         raise click.UsageError("FILE is missing: pass a file of rules, an nginx.conf, or - for standard input.")
-    what = _mode(mode, folder, files, report, bench=bench)
+    checked_mode = _mode(mode, folder, files, report, bench=bench)
     compile_options = _compile_options(**compilation)
     calls = [
-        Call(file, what, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
+        Call(file, checked_mode, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
     ]
     return _run_all(calls, compile_options)
 
 
 def _run_all(calls: Sequence[Call], compile_options: Options) -> int:
-    """Run the calls in order, each on what the previous one wrote; name those done if a later one fails."""
+    """Compile the files in order, each after the previous one is written; if one fails, name those written."""
     statuses = []
     try:
         for call in calls:
