@@ -41,7 +41,7 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """The options of a call, except those of the compilation."""
+    """The options of the command for one file, except those of the compilation."""
 
     file: str
     mode: Mode
@@ -127,17 +127,17 @@ def command(
     files, nginx = options.without_its_path(files, nginx)
     if not files:
         raise click.UsageError("FILE is missing: pass a file of rules, an nginx.conf, or - for standard input.")
-    what = _mode(mode, folder, files, report, bench=bench)
+    checked_mode = _mode(mode, folder, files, report, bench=bench)
     compile_options = _compile_options(**compilation)
     calls = [
-        _Call(file, what, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
+        _Call(file, checked_mode, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
     ]
     return _run_all(calls, compile_options)
 
 
 def _run_all(calls: Sequence[_Call], compile_options: Options) -> int:
-    """Run the calls in order, each on what the previous one wrote; name those done if a later one fails."""
+    """Compile the files in order, each after the previous one is written; if one fails, name those written."""
     statuses = []
     try:
         for call in calls:
@@ -178,7 +178,7 @@ def _compile_options(
 
 
 def _run(call: _Call, compile_options: Options) -> int:
-    """Load, plan, emit, prove, compare on nginx, write: the whole command."""
+    """Run the pipeline for one file: load, plan, emit, prove, compare on nginx, write."""
     from nginxopt.rewrite import emit, plan, prove
 
     config, subject, around = _load(call)
@@ -210,7 +210,7 @@ def _run(call: _Call, compile_options: Options) -> int:
 
 
 _IN_PLACE = ("write", "diff", "check", "plan")
-"""The modes that work on the files where they are."""
+"""The modes that work on files in place."""
 
 
 def _load(call: _Call) -> tuple[Config, File | None, Surroundings | Alone | None]:
@@ -240,7 +240,7 @@ def _is_main(call: _Call) -> bool:
 
 
 def _refuse_context(call: _Call, around: Surroundings) -> None:
-    """`UsageError` if the configuration includes a file elsewhere than the call says."""
+    """Raise `UsageError` if the configuration includes the file in another context than --context."""
     from nginxopt.config.context import parse_context
 
     places = set(around.config.contexts(around.file))
@@ -253,7 +253,7 @@ def _refuse_context(call: _Call, around: Surroundings) -> None:
 
 
 def _reread(call: _Call, emission: Emission, around: Surroundings | Alone | None) -> list[str]:
-    """Read the result again as nginx will; return the notes for the user."""
+    """Read the result again as nginx does; return the notes for the user."""
     from nginxopt.config import surroundings
     from nginxopt.rewrite import rereading
     from nginxopt.system import nginx
@@ -277,7 +277,7 @@ def _reread(call: _Call, emission: Emission, around: Surroundings | Alone | None
 
 
 def _bench(file: str) -> int:
-    """Benchmark the rules of a file and the maps, as `nginxopt bench rewrites` does."""
+    """Benchmark the rules of a file against the maps, like `nginxopt bench rewrites`."""
     from nginxopt.cli.bench import command as bench
 
     status: int = bench.main(["rewrites", file], prog_name="nginxopt bench", standalone_mode=False)
@@ -373,7 +373,7 @@ def _tell_differentials(differentials: list[Differential], *, err: bool) -> None
     requests = sum(differential.requests for differential in differentials)
     seconds = sum(differential.seconds for differential in differentials)
     skipped = sum(differential.skipped for differential in differentials)
-    left_out = f", {skipped:,} skipped" if skipped else ""
-    click.echo(f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{left_out})", err=err)
+    skipped_text = f", {skipped:,} skipped" if skipped else ""
+    click.echo(f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{skipped_text})", err=err)
     for warning in sorted({warning for differential in differentials for warning in differential.warnings}):
         click.echo(f"  nginx warning: {warning}", err=err)
