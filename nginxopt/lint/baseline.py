@@ -81,21 +81,28 @@ def compare(
     `files` are those that were read, as they are named in messages, and `rules` the ids of those that were asked. An
     entry of another rule or of another file cannot be told to be gone, unless the file does not exist any more.
     """
-    found = entries(diagnostics, baseline.folder)
-    left = tuple(one for one, entry in zip(diagnostics, found, strict=True) if entry not in baseline.entries)
+    present = entries(diagnostics, baseline.folder)
+    remaining = tuple(
+        diagnostic for diagnostic, entry in zip(diagnostics, present, strict=True) if entry not in baseline.entries
+    )
     read = {_relative(file, baseline.folder) for file in files}
     is_gone = cache(lambda file: file in read or not exists(str(Path(baseline.folder, file))))
-    gone = sum(entry.rule in rules and is_gone(entry.file) for entry in baseline.entries.difference(found))
-    return Compared(left, len(diagnostics) - len(left), gone)
+    gone = sum(entry.rule in rules and is_gone(entry.file) for entry in baseline.entries.difference(present))
+    return Compared(remaining, len(diagnostics) - len(remaining), gone)
 
 
 def entries(diagnostics: Sequence[Diagnostic], folder: str) -> tuple[Entry, ...]:
     """Return the entry of each finding, for a baseline in `folder`; no two are equal."""
     source = cache(lambda source: Source(_relative(source.path, folder), source.data))
     # Under the names that the files have from the folder, a finding is the same wherever it is looked at from.
-    named = [replace(one, finding=replace(one.finding, source=source(one.finding.source))) for one in diagnostics]
+    named = [
+        replace(diagnostic, finding=replace(diagnostic.finding, source=source(diagnostic.finding.source)))
+        for diagnostic in diagnostics
+    ]
     prints = fingerprints(named, ".")
-    return tuple(Entry(one.path, one.rule, digest) for one, digest in zip(named, prints, strict=True))
+    return tuple(
+        Entry(diagnostic.path, diagnostic.rule, digest) for diagnostic, digest in zip(named, prints, strict=True)
+    )
 
 
 def _relative(path: str, folder: str) -> str:
@@ -141,7 +148,7 @@ def read(source: Source) -> Baseline:
 
 
 def _is_entry(item: Any) -> bool:
-    names = {each.name for each in fields(Entry)}
+    names = {entry_field.name for entry_field in fields(Entry)}
     return isinstance(item, dict) and item.keys() == names and all(isinstance(value, str) for value in item.values())
 
 

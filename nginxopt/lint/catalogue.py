@@ -18,7 +18,7 @@ def catalogue() -> dict[str, Rule]:
 
 
 def _rule(name: str) -> Rule:
-    found = [value for value in vars(import_module(f"nginxopt.rules.{name}")).values() if isinstance(value, Rule)]
-    if len(found) != 1:
-        raise TypeError(f"nginxopt.rules.{name} has {len(found)} rules, not one")
-    return found[0]
+    declared = [value for value in vars(import_module(f"nginxopt.rules.{name}")).values() if isinstance(value, Rule)]
+    if len(declared) != 1:
+        raise TypeError(f"nginxopt.rules.{name} has {len(declared)} rules, not one")
+    return declared[0]

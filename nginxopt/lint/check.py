@@ -58,11 +58,11 @@ class Judge:
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
         further = partial(self._further, config, linted)
-        left = suppress(files, linted.diagnostics, active, catalogue(), further).diagnostics
-        found = reported(left, catalogue(), self.settings)
-        undeclined = _undeclined(linted.diagnostics, found)
-        offered = (_given(one, self.assumed) for one in undeclined)
-        return replace(linted, diagnostics=tuple(_unshared(one, config, self.shared) for one in offered))
+        unsuppressed = suppress(files, linted.diagnostics, active, catalogue(), further).diagnostics
+        selected = reported(unsuppressed, catalogue(), self.settings)
+        undeclined = _undeclined(linted.diagnostics, selected)
+        offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined)
+        return replace(linted, diagnostics=tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered))
 
     def _judges(self, rule: Rule) -> bool:
         return rule.speaks_of(self.target) and (self.host is not None or not rule.host)
@@ -77,8 +77,8 @@ class Judge:
         if linted.errors or not self.is_complete or not _is_whole(config, self.target):
             return None
         versions = self.settings.target_version or turning_points(rule for rule, _ in rules)
-        found = [lint(config, rules, version, self.host) for version in versions]
-        return None if any(each.errors for each in found) else [each.diagnostics for each in found]
+        results = [lint(config, rules, version, self.host) for version in versions]
+        return None if any(result.errors for result in results) else [result.diagnostics for result in results]
 
 
 def _is_whole(config: Config, target: Version) -> bool:
@@ -119,7 +119,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     """
     judge = replace(judge, shared=_shared(configs))
     linted = [judge(config) for config in configs]
-    diagnostics = {_key(one): one for result in linted for one in result.diagnostics}
+    diagnostics = {_key(diagnostic): diagnostic for result in linted for diagnostic in result.diagnostics}
     for unused in _used_elsewhere(configs, linted):
         del diagnostics[unused]
     errors = {error.render(): error for result in linted for error in result.errors}
@@ -133,16 +133,16 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
     """
     judge = replace(judge, shared=_shared(configs))
     drafts: dict[str, Draft] = {}
-    made: Counter[str] = Counter()
+    fix_counts: Counter[str] = Counter()
     for config in configs:
         if isinstance(config.origin, Dump):
             raise UsageError("the output of nginx -T cannot be fixed: pass the files")
         fixed = fix(lambda texts, config=config: reread(config, texts), judge, unsafe=unsafe)  # type: ignore[misc]
         drafts |= fixed.drafts  # a shared file is changed by no fix, so that no draft takes the place of another
-        made += fixed.made
+        fix_counts += fixed.made
     texts = {path: draft.text for path, draft in drafts.items()}
     checked = check([reread(config, texts) for config in configs], judge)
-    return replace(checked, drafts=drafts, made=made)
+    return replace(checked, drafts=drafts, made=fix_counts)
 
 
 def _shared(configs: Iterable[Config]) -> frozenset[str]:
@@ -154,49 +154,54 @@ def _shared(configs: Iterable[Config]) -> frozenset[str]:
 def _used_elsewhere(configs: Sequence[Config], linted: Sequence[Linted]) -> set[tuple[object, ...]]:
     """Return the findings that a comment hides nothing in one configuration, where it does in another."""
     read = Counter(path for config in configs for path in {file.path for file in config.files})
-    unused = [one for result in linted for one in result.diagnostics if one.rule == UNUSED]
-    times = Counter(_key(one) for one in unused)
-    return {_key(one) for one in unused if times[_key(one)] < read[one.path]}
+    unused = [diagnostic for result in linted for diagnostic in result.diagnostics if diagnostic.rule == UNUSED]
+    times = Counter(_key(diagnostic) for diagnostic in unused)
+    return {_key(diagnostic) for diagnostic in unused if times[_key(diagnostic)] < read[diagnostic.path]}
 
 
 def _identity(config: Config, path: str) -> str:
     return config.origin.identity(path)
 
 
-def _unshared(one: Diagnostic, config: Config, shared: Collection[str]) -> Diagnostic:
+def _unshared(diagnostic: Diagnostic, config: Config, shared: Collection[str]) -> Diagnostic:
     """Return a diagnostic without its fix if that changes a shared file, and with the reason in its place."""
-    if not shared or one.fix is None:
-        return one
-    paths = {change.source.path for change in one.fix.changes if _identity(config, change.source.path) in shared}
+    if not shared or diagnostic.fix is None:
+        return diagnostic
+    paths = {change.source.path for change in diagnostic.fix.changes if _identity(config, change.source.path) in shared}
     if not paths:
-        return one
+        return diagnostic
     why = f"{', '.join(sorted(paths))} belongs to several configurations: change it by hand"
-    return replace(one, finding=replace(one.finding, fix=None, help=f"{one.fix.title}; {why}"))
+    return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=f"{diagnostic.fix.title}; {why}"))
 
 
 def _undeclined(before: Iterable[Diagnostic], reported: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return the reported diagnostics, without fixes that a hidden finding shares: part of them was declined."""
-    left = tuple(reported)
-    kept = set(map(id, left))
-    declined = {one.fix.changes: one for one in before if one.fix and id(one) not in kept}
-    return tuple(_without(one, declined.get(one.fix.changes)) if one.fix else one for one in left)
+    remaining = tuple(reported)
+    kept = set(map(id, remaining))
+    declined = {
+        diagnostic.fix.changes: diagnostic for diagnostic in before if diagnostic.fix and id(diagnostic) not in kept
+    }
+    return tuple(
+        _without(diagnostic, declined.get(diagnostic.fix.changes)) if diagnostic.fix else diagnostic
+        for diagnostic in remaining
+    )
 
 
-def _without(one: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
-    if declined is None or one.fix is None:
-        return one
+def _without(diagnostic: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
+    if declined is None or diagnostic.fix is None:
+        return diagnostic
     place = f"{declined.path}:{declined.start.line}"
-    why = f"{one.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed at {place}"
-    return replace(one, finding=replace(one.finding, fix=None, help=why))
+    why = f"{diagnostic.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed at {place}"
+    return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=why))
 
 
-def _given(one: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:
+def _given(diagnostic: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:
     """Return a diagnostic whose fix is as safe as it is where `assumed` holds."""
-    if one.fix is None or not assumed:
-        return one
-    fix = replace(one.fix, safety=one.fix.safety.given(assumed))
-    return replace(one, finding=replace(one.finding, fix=fix))
+    if diagnostic.fix is None or not assumed:
+        return diagnostic
+    fix = replace(diagnostic.fix, safety=diagnostic.fix.safety.given(assumed))
+    return replace(diagnostic, finding=replace(diagnostic.finding, fix=fix))
 
 
-def _key(one: Diagnostic) -> tuple[object, ...]:
-    return one.path, one.finding.span, one.rule, one.message
+def _key(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return diagnostic.path, diagnostic.finding.span, diagnostic.rule, diagnostic.message

@@ -112,11 +112,13 @@ def _remarks(block: Block, parent: Directive | None, marks: Sequence[int]) -> It
             continue
         if waiting:
             after = next(iter(node)) if isinstance(node, Bulk) else node
-            yield from (replace(one, after=after) if node.line == last + 1 else one for one in waiting)
+            yield from (replace(comment, after=after) if node.line == last + 1 else comment for comment in waiting)
             waiting = []
         before, first = node if isinstance(node, Directive) else None, False
         if before is not None and _holds(marks, before.span):
-            yield from (_Remark(one, parent, within=before) for one in before.comments if _holds(marks, one.span))
+            yield from (
+                _Remark(comment, parent, within=before) for comment in before.comments if _holds(marks, comment.span)
+            )
             yield from _remarks(before.block, before, marks) if before.block else ()
     yield from waiting
 
@@ -186,11 +188,11 @@ def _read(remark: _Remark) -> Iterator[Suppression]:
     """Yield the suppressions that a comment has."""
     source, start = remark.source, remark.comment.span.start
     data = source.data[start : remark.comment.span.end].rstrip()
-    found = list(_FORM.finditer(data))
-    ends = [*(match.start() for match in found[1:]), len(data)]
-    for match, end in zip(found, ends, strict=False):
+    matches = list(_FORM.finditer(data))
+    ends = [*(match.start() for match in matches[1:]), len(data)]
+    for match, end in zip(matches, ends, strict=False):
         span = Span(start + match.start(), start + len(data[:end].rstrip()))
-        only = len(found) == 1 and match.start() == 0
+        only = len(matches) == 1 and match.start() == 0
         listed = Span(start + match.start(2), start + match.end(2)) if match[2] is not None else None
         word = _token(source, start + match.start(1), start + match.end(1))
         kind = next((kind for kind in Kind if kind.value == word), None)

@@ -119,8 +119,8 @@ class Page:
     @property
     def effects(self) -> tuple[str, ...]:
         """What the fix may change, as words of `EFFECTS`; none where the page does not say."""
-        found = re.match(r"May change: (.*)\.$", self.sections.get(FIX_SAFETY, ""), re.MULTILINE)
-        return tuple(found[1].split(", ")) if found else ()
+        stated = re.match(r"May change: (.*)\.$", self.sections.get(FIX_SAFETY, ""), re.MULTILINE)
+        return tuple(stated[1].split(", ")) if stated else ()
 
     @cached_property
     def examples(self) -> tuple[Example, ...]:
@@ -193,8 +193,8 @@ class Rule:
 
     def states(self, safety: Safety) -> bool:
         """Return whether a fix of that safety is one that the rule says it offers."""
-        stated = (one for one in self.fixes if one.grade is safety.grade)
-        return any((safety.premises or frozenset()) <= (one.premises or frozenset()) for one in stated)
+        stated = (offered for offered in self.fixes if offered.grade is safety.grade)
+        return any((safety.premises or frozenset()) <= (offered.premises or frozenset()) for offered in stated)
 
     def speaks_of(self, target: Version) -> bool:
         """Return whether the rule holds for that nginx."""

@@ -48,21 +48,25 @@ def fix(read: Read, judge: Judge, *, unsafe: bool = False) -> Fixed:
     """
     config = read({})
     drafts: dict[str, Draft] = {}
-    made: Counter[str] = Counter()
+    fix_counts: Counter[str] = Counter()
     recent: deque[Diagnostic] = deque(maxlen=ROUNDS)
     rounds = limit = 0
     while True:
         linted = judge(config)
-        offered = [one for one in linted.diagnostics if one.fix and (unsafe or one.fix.safety.grade is Grade.SAFE)]
+        offered = [
+            diagnostic
+            for diagnostic in linted.diagnostics
+            if diagnostic.fix and (unsafe or diagnostic.fix.safety.grade is Grade.SAFE)
+        ]
         if not offered:
-            return Fixed({path: draft for path, draft in drafts.items() if draft.edits}, made, linted)
+            return Fixed({path: draft for path, draft in drafts.items() if draft.edits}, fix_counts, linted)
         if rounds < ROUNDS:
             limit = max(limit, ROUNDS + len(offered))
         if rounds == limit:
             raise DefectError(f"the fixes of {_rules(recent)} do not terminate")
         chosen, changes = _choose(offered)
         _make(changes, drafts, chosen)
-        made.update(diagnostic.rule for diagnostic in chosen)
+        fix_counts.update(diagnostic.rule for diagnostic in chosen)
         recent.extend(chosen)
         config = _read_again(read, drafts, chosen)
         rounds += 1

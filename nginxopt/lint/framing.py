@@ -31,22 +31,22 @@ _LUA = re.compile(r"(?:server_rewrite|rewrite|access|precontent|content)_by_lua(
 _DROPS = re.compile(r"discard_body|capture|require|dofile|load")
 
 
-def may_lack_a_body(model: Model, one: Pass) -> bool:
+def may_lack_a_body(model: Model, pass_: Pass) -> bool:
     """Return whether a request of a `proxy_pass` may state a body that it has not."""
-    if one.protocol != "proxy" or one.setting("set_body").is_set:
+    if pass_.protocol != "proxy" or pass_.setting("set_body").is_set:
         return False
-    stated = {_LENGTH: list(_values(one, _LENGTH)), _CODING: list(_values(one, _CODING))}
+    stated = {_LENGTH: list(_values(pass_, _LENGTH)), _CODING: list(_values(pass_, _CODING))}
     if any(value for values in stated.values() for value in values):
         return True
     if stated[_LENGTH]:
         return False
-    if one.setting("pass_request_body").value == "off":
+    if pass_.setting("pass_request_body").value == "off":
         return True
-    return _has_code(model) or any(_may_reach(one.level, uri) for uri in _bodiless(model))
+    return _has_code(model) or any(_may_reach(pass_.level, uri) for uri in _bodiless(model))
 
 
-def _values(one: Pass, header: str) -> Iterator[str]:
-    for directive in one.setting("set_header").directives:
+def _values(pass_: Pass, header: str) -> Iterator[str]:
+    for directive in pass_.setting("set_header").directives:
         if len(directive.args) == 2 and directive.args[0].lower() == header:
             yield directive.args[1]
 
@@ -71,9 +71,9 @@ def _subrequests(model: Model) -> Iterator[str]:
             yield directive.args[0]
 
 
-def _streams(one: Pass) -> bool:
+def _streams(pass_: Pass) -> bool:
     """Return whether an upstream may fail before all of the body is read."""
-    return one.setting("request_buffering").value == "off"
+    return pass_.setting("request_buffering").value == "off"
 
 
 def _all(model: Model) -> Iterator[Directive]:
@@ -110,7 +110,7 @@ def _may_reach(level: Level, uri: str) -> bool:
 def _goes_on(level: Level) -> bool:
     """Return whether a request may leave a level for another location."""
     names = any(name in level.names for name in ("try_files", "index", "random_index"))
-    rewrites = any(not one.args[2:] or one.args[2] == "last" for one in level.own("rewrite"))
+    rewrites = any(not rewrite.args[2:] or rewrite.args[2] == "last" for rewrite in level.own("rewrite"))
     return (
         names or rewrites or bool(level.bulks) or any(inner.kind == "if" and _goes_on(inner) for inner in level.levels)
     )

@@ -65,29 +65,29 @@ class Model:
     @cached_property
     def upstreams(self) -> dict[str, Upstream]:
         """The upstreams of http by their names in lower case."""
-        found = (Upstream(level.args[0], level) for level in self.levels("upstream") if level.args)
-        return {upstream.name.lower(): upstream for upstream in found}
+        upstreams = (Upstream(level.args[0], level) for level in self.levels("upstream") if level.args)
+        return {upstream.name.lower(): upstream for upstream in upstreams}
 
     @cached_property
     def passes(self) -> tuple[Pass, ...]:
         """All that passes requests on."""
         names = [f"{protocol}_pass" for protocol in PROTOCOLS]
-        found = (read_pass(directive, level, self.upstreams) for directive, level in self.each(*names))
-        return tuple(one for one in found if one is not None)
+        passes = (read_pass(directive, level, self.upstreams) for directive, level in self.each(*names))
+        return tuple(pass_ for pass_ in passes if pass_ is not None)
 
     @cached_property
     def passes_at(self) -> dict[Level, list[Pass]]:
         """The passes by the levels in which they stand."""
-        found: dict[Level, list[Pass]] = {}
-        for one in self.passes:
-            found.setdefault(one.level, []).append(one)
-        return found
+        by_level: dict[Level, list[Pass]] = {}
+        for pass_ in self.passes:
+            by_level.setdefault(pass_.level, []).append(pass_)
+        return by_level
 
     @cached_property
     def maps(self) -> dict[str, Level]:
         """The maps by the names of their variables in lower case, without the `$`."""
-        found = (level for level in self.levels("map") if len(level.args) == 2)
-        return {level.args[1].lstrip("$").strip("{}").lower(): level for level in found}
+        maps = (level for level in self.levels("map") if len(level.args) == 2)
+        return {level.args[1].lstrip("$").strip("{}").lower(): level for level in maps}
 
     @cached_property
     def listens(self) -> tuple[Listen, ...]:

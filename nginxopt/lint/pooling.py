@@ -110,93 +110,93 @@ class _Planner:
         changes: dict[Change, None] = {}  # a set of headers that several passes share is changed once
         added: dict[str, None] = {}
         keeps = False
-        for one in self._passes[upstream]:
-            if self._group(one) is not upstream:
-                keeps = keeps or one.protocol in ("grpc", "memcached") or one.setting("keep_conn").value == "on"
+        for pass_ in self._passes[upstream]:
+            if self._group(pass_) is not upstream:
+                keeps = keeps or pass_.protocol in ("grpc", "memcached") or pass_.setting("keep_conn").value == "on"
                 continue
             keeps = True
-            why_not, needed = self._needed(one, upstream)
+            why_not, needed = self._needed(pass_, upstream)
             if why_not:
                 return _Plan(why_not)
             changes |= dict.fromkeys(needed)
-            added |= dict.fromkeys(missing(self.model, one))
+            added |= dict.fromkeys(missing(self.model, pass_))
         if not keeps and upstream in self._without_pool:
             return _Plan("no request to it is certain to keep its connection open")
         if not _agree(changes):
             return _Plan("a file included in several places would need different lines in each")
         return _Plan("", tuple(changes), tuple(added))
 
-    def _group(self, one: Pass) -> Upstream | None:
+    def _group(self, pass_: Pass) -> Upstream | None:
         """Return the upstream of a pass that will keep its connections, None for one that stays as it is."""
-        return one.upstream if one.upstream in self._pooled and may_keep(self.model, one) else None
+        return pass_.upstream if pass_.upstream in self._pooled and may_keep(self.model, pass_) else None
 
-    def _needed(self, one: Pass, upstream: Upstream) -> tuple[str, tuple[Change, ...]]:
+    def _needed(self, pass_: Pass, upstream: Upstream) -> tuple[str, tuple[Change, ...]]:
         """Return why what a pass needs cannot be put where it belongs, or the changes."""
-        needs = missing(self.model, one)
+        needs = missing(self.model, pass_)
         if not needs:
             return "", ()
-        if not takes_directives(one):
-            around = one.level.around("location")
+        if not takes_directives(pass_):
+            around = pass_.level.around("location")
             within = (other for other in self._passes[upstream] if other.level is around)
             return ("" if any(map(self._group, within)) else NOT_IN_IF), ()
         names = [name for name, line in (("http_version", HTTP11), ("set_header", CLEARED)) if line in needs]
-        for heir in heirs(self.model, one, *names):
+        for heir in heirs(self.model, pass_, *names):
             if self._group(heir) is not upstream:
                 return _INHERITED.format(heir.directive.name, heir.directive.args[0]), ()
-        changes = completed(self.model, one, self._owners.get(upstream, set()))
+        changes = completed(self.model, pass_, self._owners.get(upstream, set()))
         return ("", changes) if changes else ("the headers of some requests to it are unknown", ())
 
 
-def may_keep(model: Model, one: Pass) -> bool:
+def may_keep(model: Model, pass_: Pass) -> bool:
     """Return whether a `proxy_pass` keeps its connections once it has what is `missing`: it says nothing against it.
 
     One that sends bodies on as they come keeps HTTP/1.0: over HTTP/1.1 the upstream would get them in chunks.
     """
-    if one.protocol != "proxy" or is_check(one) or states_http10(one):
+    if pass_.protocol != "proxy" or is_check(pass_) or states_http10(pass_):
         return False
-    said = connection(model, one)
-    if one.setting("http_version").value == "1.0" and (said is Connection.MAPPED or streams(one)):
+    header = connection(model, pass_)
+    if pass_.setting("http_version").value == "1.0" and (header is Connection.MAPPED or streams(pass_)):
         return False
-    return said in (Connection.DEFAULT, Connection.CLEAR, Connection.CLIENT, Connection.KEEP_ALIVE, Connection.MAPPED)
+    return header in (Connection.DEFAULT, Connection.CLEAR, Connection.CLIENT, Connection.KEEP_ALIVE, Connection.MAPPED)
 
 
-def streams(one: Pass) -> bool:
+def streams(pass_: Pass) -> bool:
     """Return whether request bodies may be sent on as they come."""
-    return one.setting("request_buffering").value != "on"
+    return pass_.setting("request_buffering").value != "on"
 
 
-def missing(model: Model, one: Pass) -> tuple[str, ...]:
+def missing(model: Model, pass_: Pass) -> tuple[str, ...]:
     """Return the lines that a pass needs to keep its connections."""
-    said = connection(model, one)
-    lines = [HTTP11] if one.setting("http_version").value == "1.0" and said is not Connection.KEEP_ALIVE else []
-    closes = said is Connection.CLIENT or (said is Connection.DEFAULT and model.target < PIVOT)
+    header = connection(model, pass_)
+    lines = [HTTP11] if pass_.setting("http_version").value == "1.0" and header is not Connection.KEEP_ALIVE else []
+    closes = header is Connection.CLIENT or (header is Connection.DEFAULT and model.target < PIVOT)
     return (*lines, CLEARED) if closes else tuple(lines)
 
 
-def completed(model: Model, one: Pass, levels: Collection[Level]) -> tuple[Change, ...] | None:
+def completed(model: Model, pass_: Pass, levels: Collection[Level]) -> tuple[Change, ...] | None:
     """Return the changes that put what is missing into the location of a pass; None if they cannot be made.
 
     A set of headers is changed where it stands if its level is one of `levels`.
     """
-    needs = missing(model, one)
+    needs = missing(model, pass_)
     first = [line for line in needs if line == HTTP11]
     if CLEARED not in needs:
-        return (after(one.directive, first),)
-    return cleared(model, one, levels, first=first)
+        return (after(pass_.directive, first),)
+    return cleared(model, pass_, levels, first=first)
 
 
 def cleared(
-    model: Model, one: Pass, levels: Collection[Level], *, first: Sequence[str] = ()
+    model: Model, pass_: Pass, levels: Collection[Level], *, first: Sequence[str] = ()
 ) -> tuple[Change, ...] | None:
     """Return the changes with which a pass sends no `Connection` header; None if they cannot be made."""
-    if connection(model, one) is Connection.DEFAULT:
-        return with_header(one, [CLEARED], levels, first=first)
-    return without_value(one, headers(one, "connection"), levels, first=first)
+    if connection(model, pass_) is Connection.DEFAULT:
+        return with_header(pass_, [CLEARED], levels, first=first)
+    return without_value(pass_, headers(pass_, "connection"), levels, first=first)
 
 
 def peculiar(upstream: Upstream) -> str:
     """Return why an upstream had better not keep connections, empty if it may."""
-    other = next((one.name for one in upstream.level.directives if one.name not in _UNDERSTOOD), None)
+    other = next((directive.name for directive in upstream.level.directives if directive.name not in _UNDERSTOOD), None)
     if other is not None:
         return f"its `{other}` may keep or share connections in its own way"
     if any(word.startswith("max_conns=") for server in upstream.servers for word in server.args):

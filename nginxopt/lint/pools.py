@@ -52,32 +52,32 @@ _GRAVEST = (
 )  # fmt: skip
 
 
-def connection(model: Model, one: Pass) -> Connection:
+def connection(model: Model, pass_: Pass) -> Connection:
     """Return what a `proxy_pass` tells the upstream about the connection."""
-    if not knows_headers(one):
+    if not knows_headers(pass_):
         return Connection.UNKNOWN
-    said = {_said(model, one, directive) for directive in headers(one, "connection")}
-    return next((kind for kind in _GRAVEST if kind in said), Connection.DEFAULT)
+    kinds = {_kind(model, pass_, directive) for directive in headers(pass_, "connection")}
+    return next((kind for kind in _GRAVEST if kind in kinds), Connection.DEFAULT)
 
 
-def knows_headers(one: Pass) -> bool:
+def knows_headers(pass_: Pass) -> bool:
     """Return whether all `proxy_set_header` that hold for a pass were read: none may stand in a missing include."""
-    found = one.setting("set_header")
-    return found.known and not (found.level and found.level.is_open)
+    setting = pass_.setting("set_header")
+    return setting.known and not (setting.level and setting.level.is_open)
 
 
-def headers(one: Pass, name: str) -> tuple[Directive, ...]:
+def headers(pass_: Pass, name: str) -> tuple[Directive, ...]:
     """Return the `proxy_set_header` directives that hold for a pass and set the header `name` (in lower case)."""
-    found = one.setting("set_header").directives
-    return tuple(header for header in found if len(header.args) == 2 and header.args[0].lower() == name)
+    directives = pass_.setting("set_header").directives
+    return tuple(header for header in directives if len(header.args) == 2 and header.args[0].lower() == name)
 
 
-def culprit(model: Model, one: Pass, kind: Connection) -> Directive:
+def culprit(model: Model, pass_: Pass, kind: Connection) -> Directive:
     """Return the `proxy_set_header Connection` of a pass that is of that kind, which there must be."""
-    return next(directive for directive in headers(one, "connection") if _said(model, one, directive) is kind)
+    return next(directive for directive in headers(pass_, "connection") if _kind(model, pass_, directive) is kind)
 
 
-def _said(model: Model, one: Pass, directive: Directive) -> Connection:
+def _kind(model: Model, pass_: Pass, directive: Directive) -> Connection:
     value = directive.args[1].lower()
     if "$" not in value:
         return _literal(value)
@@ -85,7 +85,7 @@ def _said(model: Model, one: Pass, directive: Directive) -> Connection:
     if name is None:
         return Connection.UNKNOWN
     if name.startswith("http_"):
-        upgrades = name == "http_upgrade" or any(header.args[1] for header in headers(one, "upgrade"))
+        upgrades = name == "http_upgrade" or any(header.args[1] for header in headers(pass_, "upgrade"))
         return Connection.UPGRADE if upgrades else Connection.CLIENT
     level = model.maps.get(name)
     idle = map_value(level, "") if level and variable(level.args[0]) == "http_upgrade" else None
@@ -118,13 +118,13 @@ def row(level: Level, key: str) -> Directive | None:
 
 def map_value(level: Level, key: str) -> str | None:
     """Return the literal that a map gives for `key`; None if that cannot be told."""
-    found = row(level, key)
+    row_of_key = row(level, key)
     if level.is_open or (
-        (found is None or found.name == "default")
+        (row_of_key is None or row_of_key.name == "default")
         and any(directive.name.startswith("~") and _may_match(directive.name, key) for directive in level.directives)
     ):
         return None
-    value = "" if found is None else str(found.args[0])
+    value = "" if row_of_key is None else str(row_of_key.args[0])
     return None if "$" in value else value
 
 
@@ -135,39 +135,39 @@ def _may_match(pattern: str, key: str) -> bool:
         return True
 
 
-def is_check(one: Pass) -> bool:
+def is_check(pass_: Pass) -> bool:
     """Return whether a pass is, by its location, for a check of health now and then: it needs no kept connection.
 
     A location with `health_check` takes requests as well, unless it is internal.
     """
-    checks = bool(one.level.own("health_check")) and bool(one.level.own("internal"))
-    return checks or any(_CHECK.search(word) for word in one.level.args)
+    checks = bool(pass_.level.own("health_check")) and bool(pass_.level.own("internal"))
+    return checks or any(_CHECK.search(word) for word in pass_.level.args)
 
 
 def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
     """Return the passes to each upstream, of the protocols whose connections can be kept."""
-    found: dict[Upstream, list[Pass]] = {}
-    for one in model.passes:
-        if one.upstream and one.protocol in KEEPERS:
-            found.setdefault(one.upstream, []).append(one)
-    return {upstream: tuple(passes) for upstream, passes in found.items()}
+    by_upstream: dict[Upstream, list[Pass]] = {}
+    for pass_ in model.passes:
+        if pass_.upstream and pass_.protocol in KEEPERS:
+            by_upstream.setdefault(pass_.upstream, []).append(pass_)
+    return {upstream: tuple(passes) for upstream, passes in by_upstream.items()}
 
 
-def wants_pool(model: Model, one: Pass) -> bool:
+def wants_pool(model: Model, pass_: Pass) -> bool:
     """Return whether a pass may keep its connections: nothing that it says speaks against it."""
-    if one.protocol == "fastcgi":
-        return one.setting("keep_conn").value == "on"
-    if one.protocol != "proxy":
+    if pass_.protocol == "fastcgi":
+        return pass_.setting("keep_conn").value == "on"
+    if pass_.protocol != "proxy":
         return True
-    said = connection(model, one)
-    if said is Connection.KEEP_ALIVE:
+    header = connection(model, pass_)
+    if header is Connection.KEEP_ALIVE:
         return True
-    return said not in (Connection.CLOSE, Connection.UPGRADE) and not states_http10(one)
+    return header not in (Connection.CLOSE, Connection.UPGRADE) and not states_http10(pass_)
 
 
-def states_http10(one: Pass) -> bool:
+def states_http10(pass_: Pass) -> bool:
     """Return whether `proxy_http_version 1.0` is written for a pass."""
-    version = one.setting("http_version")
+    version = pass_.setting("http_version")
     return version.is_set and version.value == "1.0"
 
 
@@ -181,7 +181,7 @@ def without_pool(model: Model) -> Iterator[tuple[Upstream, tuple[Pass, ...]]]:
         return
     for upstream, passes in users(model).items():
         declined = upstream.level.own("ntlm") or _commented_out(upstream)
-        if upstream.keepalive.is_unset and not declined and any(wants_pool(model, one) for one in passes):
+        if upstream.keepalive.is_unset and not declined and any(wants_pool(model, pass_) for pass_ in passes):
             yield upstream, passes
 
 
@@ -199,5 +199,5 @@ def pools(model: Model) -> set[Upstream]:
     return stated | {
         upstream
         for upstream, passes in passed.items()
-        if upstream.keepalive.is_unset and any(wants_pool(model, one) for one in passes)
+        if upstream.keepalive.is_unset and any(wants_pool(model, pass_) for pass_ in passes)
     }

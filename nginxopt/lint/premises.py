@@ -156,12 +156,12 @@ PREMISES = {
 
 def named(names: Iterable[str]) -> frozenset[Premise]:
     """Return the premises of these names. `UsageError` for a name that there is not."""
-    found = set()
+    premises = set()
     for name in names:
         if name not in PREMISES:
             raise UsageError(f'unknown premise "{name}"', hint=suggestion(name, PREMISES) or _all())
-        found.add(PREMISES[name])
-    return frozenset(found)
+        premises.add(PREMISES[name])
+    return frozenset(premises)
 
 
 def listed(premises: Iterable[Premise]) -> str:

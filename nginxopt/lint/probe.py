@@ -92,8 +92,8 @@ class _Answer:
 
     def differences(self, other: _Answer) -> set[str]:
         """The names of what a client gets otherwise from another answer."""
-        one, two = self.essence(), other.essence()
-        return {name for name in {*one, *two} if one.get(name) != two.get(name)}
+        mine, theirs = self.essence(), other.essence()
+        return {name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name)}
 
 
 def probe(target: Target, effort: Effort) -> Iterator[Observation]:
@@ -111,18 +111,18 @@ def _versions(server: _Server, encoding: str) -> Iterator[Observation]:
     if old is None or again is None:
         raise RunError("no response over HTTP/1.0")
     new = server.once("1.1", encoding)
-    asked = f" with Accept-Encoding: {encoding}" if encoding else ""
+    with_encoding = f" with Accept-Encoding: {encoding}" if encoding else ""
     if new is None:
-        yield Observation(HTTP11_BACKENDS, False, f"no response over HTTP/1.1{asked}")
+        yield Observation(HTTP11_BACKENDS, False, f"no response over HTTP/1.1{with_encoding}")
         return
     changing = old.differences(again)
     differs = sorted(old.differences(new) - changing)
-    text = f"HTTP/1.1{asked} has the same response as HTTP/1.0"
+    text = f"HTTP/1.1{with_encoding} has the same response as HTTP/1.0"
     if differs:
-        text = f"HTTP/1.1{asked} changes {', '.join(differs)}: {'; '.join(_compared(old, new, differs))}"
+        text = f"HTTP/1.1{with_encoding} changes {', '.join(differs)}: {'; '.join(_compared(old, new, differs))}"
     yield Observation(HTTP11_BACKENDS, not differs, text)
     if changing:
-        text = f"{', '.join(sorted(changing))} varies between responses{asked} and was not compared"
+        text = f"{', '.join(sorted(changing))} varies between responses{with_encoding} and was not compared"
         yield Observation(HTTP11_BACKENDS, None, text)
     if new.interim:
         text = f"unrequested interim responses over HTTP/1.1: {', '.join(map(str, new.interim))}"
@@ -147,10 +147,12 @@ def _kept(server: _Server) -> Iterator[Observation]:
         if first is None:
             return
         if connection.ends(0.2):
-            says = "close" in first.header("connection").lower() or first.version == "1.0"
-            text = "the server closes connections after a response" + ("" if says else " that does not announce it")
-            yield Observation(IDLE_CONNECTIONS, says, text)
-            if says:
+            announces_close = "close" in first.header("connection").lower() or first.version == "1.0"
+            text = "the server closes connections after a response" + (
+                "" if announces_close else " that does not announce it"
+            )
+            yield Observation(IDLE_CONNECTIONS, announces_close, text)
+            if announces_close:
                 yield Observation(IDLE_CONNECTIONS, None, "connections are not kept, so a pool does not help")
             return
         if connection.ask("1.1") is None:
@@ -269,11 +271,11 @@ class _Connection:
     def _head(self) -> tuple[str, int, list[tuple[str, str]]]:
         text = self._until(b"\r\n\r\n").decode("latin-1")
         first, *lines = text.removesuffix("\r\n\r\n").split("\r\n")
-        found = re.match(r"HTTP/(\d\.\d) (\d{3})", first)
-        if found is None:
+        status_line = re.match(r"HTTP/(\d\.\d) (\d{3})", first)
+        if status_line is None:
             raise ValueError(first)
         headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
-        return found[1], int(found[2]), headers
+        return status_line[1], int(status_line[2]), headers
 
     def _body(self, version: str, status: int, headers: list[tuple[str, str]]) -> bytes:
         named = dict(headers)

@@ -78,8 +78,8 @@ def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterato
         offers.add(finding.fix)
     for finding in read:
         stands = finding.fix is not None and offers.stands(finding.fix)
-        one = _original(finding) if offers.are_shared else finding
-        groups.setdefault((one.source, one.span, one.message), []).append((one, stands))
+        reported = _original(finding) if offers.are_shared else finding
+        groups.setdefault((reported.source, reported.span, reported.message), []).append((reported, stands))
     for group in groups.values():
         standing = [finding for finding, stands in group if stands]
         yield _joined(standing) if standing else offers.without_fix(group[0][0])
@@ -163,4 +163,9 @@ def _original(finding: Finding) -> Finding:
 
 def _order(config: Config) -> Callable[[Diagnostic], tuple[int, Span, str, str]]:
     numbers = {file.source: number for number, file in enumerate(config.files)}
-    return lambda found: (numbers[found.finding.source], found.finding.span, found.rule, found.message)
+    return lambda diagnostic: (
+        numbers[diagnostic.finding.source],
+        diagnostic.finding.span,
+        diagnostic.rule,
+        diagnostic.message,
+    )

@@ -50,7 +50,9 @@ def reported(
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics that `exclude` and `per-file-ignores` leave; `rules` has the rule of each by its id."""
     silent = cache(lambda path: frozenset([ALL]) if settings.excludes(path) else settings.ignored_in(path))
-    return tuple(found for found in diagnostics if not is_ignored(rules[found.rule], silent(found.path)))
+    return tuple(
+        diagnostic for diagnostic in diagnostics if not is_ignored(rules[diagnostic.rule], silent(diagnostic.path))
+    )
 
 
 def is_ignored(rule: Rule, names: Iterable[str]) -> bool:

@@ -190,13 +190,13 @@ def _names(value: Value, rules: Collection[str], _folder: Path) -> tuple[str, ..
 
 
 def _premises(value: Value, _rules: Collection[str], _folder: Path) -> frozenset[Premise]:
-    found: set[Premise] = set()
+    assumed: set[Premise] = set()
     for item in value.strings():
         try:
-            found |= premises.named([item.text()])
+            assumed |= premises.named([item.text()])
         except UsageError as error:
             raise item.error(error.message, hint=error.hint) from None
-    return frozenset(found)
+    return frozenset(assumed)
 
 
 def _names_by_pattern(value: Value, rules: Collection[str], folder: Path) -> Mapping[str, tuple[str, ...]]:

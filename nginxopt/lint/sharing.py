@@ -40,12 +40,12 @@ def obstacles(model: Model) -> Obstacles:
     """Return what keeps the passes to each upstream of a model from sharing connections."""
     passes: dict[Upstream, list[Pass]] = {}
     strangers: dict[Identity, Pass] = {}
-    for one in model.passes:
-        if one.upstream is not None:
-            passes.setdefault(one.upstream, []).append(one)
-        elif _may_name_any(one):
-            strangers.setdefault(identity(one), one)
-    lengths = {one.upstream: _LENGTH for one in model.passes if one.upstream and may_lack_a_body(model, one)}
+    for pass_ in model.passes:
+        if pass_.upstream is not None:
+            passes.setdefault(pass_.upstream, []).append(pass_)
+        elif _may_name_any(pass_):
+            strangers.setdefault(identity(pass_), pass_)
+    lengths = {pass_.upstream: _LENGTH for pass_ in model.passes if pass_.upstream and may_lack_a_body(model, pass_)}
     return Obstacles(passes, strangers, lengths)
 
 
@@ -69,26 +69,26 @@ class Obstacles:
         why = _why_not(named) or self.lengths.get(upstream, "")
         if why:
             return why
-        stranger = next((one for own, one in self.strangers.items() if named and own not in named), None)
+        stranger = next((pass_ for own, pass_ in self.strangers.items() if named and own not in named), None)
         return "" if stranger is None else _NAMED.format(f"{stranger.directive.name} {stranger.directive.args[0]}")
 
 
-def identity(one: Pass) -> Identity:
+def identity(pass_: Pass) -> Identity:
     """Return what a connection for a pass is, as words; with a `$` if that depends on the request."""
-    version = one.setting("http_version").value if one.protocol == "proxy" else None
-    words = [one.protocol, one.scheme or _PLAIN.get(one.protocol, ""), "2" if version == "2" else ""]
-    for name in sorted(set(_settled(one))):
-        for directive in one.level.setting(name).directives:
+    version = pass_.setting("http_version").value if pass_.protocol == "proxy" else None
+    words = [pass_.protocol, pass_.scheme or _PLAIN.get(pass_.protocol, ""), "2" if version == "2" else ""]
+    for name in sorted(set(_settled(pass_))):
+        for directive in pass_.level.setting(name).directives:
             words += ["|", name, *directive.args]
     return tuple(words)
 
 
-def _settled(one: Pass) -> Iterable[str]:
+def _settled(pass_: Pass) -> Iterable[str]:
     """Return the names of the directives in force that are settled when a connection is opened."""
-    prefixes = [f"{one.protocol}_bind", f"{one.protocol}_socket_"]
-    if one.scheme in _TLS or "$" in one.scheme:
-        prefixes.append(f"{one.protocol}_ssl_")
-    level: Level | None = one.level
+    prefixes = [f"{pass_.protocol}_bind", f"{pass_.protocol}_socket_"]
+    if pass_.scheme in _TLS or "$" in pass_.scheme:
+        prefixes.append(f"{pass_.protocol}_ssl_")
+    level: Level | None = pass_.level
     while level is not None:
         yield from (name for name in level.names if name.startswith(tuple(prefixes)))
         level = level.parent
@@ -100,10 +100,10 @@ def _why_not(identities: set[Identity]) -> str:
     return _VARIABLE if any("$" in word for words in identities for word in words) else ""
 
 
-def _may_name_any(one: Pass) -> bool:
+def _may_name_any(pass_: Pass) -> bool:
     """Return whether the target of a pass may be the name of any upstream: it is a variable, and has no port.
 
     A port that is written is one of an address (ngx_http_upstream_init_request compares it with that of the upstream,
     which has none).
     """
-    return "$" in one.host and (one.port is None or "$" in one.port)
+    return "$" in pass_.host and (pass_.port is None or "$" in pass_.port)

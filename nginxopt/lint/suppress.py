@@ -48,22 +48,22 @@ def suppress(
     comment hides nothing. The result is in the order of files and places.
     """
     diagnostics = tuple(diagnostics)
-    found = [one for file in files for one in suppressions(file)]
-    if not found:
+    written = [suppression for file in files for suppression in suppressions(file)]
+    if not written:
         return Suppressed(diagnostics)
-    hiding = _Hiding(found)
-    faults = _told(FAULTY, active, (fault for one in found for fault in _faults(one, known)))
-    left = hiding.left([*diagnostics, *faults])
+    hiding = _Hiding(written)
+    faults = _reported(FAULTY, active, (fault for suppression in written for fault in _faults(suppression, known)))
+    remaining = hiding.remaining([*diagnostics, *faults])
     is_known = UNUSED in active and hiding.look_further(active.keys() - {FAULTY, UNUSED}, further)
     judged = frozenset(active if is_known else ())
-    unused = _told(UNUSED, active, hiding.unused(judged - {UNUSED}, judged))
-    left += hiding.left(unused)
-    idle = _told(UNUSED, active, hiding.unused({UNUSED} & judged, judged))
+    unused = _reported(UNUSED, active, hiding.unused(judged - {UNUSED}, judged))
+    remaining += hiding.remaining(unused)
+    idle = _reported(UNUSED, active, hiding.unused({UNUSED} & judged, judged))
     every = len(diagnostics) + len(faults) + len(unused)
-    return Suppressed(_sorted(files, [*left, *idle]), every - len(left))
+    return Suppressed(_sorted(files, [*remaining, *idle]), every - len(remaining))
 
 
-def _told(rule: str, active: Mapping[str, Severity], findings: Iterable[Finding]) -> list[Diagnostic]:
+def _reported(rule: str, active: Mapping[str, Severity], findings: Iterable[Finding]) -> list[Diagnostic]:
     if rule not in active:
         return []
     return [Diagnostic(rule, active[rule], finding, page_url(rule)) for finding in findings]
@@ -72,8 +72,13 @@ def _told(rule: str, active: Mapping[str, Severity], findings: Iterable[Finding]
 def _sorted(files: Sequence[Block], diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     numbers = {file.source: number for number, file in enumerate(files)}
 
-    def order(one: Diagnostic) -> tuple[int, Span, str, str]:
-        return numbers.get(one.finding.source, len(files)), one.finding.span, one.rule, one.message
+    def order(diagnostic: Diagnostic) -> tuple[int, Span, str, str]:
+        return (
+            numbers.get(diagnostic.finding.source, len(files)),
+            diagnostic.finding.span,
+            diagnostic.rule,
+            diagnostic.message,
+        )
 
     return tuple(sorted(diagnostics, key=order))
 
@@ -81,32 +86,34 @@ def _sorted(files: Sequence[Block], diagnostics: list[Diagnostic]) -> tuple[Diag
 class _Hiding:
     """Suppressions at work: it remembers which of their ids hid something."""
 
-    def __init__(self, found: Sequence[Suppression]) -> None:
-        self._found = found
+    def __init__(self, written: Sequence[Suppression]) -> None:
+        self._suppressions = written
         self._used: set[tuple[Suppression, str]] = set()
 
-    def left(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    def remaining(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
         """Return what none of the suppressions hides."""
         starts: dict[tuple[Source, str], list[tuple[int, int]]] = {}
-        for number, one in enumerate(diagnostics):
-            starts.setdefault((one.finding.source, one.rule), []).append((one.finding.span.start, number))
+        for number, diagnostic in enumerate(diagnostics):
+            starts.setdefault((diagnostic.finding.source, diagnostic.rule), []).append(
+                (diagnostic.finding.span.start, number)
+            )
         for places in starts.values():
             places.sort()
         hidden: set[int] = set()
-        for suppression in self._found:
+        for suppression in self._suppressions:
             for name in suppression.names:
                 inside = _inside(starts.get((suppression.source, name), []), suppression.scope)
                 hidden.update(inside)
                 self._used |= {(suppression, name)} if inside else set()
-        return [one for number, one in enumerate(diagnostics) if number not in hidden]
+        return [diagnostic for number, diagnostic in enumerate(diagnostics) if number not in hidden]
 
     def look_further(self, rules: Collection[str], further: Further) -> bool:
         """See what of `rules` is hidden for other versions of nginx; return whether all of that is known."""
         idle = {str(name) for _, names in self._idle(rules) for name in names}
-        found = further(idle) if idle else ()
-        for diagnostics in found or ():
-            self.left(diagnostics)
-        return found is not None
+        results = further(idle) if idle else ()
+        for diagnostics in results or ():
+            self.remaining(diagnostics)
+        return results is not None
 
     def unused(self, rules: Collection[str], judged: frozenset[str]) -> Iterator[Finding]:
         """Yield a finding for each suppression that has some of `rules` and hid nothing of them.
@@ -119,7 +126,7 @@ class _Hiding:
 
     def _idle(self, rules: Collection[str]) -> Iterator[tuple[Suppression, list[Token]]]:
         """Yield the suppressions that have some of `rules` and hid nothing of them, with these ids."""
-        for suppression in self._found:
+        for suppression in self._suppressions:
             if suppression.kind is None or suppression.scope is None:
                 continue
             names = [name for name in suppression.names if name in rules and (suppression, name) not in self._used]
@@ -155,10 +162,10 @@ def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Findin
     """Yield what is wrong with a suppression."""
     source, word = suppression.source, suppression.word
     if suppression.kind is None:
-        meant = suggestion(word, [kind.value for kind in Kind])
-        if meant or suppression.listed:  # else it is a sentence, no suppression
+        hint = suggestion(word, [kind.value for kind in Kind])
+        if hint or suppression.listed:  # else it is a sentence, no suppression
             yield Finding(
-                source, word.span, f'invalid suppression: unknown keyword "{word}"', help=meant or _form(Kind.LINE)
+                source, word.span, f'invalid suppression: unknown keyword "{word}"', help=hint or _form(Kind.LINE)
             )
         return
     if not suppression.names:

@@ -51,11 +51,11 @@ def choose(stated: Version | None, settings: Version | None, binary: str | None 
     from nginxopt.system import nginx  # with all that processes need; a version that is stated needs none
 
     try:
-        found = nginx.find(binary)
+        installed = nginx.find(binary)
     except MissingError:
         if binary:
             raise
         return Target(ASSUMED, "assumed")
-    if found.name not in _SAME_NUMBERS:
+    if installed.name not in _SAME_NUMBERS:
         return Target(ASSUMED, "assumed")
-    return Target(Version.of(found.version), "nginx -v")
+    return Target(Version.of(installed.version), "nginx -v")

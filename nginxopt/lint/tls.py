@@ -79,7 +79,9 @@ def _safety(model: Model, server: Level) -> Safety | None:
     A handshake that resumes a session verifies no certificate, runs no code of `ssl_certificate_by_lua` and the like,
     and reads no certificate that a variable names.
     """
-    shared = dict.fromkeys(other for one in endpoints(model) if one.default is server for other in one.servers)
+    shared = dict.fromkeys(
+        other for endpoint in endpoints(model) if endpoint.default is server for other in endpoint.servers
+    )
     asking = [other for other in shared if asks_for_certificates(other)]
     if asking and len(shared) > 1:
         return None
@@ -99,8 +101,8 @@ def _depends_on_name(model: Model, servers: Collection[Level]) -> bool:
     """
     if all(server.setting("ssl_protocols").value == "TLSv1.3" and _is_single(server) for server in servers):
         return False
-    tells = any(one.name not in _LOGS for one in readers(model, ("ssl_server_name",)))
-    return tells or len(set(map(_at_first, servers))) > 1
+    is_read = any(reader.name not in _LOGS for reader in readers(model, ("ssl_server_name",)))
+    return is_read or len(set(map(_at_first, servers))) > 1
 
 
 def _is_single(server: Level) -> bool:
@@ -122,25 +124,29 @@ def _at_first(server: Level) -> tuple[tuple[str, ...], ...]:
 def asks_for_certificates(server: Level) -> bool:
     """Whether clients of a server may be asked for certificates, by its directives or by those of OpenSSL."""
     verify = server.setting("ssl_verify_client")
-    commands = (one.args[0].lower() for one in server.setting("ssl_conf_command").directives if one.args)
+    commands = (command.args[0].lower() for command in server.setting("ssl_conf_command").directives if command.args)
     return not (verify.is_unset or verify.value == "off") or any("verify" in command for command in commands)
 
 
 def _decides_by_handshake(server: Level) -> bool:
     """Whether a server accepts data before a handshake ends, or has certificates that a request chooses."""
     early = server.setting("ssl_early_data")
-    certificates = (word for one in server.setting("ssl_certificate").directives for word in one.args)
+    certificates = (word for directive in server.setting("ssl_certificate").directives for word in directive.args)
     return not (early.is_unset or early.value == "off") or any("$" in word for word in certificates)
 
 
 def _tells_handshakes_apart(model: Model) -> bool:
     """Whether something other than a log may see that a session was resumed."""
-    return is_read_by_code(model) or any(one.name not in _LOGS for one in readers(model, _OF_HANDSHAKES))
+    return is_read_by_code(model) or any(reader.name not in _LOGS for reader in readers(model, _OF_HANDSHAKES))
 
 
 def _added(server: Level, line: str) -> tuple[Change, ...]:
     assert server.block is not None  # nothing around it is unknown: see `endpoints`
-    own = [one for one in server.directives if one.name.startswith("ssl_") and one.source is server.block.source]
+    own = [
+        directive
+        for directive in server.directives
+        if directive.name.startswith("ssl_") and directive.source is server.block.source
+    ]
     return (after(own[-1], [line]) if own else append(server.block, [line]),)
 
 
@@ -159,6 +165,6 @@ def _argument(model: Model, server: Level) -> str | None:
     return _new(model, "SSL")
 
 
-def _new(model: Model, wanted: str) -> str | None:
-    name = free_name(model, wanted)
+def _new(model: Model, preferred: str) -> str | None:
+    name = free_name(model, preferred)
     return None if name is None else f"shared:{name}:{SIZE}"

@@ -80,9 +80,9 @@ def read(source: Source) -> Value:
         raise _syntax_error(source, text, str(error)) from None
 
 
-def _syntax_error(source: Source, text: str, said: str) -> InputError:
+def _syntax_error(source: Source, text: str, description: str) -> InputError:
     """Make an error of what `tomllib` says: a message, and `(at line 3, column 5)` or `(at end of document)`."""
-    message, _, place = said.rpartition(" (at ")
+    message, _, place = description.rpartition(" (at ")
     numbers = [int(number) for number in re.findall(r"\d+", place)]
     at = len(text.rstrip())
     if numbers:
@@ -165,13 +165,13 @@ def _written(statement: _Statement, path: Path) -> tuple[int, int] | None:
     """Return where in a statement the end of `path` is written; None if it is written with escapes."""
     value = _at(statement.data, path)
     name = re.escape(str(path[-1] if isinstance(path[-1], str) else value))
-    for found in re.finditer(f"\"{name}\"|'{name}'|(?<![\\w-]){name}(?![\\w-])", statement.text):
-        changed = f'{statement.text[: found.start()]}"{_MARK}"{statement.text[found.end() :]}'
+    for match in re.finditer(f"\"{name}\"|'{name}'|(?<![\\w-]){name}(?![\\w-])", statement.text):
+        changed = f'{statement.text[: match.start()]}"{_MARK}"{statement.text[match.end() :]}'
         try:
             data = tomllib.loads(changed)
         except tomllib.TOMLDecodeError:
             continue
         marked = (*path[:-1], _MARK) if isinstance(path[-1], str) else path
         if _at(data, marked) == (value if isinstance(path[-1], str) else _MARK):
-            return found.span()
+            return match.span()
     return None

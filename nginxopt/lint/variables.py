@@ -17,7 +17,7 @@ def is_read_by_code(model: Model) -> bool:
 
     What was not read may hold such code, and a module that is not known may run some.
     """
-    return not model.is_whole or any(_is_code(*found) for found in model.config.walk())
+    return not model.is_whole or any(_is_code(*directive_and_scope) for directive_and_scope in model.config.walk())
 
 
 def readers(model: Model, names: Iterable[str]) -> Iterator[Directive]:

@@ -14,13 +14,13 @@ from nginxopt.lint.model import Model
 _BORDERS = re.compile(r"[:=,;]")
 
 
-def free_name(model: Model, wanted: str) -> str | None:
+def free_name(model: Model, preferred: str) -> str | None:
     """Return `wanted`, or that with a number, as the name of a new zone; None if no name is surely free.
 
     Each module has its own way to name a zone, so that any part of any word may be a name that is taken, but for the
     words of an upstream and of what is passed to it. What was not read may have any name; and `:` ends one.
     """
-    if not model.is_whole or _BORDERS.search(wanted):
+    if not model.is_whole or _BORDERS.search(preferred):
         return None
     taken = {
         part
@@ -29,5 +29,5 @@ def free_name(model: Model, wanted: str) -> str | None:
         for word in directive.args
         for part in _BORDERS.split(word)
     }
-    names = chain([wanted], (f"{wanted}_{number}" for number in count(2)))
+    names = chain([preferred], (f"{preferred}_{number}" for number in count(2)))
     return next(name for name in names if name not in taken)
