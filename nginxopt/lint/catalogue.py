@@ -1,4 +1,4 @@
-"""All rules, found by their presence: every module of `nginxopt.rules` is one."""
+"""Discovers all rules: every module of `nginxopt.rules` is one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nginxopt.lint.declare import Rule
 
 @cache
 def catalogue() -> dict[str, Rule]:
-    """Return every rule by its id, in alphabetical order. `TypeError` for a module that has none."""
+    """Return every rule by id, in alphabetical order. Raise `TypeError` for a module without a rule."""
     names = sorted(module.name for module in pkgutil.iter_modules(rules.__path__) if not module.name.startswith("_"))
     return {rule.id: rule for rule in map(_rule, names)}
 

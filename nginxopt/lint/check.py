@@ -1,4 +1,4 @@
-"""One run of the linter: configurations to findings, or to new texts and what is still found; nothing is written."""
+"""Runs the linter: returns the findings, or the fixed texts and the remaining findings. Writes nothing."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What every configuration is judged by.
+    """Checks configurations.
 
     Attributes:
-        rules: The rules that are asked.
-        target: The nginx that is judged for.
-        settings: What is not to be told.
-        assumed: The premises of fixes that are declared to hold: what needs no others is a safe fix.
-        host: The machine that is judged as well, None for none.
-        shared: The files that several configurations read: a fix of one would change the others, so it is not made.
-        is_complete: Whether all that was named could be read.
+        rules: The rules to run.
+        target: The target nginx version.
+        settings: The settings, which exclude findings.
+        assumed: The premises declared to hold; a fix that needs no others is safe.
+        host: The machine to check as well; None for none.
+        shared: The files that several configurations read. They are not fixed, as that would change the others.
+        is_complete: Whether all named files could be read.
     """
 
     rules: tuple[Selected, ...]
@@ -53,7 +53,7 @@ class Judge:
     is_complete: bool = True
 
     def __call__(self, config: Config) -> Linted:
-        """Return what the rules find in a configuration, without what comments and settings leave out."""
+        """Return the findings in a configuration that comments and settings do not hide."""
         linted = lint(config, self.rules, self.target, self.host)
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
@@ -68,10 +68,9 @@ class Judge:
         return rule.speaks_of(self.target) and (self.host is not None or not rule.host)
 
     def _further(self, config: Config, linted: Linted, ids: Collection[str]) -> list[tuple[Diagnostic, ...]] | None:
-        """Return what rules find for each nginx that the settings name, or for all if they name none.
+        """Return the findings of rules for each nginx version in the settings, or for all versions if there is none.
 
-        None if not all is known that they would find: of a fragment, and if something was not read that belongs to the
-        configuration.
+        None if these are not all known: for a fragment, or if a part of the configuration could not be read.
         """
         rules = [selected for selected in self.rules if selected.rule.id in ids]
         if linted.errors or not self.is_complete or not _is_whole(config, self.target):
@@ -82,7 +81,7 @@ class Judge:
 
 
 def _is_whole(config: Config, target: Version) -> bool:
-    """Return whether all of a configuration was read, with the folders of its includes."""
+    """Return whether all of a configuration was read, including the folders that its includes name."""
     if isinstance(config.origin, Dump):
         return Model(config, target).is_whole
     return Model(config, target).is_whole and all(
@@ -92,12 +91,12 @@ def _is_whole(config: Config, target: Version) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is found in all configurations, each finding once.
+    """The findings in all configurations, each once.
 
     Attributes:
-        configs: The configurations, as they are after `drafts`.
-        drafts: The files that fixes change, by their paths.
-        made: How many fixes of each rule were made.
+        configs: The configurations, with the changes of `drafts`.
+        drafts: The files that fixes change, by path.
+        made: The number of fixes applied, by rule.
     """
 
     configs: tuple[Config, ...]
@@ -108,14 +107,14 @@ class Checked:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The paths of all files that were read, each once."""
+        """The paths of all files read, each once."""
         return tuple(dict.fromkeys(file.path for config in self.configs for file in config.files))
 
 
 def check(configs: Sequence[Config], judge: Judge) -> Checked:
-    """Judge every configuration, one after the other.
+    """Check the configurations in sequence.
 
-    Several processes would not pay: of 2.6 s for 1,000 files 1.3 s go to judging, so two of them win a third at most.
+    Several processes are not worth it: 1.3 of 2.6 s for 1,000 files go to checking, so two would save a third at most.
     """
     judge = replace(judge, shared=_shared(configs))
     linted = [judge(config) for config in configs]
@@ -127,9 +126,9 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
 
 
 def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:
-    """Make the fixes that are safe given what is assumed in every configuration, and with `unsafe` the others too.
+    """Apply the fixes that are safe under the assumed premises in every configuration, with `unsafe` all of them.
 
-    `UsageError` for the output of `nginx -T`, which has no files to change.
+    Raises `UsageError` for the output of `nginx -T`, which has no files to change.
     """
     judge = replace(judge, shared=_shared(configs))
     drafts: dict[str, Draft] = {}
@@ -138,7 +137,7 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
         if isinstance(config.origin, Dump):
             raise UsageError("the output of nginx -T cannot be fixed: pass the files")
         fixed = fix(lambda texts, config=config: reread(config, texts), judge, unsafe=unsafe)  # type: ignore[misc]
-        drafts |= fixed.drafts  # a shared file is changed by no fix, so that no draft takes the place of another
+        drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
         fix_counts += fixed.made
     texts = {path: draft.text for path, draft in drafts.items()}
     checked = check([reread(config, texts) for config in configs], judge)
@@ -146,13 +145,13 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
 
 
 def _shared(configs: Iterable[Config]) -> frozenset[str]:
-    """Return the files that are read by more than one configuration, by what all their names have in common."""
+    """Return the identities of the files that more than one configuration reads."""
     times = Counter(identity for config in configs for identity in {_identity(config, f.path) for f in config.files})
     return frozenset(identity for identity, count in times.items() if count > 1)
 
 
 def _used_elsewhere(configs: Sequence[Config], linted: Sequence[Linted]) -> set[tuple[object, ...]]:
-    """Return the findings that a comment hides nothing in one configuration, where it does in another."""
+    """Return the keys of findings of unused suppressions that another configuration uses."""
     read = Counter(path for config in configs for path in {file.path for file in config.files})
     unused = [diagnostic for result in linted for diagnostic in result.diagnostics if diagnostic.rule == UNUSED]
     times = Counter(_key(diagnostic) for diagnostic in unused)
@@ -164,7 +163,7 @@ def _identity(config: Config, path: str) -> str:
 
 
 def _unshared(diagnostic: Diagnostic, config: Config, shared: Collection[str]) -> Diagnostic:
-    """Return a diagnostic without its fix if that changes a shared file, and with the reason in its place."""
+    """Return a diagnostic; if its fix changes a shared file, replace the fix by the reason."""
     if not shared or diagnostic.fix is None:
         return diagnostic
     paths = {change.source.path for change in diagnostic.fix.changes if _identity(config, change.source.path) in shared}
@@ -175,7 +174,7 @@ def _unshared(diagnostic: Diagnostic, config: Config, shared: Collection[str]) -
 
 
 def _undeclined(before: Iterable[Diagnostic], reported: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the reported diagnostics, without fixes that a hidden finding shares: part of them was declined."""
+    """Return the reported diagnostics, without fixes that also belong to a hidden finding: the user declined those."""
     remaining = tuple(reported)
     kept = set(map(id, remaining))
     declined = {
@@ -196,7 +195,7 @@ def _without(diagnostic: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
 
 
 def _given(diagnostic: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:
-    """Return a diagnostic whose fix is as safe as it is where `assumed` holds."""
+    """Return a diagnostic whose fix no longer needs the premises in `assumed`."""
     if diagnostic.fix is None or not assumed:
         return diagnostic
     fix = replace(diagnostic.fix, safety=diagnostic.fix.safety.given(assumed))

@@ -143,7 +143,9 @@ def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
     return (guard is not None and guard[1] in stems) or name.removesuffix("_hit") in stems - {name}
 
 
-def _put(node: Directive | Bulk, phase: Phase | None, kinds: set[str], section: list[Span], gathered: _Gathered) -> None:
+def _put(
+    node: Directive | Bulk, phase: Phase | None, kinds: set[str], section: list[Span], gathered: _Gathered
+) -> None:
     """Note a rewrite, or a run of them, where it belongs."""
     if phase is not None:
         section.append(node.span)
