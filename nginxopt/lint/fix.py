@@ -17,8 +17,8 @@ from nginxopt.lint.run import Linted
 from nginxopt.text import ChangeSet, Draft, Edit, Source
 
 ROUNDS = 50
-"""After this many rounds more than fixes, fixes contradict each other, which is a defect. (Each round applies at least one
-fix; findings that only a fix uncovers appear within these rounds.)"""
+"""After this many rounds more than fixes, fixes contradict each other, which is a defect. (Each round applies at least
+one fix; findings that only a fix uncovers appear within these rounds.)"""
 
 Read = Callable[[Mapping[str, bytes]], Config]
 """Reads the configuration, with these texts instead of the files at their paths."""

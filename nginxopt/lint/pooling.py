@@ -1,8 +1,7 @@
-"""The fix that makes an upstream keep its connections: pool, HTTP/1.1 and no `Connection: close`, all of it or nothing.
+"""The fix that makes an upstream keep its connections: a pool, HTTP/1.1 and no `Connection: close`, all or nothing.
 
-It is one fix for three rules, as each part alone is of no use. Its lines go into the locations that pass to the
-upstream, where nothing else inherits them: a location within, or an `if`, that passes to another server would speak
-HTTP/1.1 to that one as well.
+Three rules share this fix, as each part alone has no effect. Its lines go into the locations that pass to the upstream,
+if nothing else inherits them: an inner location or `if` that passes to another server would also use HTTP/1.1.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from nginxopt.semantics import PIVOT, Level, Pass, Upstream
 from nginxopt.text import Change
 
 POOLED = Safety.under(IDLE_CONNECTIONS, WHOLE_CONFIGURATION)
-"""What a pool may need; `needed` says what it does."""
+"""The premises that a pool may need; `needed` removes those it does not."""
 
 KEPT = Safety.under(HTTP11_BACKENDS) & POOLED
-"""What a pool needs to which requests are then passed over HTTP/1.1, or without `Connection: close`."""
+"""The premises of a pool if the fix also adds HTTP/1.1, or removes `Connection: close`."""
 
-# What may stand in an upstream beside a pool; anything else may keep or share connections in its own way.
+# The directives that may accompany a pool in an upstream; others may keep or share connections in their own way.
 _UNDERSTOOD = {
     "server", "zone", "state", "include", "resolver", "resolver_timeout", "hash", "ip_hash", "least_conn", "least_time",
     "random", "sticky", "keepalive", "keepalive_requests", "keepalive_time", "keepalive_timeout",
@@ -47,26 +46,26 @@ _INHERITED = "`{} {}` inside this location would inherit the pool's lines: move 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What makes an upstream keep its connections: a fix, or why there is none."""
+    """The fix that makes an upstream keep its connections, or why there is none."""
 
     fix: Fix | None
     why_not: str = ""
 
 
 def needed(model: Model, safety: Safety) -> Safety:
-    """Return what is needed of what a pool may need: where all was read, it is known what is passed to an upstream."""
+    """Return the premises that a pool needs: if the whole configuration was read, all passes are known."""
     return safety.given(frozenset([WHOLE_CONFIGURATION])) if model.is_whole else safety
 
 
 def offers(model: Model) -> dict[Upstream, Offer]:
-    """Return what is offered for each upstream that keeps connections or should."""
+    """Return the offer for each upstream that keeps connections or should."""
     planner = _Planner(model)
     return {upstream: planner.offer(upstream) for upstream in planner.plans}
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What the passes to an upstream need: changes with the words for them, or why that cannot be."""
+    """The changes for the passes to an upstream with the lines they add, or why there are none."""
 
     why_not: str
     changes: tuple[Change, ...] = ()
@@ -74,7 +73,7 @@ class _Plan:
 
 
 class _Planner:
-    """What can be done for the upstreams of a model; the size of new pools depends on how many there will be."""
+    """Plans the fixes for the upstreams of a model; the size of new pools depends on their number."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -107,7 +106,7 @@ class _Planner:
         why_not = self._obstacles.of(upstream) or peculiar(upstream)
         if why_not:
             return _Plan(why_not)
-        changes: dict[Change, None] = {}  # a set of headers that several passes share is changed once
+        changes: dict[Change, None] = {}  # headers that several passes share are changed once
         added: dict[str, None] = {}
         keeps = False
         for pass_ in self._passes[upstream]:
@@ -127,11 +126,11 @@ class _Planner:
         return _Plan("", tuple(changes), tuple(added))
 
     def _group(self, pass_: Pass) -> Upstream | None:
-        """Return the upstream of a pass that will keep its connections, None for one that stays as it is."""
+        """Return the upstream of a pass that will keep its connections; None for a pass that does not change."""
         return pass_.upstream if pass_.upstream in self._pooled and may_keep(self.model, pass_) else None
 
     def _needed(self, pass_: Pass, upstream: Upstream) -> tuple[str, tuple[Change, ...]]:
-        """Return why what a pass needs cannot be put where it belongs, or the changes."""
+        """Return why the lines that a pass needs cannot be added, or the changes."""
         needs = missing(self.model, pass_)
         if not needs:
             return "", ()
@@ -148,9 +147,9 @@ class _Planner:
 
 
 def may_keep(model: Model, pass_: Pass) -> bool:
-    """Return whether a `proxy_pass` keeps its connections once it has what is `missing`: it says nothing against it.
+    """Return whether a `proxy_pass` keeps its connections once the `missing` lines are added.
 
-    One that sends bodies on as they come keeps HTTP/1.0: over HTTP/1.1 the upstream would get them in chunks.
+    A pass that streams request bodies stays on HTTP/1.0: over HTTP/1.1, the upstream would get them in chunks.
     """
     if pass_.protocol != "proxy" or is_check(pass_) or states_http10(pass_):
         return False
@@ -161,7 +160,7 @@ def may_keep(model: Model, pass_: Pass) -> bool:
 
 
 def streams(pass_: Pass) -> bool:
-    """Return whether request bodies may be sent on as they come."""
+    """Return whether request bodies may be streamed."""
     return pass_.setting("request_buffering").value != "on"
 
 
@@ -174,9 +173,9 @@ def missing(model: Model, pass_: Pass) -> tuple[str, ...]:
 
 
 def completed(model: Model, pass_: Pass, levels: Collection[Level]) -> tuple[Change, ...] | None:
-    """Return the changes that put what is missing into the location of a pass; None if they cannot be made.
+    """Return the changes that add the missing lines to the location of a pass; None if that is impossible.
 
-    A set of headers is changed where it stands if its level is one of `levels`.
+    Inherited headers are changed at their own level if it is one of `levels`.
     """
     needs = missing(model, pass_)
     first = [line for line in needs if line == HTTP11]
@@ -188,14 +187,14 @@ def completed(model: Model, pass_: Pass, levels: Collection[Level]) -> tuple[Cha
 def cleared(
     model: Model, pass_: Pass, levels: Collection[Level], *, first: Sequence[str] = ()
 ) -> tuple[Change, ...] | None:
-    """Return the changes with which a pass sends no `Connection` header; None if they cannot be made."""
+    """Return the changes that stop a pass from sending a `Connection` header; None if that is impossible."""
     if connection(model, pass_) is Connection.DEFAULT:
         return with_header(pass_, [CLEARED], levels, first=first)
     return without_value(pass_, headers(pass_, "connection"), levels, first=first)
 
 
 def peculiar(upstream: Upstream) -> str:
-    """Return why an upstream had better not keep connections, empty if it may."""
+    """Return why an upstream should not keep connections; empty if it may."""
     other = next((directive.name for directive in upstream.level.directives if directive.name not in _UNDERSTOOD), None)
     if other is not None:
         return f"its `{other}` may keep or share connections in its own way"
@@ -205,7 +204,7 @@ def peculiar(upstream: Upstream) -> str:
 
 
 def _agree(changes: Collection[Change]) -> bool:
-    """Return whether all readings of a file are changed alike, those that are changed at all."""
+    """Return whether all changed readings of a file have the same changes."""
     readings: dict[object, dict[object, set[object]]] = {}
     for change in changes:
         of_file = readings.setdefault(change.source.original or change.source, {})

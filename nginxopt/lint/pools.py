@@ -1,11 +1,11 @@
-"""Kept connections: which upstreams have a pool, and what keeps a pass from using it.
+"""Connection pools: which upstreams have one, and what prevents a pass from using it.
 
-nginx keeps a connection to an upstream if the upstream has a pool, and the answer does not end the connection:
+nginx keeps a connection to an upstream if the upstream has a pool and the response does not close the connection:
 
-- proxy: the request says HTTP/1.1 and no `Connection: close` (ngx_http_proxy_process_header); HTTP/1.0 with
-  `Connection: keep-alive` is kept as well (seen on nginx 1.22.1: 20 requests, 1 connection).
-- fastcgi: `fastcgi_keep_conn on`. gRPC and memcached: always. uwsgi and SCGI: never, they have no notion of it
-  (nginx.org, ngx_http_upstream_module, keepalive).
+- proxy: the request uses HTTP/1.1 without `Connection: close` (ngx_http_proxy_process_header); HTTP/1.0 with
+  `Connection: keep-alive` is kept as well (verified on nginx 1.22.1: 20 requests, 1 connection).
+- fastcgi: with `fastcgi_keep_conn on`. gRPC and memcached: always. uwsgi and SCGI: never, as the protocols do not
+  support it (nginx.org, ngx_http_upstream_module, keepalive).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _COMMENTED_OUT = re.compile(r"\s*keepalive\s+\d+\s*;?")
 
 
 class Connection(Enum):
-    """What the upstream is told about the connection, by the `Connection` header of a pass.
+    """The kind of `Connection` header that a pass sends.
 
-    `DEFAULT`: nothing is configured. `CLEAR`: the header is not sent, or says nothing of a close. `KEEP_ALIVE`: it
-    asks to keep the connection. `CLOSE`: it says close. `UPGRADE`: it is that of a WebSocket. `MAPPED`: the value of
-    a map, which ends the connection of a request that upgrades to nothing. `CLIENT`: what the client says.
-    `UNKNOWN`: it cannot be told.
+    `DEFAULT`: nothing is configured. `CLEAR`: the header is not sent, or does not contain close. `KEEP_ALIVE`: it
+    asks to keep the connection. `CLOSE`: it contains close. `UPGRADE`: it is that of a WebSocket. `MAPPED`: it is the
+    value of a map that closes the connection of a request without an upgrade. `CLIENT`: it is the client's header.
+    `UNKNOWN`: it cannot be determined.
     """
 
     DEFAULT = auto()
@@ -45,7 +45,7 @@ class Connection(Enum):
     UNKNOWN = auto()
 
 
-# Every header that is not empty is sent, so the most harmful of them counts.
+# nginx sends every header that is not empty, so the most harmful one counts.
 _GRAVEST = (
     Connection.UNKNOWN, Connection.CLOSE, Connection.UPGRADE, Connection.MAPPED, Connection.CLIENT,
     Connection.KEEP_ALIVE, Connection.CLEAR,
@@ -53,7 +53,7 @@ _GRAVEST = (
 
 
 def connection(model: Model, pass_: Pass) -> Connection:
-    """Return what a `proxy_pass` tells the upstream about the connection."""
+    """Return the kind of `Connection` header that a `proxy_pass` sends."""
     if not knows_headers(pass_):
         return Connection.UNKNOWN
     kinds = {_kind(model, pass_, directive) for directive in headers(pass_, "connection")}
@@ -61,19 +61,19 @@ def connection(model: Model, pass_: Pass) -> Connection:
 
 
 def knows_headers(pass_: Pass) -> bool:
-    """Return whether all `proxy_set_header` that hold for a pass were read: none may stand in a missing include."""
+    """Return whether all `proxy_set_header` of a pass are known: none may be in a missing include."""
     setting = pass_.setting("set_header")
     return setting.known and not (setting.level and setting.level.is_open)
 
 
 def headers(pass_: Pass, name: str) -> tuple[Directive, ...]:
-    """Return the `proxy_set_header` directives that hold for a pass and set the header `name` (in lower case)."""
+    """Return the `proxy_set_header` directives of a pass that set the header `name` (in lower case)."""
     directives = pass_.setting("set_header").directives
     return tuple(header for header in directives if len(header.args) == 2 and header.args[0].lower() == name)
 
 
 def culprit(model: Model, pass_: Pass, kind: Connection) -> Directive:
-    """Return the `proxy_set_header Connection` of a pass that is of that kind, which there must be."""
+    """Return the `proxy_set_header Connection` of a pass that is of that kind; there has to be one."""
     return next(directive for directive in headers(pass_, "connection") if _kind(model, pass_, directive) is kind)
 
 
@@ -111,13 +111,13 @@ def variable(text: str) -> str | None:
 
 
 def row(level: Level, key: str) -> Directive | None:
-    """Return the row of a map that says what `key` gives, or its `default`; None if there is none, or for a regex."""
+    """Return the row of a map for `key`, or its `default`; None if there is neither. Ignores regular expressions."""
     rows = {str(directive.name).lower(): directive for directive in level.directives if len(directive.args) == 1}
     return rows.get(key) or rows.get("default")
 
 
 def map_value(level: Level, key: str) -> str | None:
-    """Return the literal that a map gives for `key`; None if that cannot be told."""
+    """Return the literal value of a map for `key`; None if it is unknown."""
     row_of_key = row(level, key)
     if level.is_open or (
         (row_of_key is None or row_of_key.name == "default")
@@ -136,16 +136,16 @@ def _may_match(pattern: str, key: str) -> bool:
 
 
 def is_check(pass_: Pass) -> bool:
-    """Return whether a pass is, by its location, for a check of health now and then: it needs no kept connection.
+    """Return whether the location of a pass is for occasional health checks, which need no kept connection.
 
-    A location with `health_check` takes requests as well, unless it is internal.
+    A location with `health_check` also serves requests, unless it is internal.
     """
     checks = bool(pass_.level.own("health_check")) and bool(pass_.level.own("internal"))
     return checks or any(_CHECK.search(word) for word in pass_.level.args)
 
 
 def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
-    """Return the passes to each upstream, of the protocols whose connections can be kept."""
+    """Return the passes to each upstream by protocols that can keep connections."""
     by_upstream: dict[Upstream, list[Pass]] = {}
     for pass_ in model.passes:
         if pass_.upstream and pass_.protocol in KEEPERS:
@@ -154,7 +154,7 @@ def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
 
 
 def wants_pool(model: Model, pass_: Pass) -> bool:
-    """Return whether a pass may keep its connections: nothing that it says speaks against it."""
+    """Return whether a pass may keep its connections: nothing in its configuration prevents that."""
     if pass_.protocol == "fastcgi":
         return pass_.setting("keep_conn").value == "on"
     if pass_.protocol != "proxy":
@@ -166,16 +166,16 @@ def wants_pool(model: Model, pass_: Pass) -> bool:
 
 
 def states_http10(pass_: Pass) -> bool:
-    """Return whether `proxy_http_version 1.0` is written for a pass."""
+    """Return whether `proxy_http_version 1.0` is set explicitly for a pass."""
     version = pass_.setting("http_version")
     return version.is_set and version.value == "1.0"
 
 
 def without_pool(model: Model) -> Iterator[tuple[Upstream, tuple[Pass, ...]]]:
-    """Yield the upstreams without a pool that want one, with the passes to them.
+    """Yield the upstreams that should have a pool but do not, with the passes to them.
 
-    Not those that say otherwise: by `keepalive 0`, by a `keepalive` that is commented out, or because nothing that
-    is passed to them may keep its connection. `ntlm` keeps connections of its own.
+    Skips upstreams with `keepalive 0` or a commented-out `keepalive`, those to which no pass may keep its connection,
+    and those with `ntlm`, which keeps connections of its own.
     """
     if model.target >= PIVOT:
         return
@@ -191,7 +191,7 @@ def _commented_out(upstream: Upstream) -> bool:
 
 
 def pools(model: Model) -> set[Upstream]:
-    """Return the upstreams that keep connections: stated, by default, or once `upstream-keepalive-missing` is heard."""
+    """Return the upstreams with a pool: stated, by default, or once `upstream-keepalive-missing` is fixed."""
     passed = users(model)
     stated = {upstream for upstream in passed if upstream.keepalive.value not in (None, "0")}
     if model.target < PIVOT:

@@ -1,8 +1,8 @@
-"""Which passes may share the connections of a pool.
+"""Determines which passes may share the connections of a pool.
 
-A pool finds a connection by its address alone (ngx_http_upstream_get_keepalive_peer), so what is settled when a
-connection is opened must be the same for all that use it, and must not depend on the request: the protocol, the local
-address and options of the socket (ngx_http_upstream_init_request), and with TLS all that `*_ssl_*` directives say
+A pool finds a connection only by its address (ngx_http_upstream_get_keepalive_peer), so the properties of a new
+connection must be the same for all its users and must not depend on the request: the protocol, the local address and
+options of the socket (ngx_http_upstream_init_request), and with TLS everything that `*_ssl_*` directives set
 (ngx_http_upstream_ssl_init_connection; the SSL_CTX of a location, ngx_http_proxy_set_ssl).
 """
 
@@ -18,7 +18,7 @@ from nginxopt.semantics import Level, Pass, Upstream
 Identity = tuple[str, ...]
 
 _TLS = ("https", "grpcs", "suwsgi")
-_PLAIN = {"grpc": "grpc", "uwsgi": "uwsgi"}  # what a pass without a scheme means
+_PLAIN = {"grpc": "grpc", "uwsgi": "uwsgi"}  # the scheme of a pass without one
 _MIXED = (
     "proxied requests differ in TLS, protocol, local address or socket, and a pool would mix their connections: give "
     "each kind its own upstream"
@@ -32,12 +32,12 @@ _NAMED = "`{}` may also pass to it, and a pool would mix different kinds of conn
 
 
 def may_share(passes: Iterable[Pass]) -> bool:
-    """Return whether a connection opened for one of the passes will do for all of them."""
+    """Return whether a connection opened for one of the passes works for all of them."""
     return not _why_not(set(map(identity, passes)))
 
 
 def obstacles(model: Model) -> Obstacles:
-    """Return what keeps the passes to each upstream of a model from sharing connections."""
+    """Return what prevents the passes to each upstream of a model from sharing connections."""
     passes: dict[Upstream, list[Pass]] = {}
     strangers: dict[Identity, Pass] = {}
     for pass_ in model.passes:
@@ -51,12 +51,12 @@ def obstacles(model: Model) -> Obstacles:
 
 @dataclass(frozen=True, slots=True)
 class Obstacles:
-    """What may be passed to each upstream, by what was read.
+    """What the configuration may pass to each upstream.
 
     Attributes:
         passes: The passes that name an upstream.
-        strangers: Those whose variables may name any, one for each identity.
-        lengths: The upstreams whose requests may lack the body that they state, with the reason in words.
+        strangers: The passes whose variables may name any upstream, one for each identity.
+        lengths: The upstreams whose requests may lack the body that they announce, with the message.
     """
 
     passes: dict[Upstream, list[Pass]]
@@ -64,7 +64,7 @@ class Obstacles:
     lengths: dict[Upstream, str]
 
     def of(self, upstream: Upstream) -> str:
-        """Return why a pool of the upstream would mix connections, empty if it would not."""
+        """Return why a pool of the upstream would mix connections; empty if it would not."""
         named = set(map(identity, self.passes.get(upstream, ())))
         why = _why_not(named) or self.lengths.get(upstream, "")
         if why:
@@ -74,7 +74,7 @@ class Obstacles:
 
 
 def identity(pass_: Pass) -> Identity:
-    """Return what a connection for a pass is, as words; with a `$` if that depends on the request."""
+    """Return the properties of a connection for a pass, with a `$` in those that depend on the request."""
     version = pass_.setting("http_version").value if pass_.protocol == "proxy" else None
     words = [pass_.protocol, pass_.scheme or _PLAIN.get(pass_.protocol, ""), "2" if version == "2" else ""]
     for name in sorted(set(_settled(pass_))):
@@ -84,7 +84,7 @@ def identity(pass_: Pass) -> Identity:
 
 
 def _settled(pass_: Pass) -> Iterable[str]:
-    """Return the names of the directives in force that are settled when a connection is opened."""
+    """Return the names of the directives that take effect when a connection is opened."""
     prefixes = [f"{pass_.protocol}_bind", f"{pass_.protocol}_socket_"]
     if pass_.scheme in _TLS or "$" in pass_.scheme:
         prefixes.append(f"{pass_.protocol}_ssl_")
@@ -101,9 +101,9 @@ def _why_not(identities: set[Identity]) -> str:
 
 
 def _may_name_any(pass_: Pass) -> bool:
-    """Return whether the target of a pass may be the name of any upstream: it is a variable, and has no port.
+    """Return whether the target of a pass may be the name of any upstream: it is a variable without a port.
 
-    A port that is written is one of an address (ngx_http_upstream_init_request compares it with that of the upstream,
-    which has none).
+    A target with a port is an address (ngx_http_upstream_init_request compares it with that of the upstream, which has
+    none).
     """
     return "$" in pass_.host and (pass_.port is None or "$" in pass_.port)

@@ -1,6 +1,6 @@
-"""Shared memory: the names of its zones, which all modules of nginx share, those of `stream` and Lua included.
+"""Names of shared memory zones, which all modules of nginx share, including `stream` and Lua.
 
-nginx refuses a name that two kinds of directives use: "is already declared for a different use"
+nginx rejects a name that two kinds of directives use: "is already declared for a different use"
 (ngx_shared_memory_add in ngx_cycle.c).
 """
 
@@ -15,10 +15,10 @@ _BORDERS = re.compile(r"[:=,;]")
 
 
 def free_name(model: Model, preferred: str) -> str | None:
-    """Return `wanted`, or that with a number, as the name of a new zone; None if no name is surely free.
+    """Return `preferred`, if necessary with a number, as the name of a new zone; None if no name is certain to be free.
 
-    Each module has its own way to name a zone, so that any part of any word may be a name that is taken, but for the
-    words of an upstream and of what is passed to it. What was not read may have any name; and `:` ends one.
+    Modules name zones in different ways, so any part of any parameter may be a name in use, except in `upstream` and
+    `*_pass` directives. A missing file may use any name, and `:` ends a name.
     """
     if not model.is_whole or _BORDERS.search(preferred):
         return None
