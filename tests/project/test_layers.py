@@ -27,6 +27,10 @@ NATIVE = {
     "rewrite.planning": {"Compilation", "CompiledRun", "PatternError", "RefusedError", "compile_rewrites", "reasons"},
     "rewrite.emission": {"maps_text"},
     "rewrite.sizes": {"CompiledRun", "map_sizes", "variable_sizes"},
+    "rewrite.tables.emission": {"variable_sizes"},
+    "rewrite.tables.meaning": {"Patterns"},
+    "rewrite.tables.patterns": {"Patterns"},
+    "rewrite.tables.simulation": {"Patterns"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
 }
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nginxopt.errors import InputError
 from nginxopt.rewrite.tables import patterns
-from nginxopt.rewrite.tables.paths import decoded_path, read_target
+from nginxopt.rewrite.tables.paths import decoded_path, escaped, read_target
 from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Pattern, Rejected, Row, Table
 from nginxopt.text import Source, Span
 
@@ -213,7 +213,7 @@ def _pieces(target: bytes) -> tuple[bytes | int, ...]:
     if not isinstance(pieces[0], bytes):
         raise CannotAnswer("target", "the target may be anything", "begin with / or http:// or https://")
     head = read_target(pieces[0])
-    rest = [piece if isinstance(piece, int) else read_target(b"/" + piece)[1:] for piece in pieces[1:]]
+    rest = [piece if isinstance(piece, int) else escaped(piece) for piece in pieces[1:]]
     return (head, *rest)
 
 

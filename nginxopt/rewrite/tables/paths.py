@@ -44,7 +44,7 @@ def read_from(text: bytes) -> From:
     path, mark, query = rest.partition(b"?")
     if mark and not query:
         raise CannotAnswer("empty-query", "nginx cannot tell a path with an empty query from the path", "remove the ?")
-    return From(site, decoded_path(path), _escaped(query) if mark else None)
+    return From(site, decoded_path(path), escaped(query) if mark else None)
 
 
 def _site(text: bytes) -> tuple[bytes, bytes]:
@@ -99,10 +99,10 @@ def read_target(text: bytes) -> bytes:
         raise CannotAnswer("target", f"the target {_shown(text)} is {what}", "begin with / or http:// or https://")
     if site is not None and not site[2]:
         raise CannotAnswer("target", f"the target {_shown(text)} has no host")
-    return _short(_escaped(text))
+    return _short(escaped(text))
 
 
-def _escaped(text: bytes) -> bytes:
+def escaped(text: bytes) -> bytes:
     """Return a text with all bytes encoded that a URI cannot contain; control characters are refused."""
     if _CONTROL.search(text):
         raise CannotAnswer("control-character", "a control character cannot be part of an address", "percent-encode it")

@@ -25,6 +25,8 @@ from nginxopt.semantics.maphash import verdict
 
 ARGUMENTS = (b"", b"v=1")
 """The arguments that each key is asked with; one that names arguments is asked with its own."""
+ASKED_PATTERNS = 1_000
+"""How many patterns are tried on a path each, beside the comparison of the text of all."""
 NO_PATH = b"-"
 """The default of a map of keys: every path of a client begins with a slash, and every scheme with a letter."""
 _SIZES = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
@@ -69,13 +71,13 @@ def _check_patterns(emission: TableEmission, server: Server) -> int:
     written = list(_patterns(server))
     if [regex for regex, _ in written] != [row.pattern.regex for row in rows if row.pattern is not None]:
         raise _Refuted("the patterns are not those of the table, in its order")
-    for row, (regex, statement) in zip(rows, written, strict=True):
-        if not _does(server, row, statement):
+    for number, (row, (regex, statement)) in enumerate(zip(rows, written, strict=True)):
+        if not _says(server, row, statement) or (number < ASKED_PATTERNS and not _does(server, row, statement)):
             raise _Refuted(f"the pattern {regex.decode(errors='replace')} has another target")
     guards = [_is_guard(condition, server) for condition in server.script]
     if guards != sorted(guards, reverse=True):
         raise _Refuted("a map is asked behind a pattern")
-    return sum(len(ARGUMENTS) for row in rows if row.pattern and row.pattern.sample is not None)
+    return sum(len(ARGUMENTS) for row in rows[:ASKED_PATTERNS] if row.pattern and row.pattern.sample is not None)
 
 
 def _patterns(server: Server) -> Iterator[tuple[bytes, Return | Rewrite]]:
@@ -103,23 +105,28 @@ def _check_first(condition: If, server: Server) -> None:
         raise _Refuted("a condition does not compare with the path")
 
 
-def _does(server: Server, row: Row, statement: Return | Rewrite) -> bool:
-    """Return whether a statement answers what matches it as a row says."""
+def _says(server: Server, row: Row, statement: Return | Rewrite) -> bool:
+    """Return whether a statement has the status and, word for word, the target of a row."""
     pattern = row.pattern
     assert pattern is not None
-    if isinstance(statement, Rewrite):
-        dollar, value = next(iter(server.maps.constants.items()), (b"", b"$"))
-        written = b"".join(
-            b"$%d" % piece if isinstance(piece, int) else piece.replace(b"$", b"${" + dollar + b"}")
-            for piece in pattern.pieces
-        )
-        if value != b"$" or statement.target != written + (b"?" if row.arguments == "drop" else b""):
-            return False
-    elif pattern.has_captures:
+    if _status(statement) != row.status or pattern.has_captures != isinstance(statement, Rewrite):
         return False
-    path = pattern.sample
+    if isinstance(statement, Return):
+        expected = [Answer(0, row.status, with_arguments(row.target, row.arguments, args)) for args in ARGUMENTS]
+        return all(map(_is_same, expected, _responses(server, statement, b"/")))
+    dollar, value = next(iter(server.maps.constants.items()), (b"", b"$"))
+    written = b"".join(
+        b"$%d" % piece if isinstance(piece, int) else piece.replace(b"$", b"${" + dollar + b"}")
+        for piece in pattern.pieces
+    )
+    return value == b"$" and statement.target == written + (b"?" if row.arguments == "drop" else b"")
+
+
+def _does(server: Server, row: Row, statement: Return | Rewrite) -> bool:
+    """Return whether a statement answers the sample of its pattern as a row says, if there is one."""
+    path = row.pattern.sample if row.pattern else None
     if path is None:
-        return _status(statement) == row.status and (pattern.has_captures or _answers(server, row, statement, b"/"))
+        return True
     alone = Meaning([(0, replace(row, paths=()))], in_order=True)
     expected = [alone.answer(Asked(b"", path, args)) for args in ARGUMENTS]
     return all(map(_is_same, expected, _responses(server, statement, path)))
@@ -127,12 +134,6 @@ def _does(server: Server, row: Row, statement: Return | Rewrite) -> bool:
 
 def _status(statement: Return | Rewrite) -> int:
     return statement.status if isinstance(statement, Return) else {"permanent": 301, "redirect": 302}[statement.flag]
-
-
-def _answers(server: Server, row: Row, statement: Return | Rewrite, path: bytes) -> bool:
-    """Return whether a statement without captures answers as a row says."""
-    expected = [Answer(0, row.status, with_arguments(row.target, row.arguments, args)) for args in ARGUMENTS]
-    return all(map(_is_same, expected, _responses(server, statement, path)))
 
 
 def _responses(server: Server, statement: Return | Rewrite, path: bytes) -> list[Response | None]:

@@ -263,7 +263,10 @@ class Server:
         return re.sub(rb"%([0-9A-Fa-f]{2})", _unescape, head) + mark + tail
 
     def _expand(self, parts: Pieces, request: dict[bytes, bytes]) -> bytes:
-        return b"".join(part if isinstance(part, bytes) else self._value(part[0], request) for part in parts)
+        if len(parts) == 1:
+            part = parts[0]
+            return part if isinstance(part, bytes) else self._value(part[0], request)
+        return b"".join([part if isinstance(part, bytes) else self._value(part[0], request) for part in parts])
 
     def _value(self, name: bytes, request: dict[bytes, bytes]) -> bytes:
         known = request.get(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _ESCAPES = {b"\\": b"\\\\", b'"': b'\\"', b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
-_ESCAPED = re.compile(rb"""\\(?=[\\"'trn]|\Z)|["\n\r\t]""")
+_ESCAPED = re.compile(rb"""\\(?=[\\"'trn\n\r\t]|\Z)|["\n\r\t]""")
 """A backslash stands for itself before any other character."""
 
 
