@@ -139,7 +139,7 @@ def _prefix(line: Line, path: bytes, target: bytes, status: int) -> Row:
     regex = b"^" + patterns.literal(decoded) + (b"(" if decoded.endswith(b"/") else b"(/") + rest + rb")\z"
     pieces = (location, 1) if target else ()
     below = decoded if decoded.endswith(b"/") else decoded + b"/"
-    covered = None if is_plain else below
+    covered = None if is_plain else patterns.prefix(below)
     arguments = _arguments(location)
     pattern = Pattern(regex, pieces, below + b"x", covered)
     patterns.checked(pattern, status, arguments, is_plain=is_plain)

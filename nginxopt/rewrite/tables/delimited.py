@@ -26,6 +26,8 @@ _NAMES = {
 }
 _COLUMNS = {name.encode(): column for column, names in _NAMES.items() for name in names}
 _PLACEHOLDER = re.compile(rb"/:[A-Za-z]")
+_IN_QUOTES = re.compile(rb'"(?:[^"]|"")*"')
+_NO_DELIMITERS = bytes.maketrans(DELIMITERS, b"_" * len(DELIMITERS))
 _FIRST_QUOTED = re.compile(rb'[ \t]*"')
 
 
@@ -135,13 +137,14 @@ def _delimiter(source: Source) -> bytes:
         raise InputError("this is UTF-16", path=source.path, hint="save the table as UTF-8")
     start = len(_BOM) if data.startswith(_BOM) else 0
     line = next((line for line in data[start:].splitlines() if line.strip(_BLANKS + b'",;|')), b"")
+    span = Span(at := max(data.find(line), 0), at + len(line))
+    line = _IN_QUOTES.sub(lambda match: match[0].translate(_NO_DELIMITERS), line)
     delimiters = [bytes([byte]) for byte in DELIMITERS if bytes([byte]) in line]
     fitting = [each for each in delimiters if is_header(line, each)] or [
         each for each in delimiters if _is_row(line, each)
     ]
     if len(fitting) == 1:
         return fitting[0]
-    span = Span(at := max(data.find(line), 0), at + len(line))
     if fitting:
         raise InputError("two characters may separate the fields", source=source, span=span, hint="use commas")
     raise InputError(

@@ -152,17 +152,19 @@ class _Review:
             return None
 
     def _way(self, number: int, row: Row) -> _Way | None:
-        """Return where a redirect leads if that is a row of the table again."""
-        sample = None if row.pattern is None else row.pattern.sample
-        path = row.paths[0] if row.paths else sample
-        if path is None or row.status not in REDIRECTS:
+        """Return where a redirect leads, from its path or the sample of its pattern, if that is a row of the table."""
+        if row.status not in REDIRECTS:
             return None
-        site, location = row.site, row.target
-        if not row.paths:
-            answer = self._answer(Asked(site, path, b""))
-            if answer is None or answer.location is None or answer.row != number:
-                return None
-            location = answer.location
+        way = self._follow(number, row.paths[0], row.site, row.target) if row.paths else None
+        if way is not None or row.pattern is None or row.pattern.sample is None:
+            return way
+        answer = self._answer(Asked(row.site, row.pattern.sample, b""))
+        if answer is None or answer.location is None or answer.row != number:
+            return None
+        return self._follow(number, row.pattern.sample, row.site, answer.location)
+
+    def _follow(self, number: int, path: bytes, site: bytes, location: bytes) -> _Way | None:
+        """Return the rows that answer a client one after the other, from a row to the next; None if it is the last."""
         rows, seen = [number], {(number, path)}
         while (asked := _asked(location, site, self._sites)) is not None:
             answer = self._answer(asked)
@@ -170,13 +172,12 @@ class _Review:
                 break
             rows.append(answer.row)
             if (answer.row, asked.path) in seen or len(rows) > MOST_HOPS:
-                return _Way(rows, b"", True)
+                return _Way(rows, b"", is_loop=True)
             seen.add((answer.row, asked.path))
-            site = asked.site
-            location = answer.location or b""
+            site, location = asked.site, answer.location or b""
             if answer.status not in REDIRECTS or answer.location is None:
                 break
-        return _Way(rows, location, False) if len(rows) > 1 else None
+        return _Way(rows, location, is_loop=False) if len(rows) > 1 else None
 
 
 class _Way(NamedTuple):

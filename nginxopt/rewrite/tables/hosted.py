@@ -98,8 +98,11 @@ def _row(words: list[Word], platform: Platform) -> tuple[Row, bool]:
     if status == 200:
         message = "a rewrite of a wildcard serves files where there are any, which is a question of try_files"
         raise CannotAnswer("rewrite-of-wildcard", message, "use try_files in a location")
-    pattern = patterns.checked(Pattern(regex, patterns.substituted(target, names), sample, below), status, arguments)
-    return Row(start, end, b"", (), None, pattern, status, target, arguments), is_forced
+    pieces = patterns.substituted(target, names)
+    pattern = patterns.checked(Pattern(regex, pieces, sample, below), status, arguments)
+    bare = below.rstrip(b"/") if below is not None and platform == "netlify" else b""
+    alone = b"".join(piece for piece in pieces if isinstance(piece, bytes))
+    return Row(start, end, b"", (bare,) * bool(bare), None, pattern, status, alone, arguments), is_forced
 
 
 def _without_comment(texts: list[bytes]) -> list[bytes]:
@@ -173,7 +176,7 @@ def _netlify_pattern(path: bytes) -> _Read:
     if not has_splat:
         return b"^" + regex + rb"/?\z", names, sample, None
     names[b"splat"] = len(names) + 1
-    below = decoded_path(b"/" + b"".join(s + b"/" for s in fixed)) if len(names) == 1 else None
+    below = patterns.prefix(decoded_path(b"/" + b"".join(s + b"/" for s in fixed))) if len(names) == 1 else None
     return b"^" + regex + rb"(?:/(" + patterns.REST + rb"))?\z", names, sample + b"/x", below
 
 
@@ -215,7 +218,8 @@ def _cloudflare_pattern(path: bytes) -> _Read:
         at = match.end()
     tail = _decoded_part(path[at:], is_first=False)
     head = path.partition(b"*")[0]
-    below = decoded_path(head) if path.endswith(b"*") and len(names) == 1 and head.endswith(b"/") else None
+    has_prefix = path.endswith(b"*") and len(names) == 1 and head.endswith(b"/")
+    below = patterns.prefix(decoded_path(head)) if has_prefix else None
     return regex + patterns.literal(tail) + rb"\z", names, sample + tail, below
 
 

@@ -29,6 +29,11 @@ def literal(text: bytes) -> bytes:
     return re.escape(text)
 
 
+def prefix(below: bytes) -> bytes | None:
+    """Return what a pattern with a rest answers everything below; None if that has a `?`, as no rest has."""
+    return None if b"?" in below else below
+
+
 def substituted(target: bytes, names: dict[bytes, int]) -> tuple[bytes | int, ...]:
     """Return a target with the numbers of captures in place of `:name`; names that are not known are text."""
     pieces: list[bytes | int] = []

@@ -19,7 +19,17 @@ from nginxopt.rewrite.premises import Premise
 from nginxopt.rewrite.tables import premises
 from nginxopt.rewrite.tables.emission import TableEmission
 from nginxopt.rewrite.tables.meaning import Answer, Asked, Meaning, with_arguments
-from nginxopt.rewrite.tables.simulation import If, Response, Return, Rewrite, Server, Unreadable, read_maps, read_script
+from nginxopt.rewrite.tables.simulation import (
+    STATUS_OF_FLAG,
+    If,
+    Response,
+    Return,
+    Rewrite,
+    Server,
+    Unreadable,
+    read_maps,
+    read_script,
+)
 from nginxopt.rewrite.tables.table import Row
 from nginxopt.semantics.maphash import verdict
 
@@ -133,7 +143,7 @@ def _does(server: Server, row: Row, statement: Return | Rewrite) -> bool:
 
 
 def _status(statement: Return | Rewrite) -> int:
-    return statement.status if isinstance(statement, Return) else {"permanent": 301, "redirect": 302}[statement.flag]
+    return statement.status if isinstance(statement, Return) else STATUS_OF_FLAG[statement.flag]
 
 
 def _responses(server: Server, statement: Return | Rewrite, path: bytes) -> list[Response | None]:

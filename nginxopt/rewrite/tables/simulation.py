@@ -20,6 +20,9 @@ _ARGS_ESCAPED = frozenset(b' "#%&+;<>?\\^`{|}') | frozenset(range(0x21)) | froze
 _KEPT_ENCODED = frozenset(range(0x26)) | frozenset(range(0x7F, 0x100))
 """What `ngx_unescape_uri` leaves encoded in a redirect."""
 
+STATUS_OF_FLAG = {"permanent": 301, "redirect": 302, "last": 200}
+"""What a rewrite answers; 200 stands for what nginx goes on to."""
+
 Pieces = tuple[bytes | tuple[bytes], ...]
 """Text, and names of variables, each in a tuple."""
 _Value = TypeVar("_Value")
@@ -170,7 +173,7 @@ def _read_statement(statement: Statement) -> Return | Rewrite:
     if name == "return" and arguments and len(arguments) <= 2 and arguments[0].isdigit():
         target = pieces(encode(arguments[1])) if len(arguments) == 2 else None
         return Return(int(arguments[0]), target)
-    if name == "rewrite" and len(arguments) == 3:
+    if name == "rewrite" and len(arguments) == 3 and arguments[2] in STATUS_OF_FLAG:
         return Rewrite(encode(arguments[0]), encode(arguments[1]), str(arguments[2]))
     raise Unreadable(f"line {statement.line} of the statements")
 
@@ -243,7 +246,7 @@ class Server:
         written = self._escaped(pieces(target.removesuffix(b"?")), request, captured)
         if adds and request[b"args"]:
             written += (b"&" if b"?" in target else b"?") + request[b"args"]
-        return Response({"permanent": 301, "redirect": 302}[statement.flag], written)
+        return Response(STATUS_OF_FLAG[statement.flag], written)
 
     def _escaped(self, target: Pieces, request: dict[bytes, bytes], captured: dict[bytes, bytes]) -> bytes:
         """Return the target of a redirecting rewrite, if the client has encoded what has to be.
