@@ -16,6 +16,7 @@ from nginxopt.errors import DefectError, UsageError
 
 if TYPE_CHECKING:
     from nginxopt.cli.compiling import Call
+    from nginxopt.rewrite import Options
     from nginxopt.rewrite.tables import Checked, TableEmission, TableProof
     from nginxopt.rewrite.tables.questions import TableDifferential
     from nginxopt.rewrite.tables.table import Kind
@@ -48,11 +49,11 @@ def table(call: Call, reading: Reading) -> tuple[Source, Kind] | None:
     return None if kind is None else (source, kind)
 
 
-def run(call: Call, source: Source, kind: Kind, name: str | None, *, skips_rows: bool) -> int:
+def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows: bool) -> int:
     """Run the pipeline for one table."""
     from nginxopt.rewrite.tables import RejectedError, check, emit, prove, read
 
-    _refuse_options(call)
+    _refuse_options(call, options)
     checked = check(read(source, kind))
     if checked.rejected and not skips_rows:
         raise RejectedError(source, checked.rejected)
@@ -60,7 +61,7 @@ def run(call: Call, source: Source, kind: Kind, name: str | None, *, skips_rows:
         _tell(call, checked, None, None)
         _report(call, checked, None, None)
         return 0
-    emission = emit(checked, name)
+    emission = emit(checked, options.name)
     proof = prove(emission)
     if not proof.holds:
         _report(call, checked, proof, None)
@@ -75,8 +76,11 @@ def run(call: Call, source: Source, kind: Kind, name: str | None, *, skips_rows:
     return 0
 
 
-def _refuse_options(call: Call) -> None:
+def _refuse_options(call: Call, options: Options) -> None:
     """Raise `UsageError` for options that mean nothing to a table."""
+    for name in options.readings.sentences():
+        if getattr(options.readings, name):
+            raise UsageError(f"{options.readings.flag(name)} is for rewrites, not for tables of redirects")
     if call.mode in ("write", "diff", "check") or call.bench:
         option = "--bench" if call.bench else f"--{call.mode}"
         raise UsageError(f"{option} does not support tables of redirects", hint="use -o DIR")

@@ -145,7 +145,7 @@ def _run(call: Call, compile_options: Options, reading: Reading) -> int:
     table = redirect_table.table(call, reading)
     if table is None:
         return run(call, compile_options)
-    return redirect_table.run(call, *table, compile_options.name, skips_rows=reading.skips_rows)
+    return redirect_table.run(call, *table, compile_options, skips_rows=reading.skips_rows)
 
 
 def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report: str | None, *, bench: bool) -> Mode:

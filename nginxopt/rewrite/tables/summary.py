@@ -100,9 +100,10 @@ def _few(shown: list[str], verbose: bool) -> Iterator[str]:
 
 
 def _row(checked: Checked, span: Span) -> str:
-    text = " ".join(checked.table.source.text(span).split()).encode("utf-8", "replace").decode()
+    line = checked.table.line(span.start)
+    text = " ".join(checked.table.source.line(line).split()).encode("utf-8", "replace").decode()
     shown = text if len(text) <= 70 else f"{text[:69]}…"
-    return f"{checked.table.source.path}:{checked.table.line(span.start)}: {shown}"
+    return f"{checked.table.source.path}:{line}: {shown}"
 
 
 def _why(checked: Checked, finding: Finding) -> str:
