@@ -55,7 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import delete
+from nginxopt.config import layout
 from nginxopt.lint import SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity, Version, rule
 from nginxopt.semantics import Level, values
 
@@ -76,7 +76,7 @@ def check(model: Model) -> Iterator[Finding]:
         if directive.args and values.flag(directive.args[0]):
             message = "with accept_mutex on, workers accept connections in turn and wait up to half a second"
             safety = SPREAD if model.target >= EVEN and _is_even(events) else Safety.UNSAFE
-            fix = Fix("remove it: the default is off", (delete(directive),), safety)
+            fix = Fix("remove it: the default is off", (layout.delete(directive),), safety)
             yield Finding(directive.source, directive.args[0].span, message, fix)
 
 

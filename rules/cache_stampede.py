@@ -66,8 +66,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
 from nginxopt.semantics import Pass, Setting, values
 from nginxopt.text import Change, Edit, Span
@@ -119,5 +118,5 @@ def _changes(pass_: Pass, cache: Directive, target: Version) -> tuple[Change, ..
     if _lacks_updating(stale) and target >= BACKGROUND and pass_.setting("cache_background_update").is_unset:
         lines.append(f"{pass_.protocol}_cache_background_update on;")
     if lines:
-        changes.append(after(cache, lines))
+        changes.append(layout.after(cache, lines))
     return tuple(changes)

@@ -54,8 +54,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.lint.static import is_for_files
+from nginxopt.lint import Finding, Model, Severity, rule, static
 from nginxopt.semantics import Level, Pass, values
 
 HELP = "add a cache: `proxy_cache_path` in http, `proxy_cache` and `proxy_cache_valid` here"
@@ -71,7 +70,7 @@ def check(model: Model) -> Iterator[Finding]:
             pass_.protocol == "proxy"
             and level.kind == "location"
             and level.source
-            and is_for_files(level)
+            and static.is_for_files(level)
             and _may(pass_)
         ):
             message = f"files at {level.args[-1]} come from the upstream on every request: no cache"

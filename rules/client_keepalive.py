@@ -60,8 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import replace
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import default, values
 
@@ -86,5 +85,5 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _one(directive: Directive, message: str, value: str) -> Finding:
     word = directive.args[0]
-    fix = Fix(f"set it to the default, {value}", (replace(directive, word, value),), Safety.UNSAFE)
+    fix = Fix(f"set it to the default, {value}", (layout.replace(directive, word, value),), Safety.UNSAFE)
     return Finding(directive.source, word.span, message, fix)

@@ -109,8 +109,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import REDIRECTS, Finding, Model, Severity, Version, rule
-from nginxopt.semantics import Level
-from nginxopt.semantics.locations import modifier
+from nginxopt.semantics import Level, locations
 
 LEAST = 100
 """Three quarters of a megabyte in each worker; with fewer neither memory nor start-up time can be told apart."""
@@ -133,7 +132,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _redirects(location: Level) -> bool:
     """Whether an exact location is nothing but a `return` to a fixed target."""
-    if modifier(location) != "=" or len(location.directives) != 1 or location.levels:
+    if locations.modifier(location) != "=" or len(location.directives) != 1 or location.levels:
         return False
     (only,) = location.directives
     return only.name == "return" and len(only.args) == 2 and only.args[0] in REDIRECTS

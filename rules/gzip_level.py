@@ -44,9 +44,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import replace
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.variables import is_read_by_code, readers
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, variables
 
 HIGH = ("7", "8", "9")
 ENOUGH = "6"
@@ -67,10 +66,12 @@ def check(model: Model) -> Iterator[Finding]:
                 directive.source,
                 level.span,
                 f"gzip_comp_level {level} takes up to five times the CPU time of level {ENOUGH} and saves 1 to 2 %",
-                Fix(f"set it to {ENOUGH}", (replace(directive, level, ENOUGH),), safety),
+                Fix(f"set it to {ENOUGH}", (layout.replace(directive, level, ENOUGH),), safety),
             )
 
 
 def _tells_sizes(model: Model) -> bool:
     """Return whether something other than a log may tell how many bytes were sent."""
-    return is_read_by_code(model) or any(reader.name not in _LOGS for reader in readers(model, _SIZES))
+    return variables.is_read_by_code(model) or any(
+        reader.name not in _LOGS for reader in variables.readers(model, _SIZES)
+    )

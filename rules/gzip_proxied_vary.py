@@ -56,7 +56,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import after
+from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import values
 
@@ -76,5 +76,5 @@ def check(model: Model) -> Iterator[Finding]:
         missing = [name for name in LINES if level.setting(name).is_unset]
         if directive.args and values.flag(directive.args[0]) and missing and level.kind != "if":
             lines = [LINES[name] for name in missing]
-            fix = Fix(f"add `{' '.join(lines)}`", (after(directive, lines),), Safety.UNSAFE)
+            fix = Fix(f"add `{' '.join(lines)}`", (layout.after(directive, lines),), Safety.UNSAFE)
             yield Finding(directive.source, directive.name.span, WHY[missing[-1]], fix)

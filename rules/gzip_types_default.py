@@ -51,8 +51,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level, values
 
@@ -70,7 +69,7 @@ def check(model: Model) -> Iterator[Finding]:
         if not (directive.args and values.flag(directive.args[0])) or not _lacks_types(directive, level):
             continue
         fits = level.kind != "if"  # where gzip_types is not allowed
-        fix = Fix("list text types", (after(directive, [LINE]),), Safety.UNSAFE) if fits else None
+        fix = Fix("list text types", (layout.after(directive, [LINE]),), Safety.UNSAFE) if fits else None
         message = "gzip without gzip_types compresses only text/html"
         yield Finding(directive.source, directive.name.span, message, fix, "" if fits else f"add `{LINE}` around it")
 

@@ -80,8 +80,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics import Pass, Setting, sockets
-from nginxopt.semantics.listens import BACKLOG
+from nginxopt.semantics import BACKLOG, Pass, Setting, sockets
 
 if TYPE_CHECKING:
     from nginxopt.lint import Host

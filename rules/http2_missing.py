@@ -106,10 +106,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
-from nginxopt.lint.tls import endpoints
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule, tls
 from nginxopt.semantics import Endpoint, Level
 from nginxopt.text import Change, Edit, Span
 
@@ -121,7 +119,7 @@ DIRECTIVE = Version(1, 25, 1)
 def check(model: Model) -> Iterator[Finding]:
     """Find servers for browsers that offer HTTP/1.1 alone."""
     without: dict[Level, list[Directive]] = {}
-    for endpoint in endpoints(model):
+    for endpoint in tls.endpoints(model):
         if _is_for_browsers(endpoint):
             for listen in endpoint.listens:
                 if listen.directive and not _is_excused(listen.level):
@@ -166,7 +164,7 @@ def _is_redirect(args: tuple[str, ...]) -> bool:
 def _fix(model: Model, listens: list[Directive]) -> Fix:
     title = "offer HTTP/2; logs and $server_protocol then have HTTP/2.0"
     if model.target >= DIRECTIVE:
-        return Fix(title, (after(listens[-1], ["http2 on;"]),), Safety.UNSAFE)
+        return Fix(title, (layout.after(listens[-1], ["http2 on;"]),), Safety.UNSAFE)
     changes = tuple(_with_http2(listen) for listen in dict.fromkeys(listens))
     return Fix(f"{title} (for all servers of this address)", changes, Safety.UNSAFE)
 

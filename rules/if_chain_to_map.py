@@ -83,13 +83,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import before, delete, quoted
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, without_captures
-from nginxopt.lint.variables import readers
-from nginxopt.semantics import Level, values
-from nginxopt.semantics.locations import matches
-from nginxopt.semantics.maphash import verdict
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, variables, without_captures
+from nginxopt.semantics import Level, locations, maphash, values
 from nginxopt.text import decode, encode
 
 LEAST = 3
@@ -166,19 +162,19 @@ def _map(level: Level, cases: list[_Case]) -> tuple[list[str], Directive | None]
     default = next((directive for directive in level.own("set") if directive.args[:1] == (name,)), None)
     rows = _plain_rows(cases) if cases[0].operator == "=" else _regex_rows(cases)
     if default is not None and len(default.args) == 2:
-        rows.insert(0, f"default {quoted(default.args[1])};")
+        rows.insert(0, f"default {layout.quoted(default.args[1])};")
     return [f"map {cases[0].tested} {name} {{", *(f"    {row}" for row in rows), "}"], default
 
 
 def _plain_rows(cases: list[_Case]) -> list[str]:
     if any(case.operator != "=" for case in cases):
         raise ValueError("a map tries its plain keys before its regular expressions")
-    return [f"{_key(case.compared)} {quoted(case.value)};" for case in cases]
+    return [f"{_key(case.compared)} {layout.quoted(case.value)};" for case in cases]
 
 
 def _key(compared: str) -> str:
     is_special = compared in _SPECIAL or compared.startswith(("~", "\\"))
-    return quoted("\\" + compared) if is_special else quoted(compared) if compared else '""'
+    return layout.quoted("\\" + compared) if is_special else layout.quoted(compared) if compared else '""'
 
 
 def _regex_rows(cases: list[_Case]) -> list[str]:
@@ -189,8 +185,8 @@ def _regex_rows(cases: list[_Case]) -> list[str]:
     if any(case.operator == "=" for case in cases):
         raise ValueError("a map tries its plain keys before its regular expressions")
     ordered = cases[::-1]
-    rows = [f"{quoted(case.operator + _pattern(case))} {quoted(case.value)};" for case in ordered]
-    empty = next((f'"" {quoted(case.value)};' for case in ordered if _takes_empty(case)), None)
+    rows = [f"{layout.quoted(case.operator + _pattern(case))} {layout.quoted(case.value)};" for case in ordered]
+    empty = next((f'"" {layout.quoted(case.value)};' for case in ordered if _takes_empty(case)), None)
     return rows if empty is None else [empty, *rows]
 
 
@@ -206,7 +202,7 @@ def _pattern(case: _Case) -> str:
 
 def _takes_empty(case: _Case) -> bool:
     """Whether a case matches the empty value."""
-    answer = matches(encode(case.compared if case.operator == "~" else f"(?i){case.compared}"), b"")
+    answer = locations.matches(encode(case.compared if case.operator == "~" else f"(?i){case.compared}"), b"")
     if answer is None:
         raise ValueError(f'"{case.compared}" may match an empty value, on which a map tries no pattern')
     return answer
@@ -229,7 +225,7 @@ def _fix(model: Model, level: Level, cases: list[_Case], rows: list[str], defaul
     if sets != ours or len({case.operator == "=" for case in cases}) != 1 or not _is_simple(level, cases, default):
         return None
     gone = [case.condition for case in cases] + ([default] if default is not None else [])
-    changes = (before(server.opener, rows), *map(delete, gone))
+    changes = (layout.before(server.opener, rows), *map(layout.delete, gone))
     return Fix(f"move them into a map of {cases[0].tested}", changes, Safety.UNSAFE)
 
 
@@ -242,7 +238,7 @@ def _captures_matter(model: Model, name: str) -> bool:
     names = {name, *(level.args[-1] for level in blocks if level.args)}
     return model.reads_captures or any(
         any(map(_CAPTURE.search, directive.args))
-        for directive in readers(model, [variable.lstrip("$") for variable in names])
+        for directive in variables.readers(model, [variable.lstrip("$") for variable in names])
     )
 
 
@@ -260,7 +256,10 @@ def _map_fits(http: Level, server: Directive, keys: list[str]) -> bool:
     if len(numbers) < len(sizes) or not all(size.is_unset or size.directive in ahead for size in sizes):
         return False
     max_size, bucket = numbers
-    return bool(max_size and bucket) and verdict([encode(key) for key in keys], max_size or 0, bucket or 0) == "fits"
+    return (
+        bool(max_size and bucket)
+        and maphash.verdict([encode(key) for key in keys], max_size or 0, bucket or 0) == "fits"
+    )
 
 
 def _is_simple(level: Level, cases: list[_Case], default: Directive | None) -> bool:

@@ -80,13 +80,8 @@ import re
 from collections.abc import Iterator
 from itertools import chain, count
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after, before, replace
-from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
-from nginxopt.lint.capacity import SIZE, size
-from nginxopt.lint.headers import owners, with_header
-from nginxopt.lint.pools import headers, is_check, knows_headers, wants_pool
-from nginxopt.lint.sharing import may_share
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, capacity, headers, pools, rule, sharing
 from nginxopt.semantics import FRAGMENT, Level, Pass
 from nginxopt.text import Change
 
@@ -103,15 +98,15 @@ def check(model: Model) -> Iterator[Finding]:
         if _is_meant(model, pass_):
             by_target.setdefault(_target(pass_), []).append(pass_)
     taken = {pass_.host.lower() for pass_ in model.passes} | set(model.upstreams)
-    levels = owners(model, lambda pass_: _target(pass_) if _is_meant(model, pass_) else None)
+    levels = headers.owners(model, lambda pass_: _target(pass_) if _is_meant(model, pass_) else None)
     for server, passes in by_target.items():
-        fix = _fix(passes, taken, levels.get(server, set()), size(model, len(by_target)))
+        fix = _fix(passes, taken, levels.get(server, set()), capacity.size(model, len(by_target)))
         yield _finding(passes, fix)
 
 
 def _is_meant(model: Model, pass_: Pass) -> bool:
     kept = pass_.protocol in ("proxy", "grpc", "fastcgi")
-    return kept and _is_implicit(model, pass_) and wants_pool(model, pass_)
+    return kept and _is_implicit(model, pass_) and pools.wants_pool(model, pass_)
 
 
 def _target(pass_: Pass) -> Target:
@@ -122,7 +117,7 @@ def _is_implicit(model: Model, pass_: Pass) -> bool:
     """Return whether a pass names a server, and for certain no upstream."""
     if "$" in f"{pass_.scheme}{pass_.host}{pass_.port}" or pass_.upstream is not None:
         return False
-    if is_check(pass_):
+    if pools.is_check(pass_):
         return False
     return pass_.names_an_address or model.is_whole
 
@@ -143,7 +138,7 @@ def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
 def _help(pass_: Pass) -> str:
     names = "Host and proxy_ssl_name" if pass_.scheme == "https" else "Host"
     kept = f"; set {names}, or the upstream's name is sent" if pass_.protocol == "proxy" else ""
-    return f"add an upstream with `server {_server(pass_)};` and `keepalive {SIZE};`, and pass to it{kept}"
+    return f"add an upstream with `server {_server(pass_)};` and `keepalive {capacity.SIZE};`, and pass to it{kept}"
 
 
 def _server(pass_: Pass) -> str:
@@ -162,11 +157,11 @@ def _fix(passes: list[Pass], taken: set[str], levels: set[Level], keepalive: int
     opener = _server_block(passes[0])
     if opener is None or not keepalive or passes[0].protocol != "proxy" or passes[0].scheme != "http":
         return None
-    if not may_share(passes):
+    if not sharing.may_share(passes):
         return None
     name = _name(passes[0], taken)
     block = (f"upstream {name} {{", f"    server {_server(passes[0])};", f"    keepalive {keepalive};", "}")
-    changes = {before(opener, block, in_any_order=True): None}
+    changes = {layout.before(opener, block, in_any_order=True): None}
     for pass_ in passes:
         moved = _moved(pass_, name, levels)
         if moved is None:
@@ -188,16 +183,21 @@ def _server_block(pass_: Pass) -> Directive | None:
 def _moved(pass_: Pass, name: str, levels: set[Level]) -> list[Change] | None:
     """Return the changes that pass to the upstream and leave all else as it is; None if there are none."""
     location = pass_.level
-    if location.kind != "location" or pass_.has_variable or not knows_headers(pass_) or pass_.directive.source.original:
+    if (
+        location.kind != "location"
+        or pass_.has_variable
+        or not pools.knows_headers(pass_)
+        or pass_.directive.source.original
+    ):
         return None
-    redirect, host = _redirect(pass_, location), headers(pass_, "host")
+    redirect, host = _redirect(pass_, location), pools.header_directives(pass_, "host")
     if redirect is None or any("$proxy_" in word for header in _headers(pass_) for word in header.args):
         return None
-    changes = [replace(pass_.directive, pass_.directive.args[0], f"http://{name}{pass_.uri or ''}")]
+    changes = [layout.replace(pass_.directive, pass_.directive.args[0], f"http://{name}{pass_.uri or ''}")]
     if redirect:
-        changes.append(after(pass_.directive, [redirect]))
+        changes.append(layout.after(pass_.directive, [redirect]))
     if not host:
-        added = with_header(pass_, [f"proxy_set_header Host {_host(pass_)};"], levels)
+        added = headers.with_header(pass_, [f"proxy_set_header Host {_host(pass_)};"], levels)
         if added is None:
             return None
         changes += added

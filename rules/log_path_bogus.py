@@ -62,8 +62,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import delete, rewrite
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level
 from nginxopt.text import Change
@@ -89,10 +88,10 @@ def check(model: Model) -> Iterator[Finding]:
 def _switched_off(directive: Directive, level: Level) -> tuple[str, Change]:
     """Return what a log is to be that nobody wants."""
     if directive.name == "error_log":
-        return "send errors to /dev/null", rewrite(directive, "error_log /dev/null crit;")
+        return "send errors to /dev/null", layout.rewrite(directive, "error_log /dev/null crit;")
     if len(level.own("access_log")) > 1:  # `off` would end the others too
-        return "take it away", delete(directive)
-    return "write `off`", rewrite(directive, "access_log off;")
+        return "take it away", layout.delete(directive)
+    return "write `off`", layout.rewrite(directive, "access_log off;")
 
 
 def _default(directive: Directive, level: Level) -> tuple[str, Change] | None:
@@ -100,4 +99,4 @@ def _default(directive: Directive, level: Level) -> tuple[str, Change] | None:
     outer = level.parent.setting(str(directive.name)) if level.parent else None
     if len(directive.args) > 1 or (outer and outer.value == "off"):
         return None
-    return "remove it, to inherit the log of the level above", delete(directive)
+    return "remove it, to inherit the log of the level above", layout.delete(directive)

@@ -69,8 +69,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.lint.pools import headers
+from nginxopt.lint import Finding, Model, Related, Severity, pools, rule
 from nginxopt.semantics import Level, Pass, Upstream
 
 # A directive that gives a hop a job, at whatever level it is in force.
@@ -134,7 +133,7 @@ def _gives(pass_: Pass) -> str:
         gives.append("buffered responses for slow clients")
     if pass_.setting("request_buffering").value == "on":
         gives.append("buffered request bodies")
-    if any(headers(pass_, name) for name in ("x-forwarded-for", "x-real-ip", "forwarded")):
+    if any(pools.header_directives(pass_, name) for name in ("x-forwarded-for", "x-real-ip", "forwarded")):
         gives.append("the client's address in a header")
     logged = pass_.level.setting("access_log")
     if logged.value not in _OFF:

@@ -78,10 +78,9 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from nginxopt.config.layout import prepend
+from nginxopt.config import layout
 from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import Level
-from nginxopt.semantics.locations import modifier
+from nginxopt.semantics import Level, locations
 
 LEAST, MOST = 20, 1_000
 """At some 480 instructions each, 20 regular expressions cost more than a request without any; above 1,000 the compiled
@@ -107,13 +106,13 @@ def check(model: Model) -> Iterator[Finding]:
         block.source,
         model.root.span,
         f"pcre_jit is not set, and requests to one server run through up to {most:,} regular expressions",
-        Fix("add `pcre_jit on;`", (prepend(block, ["pcre_jit on;"]),), _safety(model)),
+        Fix("add `pcre_jit on;`", (layout.prepend(block, ["pcre_jit on;"]),), _safety(model)),
     )
 
 
 def _count(server: Level) -> int:
     """Return how many regular expressions a request to a server runs at most, of maps not counted."""
-    regexes = sum(modifier(level) in ("~", "~*") for level in server.walk() if level.kind == "location")
+    regexes = sum(locations.modifier(level) in ("~", "~*") for level in server.walk() if level.kind == "location")
     within = max((_script(level) for level in server.walk() if level.kind == "location"), default=0)
     return _script(server) + regexes + within
 

@@ -53,10 +53,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Comment, Directive
-from nginxopt.config.layout import delete
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.pools import headers, knows_headers
+from nginxopt.config import Comment, Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pools, rule
 from nginxopt.semantics import Level, Pass
 
 LONG = 300
@@ -86,7 +84,9 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
     places = "" if total == 1 else f" in {len(plain)} of {total} places"
-    fix = Fix("delete `proxy_buffering off`", (delete(directive),), Safety.UNSAFE) if len(plain) == total else None
+    fix = (
+        Fix("delete `proxy_buffering off`", (layout.delete(directive),), Safety.UNSAFE) if len(plain) == total else None
+    )
     return Finding(
         directive.source,
         directive.args[0].span,
@@ -98,9 +98,9 @@ def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
 
 def _streams(pass_: Pass, directive: Directive) -> bool:
     """Return whether something says that the answers of a pass are streams, or it cannot be known."""
-    if pass_.setting("cache").value not in ("off", None) or not knows_headers(pass_):
+    if pass_.setting("cache").value not in ("off", None) or not pools.knows_headers(pass_):
         return True
-    upgrades = any(header.args[1] for header in headers(pass_, "upgrade"))
+    upgrades = any(header.args[1] for header in pools.header_directives(pass_, "upgrade"))
     if (
         upgrades
         or pass_.setting("request_buffering").value == "off"

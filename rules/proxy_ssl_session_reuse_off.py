@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import delete
+from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 
 TLS = ("https", "grpcs", "suwsgi")
@@ -65,5 +65,5 @@ def check(model: Model) -> Iterator[Finding]:
             directive.source,
             directive.args[0].span,
             f"{name} is off: each upstream connection needs a full TLS handshake",
-            Fix(f"delete `{name} off`", (delete(directive),), Safety.UNSAFE),
+            Fix(f"delete `{name} off`", (layout.delete(directive),), Safety.UNSAFE),
         )

@@ -54,11 +54,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import quoted
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import FRAGMENT, Level
-from nginxopt.semantics.locations import modifier, path
+from nginxopt.semantics import FRAGMENT, Level, locations
 from nginxopt.text import Change, Edit, Span, encode
 
 _LITERAL = re.compile(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
@@ -68,9 +66,11 @@ _LITERAL = re.compile(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find regular expressions of one URI."""
-    exact = {(level.parent, path(level)) for level in model.levels("location") if modifier(level) == "="}
+    exact = {
+        (level.parent, locations.path(level)) for level in model.levels("location") if locations.modifier(level) == "="
+    }
     for level in model.levels("location"):
-        literal = _LITERAL.fullmatch(path(level)) if modifier(level) == "~" else None
+        literal = _LITERAL.fullmatch(locations.path(level)) if locations.modifier(level) == "~" else None
         if literal is None or level.opener is None:
             continue
         uri = re.sub(r"\\(.)", r"\1", literal[1])
@@ -80,14 +80,14 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Finding:
-    head = f"location = {quoted(uri)}"
+    head = f"location = {layout.quoted(uri)}"
     span = Span(opener.args[0].start, opener.args[-1].end)
-    change = Change(opener.source, Edit(span, encode(f"= {quoted(uri)}")))
+    change = Change(opener.source, Edit(span, encode(f"= {layout.quoted(uri)}")))
     fix = Fix(f"write `{head}`", (change,), Safety.UNSAFE) if is_first and _may_be_exact(level, uri) else None
     return Finding(
         opener.source,
         span,
-        f'"{path(level)}" matches one URI, but runs on every request that no = or ^~ location matches',
+        f'"{locations.path(level)}" matches one URI, but runs on every request that no = or ^~ location matches',
         fix,
         help="" if fix else f"use `{head}`, which needs no regular expression",
     )
@@ -101,6 +101,8 @@ def _may_be_exact(level: Level, uri: str) -> bool:
     if level.own("alias") or level.own("include") or "$" in uri:
         return False
     fits = parent.kind == "server" or (
-        parent.kind == "location" and modifier(parent) in ("", "^~") and uri.startswith(path(parent))
+        parent.kind == "location"
+        and locations.modifier(parent) in ("", "^~")
+        and uri.startswith(locations.path(parent))
     )
     return fits and parent.kind != FRAGMENT

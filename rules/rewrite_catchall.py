@@ -58,8 +58,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import quoted, rewrite
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import FRAGMENT, Level
 
@@ -99,8 +98,8 @@ def _repeats_the_slash(pattern: str, slash: str | None) -> bool:
 def _finding(directive: Directive, level: Level, url: str) -> Finding:
     flag = directive.args[2] if len(directive.args) == 3 else "redirect"
     code = CODES.get(flag, "302")
-    answer = f"return {code} {quoted(url + '$request_uri')};"
-    fix = Fix(f"use `{answer}`", (rewrite(directive, answer),), Safety.UNSAFE)
+    answer = f"return {code} {layout.quoted(url + '$request_uri')};"
+    fix = Fix(f"use `{answer}`", (layout.rewrite(directive, answer),), Safety.UNSAFE)
     return Finding(
         directive.source,
         directive.args[0].span,

@@ -64,8 +64,7 @@ from typing import NamedTuple
 
 from nginxopt.config import Directive, Token
 from nginxopt.lint import Finding, Model, Severity, rule, why_never
-from nginxopt.semantics import Level
-from nginxopt.semantics.locations import matches, modifier, path, pattern
+from nginxopt.semantics import Level, locations
 from nginxopt.text import encode
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
@@ -93,13 +92,13 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _location(location: Level) -> Finding | None:
-    opener, text, sign = location.opener, path(location), modifier(location)
+    opener, text, sign = location.opener, locations.path(location), locations.modifier(location)
     if opener is None or not text or text.startswith("@") or location.own("internal") or location.around("if"):
         return None
     if _PLACEHOLDER.search(text):
         return None
     if sign in ("~", "~*"):
-        why = _why(pattern(location), text, location)
+        why = _why(locations.pattern(location), text, location)
     elif text.startswith("^"):
         why = _Why("without `~`, it is a prefix, not a regular expression", "write `~` before it")
     else:
@@ -127,7 +126,7 @@ def _why(text: bytes, shown: str, level: Level) -> _Why | None:
     if _QUERY.search(shown):
         return _QUERIES
     glob = _GLOB.search(shown)
-    if glob is not None and matches(text, _file(shown)) is False:
+    if glob is not None and locations.matches(text, _file(shown)) is False:
         advice = "write `[^/]*` or `.*`, and `\\.` for a dot"
         return _Why("`*` repeats the slash before it and matches no other text", advice, "no such file")
     return _never(text, shown, level)

@@ -59,8 +59,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level
 
@@ -81,7 +80,7 @@ def check(model: Model) -> Iterator[Finding]:
             f"{first.name} has a variable: nginx reads and parses the file in every full handshake",
             Fix(
                 "cache parsed certificates; changed files are noticed within a minute",
-                (after(last, [CACHE]),),
+                (layout.after(last, [CACHE]),),
                 Safety.UNSAFE,
             ),
         )

@@ -61,7 +61,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics.locations import modifier
+from nginxopt.semantics import locations
 from nginxopt.text import Change, Edit
 
 _HEAD = re.compile(r"\^?\.\*(?![?+*{|)]|$)")
@@ -79,7 +79,7 @@ def check(model: Model) -> Iterator[Finding]:
         if directive.args:
             yield from _findings(directive, directive.args[0])
     for level in model.levels("location"):
-        if level.opener is not None and len(level.args) == 2 and modifier(level) in ("~", "~*"):
+        if level.opener is not None and len(level.args) == 2 and locations.modifier(level) in ("~", "~*"):
             yield from _findings(level.opener, level.opener.args[1])
 
 

@@ -67,8 +67,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from nginxopt.lint import Finding, Model, Related, Severity, Version, rule
-from nginxopt.lint.pools import variable
+from nginxopt.lint import Finding, Model, Related, Severity, Version, pools, rule
 from nginxopt.semantics import Level, Pass
 
 RESOLVE = Version(1, 27, 3)
@@ -143,14 +142,14 @@ def _written(model: Model) -> Written:
     by_variable: Written = {}
     for directive, level in model.each("set"):
         if len(directive.args) == 2:
-            place = level.around("server"), variable(directive.args[0]) or ""
+            place = level.around("server"), pools.variable(directive.args[0]) or ""
             by_variable.setdefault(place, []).append(str(directive.args[1]))
     return by_variable
 
 
 def _values(model: Model, level: Level, word: str, written: Written) -> list[str]:
     """Return the literals that a variable may have, or the variable itself if it may have others."""
-    name = variable(word) or ""
+    name = pools.variable(word) or ""
     values = written.get((level.around("server"), name))
     source = model.maps.get(name)
     if values is None and source is not None and not source.is_open:

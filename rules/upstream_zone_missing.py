@@ -68,9 +68,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config.layout import prepend, quoted
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.zones import free_name
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, zones
 from nginxopt.semantics import Upstream
 
 # How many servers a zone holds, tried with `nginx -t` of 1.22.1 and 1.31.3 and sockets of long paths, which take most:
@@ -96,7 +95,7 @@ def check(model: Model) -> Iterator[Finding]:
                 block.source,
                 upstream.level.span,
                 f'upstream "{upstream.name}" has no zone: {what} counts only the connections of one worker',
-                Fix(f"add `{line}`", (prepend(block, [line]),), Safety.UNSAFE) if line else None,
+                Fix(f"add `{line}`", (layout.prepend(block, [line]),), Safety.UNSAFE) if line else None,
                 "" if line else "add a `zone` with a unique name that is large enough for all server addresses",
             )
 
@@ -120,5 +119,5 @@ def _zone(model: Model, upstream: Upstream) -> str | None:
     ):
         return None
     size = next((size for most, size in _SIZES if len(upstream.servers) <= most), None)
-    name = free_name(model, upstream.name)
-    return f"zone {quoted(name)} {size};" if size and name else None
+    name = zones.free_name(model, upstream.name)
+    return f"zone {layout.quoted(name)} {size};" if size and name else None

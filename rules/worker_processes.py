@@ -60,7 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import prepend, replace
+from nginxopt.config import layout
 from nginxopt.lint import PLAIN_COMMAND_LINE, SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import values
 
@@ -81,11 +81,11 @@ def check(model: Model) -> Iterator[Finding]:
     for directive in stated:
         if directive.args and values.number(directive.args[0]) == 1:
             word = directive.args[0]
-            fix = Fix(TITLE, (replace(directive, word, "auto"),), Safety.UNSAFE)
+            fix = Fix(TITLE, (layout.replace(directive, word, "auto"),), Safety.UNSAFE)
             yield Finding(directive.source, word.span, "worker_processes is 1: nginx uses one processor", fix)
     events = next(model.levels("events"), None)
     if events and events.source and model.root.block and model.root.setting("worker_processes").is_unset:
-        fix = Fix(TITLE, (prepend(model.root.block, ["worker_processes auto;"]),), _safety(model))
+        fix = Fix(TITLE, (layout.prepend(model.root.block, ["worker_processes auto;"]),), _safety(model))
         message = "worker_processes is not set: nginx starts one worker and uses one processor"
         yield Finding(events.source, events.span, message, fix)
 

@@ -71,7 +71,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import after, prepend, replace
+from nginxopt.config import layout
 from nginxopt.lint import PLAIN_COMMAND_LINE, RAISES_THE_LIMIT, Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import values
 from nginxopt.text import Change
@@ -104,7 +104,7 @@ def check(model: Model) -> Iterator[Finding]:
             stated = values.number(word)
             if stated is not None and stated < count:
                 message = f"worker_rlimit_nofile {word} is too low for {count} worker_connections"
-                raised = replace(limit.directive, word, str(enough))
+                raised = layout.replace(limit.directive, word, str(enough))
                 yield Finding(limit.directive.source, word.span, message, Fix(title, (raised,), RAISED))
         elif limit.is_unset and count > USUAL:
             message = f"worker_connections {count} exceeds the usual limit of {USUAL} open files"
@@ -130,5 +130,5 @@ def _added(model: Model, line: str) -> Change | None:
         None,
     )
     if workers:
-        return after(workers, [line])
-    return prepend(block, [line]) if block else None
+        return layout.after(workers, [line])
+    return layout.prepend(block, [line]) if block else None
