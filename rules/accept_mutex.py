@@ -60,7 +60,7 @@ from nginxopt.lint import SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity
 from nginxopt.semantics import Level, values
 
 EVEN = Version(1, 21, 6)
-"""From here on connections are spread evenly without the mutex (CHANGES 1.21.6)."""
+"""The first version that spreads connections evenly without the mutex (CHANGES 1.21.6)."""
 
 
 SPREAD = Safety.under(SEVERAL_WORKERS)
@@ -68,7 +68,7 @@ SPREAD = Safety.under(SEVERAL_WORKERS)
 
 @rule(severity=Severity.INFO, category="process", fix=(SPREAD, Safety.UNSAFE), since="1.11.3")
 def check(model: Model) -> Iterator[Finding]:
-    """Find the mutex where workers would wait for it."""
+    """Find `accept_mutex` where workers wait for it."""
     workers = model.root.setting("worker_processes")
     if workers.known and workers.value == "1":
         return
@@ -81,7 +81,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _is_even(events: Level) -> bool:
-    """Return whether workers without the mutex take one connection at a time, by epoll."""
+    """Return whether workers without the mutex accept one connection at a time, with epoll."""
     several, method = events.setting("multi_accept"), events.setting("use")
     takes_one = several.is_unset or values.flag(several.value or "") is False
     return takes_one and (method.is_unset or method.value == "epoll")

@@ -72,7 +72,7 @@ CACHING = ("proxy", "fastcgi", "uwsgi", "scgi")
 
 @rule(severity=Severity.ERROR, category="cache", fix=Safety.UNSAFE, scenario="cache")
 def check(model: Model) -> Iterator[Finding]:
-    """Find caches in which nothing can be stored."""
+    """Find caches that cannot store anything."""
     for pass_ in model.passes:
         cache, buffering = pass_.setting("cache"), pass_.setting("buffering")
         if pass_.protocol not in CACHING or not cache.directive or cache.value == "off" or buffering.value != "off":
@@ -88,7 +88,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _change(model: Model, pass_: Pass) -> Change | None:
-    """Return the change, None where a pass within the location would inherit it."""
+    """Return the change; None if a pass in a nested block would inherit it."""
     if any(headers.heirs(model, pass_, "buffering")):
         return None
     buffering = pass_.setting("buffering")

@@ -67,7 +67,7 @@ from nginxopt.semantics import default, values
 
 @rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find what ends clients' connections early."""
+    """Find settings that close client connections early."""
     usual = default("keepalive_requests", model.target) or ""
     for directive, level in model.each("keepalive_requests", "keepalive_timeout"):
         if level.kind not in ("http", "server") or not directive.args:

@@ -100,7 +100,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _why_not(model: Model, pass_: Pass, mixed: sharing.Obstacles) -> str:
-    """Return why the line cannot be added where only this pass has it, empty if it can."""
+    """Return why the line cannot be added for this pass alone; empty if it can."""
     if not headers.takes_directives(pass_):
         return f"`{ON}` is not allowed in this block: add it to the location"
     if any(headers.heirs(model, pass_, "keep_conn")):

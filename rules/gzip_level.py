@@ -49,7 +49,7 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, variables
 
 HIGH = ("7", "8", "9")
 ENOUGH = "6"
-"""zlib's own default."""
+"""The default of zlib."""
 
 _SIZES = ("bytes_sent", "body_bytes_sent", "gzip_ratio")
 _LOGS = ("log_format", "access_log")
@@ -71,7 +71,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _tells_sizes(model: Model) -> bool:
-    """Return whether something other than a log may tell how many bytes were sent."""
+    """Return whether anything other than a log may report the number of bytes sent."""
     return variables.is_read_by_code(model) or any(
         reader.name not in _LOGS for reader in variables.readers(model, _SIZES)
     )

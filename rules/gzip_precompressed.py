@@ -76,6 +76,6 @@ def _fix(directive: Directive, level: Level, words: list[Token]) -> Fix | None:
     title = "take them out: " + ", ".join(words)
     if len(words) < len(directive.args):
         return Fix(title, layout.without(directive, words), Safety.UNSAFE)
-    # Without the directive its block compresses what the one around it says, and by default text/html as with it.
+    # Without the directive, its block inherits the types of the outer block, by default text/html.
     outer = level.parent.setting("gzip_types") if level.parent else None
     return Fix(title, (layout.delete(directive),), Safety.UNSAFE) if outer and outer.is_unset else None

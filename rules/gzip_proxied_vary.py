@@ -69,7 +69,7 @@ WHY = {
 
 @rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find compression that does not fit a proxy before nginx."""
+    """Find compression that does not suit a proxy in front of nginx."""
     if not any(True for _ in model.each("set_real_ip_from")):
         return
     for directive, level in model.each("gzip"):

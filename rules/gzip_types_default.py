@@ -55,7 +55,7 @@ from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level, values
 
-# Without text/html, which is always compressed: nginx warns where it is named.
+# Without text/html, which is always compressed: nginx warns if it is listed.
 LINE = (
     "gzip_types text/plain text/css text/javascript application/javascript application/json application/xml "
     "image/svg+xml;"
@@ -75,7 +75,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _lacks_types(directive: Directive, level: Level) -> bool:
-    """Return whether a part of what a `gzip` holds for has no types: a server or location in it, if there are."""
+    """Return whether a `gzip` applies to a block without types: one of its servers or locations, if there are any."""
     if not level.setting("gzip_types").is_unset:
         return False
     children = [child for child in level.levels if child.kind in ("server", "location")]

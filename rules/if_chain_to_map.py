@@ -89,7 +89,7 @@ from nginxopt.semantics import Level, locations, maphash, values
 from nginxopt.text import decode, encode
 
 LEAST = 3
-"""Fewer are as clear as a map, and cost next to nothing."""
+"""Fewer are as clear as a map and cost next to nothing."""
 
 _CAPTURE = re.compile(r"\$\{?[1-9]")
 _SPECIAL = ("default", "hostnames", "include", "volatile")
@@ -108,7 +108,7 @@ class _Case(NamedTuple):
 
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find conditions that a map can decide."""
+    """Find chains of conditions that a map can replace."""
     for level in model.levels("server", "location"):
         chains: dict[tuple[str, str], list[_Case]] = {}
         for inner in level.levels:
@@ -144,7 +144,7 @@ def _finding(model: Model, level: Level, cases: list[_Case]) -> Finding:
 
 
 def _advice(model: Model, level: Level, cases: list[_Case]) -> tuple[Fix | None, str]:
-    """Return the fix, or the map that is to be written by hand, or why there is none."""
+    """Return the fix, or advice: the map to write by hand, or why there is none."""
     try:
         rows, default = _map(level, cases)
     except ValueError as reason:
@@ -154,9 +154,9 @@ def _advice(model: Model, level: Level, cases: list[_Case]) -> tuple[Fix | None,
 
 
 def _map(level: Level, cases: list[_Case]) -> tuple[list[str], Directive | None]:
-    """Return the lines of the map, and the `set` before the cases that is its default.
+    """Return the lines of the map, and the preceding `set` that is its default.
 
-    `ValueError` with the reason if no map can say the same.
+    Raises `ValueError` with the reason if no map is equivalent.
     """
     name = cases[0].name
     default = next((directive for directive in level.own("set") if directive.args[:1] == (name,)), None)
@@ -178,9 +178,9 @@ def _key(compared: str) -> str:
 
 
 def _regex_rows(cases: list[_Case]) -> list[str]:
-    """Return the rows of regular expressions, the last case first: it is the last `if`, but the first row, that counts.
+    """Return the rows of regular expressions, last case first: if several match, the last `if` but the first row wins.
 
-    A map tries none of them on an empty value (ngx_http_map_find), which so has a row of its own.
+    A map does not try them on an empty value (ngx_http_map_find), which therefore gets a separate row.
     """
     if any(case.operator == "=" for case in cases):
         raise ValueError("a map tries its plain keys before its regular expressions")
@@ -230,9 +230,9 @@ def _fix(model: Model, level: Level, cases: list[_Case], rows: list[str], defaul
 
 
 def _captures_matter(model: Model, name: str) -> bool:
-    """Whether something may read `$1` to `$9` when the map has overwritten them.
+    """Whether anything may read `$1` to `$9` after the map has overwritten them.
 
-    A map is evaluated, and sets them, wherever its variable is read, also by way of another map.
+    A map is evaluated, and sets them, wherever its variable is read, also through another map.
     """
     blocks = model.levels("map", "geo", "split_clients")
     names = {name, *(level.args[-1] for level in blocks if level.args)}
@@ -243,9 +243,9 @@ def _captures_matter(model: Model, name: str) -> bool:
 
 
 def _map_fits(http: Level, server: Directive, keys: list[str]) -> bool:
-    """Whether nginx takes a map ahead of a server: its keys fit, and no size of the tables is stated behind it.
+    """Whether nginx accepts a map before a server: its keys fit, and no hash table size is set after it.
 
-    The first map settles the sizes (ngx_http_map_block), after which a `map_hash_*` "directive is duplicate".
+    The first map fixes the sizes (ngx_http_map_block); after that, a `map_hash_*` "directive is duplicate".
     """
     sizes = [http.setting(name) for name in ("map_hash_max_size", "map_hash_bucket_size")]
     order = http.directives
@@ -263,7 +263,7 @@ def _map_fits(http: Level, server: Directive, keys: list[str]) -> bool:
 
 
 def _is_simple(level: Level, cases: list[_Case], default: Directive | None) -> bool:
-    """Whether every value is a constant, no key comes twice, and the default comes before the first case."""
+    """Whether every value is a constant, no key is repeated, and the default precedes the first case."""
     keys = [case.compared.lower() for case in cases]
     values = [case.value for case in cases] + ([default.args[1]] if default is not None else [])
     is_constant = not any("$" in value for value in [*values, *(keys if cases[0].operator == "=" else [])])

@@ -95,7 +95,7 @@ def _looks_for_a_file(condition: Directive) -> bool:
 
 
 def _goes_on(directive: Directive) -> bool:
-    """Whether a rewrite is no redirect."""
+    """Whether a rewrite is not a redirect."""
     is_redirect = directive.args[2:3] in (("permanent",), ("redirect",))
     return len(directive.args) > 1 and not is_redirect and not directive.args[1].startswith(_REDIRECTS)
 
@@ -118,7 +118,7 @@ def _finding(level: Level, condition: Directive) -> Finding:
 
 
 def _target(level: Level, condition: Directive) -> str | None:
-    """Return the fallback if the shape is the well-known one; None for any other."""
+    """Return the fallback of the well-known pattern; None for any other."""
     location = level.parent
     if (
         location is None

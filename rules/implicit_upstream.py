@@ -92,7 +92,7 @@ _LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
-    """Find servers that are passed to without an upstream."""
+    """Find passes to servers without an upstream block."""
     by_target: dict[Target, list[Pass]] = {}
     for pass_ in model.passes:
         if _is_meant(model, pass_):
@@ -114,7 +114,7 @@ def _target(pass_: Pass) -> Target:
 
 
 def _is_implicit(model: Model, pass_: Pass) -> bool:
-    """Return whether a pass names a server, and for certain no upstream."""
+    """Return whether a pass names a server, and certainly not an upstream."""
     if "$" in f"{pass_.scheme}{pass_.host}{pass_.port}" or pass_.upstream is not None:
         return False
     if pools.is_check(pass_):
@@ -142,17 +142,17 @@ def _help(pass_: Pass) -> str:
 
 
 def _server(pass_: Pass) -> str:
-    """Return the server as an upstream names it."""
+    """Return the server as in an upstream block."""
     if pass_.port is None:
         return f"{pass_.host}:443" if pass_.scheme in ("https", "grpcs") else pass_.host
     return f"{pass_.host}:{pass_.port}"
 
 
 def _fix(passes: list[Pass], taken: set[str], levels: set[Level], keepalive: int) -> Fix | None:
-    """Return an upstream before the server of the first pass, and the passes to its name; None if that is not exact.
+    """Return the fix: an upstream before the server of the first pass, and passes to it; None if it is not exact.
 
-    Its name becomes one of those `taken`; `levels` are those whose headers hold for these passes only. `keepalive` is
-    the size of its pool, 0 if there is no room for one.
+    Adds its name to `taken`. `levels` are those whose headers apply only to these passes. `keepalive` is the size of
+    its pool, 0 if there is no room for one.
     """
     opener = _server_block(passes[0])
     if opener is None or not keepalive or passes[0].protocol != "proxy" or passes[0].scheme != "http":
@@ -166,13 +166,13 @@ def _fix(passes: list[Pass], taken: set[str], levels: set[Level], keepalive: int
         moved = _moved(pass_, name, levels)
         if moved is None:
             return None
-        changes |= dict.fromkeys(moved)  # a set of headers that several passes share is changed once
+        changes |= dict.fromkeys(moved)  # headers that several passes share are changed once
     taken.add(name)
     return Fix(f"pass to an upstream `{name}` with a pool", tuple(changes), Safety.UNSAFE)
 
 
 def _server_block(pass_: Pass) -> Directive | None:
-    """Return the server block of a pass if an upstream may stand before it."""
+    """Return the server block of a pass if an upstream block is allowed before it."""
     server = pass_.level.around("server")
     if server is None or server.parent is None or server.parent.kind not in ("http", FRAGMENT):
         return None
@@ -181,7 +181,7 @@ def _server_block(pass_: Pass) -> Directive | None:
 
 
 def _moved(pass_: Pass, name: str, levels: set[Level]) -> list[Change] | None:
-    """Return the changes that pass to the upstream and leave all else as it is; None if there are none."""
+    """Return the changes that pass to the upstream and change nothing else; None if that is impossible."""
     location = pass_.level
     if (
         location.kind != "location"
@@ -209,20 +209,20 @@ def _headers(pass_: Pass) -> tuple[Directive, ...]:
 
 
 def _host(pass_: Pass) -> str:
-    """Return what `$proxy_host` is before the fix (ngx_http_proxy_set_vars)."""
+    """Return the value of `$proxy_host` before the fix (ngx_http_proxy_set_vars)."""
     if pass_.host == "unix":
         return "localhost"
     return pass_.host if pass_.port in (None, "80") else f"{pass_.host}:{pass_.port}"
 
 
 def _redirect(pass_: Pass, location: Level) -> str | None:
-    """Return what `proxy_redirect default` means before the fix, nothing if it is not in force, None if unknown."""
+    """Return the `proxy_redirect default` before the fix; empty if it is not in effect, None if unknown."""
     setting = pass_.setting("redirect")
     words = [directive.args[:1] for directive in setting.directives]
     if not setting.known:
         return None
     if pass_.host == "unix" or (setting.is_set and ("default",) not in words):
-        return ""  # no answer speaks of a socket
+        return ""  # responses do not mention a socket
     target = pass_.directive.args[0]
     if setting.is_set and (len(words) > 1 or setting.level is location):
         return None
@@ -234,7 +234,7 @@ def _redirect(pass_: Pass, location: Level) -> str | None:
 
 
 def _name(pass_: Pass, taken: set[str]) -> str:
-    """Return a name for the upstream that is none of those `taken`."""
+    """Return a name for the upstream that is not in `taken`."""
     if pass_.host == "unix":
         base = (pass_.port or "").rpartition("/")[2].partition(".")[0] or "socket"
     elif _LOOPBACK.fullmatch(pass_.host):

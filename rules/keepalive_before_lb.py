@@ -82,7 +82,7 @@ METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time")
 
 @rule(severity=Severity.ERROR, category="proxy", fix=pooling.POOLED, until="1.29.6", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
-    """Find pools that a method behind them takes away."""
+    """Find pools that a later balancing method removes."""
     mixed = sharing.obstacles(model)
     for upstream in model.upstreams.values():
         keepalive, method = upstream.keepalive.directive, _last_method(upstream)

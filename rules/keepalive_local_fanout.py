@@ -79,7 +79,7 @@ from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Severity, capacity, pooling, pools, rule, sharing
 
 MANY = 4
-"""From how many locations on."""
+"""The number of locations from which a finding is reported."""
 
 
 @rule(severity=Severity.INFO, category="proxy", fix=pooling.POOLED, since="1.29.7", scenario="keepalive")

@@ -65,10 +65,10 @@ from nginxopt.semantics import Level, Setting, maphash, values
 from nginxopt.text import Change, encode
 
 DEFAULTS = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
-"""Of ngx_http_map_module; the bucket is `ngx_cacheline_size`."""
+"""The defaults of ngx_http_map_module; the bucket size is `ngx_cacheline_size`."""
 
 MOST_TRIED = 65_536
-"""A larger table is only judged where nginx tries few sizes for it: its search takes quadratic time."""
+"""A larger table is checked only if nginx tries few sizes for it: the search takes quadratic time."""
 
 
 class _Map(NamedTuple):
@@ -78,7 +78,7 @@ class _Map(NamedTuple):
 
 @rule(severity=Severity.WARNING, category="rewrite", fix=Safety.SAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find maps whose keys do not fit their tables."""
+    """Find maps whose keys do not fit the hash table."""
     for http in model.levels("http"):
         settings = {name: http.setting(name) for name in DEFAULTS}
         sizes = {name: _size(setting) for name, setting in settings.items()}
@@ -118,7 +118,7 @@ def _advice(fix: Fix | None) -> str:
 
 
 def _size(setting: Setting) -> int | None:
-    """Return what holds for a size; None if that is not known."""
+    """Return the effective size; None if it is unknown."""
     if not setting.known:
         return None
     value = setting.value if setting.is_set else str(DEFAULTS[setting.name])
@@ -127,7 +127,7 @@ def _size(setting: Setting) -> int | None:
 
 
 def _keys(level: Level) -> list[bytes]:
-    """Return the plain keys of a map as its table has them; none of one with `hostnames`."""
+    """Return the plain keys of a map; none for a map with `hostnames`."""
     flags = {str(directive.name) for directive in level.directives if not directive.args}
     if "hostnames" in flags:
         return []

@@ -61,7 +61,7 @@ from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, static
 from nginxopt.semantics import Level
 
-# The directive's example in nginx's documentation, without `open_file_cache_errors`: a new file is found at once.
+# The example of nginx's documentation, without `open_file_cache_errors`, so that a new file is found immediately.
 LINES = ("open_file_cache max=1000 inactive=20s;", "open_file_cache_valid 30s;", "open_file_cache_min_uses 2;")
 
 

@@ -106,7 +106,7 @@ from nginxopt.semantics import PIVOT, Pass, Upstream
 
 @rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
-    """Find passes that leave a pool unused because they end their connections."""
+    """Find passes that leave a pool unused because they close their connections."""
     pooled, offered = pools.pooled(model), pooling.offers(model)
     for pass_ in model.passes:
         if pass_.upstream is not None and _is_meant(pass_, pooled) and not pools.is_check(pass_):
@@ -151,7 +151,7 @@ def _offer(model: Model, pass_: Pass, offer: pooling.Offer) -> pooling.Offer:
 
 
 def _on_request(model: Model, pass_: Pass) -> pooling.Offer:
-    """Return the fix for a pass that may need to end its connection: `close` is written, or bodies are streamed."""
+    """Return the fix for a pass that may need to close its connection: `close` is explicit, or bodies are streamed."""
     if any(headers.heirs(model, pass_, "set_header")):
         return pooling.Offer(None, headers.NOT_IN_IF)
     changes = pooling.cleared(model, pass_, ())

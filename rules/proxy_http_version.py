@@ -97,7 +97,7 @@ _OTHERWISE = (pools.Connection.CLOSE, pools.Connection.UPGRADE, pools.Connection
 
 @rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
-    """Find passes that leave a pool unused because they speak HTTP/1.0."""
+    """Find passes that leave a pool unused because they use HTTP/1.0."""
     pooled, offered = pools.pooled(model), pooling.offers(model)
     for pass_ in model.passes:
         if pass_.protocol != "proxy" or pass_.upstream not in pooled or pass_.setting("http_version").value != "1.0":
@@ -123,7 +123,7 @@ def _offer(model: Model, pass_: Pass, offer: pooling.Offer) -> pooling.Offer:
 
 
 def _on_request(model: Model, pass_: Pass) -> pooling.Offer:
-    """Return the fix for a pass that may need HTTP/1.0: it is written, or bodies are sent on as they come."""
+    """Return the fix for a pass that may need HTTP/1.0: it is explicit, or bodies are streamed."""
     changes = headers.with_version(model, pass_)
     if changes is None:
         return pooling.Offer(None, headers.NOT_IN_IF)

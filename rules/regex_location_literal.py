@@ -60,12 +60,12 @@ from nginxopt.semantics import FRAGMENT, Level, locations
 from nginxopt.text import Change, Edit, Span, encode
 
 _LITERAL = re.compile(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
-"""Anchored on both sides, and each character stands for itself; an unescaped dot is taken for one."""
+"""Anchored at both ends, with only literal characters; an unescaped dot counts as a dot."""
 
 
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find regular expressions of one URI."""
+    """Find regular expressions that match one URI."""
     exact = {
         (level.parent, locations.path(level)) for level in model.levels("location") if locations.modifier(level) == "="
     }
@@ -94,7 +94,7 @@ def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Fi
 
 
 def _may_be_exact(level: Level, uri: str) -> bool:
-    """Whether an exact location, if there is none yet, may stand there and means what this does but for its rank."""
+    """Whether an exact location is allowed there and means the same, apart from its precedence."""
     parent = level.parent
     if parent is None or parent.is_open or (level.levels and any(child.kind == "location" for child in level.levels)):
         return False

@@ -58,7 +58,7 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, rule
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.7.11")
 def check(model: Model) -> Iterator[Finding]:
-    """Find bodies that are buffered although they should not be."""
+    """Find request bodies that are buffered although buffering is off."""
     for pass_ in model.passes:
         if pass_.protocol != "proxy" or pass_.setting("http_version").value != "1.0":
             continue

@@ -71,5 +71,5 @@ def _finding(duplicate: Duplicate) -> Finding:
 
 
 def _safety(rewrite: Directive) -> Safety:
-    """Return UNSAFE where a pattern that does not match may touch captures (pcre_exec: "ovector")."""
+    """Return UNSAFE if a pattern that does not match may change captures (pcre_exec: "ovector")."""
     return Safety.UNSAFE if "(" in rewrite.args[0] else Safety.SAFE

@@ -71,13 +71,13 @@ _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _QUERY = re.compile(r"[\w./-]\?[A-Za-z_][\w.-]*=")
 _GLOB = re.compile(r"/\*\.\w")
 _PLACEHOLDER = re.compile(r"\$(?:\{[A-Z_][A-Z0-9_]*\}|[A-Z_][A-Z0-9_]+)")
-"""What envsubst fills in before nginx reads it; nginx itself knows no variables in the name of a location."""
+"""Matches placeholders that envsubst fills in; nginx itself has no variables in location names."""
 _PLAIN_START = re.compile(r"\^?\(?/")
 
 
 @rule(severity=Severity.ERROR, category="rewrite")
 def check(model: Model) -> Iterator[Finding]:
-    """Find patterns that nothing matches."""
+    """Find patterns that never match."""
     bare = {level for directive, level in model.suspicious_rewrites if _may_lose_the_slash(directive)}
     for directive, level in model.suspicious_rewrites:
         if len(directive.args) > 1 and level not in bare:
@@ -108,7 +108,7 @@ def _location(location: Level) -> Finding | None:
 
 
 class _Why(NamedTuple):
-    """Why nothing matches, what to do, and what it is that does not match."""
+    """Why a pattern never matches, what to do, and what it does not match."""
 
     reason: str
     advice: str
@@ -122,7 +122,7 @@ _QUERIES = _Why(
 
 
 def _why(text: bytes, shown: str, level: Level) -> _Why | None:
-    """Return why nothing, or nothing that is meant, matches a pattern; None if something may."""
+    """Return why a pattern matches nothing, or not what its author meant; None if it may match."""
     if _QUERY.search(shown):
         return _QUERIES
     glob = _GLOB.search(shown)
@@ -133,7 +133,7 @@ def _why(text: bytes, shown: str, level: Level) -> _Why | None:
 
 
 def _file(glob: str) -> bytes:
-    """A URI that is meant where a `*` is thought to stand for any text."""
+    """A URI that the author meant if `*` was supposed to match any text."""
     return encode(glob.removeprefix("^").removesuffix("$").replace("/*.", "/index.").replace("\\", ""))
 
 
@@ -162,7 +162,7 @@ def _impossible(text: str) -> _Why:
 
 
 def _may_lose_the_slash(rewrite: Directive) -> bool:
-    """Whether what follows may see a URI without a slash at its beginning: the target has none, and rules go on."""
+    """Whether later rules may see a URI without a leading slash: the target has none, and the rewrite has no flag."""
     return len(rewrite.args) == 2 and not rewrite.args[1].startswith(("/", "http://", "https://", "$scheme"))
 
 

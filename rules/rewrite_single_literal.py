@@ -76,14 +76,14 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _only_rule(location: Level) -> Directive | None:
-    """Return the rewrite of a location that has nothing else of its module."""
+    """Return the rewrite of a location without other rewrite module directives."""
     script = [directive for directive in location.directives if directive.name not in transparent()]
     rewrites = location.own("rewrite")
     return rewrites[0] if len(script) == len(rewrites) == 1 and not location.is_open else None
 
 
 def _return(location: Level, directive: Directive) -> str | None:
-    """Return the statement that does the same; None if there is none."""
+    """Return the equivalent `return` statement; None if there is none."""
     if len(directive.args) not in (2, 3):
         return None
     pattern, target, *flags = directive.args

@@ -87,7 +87,7 @@ from nginxopt.semantics import Level, values
 
 @rule(severity=Severity.INFO, category="static", fix=(Safety.under(LOCAL_FILES), Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
-    """Find files that are not sent by the kernel."""
+    """Find files that are not sent with sendfile."""
     unset: dict[Level, None] = {}
     for level in static.senders(model):
         setting, http = level.setting("sendfile"), level.around("http")
@@ -106,7 +106,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _safety(http: Level) -> Safety:
-    """Return UNSAFE where the kernel would encrypt what it sends."""
+    """Return UNSAFE if the kernel encrypts what it sends (kTLS)."""
     words = (
         word.lower() for level in http.walk() for command in level.own("ssl_conf_command") for word in command.args
     )

@@ -75,7 +75,7 @@ CHUNK = "2m"
 
 @rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find files that are sent in one go."""
+    """Find files that are sent in one call."""
     for level in static.senders(model):
         sendfile, chunk = level.setting("sendfile").directive, level.setting("sendfile_max_chunk")
         if sendfile is None or values.flag(level.setting("sendfile").value or "") is not True:

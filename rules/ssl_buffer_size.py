@@ -67,7 +67,7 @@ SMALL = "4k"
 
 @rule(severity=Severity.INFO, category="tls", fix=Safety.SAFE, since="1.5.9", default=False)
 def check(model: Model) -> Iterator[Finding]:
-    """Find servers that send records as large as can be."""
+    """Find servers that send TLS records of the maximum size."""
     servers = dict.fromkeys(server for endpoint in tls.endpoints(model) for server in endpoint.servers)
     for server in servers:
         size = server.setting("ssl_buffer_size")

@@ -98,7 +98,7 @@ from nginxopt.semantics import Level
     since="1.5.9",
 )
 def check(model: Model) -> Iterator[Finding]:
-    """Find servers without tickets whose sessions no shared cache keeps."""
+    """Find servers without tickets and without a shared session cache."""
     for endpoint in tls.endpoints(model):
         why = _nothing_kept(model, endpoint.default)
         for server in endpoint.servers:
@@ -116,7 +116,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _nothing_kept(model: Model, default: Level) -> str:
-    """Say why the default server of an address keeps no session for all workers; empty if it does."""
+    """Return why the default server of an address keeps no sessions for all workers; empty if it does."""
     cache = default.setting("ssl_session_cache")
     if tls.has_shared_cache(default):
         return ""

@@ -71,7 +71,7 @@ from nginxopt.lint import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Finding, Model
     since="1.23.2",
 )
 def check(model: Model) -> Iterator[Finding]:
-    """Find addresses whose ticket keys are lost at a reload."""
+    """Find addresses that lose their ticket keys at a reload."""
     for endpoint in tls.endpoints(model):
         server = endpoint.default
         keys = server.setting("ssl_session_ticket_key")

@@ -73,7 +73,7 @@ LINE = "expires 1h;"
 
 @rule(severity=Severity.INFO, category="static", fix=Safety.UNSAFE, default=False)
 def check(model: Model) -> Iterator[Finding]:
-    """Find locations for files that say nothing of how long these hold."""
+    """Find locations for files without an expiration time."""
     for level in static.senders(model):
         if level.block and static.is_for_files(level) and level.setting("expires").is_unset and _says_nothing(level):
             fix = Fix(f"add `{LINE}`", (layout.append(level.block, [LINE]),), Safety.UNSAFE)

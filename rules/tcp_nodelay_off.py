@@ -46,7 +46,7 @@ from nginxopt.semantics import values
 
 @rule(severity=Severity.WARNING, category="client", fix=Safety.SAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find where short segments wait."""
+    """Find where short segments are delayed."""
     for directive, _ in model.each("tcp_nodelay"):
         if directive.args and values.flag(directive.args[0]) is False:
             message = "with tcp_nodelay off, the end of a response waits for the client's acknowledgement"

@@ -69,7 +69,7 @@ from nginxopt.semantics import Level, values
 
 @rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find where the header and the file could not be joined anyway."""
+    """Find `tcp_nopush` without sendfile, where it has no effect."""
     sending = set(static.senders(model))
     for directive, level in model.each("tcp_nopush"):
         held = [inner for inner in level.walk() if inner.setting("tcp_nopush").directive is directive]

@@ -55,7 +55,7 @@ from nginxopt.semantics import directives
 
 @rule(severity=Severity.ERROR, category="config", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find names that are one of nginx's but for a letter or two."""
+    """Find names that differ from a directive of nginx by a letter or two."""
     rows = _is_of_rows(model)
     for directive, scope in model.config.walk():
         if directive.name in directives.NAMES or not directives.BLOCKS.issuperset(scope.context):
@@ -68,7 +68,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _is_of_rows(model: Model) -> bool:
-    """Whether most of what stands outermost is unknown: the file is included in a `map`, or is of another program."""
+    """Whether most top-level names are unknown: the file is included in a `map`, or belongs to another program."""
     names = [directive.name for directive in model.config.main.block.unfolded()]
     return sum(name in directives.NAMES for name in names) * 2 < len(names)
 

@@ -70,7 +70,7 @@ OLD = "proxy_http_version 1.0; proxy_set_header Connection close;"
 
 @rule(severity=Severity.INFO, category="proxy", since="1.29.7", default=False)
 def check(model: Model) -> Iterator[Finding]:
-    """Count what relies on defaults that nginx 1.29.7 changed."""
+    """Find passes that rely on defaults that nginx 1.29.7 changed."""
     changes = [(pass_, change) for pass_ in model.passes if (change := _change(model, pass_))]
     new_pools = [up for up, _ in pools.users(model).items() if up.keepalive.is_unset]
     if not changes:
@@ -87,7 +87,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _change(model: Model, pass_: Pass) -> str:
-    """Return what changed for a pass, nothing if all that matters is stated."""
+    """Return what changes for a pass; empty if it sets everything explicitly."""
     if pass_.protocol != "proxy":
         return ""
     changes = []

@@ -120,7 +120,7 @@ from nginxopt.lint import Finding, Model, Severity, pooling, pools, rule
     severity=Severity.WARNING, category="proxy", fix=pooling.KEPT, since="1.1.4", until="1.29.6", scenario="keepalive"
 )
 def check(model: Model) -> Iterator[Finding]:
-    """Find upstreams that are passed to and have no pool."""
+    """Find upstreams in use without a pool."""
     offered = pooling.offers(model)
     for upstream, _ in pools.without_pool(model):
         block = upstream.level.block

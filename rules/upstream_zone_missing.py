@@ -77,12 +77,12 @@ from nginxopt.semantics import Upstream
 _SIZES = ((24, "64k"), (128, "256k"), (512, "1m"), (2048, "4m"))
 
 _ADDRESS = re.compile(r"unix:.+|(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])(?::\d+)?")
-"""A server that is one address; a name may stand for any number of them."""
+"""Matches a server that is one address; a name may resolve to several."""
 
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.9.0")
 def check(model: Model) -> Iterator[Finding]:
-    """Find upstreams that each worker balances by what it did itself."""
+    """Find upstreams that each worker balances by its own connections only."""
     workers = model.root.setting("worker_processes").value
     if workers in (None, "1"):
         return
@@ -101,7 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _counting(upstream: Upstream) -> str | None:
-    """Return what in an upstream depends on the connections of all workers."""
+    """Return the setting that depends on the connections of all workers."""
     if any(word.startswith("max_conns=") for server in upstream.servers for word in server.args):
         return "max_conns"
     method = upstream.method
@@ -113,7 +113,7 @@ def _counting(upstream: Upstream) -> str | None:
 
 
 def _zone(model: Model, upstream: Upstream) -> str | None:
-    """Return the statement that makes a zone; None if it is unknown how large it must be, or what names are free."""
+    """Return the `zone` statement; None if its size or a free name is unknown."""
     if upstream.level.is_open or not all(
         _ADDRESS.fullmatch(word) for server in upstream.servers for word in server.args[:1]
     ):

@@ -96,7 +96,7 @@ from nginxopt.text import Change
 
 @rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
-    """Find maps that close the connection of requests which upgrade to nothing."""
+    """Find maps that close the connection of requests without an upgrade."""
     by_map: dict[Level, Pass] = {}
     reasons: dict[Level, str] = {}
     pooled, offered = pools.pooled(model), pooling.offers(model)
@@ -136,7 +136,7 @@ def _change(level: Level, closing: Directive) -> Change | None:
 
 
 def _safety(model: Model, name: str, pooled: Container[Upstream]) -> Safety:
-    """Return UNSAFE where a map's variable is used for more than the `Connection` header of passes to pools."""
+    """Return UNSAFE if the variable is used for more than the `Connection` header of passes to pools."""
     if variables.is_read_by_code(model) or not all(map(_is_connection, variables.readers(model, [name]))):
         return Safety.UNSAFE
     sending = (pass_ for pass_ in model.passes if pass_.protocol == "proxy" and _sends(pass_, name))

@@ -71,7 +71,7 @@ from nginxopt.semantics import values
 
 DEFAULT = 512
 ENOUGH = 1024
-"""What nginx's own nginx.conf states, and what the usual limit of open files allows."""
+"""The value in nginx's default nginx.conf, which the usual limit of open files allows."""
 
 
 @rule(

@@ -65,7 +65,7 @@ from nginxopt.lint import PLAIN_COMMAND_LINE, SEVERAL_WORKERS, Finding, Fix, Mod
 from nginxopt.semantics import values
 
 DOCKER_DNS = "127.0.0.11"
-"""Where containers ask for each other's names (Docker's documentation of networking)."""
+"""The name server of Docker networks (Docker's documentation of networking)."""
 
 NEEDS = Safety.under(PLAIN_COMMAND_LINE, SEVERAL_WORKERS)
 
@@ -74,7 +74,7 @@ TITLE = "start one per processor: `worker_processes auto;`"
 
 @rule(severity=Severity.INFO, category="process", fix=(NEEDS, Safety.UNSAFE), since="1.3.8")
 def check(model: Model) -> Iterator[Finding]:
-    """Find main files that start one worker."""
+    """Find main files that start a single worker."""
     if _is_pinned(model):
         return
     stated = model.root.own("worker_processes")
@@ -91,7 +91,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _safety(model: Model) -> Safety:
-    """Return UNSAFE for what may run in a container, and for limits that each worker counts for itself."""
+    """Return UNSAFE if nginx may run in a container, or if workers count limits separately."""
     foreground = any(
         values.flag(word) is False for directive in model.root.own("daemon") for word in directive.args[:1]
     )
@@ -111,6 +111,6 @@ def _safety(model: Model) -> Safety:
 
 
 def _is_pinned(model: Model) -> bool:
-    """Return whether workers are bound to stated processors: more of them share the last (ngx_get_cpu_affinity)."""
+    """Return whether workers are bound to given processors; further workers share the last (ngx_get_cpu_affinity)."""
     affinity = model.root.setting("worker_cpu_affinity")
     return not affinity.known or (affinity.is_set and affinity.value != "auto")
