@@ -5,7 +5,7 @@
 //! that PCRE2 cannot reach the limit, by a bound on its backtracking. It is read off the syntax tree, since the `Hir` is
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
-use crate::syntax::Ast;
+use crate::syntax::{Ast, ByteSet, Pattern};
 
 /// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or the
 /// start of an attempt, may be a few calls.
@@ -40,6 +40,20 @@ pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
     }
 }
 
+/// The longest subject there may be: no request line and no header is longer, unless the buffers for them are 8 times
+/// what they are by default.
+const LONGEST_SUBJECT: f64 = 65_536.0;
+
+/// Whether every PCRE comes to an answer, whatever the subject: the limit counts anew from each place of it.
+pub(crate) fn always_decides(pattern: &Pattern) -> bool {
+    pattern.longest() == usize::MAX && effort(&pattern.ast, LONGEST_SUBJECT).calls <= MOST_CALLS
+}
+
+/// Whether PCRE comes to an answer wherever a subject does not begin like the pattern: see [`up_to_prefix`].
+pub(crate) fn is_decided_by_prefix(ast: &Ast) -> bool {
+    up_to_prefix(ast, true) == usize::MAX
+}
+
 /// A bound on the calls for a pattern of finitely many strings, whatever the subject, from any one place of it: the limit
 /// counts anew from each.
 pub(crate) fn calls(ast: &Ast) -> f64 {
@@ -63,9 +77,16 @@ struct Effort {
 /// `rounds`: how many rounds an unbounded repetition can make beyond its least number.
 fn effort(ast: &Ast, rounds: f64) -> Effort {
     match ast {
-        Ast::Concat(items) => items.iter().fold(Effort { ways: 1.0, calls: 1.0 }, |before, item| {
-            let item = effort(item, rounds);
-            Effort { ways: (before.ways * item.ways).min(f64::MAX), calls: before.calls + before.ways * item.calls }
+        Ast::Concat(items) => items.iter().enumerate().fold(Effort { ways: 1.0, calls: 1.0 }, |before, (at, item)| {
+            let mut item_effort = effort(item, rounds);
+            if items.get(at + 1).is_some_and(|next| ends_where(item, next)) {
+                // All ways but the longest fail at the next item, each with a call.
+                item_effort = Effort { ways: 1.0, calls: item_effort.calls + item_effort.ways };
+            }
+            Effort {
+                ways: (before.ways * item_effort.ways).min(f64::MAX),
+                calls: before.calls + before.ways * item_effort.calls,
+            }
         }),
         Ast::Alternation(branches) => branches.iter().fold(Effort { ways: 0.0, calls: 1.0 }, |before, branch| {
             let branch = effort(branch, rounds);
@@ -83,6 +104,25 @@ fn effort(ast: &Ast, rounds: f64) -> Effort {
             Effort { calls: sub.calls + 1.0, ..sub }
         }
         _ => Effort { ways: 1.0, calls: 0.0 },
+    }
+}
+
+/// Whether a run of bytes, such as `[^/]+`, can only end where the next item, such as `/`, begins.
+fn ends_where(run: &Ast, next: &Ast) -> bool {
+    let bytes = match run {
+        Ast::Capture { sub, .. } => return ends_where(sub, next),
+        Ast::Repeat { sub, .. } => byte_set(sub),
+        _ => None,
+    };
+    let disjoint = |bytes: ByteSet, next: ByteSet| bytes.union(&next.complement()) == next.complement();
+    bytes.zip(byte_set(next)).is_some_and(|(bytes, next)| disjoint(bytes, next))
+}
+
+fn byte_set(ast: &Ast) -> Option<ByteSet> {
+    match ast {
+        Ast::Byte(byte) => Some(ByteSet::of(|other| other == *byte)),
+        Ast::Class(set) => Some(*set),
+        _ => None,
     }
 }
 
@@ -119,10 +159,27 @@ mod tests {
         assert!((32..=256).contains(&longest("^/(.*)/(.*)/(.*)$")));
     }
 
+    /// A run that ends where another byte begins leaves one way to go on.
+    #[test]
+    fn runs_with_an_end() {
+        for pattern in ["^/[^/]+/[0-9]+/(.*)$", "^/([a-z-]*)/([^/?]+)/x", "^/a(.*)$", "a.*b"] {
+            assert!(super::always_decides(&parse(pattern.as_bytes()).unwrap()), "{pattern}");
+        }
+        for pattern in ["^/(.*)/(.*)$", "^/[^/]+[0-9]+/.*$", "^/(a|b)*$", "^/[^/]+/?(.*)$", "^/a(?!b)"] {
+            assert!(!super::always_decides(&parse(pattern.as_bytes()).unwrap()), "{pattern}");
+        }
+    }
+
     /// Within the length, PCRE2 does not give up on what makes it try the most. (A class at the end, since a last byte is looked for first.)
     #[test]
     fn pcre_agrees() {
-        for pattern in ["^/(.*)/(.*)/(.*)[!?]", "(.*)a(.*)[!?]", "^(.*)(.*)(.*)(.*)[!?]", "(a?)(a*)(a*)[!?]"] {
+        for pattern in [
+            "^/(.*)/(.*)/(.*)[!?]",
+            "^([^a]*)a([^a]*)(.*)[!?]",
+            "(.*)a(.*)[!?]",
+            "^(.*)(.*)(.*)(.*)[!?]",
+            "(a?)(a*)(a*)[!?]",
+        ] {
             let regex = Regex::new(pattern.as_bytes()).unwrap();
             for filler in [b'/', b'a'] {
                 let mut subject = vec![filler; longest(pattern)];
