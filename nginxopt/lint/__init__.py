@@ -1,7 +1,8 @@
-"""Rules over a configuration.
+"""Checks a configuration with rules.
 
-A `Config` goes in; diagnostics come out, with fixes, and a report of them. `check` is the whole run; a rule imports
-from here what it is declared with, what it asks (`Model`) and what it yields (`Finding`).
+Input is a `Config`; output is diagnostics with their fixes, and reports. `check` runs everything. Rules import their
+declaration (`rule`), the queries of a configuration (`Model`), what they yield (`Finding`), and the modules that they
+share (`pools`, `headers`, `tls`, ...) from this package.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
+    from nginxopt.lint import capacity, cost, headers, pooling, pools, sharing, static, tls, variables, zones
     from nginxopt.lint.declare import Check, Example, Page, Rule, rule
     from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Severity
     from nginxopt.lint.model import Model
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
         WHOLE_CONFIGURATION,
         Premise,
     )
-    from nginxopt.rewrite.planning import Dead, Duplicate, Part, Run
+    from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
     from nginxopt.rewrite.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.sections import transparent
     from nginxopt.rewrite.suspicious import why_never, without_captures
@@ -60,19 +62,29 @@ __all__ = [
     "Model",
     "Page",
     "Part",
+    "PlannedRun",
     "Premise",
     "RedirectChain",
     "Related",
     "Rule",
-    "Run",
     "Safety",
     "Severity",
     "Version",
+    "capacity",
+    "cost",
+    "headers",
+    "pooling",
+    "pools",
     "rule",
+    "sharing",
     "shown",
+    "static",
+    "tls",
     "transparent",
+    "variables",
     "why_never",
     "without_captures",
+    "zones",
 ]
 
 __getattr__ = attributes(
@@ -108,7 +120,7 @@ __getattr__ = attributes(
             "Dead",
             "Duplicate",
             "Part",
-            "Run",
+            "PlannedRun",
         ),
         "nginxopt.rewrite.sections": ("transparent",),
         "nginxopt.rewrite.uris": ("shown",),

@@ -5,7 +5,8 @@
 //! that PCRE2 cannot reach the limit, by a bound on its backtracking. It is read off the syntax tree, since the `Hir` is
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
-use crate::syntax::{Ast, ByteSet, Pattern};
+use super::judge::is_anchored;
+use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 
 /// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or the
 /// start of an attempt, may be a few calls.
@@ -44,14 +45,24 @@ pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
 /// what they are by default.
 const LONGEST_SUBJECT: f64 = 65_536.0;
 
-/// Whether every PCRE comes to an answer, whatever the subject: the limit counts anew from each place of it.
-pub(crate) fn always_decides(pattern: &Pattern) -> bool {
-    pattern.longest() == usize::MAX && effort(&pattern.ast, LONGEST_SUBJECT).calls <= MOST_CALLS
+/// Where PCRE is sure to come to an answer, on subjects of up to 65,536 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// On every subject.
+    pub always_answers: bool,
+    /// On every subject that starts with none of the pattern's literal prefixes; the pattern is anchored.
+    pub before_prefix: bool,
 }
 
-/// Whether PCRE comes to an answer wherever a subject does not begin like the pattern: see [`up_to_prefix`].
-pub(crate) fn is_decided_by_prefix(ast: &Ast) -> bool {
-    up_to_prefix(ast, true) == usize::MAX
+impl Bounds {
+    /// O(size of the pattern), its translation included. The limit counts anew from each place of a subject.
+    pub fn of(pattern: &Pattern, hir: &Hir) -> Bounds {
+        let is_within_limit = effort(&pattern.ast, LONGEST_SUBJECT).calls <= MOST_CALLS;
+        Bounds {
+            always_answers: is_within_limit && pattern.longest() == usize::MAX,
+            before_prefix: is_anchored(hir) && up_to_prefix(&pattern.ast, true) == usize::MAX,
+        }
+    }
 }
 
 /// A bound on the calls for a pattern of finitely many strings, whatever the subject, from any one place of it: the limit
@@ -137,9 +148,14 @@ fn repeated(round: Effort, min: f64, max: f64) -> Effort {
 
 #[cfg(test)]
 mod tests {
-    use super::{LENGTHS, up_to_prefix, whole};
+    use super::{Bounds, LENGTHS, up_to_prefix, whole};
     use crate::pcre::{Outcome, Regex};
     use crate::syntax::parse;
+
+    fn bounds_of(pattern: &str) -> Bounds {
+        let read = parse(pattern.as_bytes()).unwrap();
+        Bounds::of(&read, &read.translate().hir)
+    }
 
     fn longest(pattern: &str) -> usize {
         whole(&parse(pattern.as_bytes()).unwrap().ast, pattern.starts_with('^'))
@@ -163,10 +179,10 @@ mod tests {
     #[test]
     fn runs_with_an_end() {
         for pattern in ["^/[^/]+/[0-9]+/(.*)$", "^/([a-z-]*)/([^/?]+)/x", "^/a(.*)$", "a.*b"] {
-            assert!(super::always_decides(&parse(pattern.as_bytes()).unwrap()), "{pattern}");
+            assert!(bounds_of(pattern).always_answers, "{pattern}");
         }
         for pattern in ["^/(.*)/(.*)$", "^/[^/]+[0-9]+/.*$", "^/(a|b)*$", "^/[^/]+/?(.*)$", "^/a(?!b)"] {
-            assert!(!super::always_decides(&parse(pattern.as_bytes()).unwrap()), "{pattern}");
+            assert!(!bounds_of(pattern).always_answers, "{pattern}");
         }
     }
 
@@ -196,5 +212,20 @@ mod tests {
         let longest = |pattern: &str| up_to_prefix(&parse(pattern.as_bytes()).unwrap().ast, true);
         assert_eq!(longest("^/blog/(.*)/(.*)/(.*)$"), usize::MAX);
         assert_eq!(longest(&format!("^/{}$", "(a|a)".repeat(40))), 0);
+    }
+
+    /// One wildcard is bounded, two are where their prefix is missing, and nested repetitions nowhere.
+    #[test]
+    fn bounds_of_patterns() {
+        for (pattern, always_answers, before_prefix) in [
+            ("^/a/(.*)$", true, true),
+            ("^/a/(.*)/(.*)$", false, true),
+            ("^/a/(?:b|c)*$", false, true),
+            ("/a$", true, false),
+            ("(a+)+$", false, false),
+            ("^/a(?!(b+)+c)", false, false),
+        ] {
+            assert_eq!(bounds_of(pattern), Bounds { always_answers, before_prefix }, "{pattern}");
+        }
     }
 }
