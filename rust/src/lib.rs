@@ -15,6 +15,7 @@ pub mod maps;
 pub mod parallel;
 pub mod pcre;
 pub mod prove;
+pub mod prove_map;
 pub mod quote;
 pub mod rewrite;
 pub mod syntax;
