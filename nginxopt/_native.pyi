@@ -139,8 +139,9 @@ class CompiledMap:
 class StayingMap:
     """A `map` block that stays as it is.
 
-    The reasons are `not-worse` (no fewer patterns would be tried), `default-captures`, `unbounded-row` (PCRE may
-    give up on the row of this number, from 0), `named-groups`, `too-deep`, `long-token` and `too-many-rows`.
+    The reasons are `not-worse` (no fewer patterns would be tried), `outside-captures` (the default or the source
+    has `$1` or the like), `unbounded-row` (PCRE may give up on the row of this number, from 0) and `showing-row`
+    (its value may not be evaluated where another row answers), `too-deep`, `long-token` and `too-many-rows`.
     """
 
     reason: str

@@ -24,7 +24,7 @@ struct Map<'t> {
     /// The rows of the hash by their keys in small letters.
     exact: HashMap<Vec<u8>, usize>,
     /// Compiled when first tried.
-    patterns: Vec<OnceLock<Result<Regex, CompileError>>>,
+    patterns: Vec<OnceLock<Option<Regex>>>,
 }
 
 /// A request: the variables that are known, and what the regexes so far have captured.
@@ -61,7 +61,7 @@ impl<'t> Machine<'t> {
         Machine { maps: blocks.iter().map(|block| (block.variable.to_ascii_lowercase(), map(block))).collect() }
     }
 
-    /// The value of a variable. Panics where PCRE2 does not take a pattern that is tried.
+    /// The value of a variable. A pattern that PCRE2 does not take matches nothing: nginx would not start with it.
     pub fn variable(&self, request: &mut Request, name: &[u8]) -> Rc<[u8]> {
         let name = name.to_ascii_lowercase();
         if let Some(value) = request.variables.get(&name) {
@@ -89,9 +89,7 @@ impl<'t> Machine<'t> {
         }
         for (row, regex) in map.block.patterns.iter().zip(&map.patterns) {
             request.tried += 1;
-            let regex = regex.get_or_init(|| compile(row)).as_ref().unwrap_or_else(|error| {
-                panic!("{}: {error}", row.pattern.escape_ascii());
-            });
+            let Some(regex) = regex.get_or_init(|| compile(row).ok()) else { continue };
             match regex.captures(subject, MATCH_LIMIT) {
                 Ok(None) => {}
                 Ok(Some(ranges)) => {

@@ -5,6 +5,8 @@ mod maps {
     pub mod subjects;
 }
 
+use std::collections::BTreeMap;
+
 use maps::generate::{Dice, block};
 use maps::subjects::subjects;
 use nginxopt_native::map_block::{read, read_one};
@@ -61,21 +63,104 @@ fn compare(original: &str, dice: &mut Dice) -> Result<Compiled, Stays> {
 #[test]
 fn random_maps() {
     let mut dice = Dice::new(1);
-    let (mut pick, mut lines, mut trees, mut exact, mut floating, mut stay) = (0, 0, 0, 0, 0, 0);
+    let (mut pick, mut trees, mut exact, mut floating, mut guards) = (0, 0, 0, 0, 0);
+    let mut stay: BTreeMap<&str, usize> = BTreeMap::new();
     for round in 0..600 {
         let size = [3, 8, 20, 60, 200][round % 5];
         let original = block(&mut dice, size);
         match compare(&original, &mut dice) {
-            Ok(Compiled { shape, .. }) => {
+            Ok(Compiled { shape, guard, .. }) => {
+                guards += usize::from(guard.is_some());
                 pick += usize::from(shape.pick);
-                lines += usize::from(shape.lines);
                 trees += usize::from(shape.in_tree > 0);
                 exact += usize::from(shape.exact > 0);
                 floating += usize::from(shape.floating > 0);
             }
-            Err(_) => stay += 1,
+            Err(reason) => *stay.entry(reason.code()).or_default() += 1,
         }
     }
-    println!("pick {pick}, lines {lines}, trees {trees}, exact {exact}, floating {floating}, stay {stay}");
-    assert!(pick > 20 && trees > 100 && exact > 50 && floating > 50, "{pick} {lines} {trees} {exact} {floating}");
+    println!("{pick} {trees} {exact} {floating} {guards} {stay:?}");
+    assert!(pick > 20 && trees > 100 && exact > 50 && floating > 50 && guards > 10);
+}
+
+fn map(rows: impl Iterator<Item = String>) -> String {
+    let rows: Vec<String> = rows.collect();
+    format!("map $uri $to {{ default none; {} }}", rows.concat())
+}
+
+/// A compiled map that is as the original.
+fn compiled(rows: impl Iterator<Item = String>) -> Compiled {
+    compare(&map(rows), &mut Dice::new(7)).unwrap_or_else(|reason| panic!("{reason:?}"))
+}
+
+/// Thousands of keys are told apart by chunks of chunks.
+#[test]
+fn chunks() {
+    let rows = |number: usize| format!("\"~^/{:x}/page-{number}.*\" {number};", number * 7919 % 5003);
+    let compiled = compiled((0..3000).map(rows));
+    let named = |what: &str| compiled.maps.iter().filter(|map| map.name.starts_with(what.as_bytes())).count();
+    assert!(named("nxo_1a2b_chunk") > 10 && named("nxo_1a2b_leaf") == 0, "{:?}", compiled.shape);
+    assert!(compiled.cost.worst <= 3, "{:?}", compiled.cost);
+}
+
+/// Rows that end in `.*$` have values in the table of the tree, as what has a newline inside goes another way.
+#[test]
+fn lines() {
+    let rows = |number: usize| match number % 10 {
+        0 => format!("\"~^/open{number}\" {number};"),
+        _ => format!("\"~^/line{number}-.*$\" {number};"),
+    };
+    let compiled = compiled((0..700).map(rows));
+    assert!(compiled.shape.lines && compiled.shape.leaves == 0, "{:?}", compiled.shape);
+    assert!(compiled.cost.worst <= 3, "{:?}", compiled.cost);
+}
+
+/// Where PCRE may give up on lines only if they have a newline inside, numbers tell which row comes first.
+#[test]
+fn pick() {
+    let rows = |number: usize| match number % 10 {
+        3 => format!("\"~/any{number}$\" {number};"),
+        7 => format!("\"~^/wide{number}/.*/x.*$\" {number};"),
+        _ => format!("\"~^/page{number}/\" {number};"),
+    };
+    let compiled = compiled((0..120).map(rows));
+    assert!(compiled.shape.pick && compiled.shape.lines, "{:?}", compiled.shape);
+}
+
+/// Keys that differ by case alone have rows all the same.
+#[test]
+fn cases() {
+    let rows = |number: usize| {
+        let page = format!("page{}", number / 3);
+        let page = match number % 3 {
+            0 => page.to_uppercase(),
+            1 => page.replace("page", "Page"),
+            _ => page,
+        };
+        format!("\"~^/{page}/.*\" {number};")
+    };
+    let compiled = compiled((0..180).map(rows));
+    assert_eq!((compiled.shape.in_tree, compiled.shape.floating), (180, 0));
+}
+
+/// A thousand rows without an anchor are few groups, and nginx evaluates no more maps inside one another than it can.
+#[test]
+fn floating() {
+    let compiled = compiled((0..1000).map(|number| format!("\"~*agent-{number}x\" {number};")));
+    assert!(compiled.depth() <= 40 && compiled.cost.far <= 5, "{:?} {}", compiled.cost, compiled.depth());
+}
+
+/// Few rows stay where they are, behind a guard.
+#[test]
+fn guard() {
+    let compiled = compiled((0..5).map(|number| format!("\"~^/[a-z]/{number}\" {number};")));
+    assert!(compiled.guard.is_some() && compiled.maps.is_empty() && compiled.cost.far == 1);
+}
+
+/// Where hardly any subject has another byte than a dot, what has the dot is a key.
+#[test]
+fn dots() {
+    let compiled = compiled((0..300).map(|number| format!("\"~^/v1.0/page{number}.html.*\" {number};")));
+    assert!(compiled.cost.worst <= 4, "{:?}", compiled.cost);
+    assert!(compiled.shape.buckets > 300);
 }

@@ -50,7 +50,9 @@ CRATE_USES: dict[str, set[str]] = {
     "language": {"syntax", "pcre", "first_match"},
     "rewrite": {"lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
-    "maps": {"map_block", "map_machine", "quote", "syntax", "pcre", "parallel", "first_match", "language"},
+    "maps": {
+        *("map_block", "map_machine", "quote", "syntax", "parallel", "variables", "first_match", "language"),
+    },
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "border": {
         *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match"),

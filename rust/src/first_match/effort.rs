@@ -50,6 +50,8 @@ const LONGEST_SUBJECT: f64 = 65_536.0;
 pub struct Bounds {
     /// On every subject.
     pub always_answers: bool,
+    /// On every subject without a newline, but for one at the end.
+    pub in_lines: bool,
     /// On every subject that starts with none of the pattern's literal prefixes; the pattern is anchored.
     pub before_prefix: bool,
 }
@@ -57,12 +59,27 @@ pub struct Bounds {
 impl Bounds {
     /// O(size of the pattern), its translation included. The limit counts anew from each place of a subject.
     pub fn of(pattern: &Pattern, hir: &Hir) -> Bounds {
-        let is_within_limit = effort(&pattern.ast, LONGEST_SUBJECT).calls <= MOST_CALLS;
+        let is_within = |ast: &Ast| effort(ast, LONGEST_SUBJECT).calls <= MOST_CALLS;
+        let (is_within_limit, fits_stack) = (is_within(&pattern.ast), pattern.longest() == usize::MAX);
         Bounds {
-            always_answers: is_within_limit && pattern.longest() == usize::MAX,
+            always_answers: is_within_limit && fits_stack,
+            in_lines: fits_stack && (is_within_limit || before_line(&pattern.ast).is_some_and(|ast| is_within(&ast))),
             before_prefix: is_anchored(hir) && up_to_prefix(&pattern.ast, true) == usize::MAX,
         }
     }
+}
+
+/// What stands before `.*$` at the end of a pattern: where a subject is one line, that matches wherever it is come to.
+fn before_line(ast: &Ast) -> Option<Ast> {
+    let Ast::Concat(items) = ast else { return None };
+    let (Ast::Dollar, items) = items.split_last()? else { return None };
+    let (mut star, before) = items.split_last()?;
+    if let Ast::Capture { sub, .. } = star {
+        star = sub;
+    }
+    let is_star = matches!(star, Ast::Repeat { min: 0, max: None, sub, .. }
+        if byte_set(sub).is_some_and(|set| set.union(&ByteSet::of(|byte| byte == b'\n')) == ByteSet::ALL));
+    is_star.then(|| Ast::Concat(before.to_vec()))
 }
 
 /// A bound on the calls for a pattern of finitely many strings, whatever the subject, from any one place of it: the limit
@@ -125,13 +142,17 @@ fn ends_where(run: &Ast, next: &Ast) -> bool {
         Ast::Repeat { sub, .. } => byte_set(sub),
         _ => None,
     };
-    let disjoint = |bytes: ByteSet, next: ByteSet| bytes.union(&next.complement()) == next.complement();
-    bytes.zip(byte_set(next)).is_some_and(|(bytes, next)| disjoint(bytes, next))
+    let Some(bytes) = bytes else { return false };
+    match next {
+        Ast::Byte(byte) => !bytes.contains(*byte),
+        Ast::Class(next) => bytes.union(&next.complement()) == next.complement(),
+        _ => false,
+    }
 }
 
 fn byte_set(ast: &Ast) -> Option<ByteSet> {
     match ast {
-        Ast::Byte(byte) => Some(ByteSet::of(|other| other == *byte)),
+        Ast::Byte(byte) => Some(ByteSet::one(*byte)),
         Ast::Class(set) => Some(*set),
         _ => None,
     }
@@ -141,9 +162,10 @@ fn repeated(round: Effort, min: f64, max: f64) -> Effort {
     if round.ways <= 1.0 {
         return Effort { ways: max - min + 1.0, calls: (max + 1.0) * (round.calls + 1.0) };
     }
-    // Fewer than ways^0 + ... + ways^max.
-    let ways = (round.ways.powf(max) * round.ways / (round.ways - 1.0)).min(f64::MAX);
-    Effort { ways, calls: ways * (round.calls + 1.0) }
+    // Another round is tried after each way through those before it: ways^0 + ... + ways^(max - 1) times.
+    let last = round.ways.powf(max);
+    let rounds = ((last - 1.0) / (round.ways - 1.0)).min(f64::MAX);
+    Effort { ways: (rounds + last).min(f64::MAX), calls: rounds * (round.calls + 1.0) + 1.0 }
 }
 
 #[cfg(test)]
@@ -217,15 +239,20 @@ mod tests {
     /// One wildcard is bounded, two are where their prefix is missing, and nested repetitions nowhere.
     #[test]
     fn bounds_of_patterns() {
-        for (pattern, always_answers, before_prefix) in [
-            ("^/a/(.*)$", true, true),
-            ("^/a/(.*)/(.*)$", false, true),
-            ("^/a/(?:b|c)*$", false, true),
-            ("/a$", true, false),
-            ("(a+)+$", false, false),
-            ("^/a(?!(b+)+c)", false, false),
+        for (pattern, always_answers, in_lines, before_prefix) in [
+            ("^/a/(.*)$", true, true, true),
+            ("^/a/(.*)/(.*)$", false, true, true),
+            ("^/a/(.*)/(.*)/(.*)$", false, false, true),
+            ("^/a/(.*)/(.*)x$", false, false, true),
+            (r"^/a/(.*)/(.*)\z", false, false, true),
+            ("^/a/(?:b|c)*$", false, false, true),
+            ("^/a(?:/.*)?$", true, true, true),
+            ("/a$", true, true, false),
+            ("(a+)+$", false, false, false),
+            ("^/a(?!(b+)+c)", false, false, false),
         ] {
-            assert_eq!(bounds_of(pattern), Bounds { always_answers, before_prefix }, "{pattern}");
+            let expected = Bounds { always_answers, in_lines, before_prefix };
+            assert_eq!(bounds_of(pattern), expected, "{pattern}");
         }
     }
 }

@@ -16,21 +16,20 @@ impl Groups {
         Groups { names }
     }
 
-    /// Whether there is any.
-    pub fn exist(&self) -> bool {
-        !self.names.is_empty()
-    }
-
     /// Whether a value holds `$1` to `$9`, or a variable that a group of the map sets.
     pub fn are_in(&self, value: &[u8]) -> bool {
-        let mut parts = value.split(|byte| *byte == b'$');
-        parts.next();
-        parts.any(|after| {
-            let name = after.strip_prefix(b"{").unwrap_or(after);
-            let end = name.iter().position(|byte| !is_of_name(*byte)).unwrap_or(name.len());
-            name.first().is_some_and(u8::is_ascii_digit) || self.names.contains(&name[..end].to_ascii_lowercase())
-        })
+        variables(value)
+            .any(|name| name.first().is_some_and(u8::is_ascii_digit) || self.names.contains(&name.to_ascii_lowercase()))
     }
+}
+
+/// The names behind the dollar signs of a value; of `$1` and what follows it directly, the digit.
+pub fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b'$').skip(1).map(|after| {
+        let name = after.strip_prefix(b"{").unwrap_or(after);
+        let end = name.iter().position(|byte| !is_of_name(*byte)).unwrap_or(name.len());
+        if after.first().is_some_and(u8::is_ascii_digit) { &name[..1] } else { &name[..end] }
+    })
 }
 
 /// Whether a pattern may have a group with a name.

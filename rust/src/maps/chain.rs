@@ -9,7 +9,13 @@ use crate::maps::writer::Writer;
 const UNGUARDED: usize = 2;
 
 /// How many rows are tried behind a guard that lets a subject pass; more are divided by guards of their own.
-const GROUP: usize = 12;
+const GROUP: usize = 64;
+
+/// So many places behind a dot are enough to tell rare subjects apart.
+const FURTHER: usize = 8;
+
+/// What stands around a guard.
+const FRAME: &[u8] = b"~*^(?!)";
 
 /// A shorter literal is in too many subjects.
 const SHORTEST_LITERAL: usize = 2;
@@ -37,6 +43,28 @@ impl<'w, 'm> Chain<'w, 'm> {
         let mut chain = Chain { writer, label, count: 0 };
         let groups = chain.groups(rows);
         groups.into_iter().rev().fold(next.to_vec(), |next, group| chain.group(group, &next))
+    }
+
+    /// As [`Chain::write`], in one map for rows that begin with so many bytes and then hardly ever match: behind a guard
+    /// that looks at a few more.
+    pub fn write_rare(
+        writer: &'w mut Writer<'m>,
+        label: &'w str,
+        rows: &[usize],
+        length: usize,
+        next: &[u8],
+    ) -> Vec<u8> {
+        let mut chain = Chain { writer, label, count: 0 };
+        let guard = (1..=FURTHER).rev().find_map(|further| chain.short_guard(rows, length + further));
+        chain.plain(rows, guard.filter(|_| rows.len() > UNGUARDED), next)
+    }
+
+    /// A guard that looks at so many places.
+    fn short_guard(&self, rows: &[usize], length: usize) -> Option<Vec<u8>> {
+        let sequences = rows.iter().flat_map(|row| self.writer.rows[*row].sequences());
+        let sequences: Vec<Sequence> = sequences.map(|sequence| sequence.first(length)).collect();
+        let pattern = beginning_with(&sequences.iter().collect::<Vec<_>>(), self.writer.folded)?;
+        (token_length(&pattern) + FRAME.len() <= LONGEST).then_some(pattern)
     }
 
     /// Cuts rows into groups, each with a guard that fits a pattern, or without any.
@@ -92,7 +120,7 @@ impl<'w, 'm> Chain<'w, 'm> {
         map.rows.extend(guard.map(|pattern| (self.none_begins(pattern), next.to_vec())));
         map.rows.extend(rows.iter().map(|row| self.writer.verbatim(*row)));
         map.default = self.writer.fallback();
-        if rows.iter().all(|row| self.writer.rows[*row].is_certain) {
+        if rows.iter().all(|row| self.writer.is_certain(*row)) {
             map.default = next.to_vec();
         } else if map.default != next {
             // nginx takes the default, too, where PCRE gives up.
@@ -145,7 +173,7 @@ impl<'w, 'm> Chain<'w, 'm> {
             Guard::Inside(inside(&sequences, &literals)?)
         };
         let (Guard::Beginning(pattern) | Guard::Inside(pattern)) = &guard;
-        (token_length(pattern) + b"~*^(?!)".len() <= LONGEST).then_some(guard)
+        (token_length(pattern) + FRAME.len() <= LONGEST).then_some(guard)
     }
 }
 

@@ -8,13 +8,13 @@ use crate::maps::entry::Entry;
 use crate::maps::pattern::{DEEPEST, LONGEST, escape, escaped_length};
 use crate::maps::trie::Trie;
 
-/// How long the text of a chunk may be behind the path of its root, which takes at most 4 bytes of each of its own.
-const MOST_TEXT: usize = LONGEST - 4 * super::sequence::LONGEST - 88;
+/// How long the text of a chunk may be, with the path of its root: the name of a group stands around it.
+const MOST_TEXT: usize = LONGEST - 60;
 
 /// The chunks of a trie of keys, each with a node as its root; what they lead to are chunks further down.
 pub struct Chunks<'k> {
-    trie: &'k Trie,
-    entries: &'k [Entry<'k>],
+    pub trie: Trie,
+    pub entries: Vec<Entry<'k>>,
     is_key: Vec<bool>,
     is_root: Vec<bool>,
     /// Whether there is a key at the node or further down.
@@ -36,17 +36,17 @@ impl<'k> Spellings<'k> {
 impl<'k> Chunks<'k> {
     /// Cuts the trie where a text would be too long, or its groups too deep; of keys that differ by case alone the one
     /// that more rows begin with is left. Linear but for a logarithm. `None` if such keys leave no place to cut.
-    pub fn new(trie: &'k Trie, entries: &'k [Entry<'k>], is_key: Vec<bool>) -> Option<Chunks<'k>> {
+    pub fn new(trie: Trie, entries: Vec<Entry<'k>>, is_key: Vec<bool>) -> Option<Chunks<'k>> {
         let count = trie.nodes.len();
         let (is_root, has_keys, spellings) = (vec![false; count], vec![false; count], Spellings::default());
         let mut chunks = Chunks { trie, entries, is_key, is_root, has_keys, spellings };
         chunks.settle_spellings();
         let mut sizes = vec![Size::default(); count];
         for at in (0..count).rev() {
-            let children = trie.nodes[at].children.clone();
+            let children = chunks.trie.nodes[at].children.clone();
             chunks.has_keys[at] = chunks.is_key[at] || children.clone().any(|child| chunks.has_keys[child]);
             sizes[at] = chunks.size(at, &sizes);
-            if !sizes[at].fits() && !chunks.cut(at, &mut sizes) {
+            if !sizes[at].fits(chunks.path(at)) && !chunks.cut(at, &mut sizes) {
                 return None;
             }
         }
@@ -73,7 +73,7 @@ impl<'k> Chunks<'k> {
             self.is_key[child] = true;
             sizes[child] = Size::default();
             sizes[at] = self.size(at, sizes);
-            if sizes[at].fits() {
+            if sizes[at].fits(self.path(at)) {
                 return true;
             }
         }
@@ -100,8 +100,7 @@ impl<'k> Chunks<'k> {
         let mut size = Size::default();
         let mut count = 0;
         for child in self.branches(at) {
-            let label: usize = self.label(child).iter().map(|byte| escaped_length(*byte)).sum();
-            size.text += label + sizes[child].text + 1;
+            size.text += token_length(self.label(child)) + sizes[child].text + 1;
             size.depth = size.depth.max(sizes[child].depth);
             count += 1;
         }
@@ -182,7 +181,13 @@ struct Size {
 }
 
 impl Size {
-    fn fits(self) -> bool {
-        self.text <= MOST_TEXT && self.depth <= DEEPEST
+    /// Whether the text fits a pattern, behind the path of the chunk's root.
+    fn fits(self, path: &[u8]) -> bool {
+        token_length(path) + self.text <= MOST_TEXT && self.depth <= DEEPEST
     }
+}
+
+/// How many bytes of a token some bytes of a pattern take at most.
+fn token_length(bytes: &[u8]) -> usize {
+    bytes.iter().map(|byte| escaped_length(*byte)).sum()
 }

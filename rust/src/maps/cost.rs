@@ -3,7 +3,7 @@
 use crate::first_match::{First, FirstMatch};
 use crate::map_block::read;
 use crate::map_machine::{Machine, Request};
-use crate::maps::compile::Compiled;
+use crate::maps::compiled::Compiled;
 use crate::maps::row::Row;
 
 /// How many subjects are tried.
@@ -83,7 +83,7 @@ fn probes(rows: &[Row]) -> Vec<Vec<u8>> {
         } else if let Some(literal) = row.needs.first() {
             probes.push([b"/", &**literal, JUNK].concat());
         }
-        if let Some(string) = row.strings.iter().flat_map(|strings| &strings.strings).next() {
+        if let Some(string) = row.strings.iter().flatten().next() {
             probes.push(string[..string.len().saturating_sub(1)].to_vec());
         }
     }

@@ -63,7 +63,7 @@ pub fn entries<'r>(rows: &'r [Row], members: impl Iterator<Item = usize>, in_lin
 fn add<'r>(row: usize, sequence: &'r Sequence, covers: bool, entries: &mut Vec<Entry<'r>>) {
     let last_byte = (0..sequence.bytes.len()).rev().find(|at| !sequence.sets.iter().any(|(place, _)| place == at));
     for (number, (at, set)) in sequence.sets.iter().enumerate() {
-        let is_dot = set.contains(b'.') && set.iter().count() >= WIDE_SET;
+        let is_dot = set.contains(b'.') && set.len() >= WIDE_SET;
         if !is_dot || number >= MOST_DOTS || last_byte.is_none_or(|last| last < *at) {
             entries.push(Entry { row, sequence, length: *at, kind: Kind::Open });
             return;

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use crate::first_match::{First, FirstMatch};
-use crate::maps::row::{Row, Strings};
+use crate::maps::row::Row;
 use crate::maps::text::{Key, Map};
 use crate::maps::writer::Writer;
 
@@ -11,7 +11,7 @@ use crate::maps::writer::Writer;
 const LONGEST: usize = 512;
 
 /// What the table holds.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Exact {
     keys: Vec<Entry>,
     /// The places of the keys by their small letters.
@@ -21,9 +21,9 @@ pub struct Exact {
 }
 
 /// A string and the row that answers it.
+#[derive(Clone)]
 struct Entry {
     string: Vec<u8>,
-    any_case: bool,
     row: usize,
 }
 
@@ -32,7 +32,7 @@ impl Exact {
     pub fn choose(rows: &[Row], first: &FirstMatch) -> Exact {
         let mut exact = Exact::none(rows.len());
         for (number, row) in rows.iter().enumerate() {
-            let answers = row.strings.as_ref().and_then(|strings| answers(number, strings, rows, first));
+            let answers = row.strings.as_ref().and_then(|strings| answers(strings, rows, first));
             exact.holds[number] = answers.is_some_and(|answers| exact.take(answers));
         }
         exact
@@ -50,12 +50,7 @@ impl Exact {
     /// Adds the keys of a row, unless one of them differs from another row's by case alone.
     fn take(&mut self, answers: Vec<Entry>) -> bool {
         let place = |entry: &Entry| self.places.get(&entry.string.to_ascii_lowercase()).map(|place| &self.keys[*place]);
-        let is_free = |entry: &Entry| {
-            place(entry).is_none_or(|other| {
-                let is_same = other.string == entry.string && other.any_case == entry.any_case;
-                (is_same || (other.any_case && !entry.any_case)) && other.row == entry.row
-            })
-        };
+        let is_free = |entry: &Entry| place(entry).is_none_or(|other| other.string == entry.string);
         let mut own: Vec<Vec<u8>> = answers.iter().map(|entry| entry.string.to_ascii_lowercase()).collect();
         own.sort_unstable();
         if own.windows(2).any(|pair| pair[0] == pair[1]) || !answers.iter().all(is_free) {
@@ -73,18 +68,17 @@ impl Exact {
 
     /// Writes the maps, and returns the variable of the first; `next` is the value of what is no key.
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Vec<u8> {
-        let source = writer.map.source.to_vec();
         let mut exact = writer.of_source("exact");
         let mut answer = writer.of("exact", "answer");
-        for Entry { string, any_case, row } in &self.keys {
-            exact.rows.push((Key::Exact(string.clone()), if *any_case { source.clone() } else { string.clone() }));
+        for Entry { string, row } in &self.keys {
+            exact.rows.push((Key::Exact(string.clone()), string.clone()));
             answer.rows.push((Key::Exact(string.clone()), writer.value(*row)));
         }
         let mut known = writer.of("exact", "known");
         known.rows.push((Key::Exact(Vec::new()), next.to_vec()));
         known.default = writer.variable("same");
         let same = Map {
-            source: [&*writer.variable("exact"), b">", &source].concat(),
+            source: [&*writer.variable("exact"), b">", &writer.map.source].concat(),
             rows: vec![(
                 Key::Pattern { pattern: br"(?s)^(.+)>\1\z".to_vec(), caseless: false },
                 writer.variable("answer"),
@@ -100,19 +94,13 @@ impl Exact {
 }
 
 /// The rows that answer the strings of a row; `None` where that is not known, or no table can say it.
-fn answers(number: usize, strings: &Strings, rows: &[Row], first: &FirstMatch) -> Option<Vec<Entry>> {
-    let any_case = strings.any_case;
+fn answers(strings: &[Vec<u8>], rows: &[Row], first: &FirstMatch) -> Option<Vec<Entry>> {
     // The empty subject matches no regex.
-    strings
-        .strings
-        .iter()
-        .filter(|string| !string.is_empty())
-        .map(|string| {
-            let First::Match(row) = first.first(string, rows.len()) else { return None };
-            let is_same_in_any_case = || row == number && !first.may_match_some_case(string, number);
-            let fits = string.len() <= LONGEST && !string.contains(&b'$') && !string.contains(&0);
-            let is_known = fits && rows[row].is_plain && (!any_case || is_same_in_any_case());
-            is_known.then(|| Entry { string: string.clone(), any_case, row })
-        })
-        .collect()
+    let strings = strings.iter().filter(|string| !string.is_empty());
+    let answer = |string: &Vec<u8>| {
+        let First::Match(row) = first.first(string, rows.len()) else { return None };
+        let fits = string.len() <= LONGEST && !string.contains(&b'$') && !string.contains(&0);
+        (fits && rows[row].is_plain).then(|| Entry { string: string.clone(), row })
+    };
+    strings.map(answer).collect()
 }

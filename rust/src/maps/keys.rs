@@ -13,8 +13,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Chooses keys so that, where it can be, at most `leaf` rows have to be tried in a bucket. The paths of rows that
-    /// cover, and whose values a table can hold, are keys. O(entries log entries).
+    /// Chooses keys so that, where it can be, at most `leaf` rows have to be tried in a bucket, and none where more rows
+    /// than that begin alike. The paths of rows that cover, and whose values a table can hold, are keys. Linear.
     pub fn choose(trie: &Trie, entries: &[Entry], rows: &[Row], leaf: usize) -> Keys {
         let cover = covers(trie, entries);
         let mut is_key = vec![false; trie.nodes.len()];
@@ -24,15 +24,11 @@ impl Keys {
             let own = entries[node.own.clone()].iter().filter(|entry| cover[at].is_none_or(|cover| entry.row <= cover));
             let is_answer = |entry: &&Entry| entry.kind == Kind::Covering && rows[entry.row].is_plain;
             let (answers, tried): (Vec<&Entry>, Vec<&Entry>) = own.partition(is_answer);
-            let mut children: Vec<usize> = node.children.clone().filter(|child| !is_key[*child]).collect();
-            open[at] = tried.len() + children.iter().map(|child| open[*child]).sum::<usize>();
-            children.sort_by_key(|child| std::cmp::Reverse(open[*child]));
-            for child in children {
-                // What begins like no row, or like all of them, is looked for no further.
-                if open[child] > 0 && (open[at] > leaf || node.depth == 0) {
-                    is_key[child] = true;
-                    open[at] -= open[child];
-                }
+            let children = || node.children.clone();
+            open[at] = tried.len() + children().filter(|child| !is_key[*child]).map(|child| open[child]).sum::<usize>();
+            if node.under.len() > leaf || node.depth == 0 {
+                children().filter(|child| open[*child] > 0).for_each(|child| is_key[child] = true);
+                open[at] = tried.len();
             }
             is_key[at] = node.depth > 0 && !answers.is_empty();
         }

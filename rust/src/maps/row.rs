@@ -24,21 +24,16 @@ pub struct Row<'m> {
     pub needs: Vec<Vec<u8>>,
     /// Whether PCRE never gives up on it, whatever the subject.
     pub is_certain: bool,
+    /// Whether it never does so on a subject without a newline inside.
+    pub is_certain_in_lines: bool,
     /// Whether PCRE says No to a subject with another beginning.
     pub is_skippable: bool,
     /// Whether it may match a subject with a newline that is not its last byte.
     pub spans_lines: bool,
     /// Whether its value is the same wherever it is evaluated, and nothing else shows that it has matched.
     pub is_plain: bool,
-    /// All that it matches, if that is not much.
-    pub strings: Option<Strings>,
-}
-
-/// The strings of a finite row.
-pub struct Strings {
-    pub strings: Vec<Vec<u8>>,
-    /// Whether they are in small letters and stand for all spellings.
-    pub any_case: bool,
+    /// All that it matches, if that is not much and no table is needed that ignores case.
+    pub strings: Option<Vec<Vec<u8>>>,
 }
 
 /// Reads all the rows, in small letters if `folded`.
@@ -61,9 +56,18 @@ impl<'m> Row<'m> {
             Err(_) => {
                 let beginnings = unread_beginning(&text, folded);
                 let is_skippable = beginnings.is_some();
-                let needs = Vec::new();
-                let (is_certain, spans_lines, strings) = (false, true, None);
-                Row { row, text, beginnings, needs, is_certain, is_skippable, spans_lines, is_plain, strings }
+                Row {
+                    row,
+                    text,
+                    beginnings,
+                    needs: Vec::new(),
+                    is_certain: false,
+                    is_certain_in_lines: false,
+                    is_skippable,
+                    spans_lines: true,
+                    is_plain,
+                    strings: None,
+                }
             }
         }
     }
@@ -71,22 +75,38 @@ impl<'m> Row<'m> {
     fn read(row: &'m PatternRow<'m>, text: Cow<'m, [u8]>, pattern: &Pattern, is_plain: bool, folded: bool) -> Row<'m> {
         let beginnings = beginnings(pattern, folded);
         let translation = pattern.translate();
-        let Bounds { always_answers: is_certain, before_prefix } = Bounds::of(pattern, &translation.hir);
+        let Bounds { always_answers: is_certain, in_lines, before_prefix } = Bounds::of(pattern, &translation.hir);
         let is_skippable = is_certain || before_prefix;
         let needs = if beginnings.is_none() { needed_literals(&text) } else { Vec::new() };
         let spans_lines = !is_certain || beginnings.is_none() || !is_one_line(&pattern.ast);
-        let strings = if is_plain { strings(&translation) } else { None };
-        Row { row, text, beginnings, needs, is_certain, is_skippable, spans_lines, is_plain, strings }
+        let strings = if is_plain && may_be_finite(&pattern.ast) { strings(&translation) } else { None };
+        Row {
+            row,
+            text,
+            beginnings,
+            needs,
+            is_certain,
+            is_certain_in_lines: in_lines,
+            is_skippable,
+            spans_lines,
+            is_plain,
+            strings,
+        }
     }
 
     /// Whether it matches all subjects that begin like it: those without a newline inside if `in_lines`.
     pub fn covers(&self, in_lines: bool) -> bool {
-        self.is_certain
+        self.is_certain_here(in_lines)
             && match self.beginnings.as_ref().map(|beginnings| beginnings.tail) {
                 Some(Tail::Anything) => true,
                 Some(Tail::Line) => in_lines,
                 _ => false,
             }
+    }
+
+    /// Whether PCRE does not give up on it where subjects have no newline inside, if `in_lines`.
+    pub fn is_certain_here(&self, in_lines: bool) -> bool {
+        self.is_certain || (in_lines && self.is_certain_in_lines)
     }
 
     pub fn sequences(&self) -> &[Sequence] {
@@ -132,9 +152,24 @@ fn holds_newline(ast: &Ast) -> bool {
     }
 }
 
-fn strings(translation: &Translation) -> Option<Strings> {
+/// Whether it is worth it to list what a pattern matches.
+fn may_be_finite(ast: &Ast) -> bool {
+    fn is_small(ast: &Ast) -> bool {
+        match ast {
+            Ast::Class(set) => set.len() <= MOST_STRINGS,
+            Ast::Concat(items) | Ast::Alternation(items) => items.iter().all(is_small),
+            Ast::Repeat { max, sub, .. } => max.is_some() && is_small(sub),
+            Ast::Capture { sub, .. } => is_small(sub),
+            Ast::Superset { .. } => false,
+            _ => true,
+        }
+    }
+    ends(ast) && is_small(ast)
+}
+
+fn strings(translation: &Translation) -> Option<Vec<Vec<u8>>> {
     match finite(&translation.hir, MOST_STRINGS) {
-        Finite::Strings { strings, any_case } if translation.exact => Some(Strings { strings, any_case }),
+        Finite::Strings { strings, any_case: false } if translation.exact => Some(strings),
         _ => None,
     }
 }

@@ -30,6 +30,13 @@ impl Sequence {
         (from..end).all(|at| self.allows(at, text[at]))
     }
 
+    /// Its first places.
+    pub fn first(&self, length: usize) -> Sequence {
+        let length = length.min(self.bytes.len());
+        let sets = self.sets.iter().copied().take_while(|(at, _)| *at < length);
+        Sequence { bytes: self.bytes[..length].to_vec(), sets: sets.collect() }
+    }
+
     /// Whether a byte may stand at a place of the sequence.
     pub fn allows(&self, at: usize, byte: u8) -> bool {
         let set = self.sets.iter().find(|(place, _)| *place == at);
@@ -38,13 +45,11 @@ impl Sequence {
 
     /// Adds a place where one byte of a set may stand.
     pub fn push(&mut self, set: &ByteSet) {
-        let mut members = set.iter();
-        let first = members.next().unwrap_or_default();
-        let is_one = members.next().is_none();
-        if !is_one {
+        if set.len() > 1 {
             self.sets.push((self.bytes.len(), *set));
         }
-        self.bytes.push(if is_one || !set.contains(b'.') { first } else { b'.' });
+        let first = set.iter().next().unwrap_or_default();
+        self.bytes.push(if set.contains(b'.') { b'.' } else { first });
     }
 }
 
@@ -189,7 +194,7 @@ impl Walk {
             Ast::Empty => {}
             Ast::Dollar | Ast::End | Ast::WordBoundary | Ast::NotWordBoundary => self.is_superset = true,
             Ast::Start => self.start(),
-            Ast::Byte(byte) => self.set(&ByteSet::of(|other| other == *byte)),
+            Ast::Byte(byte) => self.byte(*byte),
             Ast::Class(set) => self.set(set),
             Ast::Concat(items) => items.iter().for_each(|item| self.item(item)),
             Ast::Capture { sub, .. } => self.item(sub),
@@ -220,28 +225,39 @@ impl Walk {
         ByteSet::of(|byte| !byte.is_ascii_uppercase() && both.contains(byte))
     }
 
-    /// One byte of a set.
-    fn set(&mut self, set: &ByteSet) {
-        let set = self.folded(set);
-        let members: Vec<u8> = set.iter().take(SMALL_CLASS + 1).collect();
-        let open = self.parts.iter().filter(|part| !part.is_closed).count();
-        if members.is_empty() {
-            return self.close(); // a class that nothing is in
-        }
-        let is_spelled = members.len() <= SMALL_CLASS
-            && self.parts.len() + open * (members.len() - 1) <= MOST
-            && !members.iter().any(|byte| byte.is_ascii_lowercase() && set.contains(byte.to_ascii_uppercase()));
-        if is_spelled && members.len() > 1 {
-            let branches: Vec<Ast> = members.into_iter().map(Ast::Byte).collect();
-            return self.branches(&branches);
-        }
+    fn byte(&mut self, byte: u8) {
+        self.is_superset |= self.folded && byte.is_ascii_alphabetic();
+        let byte = if self.folded { byte.to_ascii_lowercase() } else { byte };
+        self.place(|sequence| sequence.bytes.push(byte));
+    }
+
+    /// Adds a place to all parts that are open.
+    fn place(&mut self, add: impl Fn(&mut Sequence)) {
         for part in self.parts.iter_mut().filter(|part| !part.is_closed) {
             if part.sequence.bytes.len() < LONGEST {
-                part.sequence.push(&set);
+                add(&mut part.sequence);
             } else {
                 part.is_closed = true;
             }
         }
+    }
+
+    /// One byte of a set.
+    fn set(&mut self, set: &ByteSet) {
+        let set = self.folded(set);
+        let members: Vec<u8> = if set.len() <= SMALL_CLASS { set.iter().collect() } else { Vec::new() };
+        let open = self.parts.iter().filter(|part| !part.is_closed).count();
+        if set.is_empty() {
+            return self.close(); // a class that nothing is in
+        }
+        let is_spelled = members.len() > 1
+            && self.parts.len() + open * (members.len() - 1) <= MOST
+            && !members.iter().any(|byte| byte.is_ascii_lowercase() && set.contains(byte.to_ascii_uppercase()));
+        if is_spelled {
+            let branches: Vec<Ast> = members.into_iter().map(Ast::Byte).collect();
+            return self.branches(&branches);
+        }
+        self.place(|sequence| sequence.push(&set));
     }
 
     fn branches(&mut self, branches: &[Ast]) {

@@ -2,26 +2,26 @@
 
 use hashbrown::HashMap;
 
-use crate::maps::bucket::{Bucket, Keyed};
+use crate::maps::bucket::{Bucket, Buckets, Keyed};
 use crate::maps::chain::Chain;
 use crate::maps::chunk::Chunks;
-use crate::maps::entry::{Entry, entries};
-use crate::maps::keys::Keys;
+use crate::maps::entry::entries;
 use crate::maps::row::Row;
 use crate::maps::text::{Key, Map};
-use crate::maps::trie::Trie;
 use crate::maps::writer::Writer;
 
 /// Leaves take few rows in a small list, and as many as this in a large one: each map costs every request.
-const LARGEST_LEAF: usize = 24;
+const LARGEST_LEAF: usize = 64;
+
+/// Where leaves have as many rows as this, no leaf is made for one value.
+const MANY: usize = 12;
 
 /// Rows that keys lead to.
 pub struct Tree<'r> {
     /// The rows, ascending.
     pub members: Vec<usize>,
-    /// Whether no subject comes here that has a newline inside.
-    in_lines: bool,
-    rows: &'r [Row<'r>],
+    keyed: Keyed<'r>,
+    buckets: Vec<Bucket>,
 }
 
 /// How a tree came out.
@@ -32,58 +32,43 @@ pub struct Outcome {
     pub leaves: usize,
 }
 
-/// No tree, as two spellings of a key leave no place to cut it.
-pub struct Collision;
-
 impl<'r> Tree<'r> {
-    /// Takes rows for a tree; those that would stand in too many of its leaves are returned.
-    pub fn new(
-        rows: &'r [Row<'r>],
-        mut members: Vec<usize>,
-        in_lines: bool,
-    ) -> Result<(Tree<'r>, Vec<usize>), Collision> {
+    /// Takes rows for a tree; those that would stand in too many of its leaves are returned. `None` where two spellings
+    /// of a key leave no place to cut it.
+    pub fn new(rows: &'r [Row<'r>], mut members: Vec<usize>, in_lines: bool) -> Option<(Tree<'r>, Vec<usize>)> {
         let mut scattered = Vec::new();
         loop {
-            let tree = Tree { members, in_lines, rows };
-            let others = tree.keyed(|keyed| keyed.buckets(rows.len()).scattered)?;
+            let entries = entries(rows, members.iter().copied(), in_lines);
+            let leaf = leaf_size(entries.len());
+            let keyed = Keyed::new(rows, entries, leaf)?;
+            let Buckets { buckets, scattered: others } = keyed.buckets(rows.len());
             if others.is_empty() {
-                return Ok((tree, scattered));
+                return Some((Tree { members, keyed, buckets }, scattered));
             }
-            members = tree.members;
             members.retain(|row| others.binary_search(row).is_err());
             scattered.extend(others);
         }
     }
 
-    /// Does something with the trie of the rows and its keys.
-    fn keyed<R>(&self, work: impl FnOnce(&Keyed) -> R) -> Result<R, Collision> {
-        let entries: Vec<Entry> = entries(self.rows, self.members.iter().copied(), self.in_lines);
-        let trie = Trie::new(&entries);
-        let keys = Keys::choose(&trie, &entries, self.rows, leaf_size(entries.len()));
-        let chunks = Chunks::new(&trie, &entries, keys.is_key.clone()).ok_or(Collision)?;
-        Ok(work(&Keyed { trie: &trie, entries: &entries, keys: &keys, chunks: &chunks }))
-    }
-
     /// Writes the maps; `next` is the value where no row of the tree matches.
-    pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Result<Outcome, Collision> {
-        self.keyed(|keyed| {
-            write_chunks(writer, keyed.chunks);
-            let buckets = keyed.buckets(self.rows.len()).buckets;
-            let mut leaves = Leaves::new(leaf_size(keyed.entries.len()), next);
-            let places: Vec<Place> = buckets.iter().map(|bucket| leaves.place(bucket, self.rows)).collect();
-            let variables: Vec<Vec<u8>> = leaves.write(writer);
-            let mut tree = Map { default: next.to_vec(), ..writer.of("prefix", "tree") };
-            for (bucket, place) in buckets.iter().zip(places) {
-                let value = match place {
-                    Place::Next => continue,
-                    Place::Value(row) => writer.value(row),
-                    Place::Leaf(leaf) => variables[leaf].clone(),
-                };
-                tree.rows.push((Key::Exact(keyed.chunks.path(bucket.node).to_vec()), value));
-            }
-            let buckets = tree.rows.len();
-            Outcome { variable: writer.add(tree), buckets, leaves: variables.len() }
-        })
+    pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Outcome {
+        let Tree { keyed: Keyed { chunks, .. }, buckets, .. } = self;
+        write_chunks(writer, chunks);
+        let mut leaves = Leaves::new(leaf_size(chunks.entries.len()), next);
+        let length = |bucket: &Bucket| chunks.path(bucket.node).len();
+        let places: Vec<Place> = buckets.iter().map(|bucket| leaves.place(bucket, length(bucket), writer)).collect();
+        let variables: Vec<Vec<u8>> = leaves.write(writer);
+        let mut tree = Map { default: next.to_vec(), ..writer.of("prefix", "tree") };
+        for (bucket, place) in buckets.iter().zip(places) {
+            let value = match place {
+                Place::Next => continue,
+                Place::Value(row) => writer.value(row),
+                Place::Leaf(leaf) => variables[leaf].clone(),
+            };
+            tree.rows.push((Key::Exact(chunks.path(bucket.node).to_vec()), value));
+        }
+        let buckets = tree.rows.len();
+        Outcome { variable: writer.add(tree), buckets, leaves: variables.len() }
     }
 }
 
@@ -143,8 +128,8 @@ struct Leaves<'n> {
     size: usize,
     next: &'n [u8],
     leaves: Vec<Leaf>,
-    /// The leaf of the empty key, which no other shares: most subjects come to it.
-    alone: Option<usize>,
+    /// The last leaf that others may share, of those where hardly any subject comes, and of the others.
+    last: [Option<usize>; 2],
     by_content: HashMap<Leaf, usize>,
 }
 
@@ -153,56 +138,72 @@ struct Leaves<'n> {
 struct Leaf {
     rows: Vec<usize>,
     value: Option<usize>,
+    /// Hardly any subject comes here that has more of the rows' beginnings than this.
+    rare: Option<usize>,
 }
+
+/// So many more rows share a leaf if hardly any subject comes there.
+const RARE: usize = 8;
 
 impl<'n> Leaves<'n> {
     fn new(size: usize, next: &'n [u8]) -> Leaves<'n> {
-        Leaves { size, next, leaves: Vec::new(), alone: None, by_content: HashMap::new() }
+        Leaves { size, next, leaves: Vec::new(), last: [None; 2], by_content: HashMap::new() }
     }
 
-    fn place(&mut self, bucket: &Bucket, rows: &[Row]) -> Place {
+    /// `length` is that of the key.
+    fn place(&mut self, bucket: &Bucket, length: usize, writer: &Writer) -> Place {
         let is_empty_key = bucket.node == 0;
         let mut tried = bucket.tried.clone();
         // A default is also what the empty subject gets, and what nginx takes where PCRE gives up.
-        let is_value = |row: &usize| rows[*row].is_plain && tried.iter().all(|row| rows[*row].is_certain);
+        let is_value = |row: &usize| writer.rows[*row].is_plain && tried.iter().all(|row| writer.is_certain(*row));
         let value = bucket.cover.filter(|row| !is_empty_key && is_value(row));
-        match (bucket.cover, value) {
-            (Some(_), Some(value)) if tried.is_empty() => return Place::Value(value),
+        if tried.is_empty()
+            && let Some(value) = value
+        {
+            return Place::Value(value);
+        }
+        // In a large list leaves are shared, so that each holds the rows that cover, too.
+        match (bucket.cover, value.filter(|_| self.size < MANY)) {
             (Some(cover), None) => tried.push(cover),
             _ if tried.is_empty() => return Place::Next,
             _ => {}
         }
-        Place::Leaf(self.leaf(Leaf { rows: tried, value }, is_empty_key))
+        Place::Leaf(self.leaf(Leaf { rows: tried, value, rare: bucket.is_rare.then_some(length) }, is_empty_key))
     }
 
-    /// The leaf of a bucket: one with the same rows, or the last one with these rows added, or a new one.
+    /// The leaf of a bucket: one with the same rows, or the last one with these rows added, or a new one. No other bucket
+    /// shares that of the empty key: most subjects come to it.
     fn leaf(&mut self, leaf: Leaf, is_empty_key: bool) -> usize {
         if is_empty_key {
-            self.alone = Some(self.leaves.len());
             self.leaves.push(leaf);
             return self.leaves.len() - 1;
         }
         if let Some(same) = self.by_content.get(&leaf) {
             return *same;
         }
-        if !self.joins_last(&leaf) {
+        let kind = usize::from(leaf.rare.is_some());
+        let joined = self.last[kind].filter(|last| self.joins(*last, &leaf));
+        let at = joined.unwrap_or_else(|| {
             self.leaves.push(leaf.clone());
-        }
-        self.by_content.insert(leaf, self.leaves.len() - 1);
-        self.leaves.len() - 1
+            self.leaves.len() - 1
+        });
+        self.last[kind] = Some(at);
+        self.by_content.insert(leaf, at);
+        at
     }
 
-    fn joins_last(&mut self, leaf: &Leaf) -> bool {
-        let is_alone = self.alone == self.leaves.len().checked_sub(1);
-        let Some(last) = self.leaves.last_mut().filter(|last| !is_alone && last.value == leaf.value) else {
+    /// Adds the rows of a leaf to another, if that may have them all.
+    fn joins(&mut self, at: usize, leaf: &Leaf) -> bool {
+        let other = &mut self.leaves[at];
+        if other.value != leaf.value {
             return false;
-        };
-        let mut rows = [&*last.rows, &*leaf.rows].concat();
+        }
+        let mut rows = [&*other.rows, &*leaf.rows].concat();
         rows.sort_unstable();
         rows.dedup();
-        let fits = rows.len() <= self.size;
+        let fits = rows.len() <= if leaf.rare.is_some() { RARE * self.size } else { self.size };
         if fits {
-            last.rows = rows;
+            (other.rows, other.rare) = (rows, other.rare.max(leaf.rare));
         }
         fits
     }
@@ -210,7 +211,11 @@ impl<'n> Leaves<'n> {
     fn write(&self, writer: &mut Writer) -> Vec<Vec<u8>> {
         let write = |(number, leaf): (usize, &Leaf)| {
             let next = leaf.value.map_or(self.next.to_vec(), |row| writer.value(row));
-            Chain::write(writer, &format!("leaf{number}_"), &leaf.rows, &next)
+            let label = format!("leaf{number}_");
+            match leaf.rare {
+                Some(length) => Chain::write_rare(writer, &label, &leaf.rows, length, &next),
+                None => Chain::write(writer, &label, &leaf.rows, &next),
+            }
         };
         self.leaves.iter().enumerate().map(write).collect()
     }

@@ -1,6 +1,8 @@
 //! What all the maps of a compilation share: names, flags, values.
 
 use crate::map_block::MapBlock;
+use crate::maps::compile::Options;
+use crate::maps::parts::{Order, Parts};
 use crate::maps::row::Row;
 use crate::maps::text::{Key, Map};
 
@@ -17,10 +19,23 @@ pub struct Writer<'m> {
     pub folded: bool,
     /// Whether each value has the number of its row in front, and nothing is the empty string.
     pub is_numbered: bool,
+    /// Whether the subjects here have no newline inside.
+    pub in_lines: bool,
     pub maps: Vec<Map>,
 }
 
 impl<'m> Writer<'m> {
+    pub fn new(
+        map: &'m MapBlock<'m>,
+        rows: &'m [Row<'m>],
+        options: &'m Options,
+        folded: bool,
+        parts: &Parts,
+    ) -> Writer<'m> {
+        let is_numbered = parts.order == Order::Picked;
+        Writer { map, rows, stem: &options.stem, folded, is_numbered, in_lines: parts.lines, maps: Vec::new() }
+    }
+
     /// The name of a variable.
     pub fn name(&self, what: &str) -> Vec<u8> {
         format!("{}{what}", self.stem).into_bytes()
@@ -64,6 +79,11 @@ impl<'m> Writer<'m> {
         let variable = [b"$", &*map.name].concat();
         self.maps.push(map);
         variable
+    }
+
+    /// Whether PCRE never gives up on a row.
+    pub fn is_certain(&self, row: usize) -> bool {
+        self.rows[row].is_certain_here(self.in_lines)
     }
 
     /// The row as it was.

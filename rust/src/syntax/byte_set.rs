@@ -17,6 +17,18 @@ impl ByteSet {
         set
     }
 
+    /// One byte.
+    pub fn one(byte: u8) -> ByteSet {
+        let mut set = ByteSet::EMPTY;
+        set.insert(byte);
+        set
+    }
+
+    /// How many bytes are in the set.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     /// Adds one byte.
     pub fn insert(&mut self, byte: u8) {
         self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
@@ -82,6 +94,13 @@ mod tests {
             let expected = ByteSet::of(|b| b == byte.to_ascii_lowercase() || b == byte.to_ascii_uppercase());
             assert_eq!(folded, expected, "{byte}");
         }
+    }
+
+    /// One byte is one byte, and all are 256.
+    #[test]
+    fn lengths() {
+        assert_eq!((ByteSet::one(7), ByteSet::one(7).len()), (ByteSet::of(|byte| byte == 7), 1));
+        assert_eq!((ByteSet::ALL.len(), ByteSet::EMPTY.len()), (256, 0));
     }
 
     /// The ranges list each member once, and the complement the rest.

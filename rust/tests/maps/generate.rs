@@ -34,6 +34,8 @@ struct Manner {
     unanchored: usize,
     odd: usize,
     words: usize,
+    /// How often a value has a variable.
+    variables: usize,
 }
 
 /// A map of `$uri` with so many rows.
@@ -41,8 +43,9 @@ pub fn block(dice: &mut Dice, rows: usize) -> String {
     let manner = Manner {
         caseless: *dice.pick(&[&0, &0, &5, &50, &100]),
         unanchored: *dice.pick(&[&0, &0, &5, &50, &100]),
-        odd: *dice.pick(&[&0, &5, &30]),
+        odd: *dice.pick(&[&0, &0, &5, &30]),
         words: *dice.pick(&[&4, &12, &200]),
+        variables: *dice.pick(&[&0, &0, &0, &10]),
     };
     let mut text = String::from("map $uri $to {\n");
     text.push_str(dice.pick(&["", "", "volatile;\n", "hostnames;\n"]));
@@ -53,17 +56,19 @@ pub fn block(dice: &mut Dice, rows: usize) -> String {
         }
         let sign = if dice.chance(manner.caseless) { "~*" } else { "~" };
         let (pattern, groups) = pattern(dice, &manner);
-        let value = value(dice, number, groups);
+        let value = value(dice, &manner, number, groups);
         let _ = writeln!(text, "\"{sign}{pattern}\" \"{value}\";");
     }
     text.push_str("}\n");
     text
 }
 
-fn value(dice: &mut Dice, number: usize, groups: usize) -> String {
+fn value(dice: &mut Dice, manner: &Manner, number: usize, groups: usize) -> String {
+    if dice.chance(manner.variables) {
+        return format!("v{number}$other");
+    }
     match dice.below(10) {
         0 if groups > 0 => format!("v{number}-$1"),
-        1 => format!("v{number}$other"),
         2 => dice.pick(&["", "same", "/x|y"]).to_owned(),
         _ => format!("v{number}"),
     }

@@ -1,0 +1,115 @@
+//! What a map is compiled to.
+
+use hashbrown::HashMap;
+
+use crate::maps::cost::Cost;
+use crate::maps::text::{Key, Map};
+use crate::quote;
+
+/// The maps that take over the patterns of a map.
+#[derive(Clone, Debug, Default)]
+pub struct Compiled {
+    /// The new maps; each names only those before it.
+    pub maps: Vec<Map>,
+    /// The value that the default of the map becomes.
+    pub default: Vec<u8>,
+    /// A row that has to stand before all others with patterns, which then stay where they are.
+    pub guard: Option<(Key, Vec<u8>)>,
+    pub shape: Shape,
+    /// Patterns tried for a subject that no row matches.
+    pub cost: Cost,
+}
+
+/// How the rows were divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    pub rows: usize,
+    pub exact: usize,
+    pub in_tree: usize,
+    pub floating: usize,
+    pub buckets: usize,
+    pub leaves: usize,
+    /// Whether subjects with a newline inside have a map of their own.
+    pub lines: bool,
+    /// Whether numbers tell which of two rows comes first.
+    pub pick: bool,
+}
+
+impl Compiled {
+    /// The text of the new maps.
+    pub fn text(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        self.maps.iter().for_each(|map| map.write(&mut text));
+        text
+    }
+
+    /// The names of the variables that the new maps define, those of groups included.
+    pub fn variables(&self) -> Vec<&[u8]> {
+        let groups = self.maps.iter().flat_map(Map::groups);
+        let mut names: Vec<&[u8]> = self.maps.iter().map(|map| &*map.name).chain(groups).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The keys of the table of each new map that has one.
+    pub fn keys(&self) -> Vec<Vec<Vec<u8>>> {
+        let keys = self.maps.iter().map(|map| map.rows.iter().filter_map(|(key, _)| key.exact().cloned()).collect());
+        keys.filter(|keys: &Vec<Vec<u8>>| !keys.is_empty()).collect()
+    }
+
+    /// The row for the default of the map, as text: nothing if the default is empty.
+    pub fn default_row(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        if !self.default.is_empty() {
+            text.extend_from_slice(b"default ");
+            quote::quote(&self.default, &mut text);
+            text.push(b';');
+        }
+        text
+    }
+
+    /// The guard, as text.
+    pub fn guard_row(&self) -> Option<Vec<u8>> {
+        let (key, value) = self.guard.as_ref()?;
+        let mut text = Vec::new();
+        key.write(&mut text);
+        text.push(b' ');
+        quote::quote(value, &mut text);
+        text.push(b';');
+        Some(text)
+    }
+
+    /// Takes the guard of one map that has all the rows, which then can stay where they are; `fallback` is the default of
+    /// the original.
+    pub fn with_guard_in_place(mut self, fallback: &[u8]) -> Compiled {
+        if let [map] = self.maps.as_mut_slice()
+            && map.rows.len() == self.shape.rows + 1
+        {
+            self.guard = Some(map.rows.remove(0));
+            self.maps.clear();
+            self.default = fallback.to_vec();
+        }
+        self
+    }
+
+    /// How many of the new maps are evaluated inside one another at most.
+    pub fn depth(&self) -> usize {
+        let mut depths: HashMap<&[u8], usize> = HashMap::new();
+        for map in &self.maps {
+            let values = map.rows.iter().map(|(_, value)| value).chain([&map.default, &map.source]);
+            let depth = values.flat_map(|value| variables(value)).filter_map(|name| depths.get(name)).max();
+            let depth = 1 + depth.copied().unwrap_or(0);
+            depths.insert(&map.name, depth);
+        }
+        depths.into_values().max().unwrap_or(0)
+    }
+}
+
+/// The names behind the dollar signs of a value that the planner wrote, and of any other.
+fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b'$').skip(1).map(|text| {
+        let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        &text[..text.iter().position(|byte| !is_of_name(byte)).unwrap_or(text.len())]
+    })
+}

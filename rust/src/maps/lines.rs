@@ -1,0 +1,17 @@
+//! Subjects with a newline inside, of which `.*$` matches none.
+
+use crate::maps::text::Key;
+use crate::maps::writer::Writer;
+
+/// Sends them to the rows that may match one, and all others to `next`; returns the variable that does.
+pub fn write(writer: &mut Writer, next: &[u8]) -> Vec<u8> {
+    let mut rows = writer.of_source("newline");
+    let spanning = (0..writer.rows.len()).filter(|row| writer.rows[*row].spans_lines);
+    rows.rows = spanning.map(|row| writer.verbatim(row)).collect();
+    rows.default = writer.fallback();
+    let rows = writer.add(rows);
+    let mut lines = writer.of_source("lines");
+    lines.rows.push((Key::Pattern { pattern: br"(?s)\n.".to_vec(), caseless: false }, rows));
+    lines.default = next.to_vec();
+    writer.add(lines)
+}

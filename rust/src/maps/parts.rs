@@ -1,0 +1,117 @@
+//! The rows, divided: a table, a tree and what floats.
+
+use crate::maps::captures;
+use crate::maps::exact::Exact;
+use crate::maps::row::Row;
+use crate::maps::sequence::Tail;
+use crate::maps::stays::Stays;
+use crate::maps::tree::Tree;
+use crate::variables;
+
+/// From this many rows that match all lines that begin with something, it is worth it to send subjects of more lines
+/// another way.
+const MANY_LINES: usize = 500;
+
+/// So many exact rows have a table.
+const FEWEST_EXACT: usize = 3;
+
+/// So many rows make a tree.
+const FEWEST_IN_TREE: usize = 3;
+
+/// The parts of a map.
+pub struct Parts<'r> {
+    pub exact: Option<Exact>,
+    pub tree: Option<Tree<'r>>,
+    /// The rows that no beginning bounds, ascending.
+    pub floating: Vec<usize>,
+    /// Whether subjects with a newline inside go another way.
+    pub lines: bool,
+    pub order: Order,
+}
+
+/// Where the floating rows are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Before the tree, all of whose rows stand behind them.
+    Before,
+    After,
+    /// Beside it: numbers tell which row comes first.
+    Picked,
+}
+
+impl<'r> Parts<'r> {
+    /// Divides the rows, if it can be told which of two comes first.
+    pub fn divide(rows: &'r [Row<'r>], exact: Exact) -> Result<Parts<'r>, Stays> {
+        let (exact, left) = Parts::left(rows, exact);
+        let lines = is_worth_lines(rows, &left);
+        let stays = |lines: bool| left.iter().find_map(|row| shows(*row, &rows[*row], lines));
+        let parts = Parts::with_tree(rows, &left, lines).ok_or(Stays::NotWorse)?;
+        let Some(reason) = stays(lines).filter(|_| parts.order == Order::Picked) else {
+            return Ok(Parts { exact, ..parts });
+        };
+        if lines || stays(true).is_some() {
+            return Err(reason);
+        }
+        let parts = Parts::with_tree(rows, &left, true).ok_or(Stays::NotWorse)?;
+        Ok(Parts { exact, ..parts })
+    }
+
+    /// All rows that no table has, one after the other.
+    pub fn chained(rows: &'r [Row<'r>], exact: Exact) -> Parts<'r> {
+        let (exact, floating) = Parts::left(rows, exact);
+        Parts { exact, tree: None, floating, lines: false, order: Order::After }
+    }
+
+    /// The table, if it is worth it, and the rows that it does not have.
+    fn left(rows: &[Row], exact: Exact) -> (Option<Exact>, Vec<usize>) {
+        let exact = Some(exact).filter(|exact| exact.row_count() >= FEWEST_EXACT);
+        let is_left = |row: &usize| exact.as_ref().is_none_or(|exact| !exact.holds[*row]);
+        let left = (0..rows.len()).filter(is_left).collect();
+        (exact, left)
+    }
+
+    fn with_tree(rows: &'r [Row<'r>], left: &[usize], lines: bool) -> Option<Parts<'r>> {
+        let has_path = |row: &&usize| rows[**row].beginnings.is_some() && rows[**row].is_skippable;
+        let (members, mut floating): (Vec<usize>, Vec<usize>) = left.iter().partition(has_path);
+        if members.len() < FEWEST_IN_TREE {
+            return None;
+        }
+        let (tree, scattered) = Tree::new(rows, members, lines)?;
+        floating.extend(scattered);
+        floating.sort_unstable();
+        let order = order(&tree.members, &floating);
+        Some(Parts { exact: None, tree: Some(tree), floating, lines, order })
+    }
+}
+
+fn order(members: &[usize], floating: &[usize]) -> Order {
+    let (Some(first), Some(last)) = (members.first(), members.last()) else { return Order::After };
+    if floating.iter().all(|row| row > last) {
+        Order::After
+    } else if floating.iter().all(|row| row < first) {
+        Order::Before
+    } else {
+        Order::Picked
+    }
+}
+
+/// Whether many rows match all that begins like them but for a newline inside, and few could match that.
+fn is_worth_lines(rows: &[Row], left: &[usize]) -> bool {
+    let is_line = |row: &&usize| {
+        let row = &rows[**row];
+        row.is_plain && row.beginnings.as_ref().is_some_and(|beginnings| beginnings.tail == Tail::Line)
+    };
+    let many = left.iter().filter(is_line).count() >= MANY_LINES;
+    many && 2 * rows.iter().filter(|row| row.spans_lines).count() <= rows.len()
+}
+
+/// Why a row may not be evaluated where another one answers, if so: PCRE may give up on it, or it sets or reads variables
+/// of others.
+fn shows(number: usize, row: &Row, in_lines: bool) -> Option<Stays> {
+    if !row.is_certain_here(in_lines) {
+        return Some(Stays::UnboundedRow(number));
+    }
+    let is_own = |name: &[u8]| name.first().is_some_and(u8::is_ascii_digit) || variables::keeps_captures(name);
+    let shows = captures::names_a_group(&row.row.pattern) || !captures::variables(&row.row.value).all(is_own);
+    shows.then_some(Stays::ShowingRow(number))
+}
