@@ -12,6 +12,11 @@ use crate::syntax::{Ast, Hir, Pattern};
 /// A newline, and a byte behind it: `$` does not match before it, nor does a dot pass it.
 pub const INNER_NEWLINE: &[u8] = b"(?s)\n.";
 
+/// Whether a pattern is that, its newline written as itself or as an escape.
+pub fn is_inner_newline(pattern: &[u8]) -> bool {
+    pattern == INNER_NEWLINE || pattern == br"(?s)\n."
+}
+
 fn ask(question: Question, language: &Hir, others: &[&Hir]) -> Witness {
     witness_among(Subjects::All, question, language, others, &Limits::default())
 }
