@@ -279,7 +279,9 @@ impl<'b> Prover<'b> {
             Heads::Exact(heads) => heads.iter().all(|head| guarding.is_begun_by(head, caseless)),
             Heads::AnyCase(head) => guarding.is_begun_by(&head, true),
         };
-        if by_heads || row.events().is_some_and(|events| guarding.is_implied_by(&events.pattern.ast)) {
+        let by_beginning = || row.beginning().is_some_and(|row| guarding.is_begun_by_pattern(&row.pattern.ast));
+        let by_content = || row.events().is_some_and(|row| guarding.is_held_by_pattern(&row.pattern.ast));
+        if by_heads || by_beginning() || by_content() {
             return true;
         }
         row.events().is_some_and(|events| ask::is_included(&events.translation.hir, &[&guard.translation.hir]))

@@ -200,11 +200,15 @@ impl<'p, 'b> Tree<'p, 'b> {
 
     /// Whether nothing happens to a row on the subjects of a bucket, by their languages.
     fn is_apart(&self, bucket: Bucket, row: usize) -> bool {
-        let Some(events) = self.prover.rows.list[row].events() else { return false };
-        let Some(place) = bucket else { return self.have_keys(&events.translation.hir) };
-        let key = &self.keys.keys.strings()[place];
-        ask::begins_otherwise(&events.pattern.ast, key, self.keys.caseless)
-            || ask::are_disjoint(&ask::beginning_with(key, self.keys.caseless), &events.translation.hir)
+        let row = &self.prover.rows.list[row];
+        let Some(place) = bucket else {
+            return row.events().is_some_and(|events| self.have_keys(&events.translation.hir));
+        };
+        let (key, caseless) = (&self.keys.keys.strings()[place], self.keys.caseless);
+        row.beginning().is_some_and(|row| ask::begins_otherwise(&row.pattern.ast, key, caseless))
+            || row
+                .events()
+                .is_some_and(|row| ask::are_disjoint(&ask::beginning_with(key, caseless), &row.translation.hir))
     }
 
     /// Whether all subjects of a language begin with a key.
