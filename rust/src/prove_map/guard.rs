@@ -131,7 +131,7 @@ impl Walk<'_> {
 }
 
 /// What an item that is no single byte may be, in front of what follows it; `None` if that is too much to follow.
-fn choices<'a>(item: &'a Ast, rest: &[&'a Ast]) -> Option<Vec<Vec<&'a Ast>>> {
+pub fn choices<'a>(item: &'a Ast, rest: &[&'a Ast]) -> Option<Vec<Vec<&'a Ast>>> {
     match item {
         Ast::Empty | Ast::Start => Some(vec![rest.to_vec()]),
         Ast::Concat(items) => Some(vec![pushed(rest, items)]),
