@@ -99,7 +99,7 @@ def _row(words: list[Word], platform: Platform) -> tuple[Row, bool]:
         message = "a rewrite of a wildcard serves files where there are any, which is a question of try_files"
         raise CannotAnswer("rewrite-of-wildcard", message, "use try_files in a location")
     pieces = patterns.substituted(target, names)
-    pattern = patterns.checked(Pattern(regex, pieces, sample, below), status, arguments)
+    pattern = patterns.checked(Pattern(regex, pieces, sample, below, (b"x",) * len(names)), status, arguments)
     bare = below.rstrip(b"/") if below is not None and platform == "netlify" else b""
     alone = b"".join(piece for piece in pieces if isinstance(piece, bytes))
     return Row(start, end, b"", (bare,) * bool(bare), None, pattern, status, alone, arguments), is_forced

@@ -133,9 +133,16 @@ def _substituted(row: Row, path: bytes) -> bytes | None:
         return row.target
     if pattern.sample is None:
         return None
-    match = re.compile(_Z.sub(lambda pair: b"\\Z" if pair[1] == b"z" else pair[0], pattern.regex)).match(path)
+    captured = pattern.captured if path == pattern.sample else _captures(pattern.regex, path)
+    pieces = (piece if isinstance(piece, bytes) else _encoded(captured[piece - 1]) for piece in pattern.pieces)
+    return b"".join(pieces)
+
+
+def _captures(regex: bytes, path: bytes) -> tuple[bytes, ...]:
+    """Return what a pattern of nginxopt captures of a path that it matches."""
+    match = re.match(_Z.sub(lambda pair: b"\\Z" if pair[1] == b"z" else pair[0], regex), path)
     assert match is not None
-    return b"".join(piece if isinstance(piece, bytes) else _encoded(match[piece] or b"") for piece in pattern.pieces)
+    return match.groups(b"")
 
 
 def _encoded(text: bytes) -> bytes:
