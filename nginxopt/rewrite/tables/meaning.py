@@ -64,12 +64,12 @@ class Meaning:
         numbers = [number for key in keys if (number := exact.get(key)) is not None]
         if not self._in_order:
             return numbers[0] if numbers else None
-        numbers += self.patterns(path)
+        numbers += self.patterns(path, min(numbers, default=None))
         return min(numbers, default=None)
 
-    def patterns(self, path: bytes) -> list[int]:
-        """Return the first rows, of each kind, whose pattern answers a path."""
-        numbers = []
+    def patterns(self, path: bytes, before: int | None = None) -> list[int]:
+        """Return the first rows, of each kind, whose pattern answers a path; those `before` a row, if one is given."""
+        numbers: list[int] = []
         if self._below and b"?" not in path:
             at = path.find(b"/")
             while at >= 0:
@@ -80,10 +80,22 @@ class Meaning:
         if self._others:
             if self._patterns is None:
                 self._patterns = _native.Patterns([_regex(self._rows[number]) for number in self._others])
-            first = self._patterns.first(path)
+            try:
+                first = self._patterns.first(path)
+            except ValueError:
+                return numbers + self._one_by_one(path, min(numbers, default=before))
             if first is not None:
                 numbers.append(self._others[first])
         return numbers
+
+    def _one_by_one(self, path: bytes, before: int | None) -> list[int]:
+        """Return the first row whose pattern matches; `ValueError` if that is not certain of one up to it."""
+        for number in self._others:
+            if before is not None and number > before:
+                break
+            if _native.Patterns([_regex(self._rows[number])]).first(path) is not None:
+                return [number]
+        return []
 
     def covering(self, prefix: bytes) -> int | None:
         """Return the first row that answers all paths below a prefix, if one row does."""

@@ -244,19 +244,6 @@ def _is_same(answer: Answer | None, response: Response | None) -> bool:
     return answer.status == response.status and answer.location in (None, response.location)
 
 
-def _requests(emission: TableEmission) -> Iterator[Asked]:
-    """Yield a request for each key with and without arguments, in another case, and for each pattern."""
-    for _, row in emission.checked.rows:
-        for path in row.paths:
-            arguments = ARGUMENTS if row.query is None else (row.query,)
-            yield from (Asked(row.site, path, args) for args in arguments)
-            swapped = path.swapcase()
-            if swapped != path:
-                yield Asked(row.site, swapped, arguments[0])
-        if row.pattern is not None and row.pattern.sample is not None:
-            yield from (Asked(row.site, row.pattern.sample, args) for args in ARGUMENTS)
-
-
 def _check_premises(emission: TableEmission) -> None:
     for premise in premises.of(emission.checked.table):
         if str(premise).encode() not in emission.maps:

@@ -123,3 +123,14 @@ def test_the_proof_is_about_the_table() -> None:
     for kind, table in tables:
         kept = checked(kind, table)
         assert not prove(emit(replace(kept, rows=kept.rows[1:]))).holds
+
+
+def test_a_pattern_that_pcre_releases_read_differently() -> None:
+    r"""`\s` matches a vertical tab since PCRE 8.34: a row behind such a pattern is rejected, one before it counts."""
+    pattern, row = b"RedirectMatch 308 ^/a\\sb /x\n", b'Redirect 301 "/a\x0bb" /y\n'
+    assert reasons("apache", pattern + row) == [(2, "pattern")]
+    assert prove(emit(checked("apache", pattern + row))).holds
+    compiled("apache", row + pattern)
+    assert answer("apache", row + pattern, b"/a\x0bb") == (301, b"/y")
+    assert reasons("apache", pattern + b'Redirect 301 /c "/a\x0bb"\n') == [(2, "control-character")]
+    compiled("apache", pattern + b"Redirect 301 /c /a%0Bb\n")
