@@ -28,7 +28,7 @@ class Examined:
 def compiled(case: Case) -> bytes | None:
     """Return what takes the place of a map, its variable being `AFTER`; None if the map stays."""
     found = _native.compile_map(case.block(AFTER), stem=STEM)
-    if found is None:
+    if isinstance(found, _native.StayingMap):
         return None
     return case.compiled(AFTER, found.maps, found.default, found.guard)
 
@@ -42,7 +42,13 @@ def holds(case: Case, after: bytes) -> str:
 def examine(case: Case, draw: random.Random, subjects: int, mutants: int) -> Examined:
     """Compile a case, prove it, and put faults into it that the proof does not see."""
     examined = Examined(case)
-    after = compiled(case)
+    try:
+        after = compiled(case)
+    except BaseException as panic:  # a panic of the core is no Exception
+        if isinstance(panic, KeyboardInterrupt):
+            raise
+        examined.refuted = f"panic: {panic}"
+        return examined
     if after is None:
         return examined
     asked = case.subjects(draw, subjects, after)
