@@ -5,6 +5,7 @@
 mod hash;
 mod lexer;
 mod prove;
+mod prove_map;
 mod rewrite;
 mod run;
 mod script;
@@ -20,6 +21,8 @@ mod _native {
     use super::lexer::{Events, LexError};
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
+    #[pymodule_export]
+    use super::prove_map::{MapProof, prove_map};
     #[pymodule_export]
     use super::rewrite::{Compilation, PatternError, RefusedError, compile_rewrites, reasons};
     #[pymodule_export]
