@@ -28,6 +28,10 @@ NATIVE = {
     "rewrite.planning": {"Compilation", "CompiledRun", "PatternError", "RefusedError", "compile_rewrites", "reasons"},
     "rewrite.emission": {"maps_text"},
     "rewrite.sizes": {"CompiledRun", "map_sizes", "variable_sizes"},
+    "rewrite.tables.emission": {"variable_sizes"},
+    "rewrite.tables.meaning": {"Patterns"},
+    "rewrite.tables.patterns": {"Patterns"},
+    "rewrite.tables.simulation": {"Patterns"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
 }
 
@@ -41,12 +45,17 @@ CRATE_USES: dict[str, set[str]] = {
     "pcre": set(),
     "parallel": set(),
     "variables": set(),
+    "map_machine": {"map_block", "pcre"},
     "first_match": {"syntax", "pcre", "parallel"},
     "language": {"syntax", "pcre", "first_match"},
     "rewrite": {"lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
+    "maps": {"map_block", "map_machine", "quote", "syntax", "pcre", "parallel", "first_match", "language"},
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
-    "border": {"lexer", "hash", "syntax", "pcre", "variables", "first_match", "rewrite", "prove", "prove_map"},
+    "border": {
+        *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match"),
+        *("rewrite", "maps", "prove", "prove_map"),
+    },
     "lib": {"border"},
 }
 
