@@ -169,6 +169,9 @@ def _netlify_pattern(path: bytes) -> _Read:
     has_splat = segments[-1] == b"*"
     if b"*" in b"/".join(segments[:-1] if has_splat else segments):
         raise CannotAnswer("wildcard", "Netlify has * as the last segment only")
+    if any(_PLACEHOLDER.match(segment) and not _PLACEHOLDER.fullmatch(segment) for segment in segments):
+        hint = "write %3A for the character"
+        raise CannotAnswer("placeholder", "Netlify has placeholders for whole segments only", hint)
     if not has_splat and not any(map(_PLACEHOLDER.fullmatch, segments)):
         return None, {}, None, None
     fixed = [segment for segment in (segments[:-1] if has_splat else segments) if segment or has_splat]
