@@ -109,9 +109,15 @@ def maps_text(header: bytes, runs: Sequence[tuple[CompiledRun, _Names]]) -> byte
     """Return `header` and the maps of runs behind it."""
 
 def map_sizes(
-    runs: list[CompiledRun], others: list[list[bytes]], max: int, bucket: int, *, as_is: bool
+    runs: list[CompiledRun],
+    tables: list[list[bytes]],
+    others: list[list[bytes]],
+    max: int,
+    bucket: int,
+    *,
+    as_is: bool,
 ) -> tuple[int, int] | None:
-    """Return map_hash_max_size and map_hash_bucket_size, the given ones or more, for all runs.
+    """Return map_hash_max_size and map_hash_bucket_size, the given ones or more, for all runs and tables of keys.
 
     `others` are the keys of maps that have to fit as well. `as_is`: the given sizes are returned if they do.
     """
@@ -173,6 +179,32 @@ def map_verdict(keys: Sequence[bytes], max: int, bucket: int) -> str:
 
 def reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a rule stays, each with its sentence."""
+
+class CompiledMap:
+    """A map with regular expressions as a tree: the text of its blocks, and the token for its own default.
+
+    `guard` is a row to put before all patterns, if the map stays otherwise. `before` and `after` are the patterns tried
+    for a subject that none matches: far, near and worst.
+    """
+
+    maps: bytes
+    default: bytes
+    guard: bytes | None
+    before: tuple[int, int, int]
+    after: tuple[int, int, int]
+
+def compile_map(block: bytes, *, stem: str) -> CompiledMap | None:
+    """Return a tree for a whole `map` block without includes, whose variables begin with `stem`; None if none pays."""
+
+class MapProof:
+    """Whether a map and the maps it reaches answer every subject as the original does, or what does not hold."""
+
+    holds: bool
+    refutation: str | None
+    counterexample: bytes | None
+
+def prove_map(original: bytes, emitted: bytes) -> MapProof:
+    """Compare a `map` block with what it became: the block of the same variable, and all maps it reaches."""
 
 class Refuted(Exception):  # noqa: N818 - a verdict, not a failure
     """An obligation of the proof does not hold; `args` are what it is, and a URI on which the texts differ."""

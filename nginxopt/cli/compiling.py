@@ -48,10 +48,10 @@ def run(call: Call, compile_options: Options) -> int:
         results.tell(call, compiled, None)
         results.report(call, compiled, None, None)
         return 0
-    if call.mode in ("check", "diff", "write") and compiled.moved < call.at_least:
+    if call.mode in ("check", "diff", "write") and compiled.moving < call.at_least:
         results.report(call, compiled, None, None)
         if not call.quiet:
-            moved = f"only {compiled.moved:,} of {compiled.rules:,} rules would move"
+            moved = f"only {compiled.moving:,} of {compiled.rules + compiled.maps.rows:,} rules would move"
             click.echo(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})", err=True)
         return 0
     emission = emit(compiled)

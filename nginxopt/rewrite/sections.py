@@ -64,15 +64,17 @@ def read(config: Config) -> tuple[Rewrites, ...]:
     return tuple(of for of in of_files if of.sections or of.inside_if or of.misplaced)
 
 
-def placed(config: Config) -> tuple[Config, bool]:
-    """Return `config` with the one context its main file is compiled for, and whether that is taken as given.
+def placed(config: Config) -> tuple[Config, Context | None]:
+    """Return `config` with the one context its main file is compiled for, and that context if it is assumed.
 
-    A fragment that may stand in several places is taken for a server's, where nearly all of them are.
+    A fragment that may stand in several places is assumed to be one of a server, where nearly all of them are, or else
+    of http.
     """
-    server = ("http", "server")
-    if len(config.candidates) < 2 or server not in config.candidates:
-        return config, False
-    return replace(config, candidates=(server,)), True
+    usual: tuple[Context, ...] = (("http", "server"), ("http",))
+    assumed = next((context for context in usual if context in config.candidates), None)
+    if len(config.candidates) < 2 or assumed is None:
+        return config, None
+    return replace(config, candidates=(assumed,)), assumed
 
 
 @dataclass(slots=True)
