@@ -35,16 +35,12 @@ class Names:
         return name if len(name) <= LONGEST_GROUP else f"nxo_{zlib.crc32(self.stem.encode()):08x}_rest"
 
 
-<<<<<<< HEAD
 def short(stem: str) -> str:
     """Return the stem of a map's variables, of which some are groups: as it is, or a checksum of it if it is long."""
     return stem if len(stem) <= LONGEST_GROUP - _ROOM else f"nxo_{zlib.crc32(stem.encode()):08x}_"
 
 
-def stem(asked: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:
-=======
 def stem(requested: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:
->>>>>>> main
     """Return the start of all names: as asked for, or one made of the files that are compiled and of `as_what`.
 
     The same rules compiled in another way have other maps.

@@ -62,6 +62,7 @@ class Options:
         readings: The declared differences; by default none.
         name: The start of the names of the emitted variables; by default made of the text of the rules.
         bound: How many strings a rule may match to be moved.
+        around: The head of the map that is put around a file of rows, such as `map $uri $new`.
         target: The nginx that is to run the result, if known.
     """
 
@@ -69,6 +70,7 @@ class Options:
     name: str | None = None
     bound: int = BOUND
     target: Version | None = None
+    around: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.bound <= MOST_BOUND:

@@ -39,7 +39,7 @@ def printed(emission: Emission) -> Iterator[bytes]:
             yield hash_conf
         yield _heading(f"{FRAGMENT_NAME}: include it in the http block")
         yield maps
-        yield _heading(f"{_rest_name(emission)}: in place of {_name(main)}")
+        yield _heading(f"{_rest_name(emission)}: in place of {emission.plan.options.around or _name(main)}")
         yield emission.after(main)
     elif emission.maps_path is not None:
         yield _heading(f"{emission.maps_path}: new")
