@@ -14,7 +14,7 @@ from nginxopt.errors import DefectError
 if TYPE_CHECKING:
     from nginxopt.config.surroundings import Alone, Surroundings
     from nginxopt.rewrite import Emission, Options, Proof
-    from nginxopt.rewrite.nginx import Differential
+    from nginxopt.rewrite.comparison import Differential
 
 Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
 

@@ -14,7 +14,7 @@ from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Span
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.nginx import Differential
+    from nginxopt.rewrite.comparison import Differential
 
 VERSION = 2
 """Incremented by changes that readers of reports have to follow."""

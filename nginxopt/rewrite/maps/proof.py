@@ -12,6 +12,7 @@ from nginxopt import _native
 from nginxopt.config import Bulk, Config, Directive, File, Scope, reread
 from nginxopt.errors import InputError
 from nginxopt.rewrite.maps import blocks
+from nginxopt.rewrite.maps.blocks import MapBlock
 from nginxopt.rewrite.maps.planning import CompiledMap, MapsPlan
 from nginxopt.rewrite.maps.reading import http_maps, inlined
 from nginxopt.rewrite.sizes import DEFAULTS
@@ -27,20 +28,40 @@ class MapRefutation:
     counterexample: bytes | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class EmittedMap:
+    """What became of a map: the text of its block, with includes in place, and the blocks of its tree."""
+
+    compiled: CompiledMap
+    block: bytes
+    tree: tuple[MapBlock, ...]
+
+    @property
+    def text(self) -> bytes:
+        """All of it."""
+        return b"\n".join([self.block, *(block.text for block in self.tree)])
+
+
 def prove(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes) -> MapRefutation | None:
     """Return why a map of `plan` answers differently once files have these `texts` and http includes `maps`."""
     try:
-        after = read_again(config, texts)
-        generated = blocks.read(maps)
+        for emitted in read(config, plan, texts, maps):
+            proof = _native.prove_map(emitted.compiled.map.text(), emitted.text)
+            if not proof.holds:
+                return MapRefutation(
+                    f"the map {emitted.compiled.map.variable}: {proof.refutation}", proof.counterexample
+                )
     except InputError as error:
         return MapRefutation(f"the result cannot be read: {error}")
-    for compiled, directive in _pairs(config, plan, after):
-        variable, text = compiled.map.variable, inlined(after, directive)
-        tree = [block.text for block in blocks.reachable(text, generated)]
-        proof = _native.prove_map(compiled.map.text(), b"\n".join([text, *tree]))
-        if not proof.holds:
-            return MapRefutation(f"the map {variable}: {proof.refutation}", proof.counterexample)
     return None
+
+
+def read(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes) -> Iterator[EmittedMap]:
+    """Yield what became of the maps of `plan`, read again. Raises `InputError` if it cannot be read."""
+    after, generated = read_again(config, texts), blocks.read(maps)
+    for compiled, directive in _pairs(config, plan, after):
+        text = inlined(after, directive)
+        yield EmittedMap(compiled, text, tuple(blocks.reachable(text, generated)))
 
 
 def read_again(config: Config, texts: Mapping[File, bytes]) -> Config:

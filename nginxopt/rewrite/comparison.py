@@ -1,0 +1,182 @@
+"""The responses of two instances of nginx, compared byte for byte; only dates and ports are made equal."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nginxopt.errors import InputError
+from nginxopt.rewrite.requests import HOST
+from nginxopt.system.http import Client, Request, batches
+from nginxopt.system.nginx import Instance, Verdict
+
+SHOWN_MISMATCHES = 10
+_DATE = re.compile(rb"\r\nDate: [^\r]*\r\n")
+_PORT = b"<port>"
+_UNKNOWN_VARIABLE = re.compile(r'unknown "([A-Za-z0-9_]+)" variable')
+_MAX_UNKNOWN_VARIABLES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A difference: in the `response` to a request, or that the compiled configuration does not `start`.
+
+    `request`, `before` and `after` are raw bytes; of a `start`, `after` holds nginx's message and the
+    others are empty.
+    """
+
+    kind: Literal["response", "start"]
+    request: bytes
+    before: bytes
+    after: bytes
+
+    def __str__(self) -> str:
+        if self.kind == "start":
+            return f"the compiled configuration does not start: {_printable(self.after)}"
+        return f"{_asked(self.request)}: {_summary(self.before)} became {_summary(self.after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Differential:
+    """What a differential run found.
+
+    `requests`: how many were put to both sides; `mismatched`: how many of them were answered differently,
+    the first of them in `mismatches`; `unstable`: requests that the same side answers differently each time
+    (`$request_id` and the like), which say nothing; `skipped`: combinations left out because of `limit` or
+    `seconds`; `variables`: those the rules use and do not define, which got a value here; `warnings`: what
+    nginx says about the compiled configuration only.
+    """
+
+    requests: int
+    mismatches: tuple[Mismatch, ...]
+    mismatched: int
+    seconds: float
+    skipped: int
+    unstable: int = 0
+    variables: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether no difference was seen."""
+        return not self.mismatches
+
+
+def given(test: Callable[[tuple[str, ...]], Verdict], path: str) -> tuple[tuple[str, ...], Verdict]:
+    """Return the variables that nothing defines, by nginx's own word, and what it says with them given.
+
+    `test` asks nginx with some of them given (see `definitions`). Raises `InputError` if it refuses what `path` names.
+    """
+    variables: tuple[str, ...] = ()
+    while True:
+        verdict = test(variables)
+        unknown = _UNKNOWN_VARIABLE.search(str(verdict))
+        if verdict.ok:
+            return variables, verdict
+        if unknown is None or unknown[1] in variables or len(variables) >= _MAX_UNKNOWN_VARIABLES:
+            raise InputError(f"nginx refuses the original rules: {why(verdict)}", path=path)
+        variables = (*variables, unknown[1])
+
+
+def definitions(variables: Iterable[str]) -> Iterator[bytes]:
+    """Yield a map for each of some variables that nothing defines."""
+    return (f'map $host ${name} {{ default "nxo-{name}"; }}'.encode() for name in variables)
+
+
+def why(verdict: Verdict) -> str:
+    """Return what nginx says, without its name."""
+    return "; ".join(str(message).removeprefix("nginx: ") for message in verdict.messages)
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of a comparison, and the first differences."""
+
+    requests: int = 0
+    mismatched: int = 0
+    unstable: int = 0
+    shown: list[Mismatch] = field(default_factory=list)
+
+
+def compare(
+    original: Instance,
+    compiled: Instance,
+    requests: Sequence[Request],
+    deadline: float,
+    progress: Callable[[int, int], None] | None,
+) -> Tally:
+    """Put requests to both sides until `deadline`, and count the differences."""
+    tally = Tally()
+    with original.client() as first, compiled.client() as second:
+        sides = (_Answers(first, original.ports[0]), _Answers(second, compiled.ports[0]))
+        for batch in batches(requests):
+            if time.monotonic() > deadline:
+                break
+            for request, before, after in _both(sides, batch):
+                if before != after:
+                    _judge(tally, sides, request, before, after)
+            tally.requests += len(batch)
+            if progress is not None:
+                progress(tally.requests, len(requests))
+    return tally
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """A client of one side, whose answers come without what differs between any two runs."""
+
+    client: Client
+    port: int
+
+    def clean(self, answer: bytes) -> bytes:
+        return _DATE.sub(b"\r\n", answer, count=1).replace(b"%d" % self.port, _PORT)
+
+    def again(self, request: Request) -> bytes:
+        return self.clean(self.client.ask([request])[0])
+
+
+def _both(sides: tuple[_Answers, _Answers], batch: Sequence[Request]) -> Iterator[tuple[Request, bytes, bytes]]:
+    """Ask both sides at the same time."""
+    sent = [side.client.send(batch) for side in sides]
+    answers = [
+        [side.clean(answer) for answer in side.client.receive(batch, connections)]
+        for side, connections in zip(sides, sent, strict=True)
+    ]
+    return zip(batch, *answers, strict=True)
+
+
+def _judge(tally: Tally, sides: tuple[_Answers, _Answers], request: Request, before: bytes, after: bytes) -> None:
+    """Count a difference, unless a side also differs from itself."""
+    if sides[0].again(request) != before or sides[1].again(request) != after:
+        tally.unstable += 1
+        return
+    tally.mismatched += 1
+    if len(tally.shown) < SHOWN_MISMATCHES:
+        tally.shown.append(Mismatch("response", request.data, before, after))
+
+
+def _asked(request: bytes) -> str:
+    """The request line, and what else is special about the request."""
+    header, _, body = request.partition(b"\r\n\r\n")
+    usual = (b"Host: " + HOST, b"Connection: close")
+    parts = [line for line in [*header.split(b"\r\n"), body] if line and line not in usual]
+    return ", ".join(_printable(part) for part in parts)
+
+
+def _summary(answer: bytes) -> str:
+    """The status, the Location and what a text body says."""
+    if not answer:
+        return "no answer"
+    header, _, body = answer.partition(b"\r\n\r\n")
+    status, *fields = header.split(b"\r\n")
+    parts = [status.partition(b" ")[2], *(line for line in fields if line.startswith(b"Location:"))]
+    if body and not body.startswith(b"<html>"):
+        parts.append(body[:200])
+    return " ".join(_printable(part) for part in parts)
+
+
+def _printable(text: bytes) -> str:
+    return repr(text.decode("latin-1"))[1:-1]
