@@ -22,6 +22,7 @@ Examples:
   nginxopt rewrite-to-map rules.conf -o compiled      write compiled/http.conf and compiled/server.conf
   nginxopt rewrite-to-map /etc/nginx/nginx.conf --diff
   nginxopt rewrite-to-map /etc/nginx/nginx.conf --write --nginx
+  nginxopt rewrite-to-map rows.map --context 'map $uri $new'
   nginxopt rewrite-to-map rules.conf --check -q       exit with status 1 if any rule would move
   nginxopt rewrite-to-map rules.conf --plan-only -v   list the rules that stay, with the reasons
 
@@ -90,10 +91,13 @@ def command(
     bench: bool,
     **compilation: Any,
 ) -> int:
-    """Turn rewrites into maps, and prove that no response changes.
+    """Turn rewrites and maps with regular expressions into lookups, and prove that no response changes.
 
-    FILE is a file of rules that a server or location includes, a main configuration (its includes are followed), or -
-    for standard input. Rules that a map cannot replace stay as they are, each with a reason.
+    FILE is a file of rules that a server or location includes, a file of maps, a main configuration (its includes are
+    followed), or - for standard input. What a lookup cannot replace stays as it is, each with a reason.
+
+    A file of rows that a map includes needs --context map, which searches for the nginx.conf that includes FILE, or the
+    head of the map, such as --context 'map $uri $new'.
 
     --write, --diff, --check and --plan-only take several files and compile each by itself. They search for the
     nginx.conf that includes FILE (or use -c), include the maps there once, and check the configuration as a whole.

@@ -120,7 +120,7 @@ def _gather(block: Block, kinds: set[str], gathered: _Gathered, *, main: bool = 
             continue
         if node.name not in transparent():
             section = gathered.closed(phase, section)
-        if isinstance(node, Directive) and node.block:
+        if isinstance(node, Directive) and node.block and node.name not in captures.ROWS:
             _gather(node.block, {str(node.name)}, gathered)
     gathered.closed(phase, section)
 

@@ -12,12 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nginxopt.config import Block, Comment, Config, Directive, Scope
-from nginxopt.rewrite.captures import harmless
+from nginxopt.rewrite.captures import ROWS, harmless
 from nginxopt.rewrite.maps.reading import RegexMap, groups, variables
 
 _CAPTURE = re.compile(r"\$\{?[1-9]")
-_ROWS = frozenset(["map", "geo", "split_clients", "types", "charset_map", "match"])
-"""Blocks whose statements are no directives."""
 _VALUES = frozenset(["map", "split_clients"])
 """Those of them whose values are evaluated when their variable is."""
 _SCRIPT = frozenset(["if", "set", "return", "rewrite", "break"])
@@ -100,14 +98,14 @@ class Captures:
         return frozenset(evaluating)
 
     def _note(self, directive: Directive, scope: Scope) -> None:
-        if scope.context[-1:] and scope.context[-1] in _ROWS:
+        if scope.context[-1:] and scope.context[-1] in ROWS:
             self._note_row(directive, scope)
             return
         if _is_program(directive):
             self._program = self._program or directive
         names = frozenset(name for word in directive.args for name in variables(word))
         self._goes_on = self._goes_on or directive.name in _AFTER_LOG
-        if directive.name in _ROWS:
+        if directive.name in ROWS:
             self._note_head(directive)
             return
         if names:
