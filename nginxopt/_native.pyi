@@ -180,6 +180,9 @@ def map_verdict(keys: Sequence[bytes], max: int, bucket: int) -> str:
 def reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a rule stays, each with its sentence."""
 
+def map_blocks(text: bytes) -> list[tuple[bytes, int, int, list[bytes]]]:
+    """Return the maps of a text: variable without `$`, start, end, plain keys; `ValueError` if it has more than that."""
+
 class CompiledMap:
     """A map with regular expressions as a tree: the text of its blocks, and the token for its own default.
 

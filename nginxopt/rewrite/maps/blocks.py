@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from nginxopt.config import Directive, load_text
-from nginxopt.text import encode
+from nginxopt import _native
 
 _VARIABLE = re.compile(rb"\$\{?(\w+)")
 
@@ -27,9 +26,8 @@ class MapBlock:
 
 
 def read(text: bytes) -> list[MapBlock]:
-    """Return the blocks of a text. Linear in it."""
-    directives = load_text(text, context="http", includes=False).main.block.directives()
-    return [_block(directive, text) for directive in directives if directive.name == "map"]
+    """Return the blocks of a text, which holds nothing else; `ValueError` if it does. Linear in the text."""
+    return [MapBlock(name, text[start:end], keys) for name, start, end, keys in _native.map_blocks(text)]
 
 
 def reachable(text: bytes, blocks: Iterable[MapBlock]) -> Iterator[MapBlock]:
@@ -42,15 +40,3 @@ def reachable(text: bytes, blocks: Iterable[MapBlock]) -> Iterator[MapBlock]:
         reached |= names
         names = {name for each in names for name in by_name[each].names}
     return (block for block in blocks if block.variable.lower() in reached)
-
-
-def _block(directive: Directive, text: bytes) -> MapBlock:
-    assert directive.block is not None
-    rows = list(directive.block.directives())
-    keys = [encode(row.name.removeprefix("\\")) for row in rows if _is_plain(row)]
-    variable = encode(directive.args[-1]).removeprefix(b"$")
-    return MapBlock(variable, text[directive.span.start : directive.span.end], keys)
-
-
-def _is_plain(row: Directive) -> bool:
-    return len(row.args) == 1 and row.name != "default" and not row.name.startswith("~")

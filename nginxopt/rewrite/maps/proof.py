@@ -51,13 +51,13 @@ def prove(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: byt
                 return MapRefutation(
                     f"the map {emitted.compiled.map.variable}: {proof.refutation}", proof.counterexample
                 )
-    except InputError as error:
+    except (InputError, ValueError) as error:
         return MapRefutation(f"the result cannot be read: {error}")
     return None
 
 
 def read(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes) -> Iterator[EmittedMap]:
-    """Yield what became of the maps of `plan`, read again. Raises `InputError` if it cannot be read."""
+    """Yield what became of the maps of `plan`, read again. Raises `InputError` or `ValueError` if it cannot be."""
     after, generated = read_again(config, texts), blocks.read(maps)
     for compiled, directive in _pairs(config, plan, after):
         text = inlined(after, directive)

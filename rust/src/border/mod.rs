@@ -4,6 +4,7 @@
 
 mod hash;
 mod lexer;
+mod map_block;
 mod prove;
 mod rewrite;
 mod run;
@@ -18,6 +19,8 @@ mod _native {
     use super::hash::{map_sizes, map_verdict, variable_sizes};
     #[pymodule_export]
     use super::lexer::{Events, LexError};
+    #[pymodule_export]
+    use super::map_block::map_blocks;
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]
