@@ -181,33 +181,71 @@ def reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a rule stays, each with its sentence."""
 
 def map_blocks(text: bytes) -> list[tuple[bytes, int, int, list[bytes]]]:
-    """Return the maps of a text: variable without `$`, start, end, plain keys; `ValueError` if it has more than that."""
+    """Return the maps of a text: variable without `$`, start, end, plain keys; `ValueError` if it has anything else."""
 
 class CompiledMap:
-    """A map with regular expressions as a tree: the text of its blocks, and the token for its own default.
+    """The maps that take over the patterns of a `map` block.
 
-    `guard` is a row to put before all patterns, if the map stays otherwise. `before` and `after` are the patterns tried
-    for a subject that none matches: far, near and worst.
+    `maps` are new blocks, to stand anywhere in the same http block. In the original block the rows with patterns
+    go, and `default` (a token) becomes its default; but if there is a `guard`, there are no new maps, the rows
+    stay, and the guard (a row) is put before them. `variables` are the names that `maps` define, `keys` those of
+    each table.
+
+    `rows` is the number of rows with patterns, of which `exact` have a table, `in_tree` stand in the `leaves` of
+    the tree, which has so many `buckets` with a row, and `floating` are tried one after the other behind guards.
+    `before` and `after` are the numbers of patterns tried for a subject that no row matches: far, near, worst.
     """
 
     maps: bytes
     default: bytes
     guard: bytes | None
+    variables: list[str]
+    keys: list[list[bytes]]
+    rows: int
+    exact: int
+    in_tree: int
+    floating: int
+    buckets: int
+    leaves: int
+    maps_written: int
     before: tuple[int, int, int]
     after: tuple[int, int, int]
 
-def compile_map(block: bytes, *, stem: str) -> CompiledMap | None:
-    """Return a tree for a whole `map` block without includes, whose variables begin with `stem`; None if none pays."""
+class StayingMap:
+    """A `map` block that stays as it is.
+
+    The reasons are `not-worse` (no fewer patterns would be tried), `default-captures`, `unbounded-row` (PCRE may
+    give up on the row of this number, from 0), `named-groups`, `too-deep`, `long-token` and `too-many-rows`.
+    """
+
+    reason: str
+    row: int | None
+
+def compile_map(block: bytes, *, stem: str) -> CompiledMap | StayingMap:
+    """Plan and write the maps that take over the patterns of a block, whose includes are inlined.
+
+    The names of the new variables start with `stem`: small letters, digits and underscores, at most 24.
+    `ValueError` for anything but one block that nginx reads. Some 10 us a row.
+    """
 
 class MapProof:
-    """Whether a map and the maps it reaches answer every subject as the original does, or what does not hold."""
+    """The verdict on the maps that are to stand for one.
+
+    `obligations` counts what was checked, by name; it is empty if the proof fails. Then `obligation` is the name of
+    what does not hold, `refutation` says it, and `counterexample` is a subject that the texts answer differently.
+    """
 
     holds: bool
     refutation: str | None
+    obligation: str | None
     counterexample: bytes | None
+    obligations: dict[str, int]
 
 def prove_map(original: bytes, emitted: bytes) -> MapProof:
-    """Compare a `map` block with what it became: the block of the same variable, and all maps it reaches."""
+    """Prove that the variable of `original`, one map block with its includes inline, keeps its value for every subject.
+
+    `emitted` has the block of that variable and all maps that it reads, in any order.
+    """
 
 class Refuted(Exception):  # noqa: N818 - a verdict, not a failure
     """An obligation of the proof does not hold; `args` are what it is, and a URI on which the texts differ."""

@@ -6,14 +6,12 @@ disk: the plan names the file of maps.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from nginxopt import _native
 from nginxopt.config import File
 from nginxopt.rewrite import mapfile, premises, sizes
-from nginxopt.rewrite.maps import blocks
-from nginxopt.rewrite.maps.blocks import MapBlock
 from nginxopt.rewrite.maps.edits import edits as edits_of_maps
 from nginxopt.rewrite.maps.reading import MADE_BY
 from nginxopt.rewrite.names import Names
@@ -101,7 +99,7 @@ def emit(plan: Plan) -> Emission:
     natives = [run.native for _, run in runs]
     trees = b"".join(compiled.native.maps for compiled in plan.maps.compiled)
     variables = [name for run, named in zip(natives, names, strict=True) for name in run.variables(named)]
-    place = _place(plan, variables, blocks.read(trees))
+    place = _place(plan, variables)
     compiled = [
         Compiled(part, run, _headed(run, place.name) + run.native.statements(named))
         for (part, run), named in zip(runs, names, strict=True)
@@ -126,13 +124,15 @@ def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> 
         yield Change(file, together, apply(data, together), place.adds.get(file), tuple(of_maps.get(file, ())))
 
 
-def _place(plan: Plan, variables: Iterable[str], trees: Collection[MapBlock]) -> mapfile.Place:
+def _place(plan: Plan, variables: Iterable[str]) -> mapfile.Place:
     runs = [run.native for part in plan.parts for run in part.compiled]
+    trees = [compiled.native for compiled in plan.maps.compiled if compiled.native.guard is None]
     if not (runs or trees):
         return mapfile.Place(plan.maps_name, None, {})
     standing = sizes.standing(plan.config)
-    names = {encode(name) for name in variables} | {block.variable for block in trees}
-    needed = sizes.needed(runs, plan.config, names, standing, [block.keys for block in trees if block.keys])
+    names = {encode(name) for name in variables} | {encode(name) for tree in trees for name in tree.variables}
+    tables = [keys for tree in trees for keys in tree.keys if keys]
+    needed = sizes.needed(runs, plan.config, names, standing, tables)
     return mapfile.place(plan.config, plan.maps_name, needed, standing)
 
 

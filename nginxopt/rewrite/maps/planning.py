@@ -11,8 +11,8 @@ from nginxopt.errors import InputError
 from nginxopt.rewrite import names
 from nginxopt.rewrite.maps.captures import Captures
 from nginxopt.rewrite.maps.cost import Cost
-from nginxopt.rewrite.maps.reading import RegexMap, read
-from nginxopt.rewrite.maps.stability import Definitions, definitions
+from nginxopt.rewrite.maps.reading import RegexMap, groups, read, variables
+from nginxopt.rewrite.maps.stability import Definitions, definitions, is_constant
 
 REASONS = {
     "unstable-source": "its source may have another value when it is evaluated again, or is not known",
@@ -21,7 +21,14 @@ REASONS = {
     "shared-rows": "it is in a file, or includes one, that is included more than once",
     "missing-rows": "it includes a file that does not exist",
     "guarded": "its patterns are behind a guard already",
-    "few-calls": "a tree would try no fewer patterns",
+    "not-worse": "a tree would try no fewer patterns",
+    "unbounded-row": "PCRE may give up on a row, after which nginx tries no other",
+    "default-captures": "its default reads captures",
+    "named-groups": "the tree would also try a row that comes second, and this row sets a named group",
+    "early-values": "the tree would also evaluate a row that comes second, and its variables may be kept",
+    "too-deep": "the maps of the tree would be nested more deeply than nginx evaluates",
+    "long-token": "a parameter would be longer than nginx accepts",
+    "too-many-rows": "it has too many rows",
 }
 """The codes of the reasons why a map stays, each with its sentence."""
 
@@ -148,4 +155,21 @@ def _compile(regex_map: RegexMap, stem: str) -> CompiledMap | KeptMap:
         raise InputError(
             f"nginx refuses this map: {error}", source=regex_map.directive.source, span=regex_map.directive.name.span
         ) from None
-    return KeptMap(regex_map, "few-calls") if native is None else CompiledMap(regex_map, stem, native)
+    if isinstance(native, _native.CompiledMap):
+        early = _early(regex_map) if f"{stem}pick" in native.variables else None
+        if early is not None:
+            return KeptMap(regex_map, "early-values", early)
+        return CompiledMap(regex_map, stem, native)
+    return KeptMap(regex_map, native.reason, None if native.row is None else regex_map.patterns[native.row])
+
+
+def _early(regex_map: RegexMap) -> Directive | None:
+    """Return a row whose value may be another one later in the request, and is kept once it was evaluated.
+
+    A tree that numbers its rows evaluates two of them to take the first (`$..._pick`).
+    """
+    for row in regex_map.patterns:
+        names = {name for word in row.args for name in variables(word) if not name.isdigit()}
+        if not all(is_constant(name) for name in names - groups(row.name)):
+            return row
+    return None

@@ -39,6 +39,21 @@ _STABLE_PREFIXES = (
 """How names begin that are looked up in headers, arguments and cookies."""
 
 
+_CONSTANT = frozenset(
+    ["args", "document_uri", "host", "is_args", "query_string", "request_method", "request_uri", "scheme", "server_name",
+     "server_port", "uri"]
+)  # fmt: skip
+_CONSTANT_PREFIXES = ("arg_", "cookie_", "http_")
+
+
+def is_constant(name: str) -> bool:
+    """Return whether a variable has the same value however early in a request it is evaluated first.
+
+    They do not change, or nginx computes them each time (`NGX_HTTP_VAR_NOCACHEABLE`).
+    """
+    return name in _CONSTANT or name.startswith(_CONSTANT_PREFIXES)
+
+
 @dataclass(frozen=True)
 class Definitions:
     """What a configuration defines: variables by their names, in small letters."""
