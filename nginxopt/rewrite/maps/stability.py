@@ -40,8 +40,8 @@ _STABLE_PREFIXES = (
 
 
 _CONSTANT = frozenset(
-    ["args", "document_uri", "host", "is_args", "query_string", "request_method", "request_uri", "scheme", "server_name",
-     "server_port", "uri"]
+    ["args", "document_uri", "host", "is_args", "query_string", "request_method", "request_uri", "scheme",
+     "server_name", "server_port", "uri"]
 )  # fmt: skip
 _CONSTANT_PREFIXES = ("arg_", "cookie_", "http_")
 
