@@ -13,6 +13,7 @@ pub mod map_block;
 pub mod parallel;
 pub mod pcre;
 pub mod prove;
+pub mod prove_map;
 pub mod quote;
 pub mod rewrite;
 pub mod syntax;

@@ -45,7 +45,8 @@ CRATE_USES: dict[str, set[str]] = {
     "language": {"syntax", "pcre", "first_match"},
     "rewrite": {"lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
-    "border": {"lexer", "hash", "syntax", "pcre", "variables", "first_match", "rewrite", "prove"},
+    "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
+    "border": {"lexer", "hash", "syntax", "pcre", "variables", "first_match", "rewrite", "prove", "prove_map"},
     "lib": {"border"},
 }
 
