@@ -228,25 +228,6 @@ def compile_map(block: bytes, *, stem: str) -> CompiledMap | StayingMap:
     `ValueError` for anything but one block that nginx reads. Some 10 us a row.
     """
 
-class MapProof:
-    """The verdict on the maps that are to stand for one.
-
-    `obligations` counts what was checked, by name; it is empty if the proof fails. Then `obligation` is the name of
-    what does not hold, `refutation` says it, and `counterexample` is a subject that the texts answer differently.
-    """
-
-    holds: bool
-    refutation: str | None
-    obligation: str | None
-    counterexample: bytes | None
-    obligations: dict[str, int]
-
-def prove_map(original: bytes, emitted: bytes) -> MapProof:
-    """Prove that the variable of `original`, one map block with its includes inline, keeps its value for every subject.
-
-    `emitted` has the block of that variable and all maps that it reads, in any order.
-    """
-
 class Refuted(Exception):  # noqa: N818 - a verdict, not a failure
     """An obligation of the proof does not hold; `args` are what it is, and a URI on which the texts differ."""
 

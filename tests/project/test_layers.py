@@ -29,6 +29,9 @@ NATIVE = {
     "rewrite.emission": {"maps_text"},
     "rewrite.sizes": {"CompiledRun", "map_sizes", "variable_sizes"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
+    "rewrite.maps.blocks": {"map_blocks"},
+    "rewrite.maps.planning": {"CompiledMap", "compile_map"},
+    "rewrite.maps.proof": {"prove_map"},
 }
 
 # What each module of the crate may use of the others.
@@ -46,7 +49,18 @@ CRATE_USES: dict[str, set[str]] = {
     "rewrite": {"lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
-    "border": {"lexer", "hash", "syntax", "pcre", "variables", "first_match", "rewrite", "prove", "prove_map"},
+    "border": {
+        "lexer",
+        "map_block",
+        "hash",
+        "syntax",
+        "pcre",
+        "variables",
+        "first_match",
+        "rewrite",
+        "prove",
+        "prove_map",
+    },
     "lib": {"border"},
 }
 
