@@ -264,8 +264,9 @@ def prove_rewrites(
 class MapProof:
     """The verdict on the maps that are to stand for one.
 
-    `obligations` counts what was checked, by name; it is empty if the proof fails. Then `obligation` names what does not
-    hold, `refutation` says it, and `counterexample` is a subject that the texts answer differently, if one was found.
+    `obligations` counts what was checked, by name; it is empty if the proof fails. Then `obligation` is the name of
+    what does not hold, `refutation` says it, and `counterexample` is a subject that the texts answer differently, if
+    one was found.
     """
 
     holds: bool

@@ -1,31 +1,27 @@
-"""The responses of two instances of nginx, compared byte for byte; only dates and ports are made equal."""
+"""Compares the responses of two instances of nginx byte for byte, after replacing dates and ports."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from nginxopt.errors import InputError
 from nginxopt.rewrite.requests import HOST
 from nginxopt.system.http import Client, Request, batches
-from nginxopt.system.nginx import Instance, Verdict
+from nginxopt.system.nginx import Instance
 
 SHOWN_MISMATCHES = 10
 _DATE = re.compile(rb"\r\nDate: [^\r]*\r\n")
 _PORT = b"<port>"
-_UNKNOWN_VARIABLE = re.compile(r'unknown "([A-Za-z0-9_]+)" variable')
-_MAX_UNKNOWN_VARIABLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A difference: in the `response` to a request, or that the compiled configuration does not `start`.
+    """A difference in the `response` to a request, or a compiled configuration that does not `start`.
 
-    `request`, `before` and `after` are raw bytes; of a `start`, `after` holds nginx's message and the
-    others are empty.
+    `request`, `before` and `after` are raw bytes; for a `start`, `after` is nginx's message and the others are empty.
     """
 
     kind: Literal["response", "start"]
@@ -41,13 +37,16 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Differential:
-    """What a differential run found.
+    """The result of a differential run.
 
-    `requests`: how many were put to both sides; `mismatched`: how many of them were answered differently,
-    the first of them in `mismatches`; `unstable`: requests that the same side answers differently each time
-    (`$request_id` and the like), which say nothing; `skipped`: combinations left out because of `limit` or
-    `seconds`; `variables`: those the rules use and do not define, which got a value here; `warnings`: what
-    nginx says about the compiled configuration only.
+    Attributes:
+        requests: The number of requests sent to both sides.
+        mismatches: The first differences.
+        mismatched: The number of requests with different responses.
+        skipped: The number of combinations left out because of `limit` or `seconds`.
+        unstable: The number of requests that one side answers differently each time (`$request_id`), which say nothing.
+        variables: The variables that the rules use but do not define, which got a value here.
+        warnings: Warnings of nginx about the compiled configuration only.
     """
 
     requests: int
@@ -61,34 +60,8 @@ class Differential:
 
     @property
     def ok(self) -> bool:
-        """Whether no difference was seen."""
+        """Whether there is no difference."""
         return not self.mismatches
-
-
-def given(test: Callable[[tuple[str, ...]], Verdict], path: str) -> tuple[tuple[str, ...], Verdict]:
-    """Return the variables that nothing defines, by nginx's own word, and what it says with them given.
-
-    `test` asks nginx with some of them given (see `definitions`). Raises `InputError` if it refuses what `path` names.
-    """
-    variables: tuple[str, ...] = ()
-    while True:
-        verdict = test(variables)
-        unknown = _UNKNOWN_VARIABLE.search(str(verdict))
-        if verdict.ok:
-            return variables, verdict
-        if unknown is None or unknown[1] in variables or len(variables) >= _MAX_UNKNOWN_VARIABLES:
-            raise InputError(f"nginx refuses the original rules: {why(verdict)}", path=path)
-        variables = (*variables, unknown[1])
-
-
-def definitions(variables: Iterable[str]) -> Iterator[bytes]:
-    """Yield a map for each of some variables that nothing defines."""
-    return (f'map $host ${name} {{ default "nxo-{name}"; }}'.encode() for name in variables)
-
-
-def why(verdict: Verdict) -> str:
-    """Return what nginx says, without its name."""
-    return "; ".join(str(message).removeprefix("nginx: ") for message in verdict.messages)
 
 
 @dataclass(slots=True)
@@ -108,7 +81,7 @@ def compare(
     deadline: float,
     progress: Callable[[int, int], None] | None,
 ) -> Tally:
-    """Put requests to both sides until `deadline`, and count the differences."""
+    """Send requests to both sides until `deadline`, and count the differences."""
     tally = Tally()
     with original.client() as first, compiled.client() as second:
         sides = (_Answers(first, original.ports[0]), _Answers(second, compiled.ports[0]))
@@ -126,7 +99,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """A client of one side, whose answers come without what differs between any two runs."""
+    """A client of one side. It removes from responses what differs between any two runs."""
 
     client: Client
     port: int
@@ -139,7 +112,7 @@ class _Answers:
 
 
 def _both(sides: tuple[_Answers, _Answers], batch: Sequence[Request]) -> Iterator[tuple[Request, bytes, bytes]]:
-    """Ask both sides at the same time."""
+    """Send the batch to both sides at the same time."""
     sent = [side.client.send(batch) for side in sides]
     answers = [
         [side.clean(answer) for answer in side.client.receive(batch, connections)]
@@ -159,7 +132,7 @@ def _judge(tally: Tally, sides: tuple[_Answers, _Answers], request: Request, bef
 
 
 def _asked(request: bytes) -> str:
-    """The request line, and what else is special about the request."""
+    """Return the request line, and other unusual parts of the request."""
     header, _, body = request.partition(b"\r\n\r\n")
     usual = (b"Host: " + HOST, b"Connection: close")
     parts = [line for line in [*header.split(b"\r\n"), body] if line and line not in usual]
@@ -167,7 +140,7 @@ def _asked(request: bytes) -> str:
 
 
 def _summary(answer: bytes) -> str:
-    """The status, the Location and what a text body says."""
+    """Return the status, the Location and the start of a text body."""
     if not answer:
         return "no answer"
     header, _, body = answer.partition(b"\r\n\r\n")

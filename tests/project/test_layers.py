@@ -113,6 +113,23 @@ def test_a_rule_imports_what_packages_export(path: Path) -> None:
         assert name in import_module(f"nginxopt.{package}").__all__, f"nginxopt.{package} does not export {name}"
 
 
+EFFECTS = {"subprocess", "socket", "ssl", "signal", "shutil", "tempfile", "fcntl", "ctypes"}
+"""Modules of the standard library for processes, sockets and temporary files."""
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_effects_are_in_their_packages(module: str) -> None:
+    """Only `system`, `cli` and the parts of `bench` that run nginx use processes, sockets and temporary files."""
+    package = module.split(".")[0]
+    if package in ("system", "cli") or module.startswith(("bench.runner.", "bench.callgrind", "bench.temporary")):
+        return
+    tree = ast.walk(ast.parse(MODULES[module].read_text()))
+    imports = [node for node in tree if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module or "" for node in imports if isinstance(node, ast.ImportFrom)}
+    assert not EFFECTS & {name.split(".")[0] for name in modules}
+
+
 def test_every_package_is_named() -> None:
     """Each package of the tree is one that is installed, and the top has only what all of them use."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nginxopt.rewrite.comparison import Differential, Mismatch, compare, definitions, given, why
+from nginxopt.rewrite.comparison import Differential, Mismatch, compare
 from nginxopt.rewrite.maps.proof import EmittedMap
 from nginxopt.rewrite.maps.subjects import of_map
 from nginxopt.rewrite.requests import HOST
+from nginxopt.rewrite.scene import definitions, reasons, unknown_variables
 from nginxopt.system.http import Request
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
 from nginxopt.text import encode
@@ -73,11 +74,11 @@ def differential(
     )
     returned = encode(f"[{compiled.map.variable}]")
     path = compiled.map.directive.source.path
-    variables, _ = given(lambda names: _Side(before, returned, names).test(binary), path)
+    variables, _ = unknown_variables(lambda names: _Side(before, returned, names).test(binary), path)
     sides = [_Side(before, returned, variables), _Side(sizes + after, returned, variables)]
     verdict = sides[1].test(binary)
     if not verdict.ok:
-        start = Mismatch("start", b"", b"", why(verdict).encode(errors="surrogateescape"))
+        start = Mismatch("start", b"", b"", reasons(verdict).encode(errors="surrogateescape"))
         return Differential(0, (start,), 1, time.monotonic() - started, 0, variables=variables)
     keys = [key for block in emitted.tree for key in block.keys]
     requests = list(dict.fromkeys(request for value in of_map(compiled.map, keys) if (request := send(value))))
