@@ -10,6 +10,8 @@ pub mod hash;
 pub mod language;
 pub mod lexer;
 pub mod map_block;
+pub mod map_machine;
+pub mod maps;
 pub mod parallel;
 pub mod pcre;
 pub mod prove;

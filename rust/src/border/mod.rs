@@ -5,6 +5,7 @@
 mod hash;
 mod lexer;
 mod map_block;
+mod maps;
 mod prove;
 mod prove_map;
 mod rewrite;
@@ -22,6 +23,8 @@ mod _native {
     use super::lexer::{Events, LexError};
     #[pymodule_export]
     use super::map_block::map_blocks;
+    #[pymodule_export]
+    use super::maps::{CompiledMap, StayingMap, compile_map};
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]
