@@ -37,7 +37,7 @@ def test_maps_with_regular_expressions_are_told(run: Any, tmp_path: Path) -> Non
     jsonschema.validate(report, schema())
     assert [(each["variable"], each["rows"], each["reason"]) for each in report["maps"]] == [
         ("$new", 1_201, None),
-        ("$few", 1, "few-calls"),
+        ("$few", 1, "not-worse"),
         ("$late", 1_200, "unstable-source"),
     ]
     assert report["regex_maps"][0] == {"file": "nginx.conf", "line": 3, "variable": "$new", "rows": 1_201}
