@@ -14,6 +14,7 @@ from nginxopt.config import Config, File
 from nginxopt.rewrite import captures, premises, sections, unread
 from nginxopt.rewrite.emission import Change, Emission
 from nginxopt.rewrite.maps import proof as maps
+from nginxopt.rewrite.maps.planning import CompiledMap
 from nginxopt.rewrite.maps.proof import MapRefutation
 from nginxopt.rewrite.planning import Plan
 from nginxopt.rewrite.premises import Premise
@@ -33,6 +34,7 @@ class Proof:
         rows: The number of patterns of maps whose trees were compared with them.
         refutation: The obligation that does not hold.
         counterexample: A URI on which the two texts differ, if one is known.
+        of_map: The map whose tree does not hold, if it is that.
         premises: The assumptions of the proof.
     """
 
@@ -44,6 +46,7 @@ class Proof:
     rows: int = 0
     refutation: str | None = None
     counterexample: bytes | None = None
+    of_map: CompiledMap | None = None
     premises: tuple[Premise, ...] = ()
 
     @property
@@ -57,7 +60,8 @@ def prove(emission: Emission) -> Proof:
     plan = emission.plan
     refutation = _refutation_of_maps(emission)
     if refutation is not None:
-        return Proof(False, refutation=refutation.what, counterexample=refutation.counterexample)
+        what, counterexample, of_map = refutation.what, refutation.counterexample, refutation.of
+        return Proof(False, refutation=what, counterexample=counterexample, of_map=of_map)
     try:
         checked = _rewrites(emission) if emission.compiled or not plan.maps.compiled else (0, 0, 0, 0)
     except _native.Refuted as refuted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nginxopt import _native
 from nginxopt.config import Config, Directive, File
@@ -29,6 +29,7 @@ REASONS = {
     "too-deep": "the maps of the tree would be nested more deeply than nginx evaluates",
     "long-token": "a parameter would be longer than nginx accepts",
     "too-many-rows": "it has too many rows",
+    "unproved": "its tree is not proved, which is a gap in nginxopt: please report this map",
 }
 """The codes of the reasons why a map stays, each with its sentence."""
 
@@ -91,6 +92,11 @@ class MapsPlan:
     def moved(self) -> int:
         """Those of them that a tree answers."""
         return sum(len(compiled.map.patterns) for compiled in self.compiled)
+
+    def without(self, compiled: CompiledMap) -> MapsPlan:
+        """Return the plan in which a map stays, as its tree is not proved."""
+        others = tuple(each for each in self.compiled if each is not compiled)
+        return replace(self, compiled=others, kept=(*self.kept, KeptMap(compiled.map, "unproved")))
 
     @property
     def before(self) -> Cost:

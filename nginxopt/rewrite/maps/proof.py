@@ -22,10 +22,11 @@ _CHANGED = ("default",)
 
 @dataclass(frozen=True, slots=True)
 class MapRefutation:
-    """What does not hold, and a subject that the two texts answer differently, if one was found."""
+    """What does not hold, a subject that the two texts answer differently if one was found, and of which map."""
 
     what: str
     counterexample: bytes | None = None
+    of: CompiledMap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,11 @@ def prove(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: byt
     """Return why a map of `plan` answers differently once files have these `texts` and http includes `maps`."""
     try:
         for emitted in read(config, plan, texts, maps):
-            proof = _native.prove_map(emitted.compiled.map.text(), emitted.text)
+            regex_map = emitted.compiled.map
+            proof = _native.prove_map(regex_map.text(), emitted.text)
             if not proof.holds:
-                return MapRefutation(
-                    f"the map {emitted.compiled.map.variable}: {proof.refutation}", proof.counterexample
-                )
+                what = f"the map {regex_map.variable}: {proof.refutation}"
+                return MapRefutation(what, proof.counterexample, emitted.compiled)
     except (InputError, ValueError) as error:
         return MapRefutation(f"the result cannot be read: {error}")
     return None
