@@ -28,7 +28,7 @@ def lines(plan: MapsPlan, *, verbose: bool) -> Iterator[str]:
         rows, tried = len(compiled.map.patterns), _shown(compiled.after)
         yield f"  {form:<14}{rows:>7,}  {_patterns(rows)} of {_place(compiled.map)}: a miss tries {tried}"
     for kept in plan.kept:
-        if verbose or len(kept.map.patterns) >= _WORTH_A_LINE:
+        if verbose or kept.reason == "unproved" or len(kept.map.patterns) >= _WORTH_A_LINE:
             yield _kept(kept)
 
 
