@@ -80,22 +80,21 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics import Pass, Setting, sockets
-from nginxopt.semantics.listens import BACKLOG
+from nginxopt.semantics import BACKLOG, Pass, Setting, sockets
 
 if TYPE_CHECKING:
     from nginxopt.lint import Host
 
 PER_CONNECTION = 2
-"""Descriptors of a connection: its own, and that of a file, which may be a temporary one."""
+"""Descriptors per connection: its own, and one for a file, which may be temporary."""
 
 OWN = 5
-"""Descriptors that each worker has on Linux: standard input, output and error, epoll, and an eventfd."""
+"""Descriptors of each worker on Linux: standard input, output and error, epoll, and an eventfd."""
 
 
 @rule(severity=Severity.WARNING, category="process", host=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find what the machine does not allow; nothing where no machine is given."""
+    """Find settings beyond the limits of the machine; nothing without a machine."""
     if model.host is None:
         return
     yield from _rlimit(model, model.host)
@@ -108,18 +107,18 @@ def check(model: Model) -> Iterator[Finding]:
 def _rlimit(model: Model, host: Host) -> Iterator[Finding]:
     """Find a `worker_rlimit_nofile` that cannot be set."""
     setting = model.root.setting("worker_rlimit_nofile")
-    wanted = _number(setting)
-    if wanted is None or setting.directive is None:
+    limit = _number(setting)
+    if limit is None or setting.directive is None:
         return
-    if host.nr_open is not None and wanted > host.nr_open:
-        message = f"worker_rlimit_nofile {wanted:,} > fs.nr_open {host.nr_open:,}: setting it fails with a log message"
-        yield _at(setting.directive, message, f"raise the system limit: sysctl fs.nr_open={wanted}")
-    elif host.is_root is False and host.nofile and wanted > host.nofile.hard:
+    if host.nr_open is not None and limit > host.nr_open:
+        message = f"worker_rlimit_nofile {limit:,} > fs.nr_open {host.nr_open:,}: setting it fails with a log message"
+        yield _at(setting.directive, message, f"raise the system limit: sysctl fs.nr_open={limit}")
+    elif host.is_root is False and host.nofile and limit > host.nofile.hard:
         message = (
-            f"worker_rlimit_nofile {wanted:,} > {host.nofile.hard:,}, the hard limit of {host.nofile.owner}:"
+            f"worker_rlimit_nofile {limit:,} > {host.nofile.hard:,}, the hard limit of {host.nofile.owner}:"
             " only root can raise it"
         )
-        yield _at(setting.directive, message, f"set LimitNOFILE={wanted} in the service: systemctl edit nginx")
+        yield _at(setting.directive, message, f"set LimitNOFILE={limit} in the service: systemctl edit nginx")
 
 
 def _descriptors(model: Model, host: Host) -> Iterator[Finding]:
@@ -145,7 +144,7 @@ def _descriptors(model: Model, host: Host) -> Iterator[Finding]:
 
 
 def _starts_with_the_hosts_limit(model: Model, host: Host) -> bool:
-    """Whether a worker has the limit that nginx was started with: no other is stated, or it cannot be set."""
+    """Whether a worker keeps the limit with which nginx was started: no other is set, or setting it fails."""
     setting = model.root.setting("worker_rlimit_nofile")
     return setting.is_unset or (setting.is_set and any(_rlimit(model, host)))
 
@@ -162,23 +161,23 @@ def _fixed(model: Model, workers: int) -> int:
         if directive.args and not directive.args[0].startswith(("syslog:", "memory:", "off", "stderr"))
     }
     opened = sockets(model.endpoints.values())
-    return len(logs) + sum(workers if one.has("reuseport") else 1 for one in opened) + workers + OWN
+    return len(logs) + sum(workers if endpoint.has("reuseport") else 1 for endpoint in opened) + workers + OWN
 
 
 def _backlogs(model: Model, host: Host) -> Iterator[Finding]:
-    """Find queues longer than the system makes them; one finding for all that state no length."""
+    """Find queues longer than the system allows; only one finding for all queues of default length."""
     if host.somaxconn is None:
         return
-    said = False
+    default_reported = False
     for endpoint in sockets(model.endpoints.values()):
         if endpoint.address.datagram or endpoint.backlog <= host.somaxconn:
             continue
-        listen = next((one for one in endpoint.listens if one.value("backlog")), endpoint.listens[0])
+        listen = next((candidate for candidate in endpoint.listens if candidate.value("backlog")), endpoint.listens[0])
         word = listen.word("backlog")
         source = listen.source
-        if source is None or (word is None and said):
+        if source is None or (word is None and default_reported):
             continue
-        said = said or word is None
+        default_reported = default_reported or word is None
         what = f"backlog {endpoint.backlog:,}" if word else f"backlog {BACKLOG} (by default)"
         yield Finding(
             source,
@@ -189,10 +188,10 @@ def _backlogs(model: Model, host: Host) -> Iterator[Finding]:
 
 
 def _ports(model: Model, host: Host) -> Iterator[Finding]:
-    """Find connections for which there are too few local ports, if all of them go to the target with fewest servers."""
+    """Find too few local ports for the connections, if all go to the target with the fewest servers."""
     setting = _connections(model)
     connections, workers = _number(setting), _workers(model, host)
-    targets = [(count, one) for one in model.passes if (count := _addresses(one))]
+    targets = [(count, pass_) for pass_ in model.passes if (count := _addresses(pass_))]
     if not targets or host.ports is None or not connections or not workers:
         return
     count, target = min(targets, key=lambda pair: pair[0])
@@ -208,22 +207,22 @@ def _ports(model: Model, host: Host) -> Iterator[Finding]:
         )
 
 
-def _addresses(one: Pass) -> int:
-    """How many addresses take the connections of a pass; 0 if that is unknown, or they need no local ports."""
-    if one.has_variable or one.setting("bind").is_set or not one.setting("bind").known:
+def _addresses(pass_: Pass) -> int:
+    """The number of addresses of a pass; 0 if it is unknown, or if no local ports are needed."""
+    if pass_.has_variable or pass_.setting("bind").is_set or not pass_.setting("bind").known:
         return 0
-    if one.upstream is None:
-        return int(one.names_an_address and one.host not in ("unix", "localhost"))
-    servers = one.upstream.servers
+    if pass_.upstream is None:
+        return int(pass_.names_an_address and pass_.host not in ("unix", "localhost"))
+    servers = pass_.upstream.servers
     hosts = [server.args[0] for server in servers if server.args]
     bounded = any(word.startswith(("max_conns=", "resolve")) for server in servers for word in server.args[1:])
-    if one.upstream.level.is_open or bounded or any(host.startswith("unix:") for host in hosts):
+    if pass_.upstream.level.is_open or bounded or any(host.startswith("unix:") for host in hosts):
         return 0
     return len(set(hosts))
 
 
 def _processors(model: Model, host: Host) -> Iterator[Finding]:
-    """Find more workers than processors that may be used."""
+    """Find more workers than usable processors."""
     setting = model.root.setting("worker_processes")
     workers = _workers(model, host)
     if setting.directive is None or workers is None or host.cpus is None:
@@ -239,13 +238,13 @@ def _processors(model: Model, host: Host) -> Iterator[Finding]:
 
 
 def _workers(model: Model, host: Host) -> int | None:
-    """How many workers there are; `auto` is one for each processor that is online (`ngx_ncpu`)."""
+    """The number of workers; `auto` is one for each online processor (`ngx_ncpu`)."""
     setting = model.root.setting("worker_processes")
     return host.processors if setting.value == "auto" else _number(setting)
 
 
 def _connections(model: Model) -> Setting | None:
-    """What `events` says of `worker_connections`."""
+    """The `worker_connections` of `events`."""
     return next((level.setting("worker_connections") for level in model.levels("events")), None)
 
 

@@ -59,18 +59,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nginxopt.config.layout import prepend, replace
+from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import Level, Setting
-from nginxopt.semantics.maphash import suitable, verdict
-from nginxopt.semantics.values import number
+from nginxopt.semantics import Level, Setting, maphash, values
 from nginxopt.text import Change, encode
 
 DEFAULTS = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
-"""Of ngx_http_map_module; the bucket is `ngx_cacheline_size`."""
+"""The defaults of ngx_http_map_module; the bucket size is `ngx_cacheline_size`."""
 
 MOST_TRIED = 65_536
-"""A larger table is only judged where nginx tries few sizes for it: its search takes quadratic time."""
+"""A larger table is checked only if nginx tries few sizes for it: the search takes quadratic time."""
 
 
 class _Map(NamedTuple):
@@ -80,7 +78,7 @@ class _Map(NamedTuple):
 
 @rule(severity=Severity.WARNING, category="rewrite", fix=Safety.SAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find maps whose keys do not fit their tables."""
+    """Find maps whose keys do not fit the hash table."""
     for http in model.levels("http"):
         settings = {name: http.setting(name) for name in DEFAULTS}
         sizes = {name: _size(setting) for name, setting in settings.items()}
@@ -91,26 +89,26 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _judged(http: Level, maps: list[_Map], max_size: int, bucket: int) -> Iterator[Finding]:
-    judged = [one for one in maps if max_size <= MOST_TRIED or max_size < 100 * len(one.keys)]
-    verdicts = [verdict(one.keys, max_size, bucket) for one in judged]
-    if all(found == "fits" for found in verdicts):
+    judged = [map_ for map_ in maps if max_size <= MOST_TRIED or max_size < 100 * len(map_.keys)]
+    verdicts = [maphash.verdict(map_.keys, max_size, bucket) for map_ in judged]
+    if all(outcome == "fits" for outcome in verdicts):
         return
-    fix = _fix(http, [one.keys for one in judged], max_size, bucket)
-    for one, found in zip(judged, verdicts, strict=True):
-        if found != "fits" and one.level.source is not None:
-            message = _message(one, found, max_size, bucket)
-            yield Finding(one.level.source, one.level.span, message, fix, help=_advice(fix))
+    fix = _fix(http, [map_.keys for map_ in judged], max_size, bucket)
+    for map_, outcome in zip(judged, verdicts, strict=True):
+        if outcome != "fits" and map_.level.source is not None:
+            message = _message(map_, outcome, max_size, bucket)
+            yield Finding(map_.level.source, map_.level.span, message, fix, help=_advice(fix))
 
 
-def _message(one: _Map, found: str, max_size: int, bucket: int) -> str:
-    name = one.level.args[-1] if one.level.args else "map"
-    if found == "refused":
-        longest = max(map(len, one.keys))
+def _message(map_: _Map, outcome: str, max_size: int, bucket: int) -> str:
+    name = map_.level.args[-1] if map_.level.args else "map"
+    if outcome == "refused":
+        longest = max(map(len, map_.keys))
         return f"{name} has a key of {longest} bytes, too long for map_hash_bucket_size {bucket}: nginx does not start"
-    if found == "slow":
-        return f"nginx starts slowly: it tries map_hash_max_size {max_size} for the {len(one.keys):,} keys of {name}"
+    if outcome == "slow":
+        return f"nginx starts slowly: it tries map_hash_max_size {max_size} for the {len(map_.keys):,} keys of {name}"
     return (
-        f"the {len(one.keys):,} keys of {name} do not fit map_hash_max_size {max_size}: nginx warns, and"
+        f"the {len(map_.keys):,} keys of {name} do not fit map_hash_max_size {max_size}: nginx warns, and"
         " lookups are slow"
     )
 
@@ -120,16 +118,16 @@ def _advice(fix: Fix | None) -> str:
 
 
 def _size(setting: Setting) -> int | None:
-    """Return what holds for a size; None if that is not known."""
+    """Return the effective size; None if it is unknown."""
     if not setting.known:
         return None
     value = setting.value if setting.is_set else str(DEFAULTS[setting.name])
-    size = number(value) if value is not None else None
+    size = values.number(value) if value is not None else None
     return size or None
 
 
 def _keys(level: Level) -> list[bytes]:
-    """Return the plain keys of a map as its table has them; none of one with `hostnames`."""
+    """Return the plain keys of a map; none for a map with `hostnames`."""
     flags = {str(directive.name) for directive in level.directives if not directive.args}
     if "hostnames" in flags:
         return []
@@ -139,22 +137,22 @@ def _keys(level: Level) -> list[bytes]:
 
 
 def _fix(http: Level, maps: Sequence[Sequence[bytes]], max_size: int, bucket: int) -> Fix | None:
-    sizes = suitable(maps, max_size, bucket)
+    sizes = maphash.suitable(maps, max_size, bucket)
     if sizes is None or http.block is None:
         return None
-    wanted = dict(zip(DEFAULTS, sizes, strict=True))
+    new_sizes = dict(zip(DEFAULTS, sizes, strict=True))
     now = {"map_hash_max_size": max_size, "map_hash_bucket_size": bucket}
     changes: list[Change] = []
     missing: list[str] = []
-    for name, size in wanted.items():
+    for name, size in new_sizes.items():
         directive = http.setting(name).directive
         if size == now[name]:
             continue
         if directive is None:
             missing.append(f"{name} {size};")
         else:
-            changes.append(replace(directive, directive.args[0], str(size)))
+            changes.append(layout.replace(directive, directive.args[0], str(size)))
     if missing:
-        changes.append(prepend(http.block, missing))
-    title = " and ".join(f"{name} {size}" for name, size in wanted.items() if size != now[name])
+        changes.append(layout.prepend(http.block, missing))
+    title = " and ".join(f"{name} {size}" for name, size in new_sizes.items() if size != now[name])
     return Fix(f"set {title}", tuple(changes))

@@ -69,11 +69,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.lint.pools import headers
+from nginxopt.lint import Finding, Model, Related, Severity, pools, rule
 from nginxopt.semantics import Level, Pass, Upstream
 
-# A directive that gives a hop a job, at whatever level it is in force.
+# The directives that give a hop a purpose, at any level.
 JOBS = frozenset({
     "ssl", "ssl_certificate", "http2", "http3", "proxy_cache", "proxy_store", "gzip", "brotli", "zstd", "gunzip",
     "limit_req", "limit_conn", "limit_rate", "limit_except", "client_max_body_size", "auth_basic", "auth_request",
@@ -93,67 +92,67 @@ _LOCAL = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?|unix:.*")
 
 @rule(severity=Severity.INFO, category="proxy", scenario="hop")
 def check(model: Model) -> Iterator[Finding]:
-    """Find hops that have no job of their own."""
+    """Find hops without a purpose."""
     plain, alone = _plain(model), _alone(model)
     jobs = [name for name in JOBS if next(model.each(name), None)]
-    for one in model.passes:
-        server = one.level.around("server")
-        if one.protocol != "proxy" or server is None or server not in plain or not _has_no_job(one, server, jobs):
+    for pass_ in model.passes:
+        server = pass_.level.around("server")
+        if pass_.protocol != "proxy" or server is None or server not in plain or not _has_no_job(pass_, server, jobs):
             continue
-        target = _reached(model, one)
+        target = _reached(model, pass_)
         if target is not None and target is not server:
-            yield _inner(one, target)
-        elif _target(one)[0] and target is None and server in alone and _only_location(one, server):
-            yield _local(one)
+            yield _inner(pass_, target)
+        elif _target(pass_)[0] and target is None and server in alone and _only_location(pass_, server):
+            yield _local(pass_)
 
 
-def _inner(one: Pass, target: Level) -> Finding:
-    source = target.source or one.directive.source
+def _inner(pass_: Pass, target: Level) -> Finding:
+    source = target.source or pass_.directive.source
     return Finding(
-        one.directive.source,
-        one.directive.args[0].span,
-        f"{_shown(one)} is a server in this configuration: nginx handles each request twice",
-        help=f"let that server handle the requests; this hop only provides {_gives(one)}",
+        pass_.directive.source,
+        pass_.directive.args[0].span,
+        f"{_shown(pass_)} is a server in this configuration: nginx handles each request twice",
+        help=f"let that server handle the requests; this hop only provides {_gives(pass_)}",
         related=(Related(source, target.span, "this server"),),
     )
 
 
-def _local(one: Pass) -> Finding:
+def _local(pass_: Pass) -> Finding:
     return Finding(
-        one.directive.source,
-        one.directive.args[0].span,
-        f"this server only passes requests to {_shown(one)} on the same machine",
-        help=f"this hop provides {_gives(one)}; without need for that, let clients reach the application directly",
+        pass_.directive.source,
+        pass_.directive.args[0].span,
+        f"this server only passes requests to {_shown(pass_)} on the same machine",
+        help=f"this hop provides {_gives(pass_)}; without need for that, let clients reach the application directly",
     )
 
 
-def _gives(one: Pass) -> str:
-    """Return what a hop without a job still provides."""
+def _gives(pass_: Pass) -> str:
+    """Return what a hop without a purpose still provides."""
     gives = []
-    if one.setting("buffering").value == "on":
+    if pass_.setting("buffering").value == "on":
         gives.append("buffered responses for slow clients")
-    if one.setting("request_buffering").value == "on":
+    if pass_.setting("request_buffering").value == "on":
         gives.append("buffered request bodies")
-    if any(headers(one, name) for name in ("x-forwarded-for", "x-real-ip", "forwarded")):
+    if any(pools.header_directives(pass_, name) for name in ("x-forwarded-for", "x-real-ip", "forwarded")):
         gives.append("the client's address in a header")
-    logged = one.level.setting("access_log")
+    logged = pass_.level.setting("access_log")
     if logged.value not in _OFF:
         gives.append("an access log")
     return ", ".join(gives) or "nothing"
 
 
-def _has_no_job(one: Pass, server: Level, jobs: list[str]) -> bool:
-    """Return whether a pass has no job: all levels are known, and nothing in force here does any work."""
-    level: Level | None = one.level
-    if level is None or level.kind != "location" or one.uri not in (None, "/") or one.has_variable:
+def _has_no_job(pass_: Pass, server: Level, jobs: list[str]) -> bool:
+    """Return whether a hop has no purpose: all levels are known, and no directive in effect gives it one."""
+    level: Level | None = pass_.level
+    if level is None or level.kind != "location" or pass_.uri not in (None, "/") or pass_.has_variable:
         return False
     while level is not None:
         if level.is_open or level.bulks:
             return False
         level = level.parent
-    if any(_works(one.level, name) or _works(server, name) for name in jobs):
+    if any(_works(pass_.level, name) or _works(server, name) for name in jobs):
         return False
-    sent = (header.args[0].lower() for header in one.setting("set_header").directives if header.args)
+    sent = (header.args[0].lower() for header in pass_.setting("set_header").directives if header.args)
     return all(_USUAL_HEADERS.fullmatch(name) for name in sent)
 
 
@@ -162,21 +161,21 @@ def _works(level: Level, name: str) -> bool:
     return setting.is_set and setting.value not in _OFF
 
 
-def _only_location(one: Pass, server: Level) -> bool:
-    """Return whether a location is the whole of its server."""
+def _only_location(pass_: Pass, server: Level) -> bool:
+    """Return whether a location is the only content of its server."""
     locations = [level for level in server.levels if level.kind == "location"]
-    return locations == [one.level] and one.level.args == ("/",) and not one.level.levels
+    return locations == [pass_.level] and pass_.level.args == ("/",) and not pass_.level.levels
 
 
 def _plain(model: Model) -> set[Level]:
-    """Return the servers at whose addresses no TLS, HTTP/2, QUIC or PROXY protocol ends."""
+    """Return the servers whose addresses do not use TLS, HTTP/2, QUIC or the PROXY protocol."""
     flags = ("http2", "quic", "proxy_protocol")
-    ending = [one for one in model.endpoints.values() if one.is_tls or any(map(one.has, flags))]
+    ending = [endpoint for endpoint in model.endpoints.values() if endpoint.is_tls or any(map(endpoint.has, flags))]
     return set(model.levels("server")).difference(*(endpoint.servers for endpoint in ending))
 
 
 def _alone(model: Model) -> set[Level]:
-    """Return the servers at whose addresses no other listens, so that no names choose."""
+    """Return the servers that share no address with another."""
     shared = [endpoint.servers for endpoint in model.endpoints.values() if len(endpoint.servers) > 1]
     return set(model.levels("server")).difference(*shared)
 
@@ -187,9 +186,9 @@ def _single(upstream: Upstream) -> str | None:
     return servers[0] if len(servers) == 1 and not upstream.level.is_open else None
 
 
-def _reached(model: Model, one: Pass) -> Level | None:
-    """Return the server of this configuration that a pass reaches, None if it reaches none or one of several."""
-    host, port = _target(one)
+def _reached(model: Model, pass_: Pass) -> Level | None:
+    """Return the server in this configuration that a pass reaches; None if there is none or more than one."""
+    host, port = _target(pass_)
     for address, endpoint in model.endpoints.items():
         here = address.is_wildcard or "localhost" in (host, address.host) or address.host == host
         if address.port == port and here and not address.datagram:
@@ -197,21 +196,21 @@ def _reached(model: Model, one: Pass) -> Level | None:
     return None
 
 
-def _target(one: Pass) -> tuple[str, int]:
-    """Return host and port of a target on this machine, a socket being a host with port 0; nothing for another."""
-    server = _single(one.upstream) if one.upstream else _written(one)
+def _target(pass_: Pass) -> tuple[str, int]:
+    """Return host and port of a target on this machine, path and 0 for a socket; empty and -1 for another target."""
+    server = _single(pass_.upstream) if pass_.upstream else _written(pass_)
     if server is None or not _LOCAL.fullmatch(server):
         return "", -1
     if server.startswith("unix:"):
         return server.removeprefix("unix:"), 0
     host, port = re.fullmatch(r"(.*?)(?::(\d+))?", server).groups()  # type: ignore[union-attr] # it matches anything
-    return host.strip("[]"), int(port or (443 if one.scheme == "https" and not one.upstream else 80))
+    return host.strip("[]"), int(port or (443 if pass_.scheme == "https" and not pass_.upstream else 80))
 
 
-def _written(one: Pass) -> str:
-    """Return the server that a pass names itself, as an upstream would."""
-    return one.host if one.port is None else f"{one.host}:{one.port}"
+def _written(pass_: Pass) -> str:
+    """Return the server that a pass names, as in an upstream block."""
+    return pass_.host if pass_.port is None else f"{pass_.host}:{pass_.port}"
 
 
-def _shown(one: Pass) -> str:
-    return f'"{one.upstream.name}"' if one.upstream else _written(one)
+def _shown(pass_: Pass) -> str:
+    return f'"{pass_.upstream.name}"' if pass_.upstream else _written(pass_)

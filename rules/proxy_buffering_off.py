@@ -53,14 +53,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Comment, Directive
-from nginxopt.config.layout import delete
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.pools import headers, knows_headers
+from nginxopt.config import Comment, Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pools, rule
 from nginxopt.semantics import Level, Pass
 
 LONG = 300
-"""From how many seconds of `proxy_read_timeout` on an answer is taken for a stream."""
+"""The `proxy_read_timeout` in seconds from which responses are considered streams."""
 
 _STREAMS = re.compile(
     r"sse\b|\bws|event|stream|socket|chat|log|tail|live|hub|signalr|poll|watch|notif|push|completion|generate|mcp|"
@@ -72,48 +70,50 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 
 @rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find passes whose clients hold the upstream for no reason that can be seen."""
-    found: dict[Directive, list[Pass]] = {}
-    for one in model.passes:
-        setting = one.setting("buffering")
-        if one.protocol == "proxy" and setting.directive and setting.value == "off":
-            found.setdefault(setting.directive, []).append(one)
-    for directive, passes in found.items():
-        plain = [one for one in passes if not _streams(one, directive)]
+    """Find passes without buffering that show no reason for it."""
+    by_directive: dict[Directive, list[Pass]] = {}
+    for pass_ in model.passes:
+        setting = pass_.setting("buffering")
+        if pass_.protocol == "proxy" and setting.directive and setting.value == "off":
+            by_directive.setdefault(setting.directive, []).append(pass_)
+    for directive, passes in by_directive.items():
+        plain = [pass_ for pass_ in passes if not _streams(pass_, directive)]
         if plain:
             yield _finding(directive, plain, len(passes))
 
 
 def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
-    one = "" if total == 1 else f" in {len(plain)} of {total} places"
-    fix = Fix("delete `proxy_buffering off`", (delete(directive),), Safety.UNSAFE) if len(plain) == total else None
+    places = "" if total == 1 else f" in {len(plain)} of {total} places"
+    fix = (
+        Fix("delete `proxy_buffering off`", (layout.delete(directive),), Safety.UNSAFE) if len(plain) == total else None
+    )
     return Finding(
         directive.source,
         directive.args[0].span,
-        f"without buffering, a slow client keeps the upstream busy until it has read everything{one}",
+        f"without buffering, a slow client keeps the upstream busy until it has read everything{places}",
         fix,
         "" if fix else "move it to the locations that stream responses",
     )
 
 
-def _streams(one: Pass, directive: Directive) -> bool:
-    """Return whether something says that the answers of a pass are streams, or it cannot be known."""
-    if one.setting("cache").value not in ("off", None) or not knows_headers(one):
+def _streams(pass_: Pass, directive: Directive) -> bool:
+    """Return whether anything suggests that the responses of a pass are streams, or it is unknown."""
+    if pass_.setting("cache").value not in ("off", None) or not pools.knows_headers(pass_):
         return True
-    upgrades = any(header.args[1] for header in headers(one, "upgrade"))
+    upgrades = any(header.args[1] for header in pools.header_directives(pass_, "upgrade"))
     if (
         upgrades
-        or one.setting("request_buffering").value == "off"
-        or _seconds(one.setting("read_timeout").value) >= LONG
+        or pass_.setting("request_buffering").value == "off"
+        or _seconds(pass_.setting("read_timeout").value) >= LONG
     ):
         return True
-    return any(_STREAMS.search(text) for text in _texts(one, directive))
+    return any(_STREAMS.search(text) for text in _texts(pass_, directive))
 
 
-def _texts(one: Pass, directive: Directive) -> Iterator[str]:
-    """Yield what tells the purpose of a pass: its target, locations, server names, and the comments about it."""
-    yield from one.directive.args
-    level: Level | None = one.level
+def _texts(pass_: Pass, directive: Directive) -> Iterator[str]:
+    """Yield the texts that suggest the purpose of a pass: target, locations, server names, comments."""
+    yield from pass_.directive.args
+    level: Level | None = pass_.level
     while level is not None and level.kind != "http":
         if level.kind == "location":
             yield " ".join(level.args)
@@ -121,8 +121,8 @@ def _texts(one: Pass, directive: Directive) -> Iterator[str]:
             yield from (word for names in level.own("server_name") for word in names.args)
         level = level.parent
     for name in ("chunked_transfer_encoding", "proxy_hide_header", "proxy_ignore_headers"):
-        yield from (word for other in one.level.own(name) for word in (name, *other.args))
-    yield from _comments(one.level)
+        yield from (word for other in pass_.level.own(name) for word in (name, *other.args))
+    yield from _comments(pass_.level)
     line = directive.source.data.split(b"\n")[directive.line - 1 : directive.line]
     yield from (text.partition(b"#")[2].decode(errors="replace") for text in line)
 
@@ -134,6 +134,6 @@ def _comments(level: Level) -> Iterator[str]:
 
 
 def _seconds(time: str | None) -> float:
-    """Return a time of nginx in seconds, 0 for one that is not known."""
+    """Return an nginx time in seconds, 0 for an unknown one."""
     parts = re.findall(r"(\d+)(ms|[smhd]|)", time or "")
     return sum(int(number) * _SECONDS[unit] for number, unit in parts)

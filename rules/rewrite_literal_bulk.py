@@ -73,26 +73,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Part, Run, Severity, cost, rule
+from nginxopt.lint import Finding, Model, Part, PlannedRun, Severity, cost, rule
 from nginxopt.text import Span
 
 LEAST = 20
-"""At 472 instructions each, that of a URI which no rule resembles, so many cost more than a request without rules."""
+"""At 472 instructions each, for a dissimilar URI, this many rules cost more than a request without rules."""
 
 NEAR = 1_508
-"""Instructions that one rule costs a request whose URI begins as the pattern does; `cost.REGEX` where it does not."""
+"""Instructions of a rule for a URI that starts like its pattern; `cost.REGEX` for a dissimilar URI."""
 
 
 @rule(severity=Severity.INFO, category="rewrite", scenario="rewrites", by_cost=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find runs of rewrites that a map can answer."""
+    """Find runs of rewrites that a map can replace."""
     for part in model.plan.parts:
         for run in part.runs:
             if run.native.moved >= LEAST:
                 yield _finding(model, part, run)
 
 
-def _finding(model: Model, part: Part, run: Run) -> Finding:
+def _finding(model: Model, part: Part, run: PlannedRun) -> Finding:
     moved, rules = run.native.moved, len(run.native)
     start = run.first.start
     least = moved * cost.REGEX

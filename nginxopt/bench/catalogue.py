@@ -1,4 +1,4 @@
-"""All scenarios, found by their presence: every module of `nginxopt.bench.scenarios` is one."""
+"""Discovers all scenarios: every module of `nginxopt.bench.scenarios` is one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from nginxopt.bench.scenario import Scenario
 
 @cache
 def catalogue() -> dict[str, Scenario]:
-    """Return every scenario by its name, in alphabetical order. `TypeError` for a module that has none."""
+    """Return every scenario by its name, in alphabetical order. Raises `TypeError` for a module that has none."""
     return {name: _scenario(name) for name in names()}
 
 
 def names() -> list[str]:
-    """Return the names of all scenarios; no module is imported."""
+    """Return the names of all scenarios without importing them."""
     return sorted(module.name for module in pkgutil.iter_modules(scenarios.__path__))
 
 

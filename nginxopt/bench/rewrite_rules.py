@@ -1,4 +1,4 @@
-"""Rewrites as a benchmark needs them: files of any size, and what the compiler makes of them."""
+"""Rewrites for benchmarks: generated files of any size, and their compilation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def literal(count: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What stands in the http block, and what in the server."""
+    """The parts for the http block and for the server."""
 
     http: bytes
     server: bytes
@@ -62,7 +62,8 @@ def parts(emission: Emission) -> Parts:
 def proved(config: Config) -> Emission:
     """Return a file of rules compiled and proved.
 
-    `InputError` if it is no single file of rules of a server, or if none of them moves: before and after are the same.
+    Raises `InputError` if it is no single file of rules of a server, or if none of them moves: before and after are the
+    same.
     """
     if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.walk()):
         raise InputError(

@@ -1,4 +1,4 @@
-"""The run: find the capacity where it is asked for, then round after round attack every variant once."""
+"""Runs the attacks: finds the capacity if needed, then attacks every variant once per round."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from nginxopt.errors import RunError
 CAPACITY_SECONDS = 1.0
 COUNT_SECONDS = 4.0
 MOST_COUNTED = 32
-"""How many targets of an attack are counted: callgrind makes nginx some fifty times slower."""
+"""The number of targets per attack that are counted: callgrind makes nginx about fifty times slower."""
 
 Progress = Callable[[float, str], None]
-"""Told of each attack that is done: about how many seconds it took, and what is next."""
+"""Called after each attack with its approximate duration in seconds, and the next attack."""
 
 _PATIENCE_SECONDS = 120.0
 _PATIENCE_TIMES = 3.0
 
 
 def seconds(experiment: Experiment, rounds: int) -> float:
-    """Return about how long the attacks take in all, at least."""
+    """Return the approximate minimum duration of all attacks, in seconds."""
     attacks = sum(attack.load.seconds for attack in experiment.attacks) * rounds
     return attacks + CAPACITY_SECONDS * len(_without_rate(experiment))
 
@@ -48,7 +48,7 @@ def find_capacities(
 
 
 def at_rates(experiment: Experiment, capacities: Mapping[str, float]) -> Experiment:
-    """Return the experiment with the rates of its open loops put in."""
+    """Return the experiment with the rates of its open loops."""
 
     def rated(attack: Attack) -> Load:
         load = attack.load
@@ -70,8 +70,8 @@ def run(
 ) -> None:
     """Attack every variant in each of `rounds`, and hand each sample to `keep` as it comes.
 
-    `statuses` are those of the probes. `RunError` if an attack is answered otherwise, or if a counter is not what it
-    must be.
+    `statuses` are those of the probes. Raises `RunError` if an attack is answered otherwise, or if a counter is not
+    what it must be.
     """
     for number in range(1, rounds + 1):
         for attack in experiment.attacks:
@@ -141,15 +141,15 @@ def _uses(site: Site, variant: Variant, before: Counters) -> dict[str, NodeUse]:
 def _check_answers(attack: Attack, outcome: Outcome, statuses: Statuses) -> None:
     if attack.may_fail:
         return
-    wanted = statuses[attack.variant, attack.case]
-    wrong = {status: count for status, count in outcome.statuses.items() if status not in wanted}
+    expected = statuses[attack.variant, attack.case]
+    wrong = {status: count for status, count in outcome.statuses.items() if status not in expected}
     if not wrong:
         return
     what = ", ".join(f"{count:,} with {_status(status)}" for status, count in wrong.items())
     why = f" ({', '.join(outcome.errors)})" if outcome.errors else ""
     raise RunError(
         f"{attack.variant}, {attack.case}: of {outcome.requests:,} requests, {what}{why}, expected"
-        f" {' or '.join(sorted(wanted))}",
+        f" {' or '.join(sorted(expected))}",
         hint="the rate may exceed the capacity: use --rate auto" if "0" in wrong else None,
     )
 

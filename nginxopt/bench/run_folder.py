@@ -1,4 +1,4 @@
-"""The folder of an experiment, by path: the configurations of all nodes, with the addresses put in, and what runs them.
+"""The files of an experiment, by path: the configurations of all nodes with addresses, and the scripts.
 
 nginx/VARIANT/ROLE/   the prefix of a node: nginx.conf and what lies beside it
 targets/              what the load generator asks
@@ -22,7 +22,7 @@ from nginxopt.text import encode
 
 FIRST_PORT = 18080
 PARTS = ("nginx", "targets", "results")
-"""The directories of the folder that a run makes."""
+"""The directories that a run creates in the folder."""
 
 Addresses = Mapping[tuple[str, str], str]
 """host:port by variant and what needs an address: see `places`."""
@@ -31,7 +31,7 @@ _PLACE = re.compile(rb"@([a-z][a-z0-9]*(?:/[a-z0-9]+)?)@")
 
 
 def slug(name: str) -> str:
-    """Return a name as a part of a path: small letters, digits and hyphens."""
+    """Return a name as a part of a path: lowercase letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
@@ -88,7 +88,7 @@ def fixed_addresses(experiment: Experiment) -> dict[tuple[str, str], str]:
 def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str, bytes]:
     """Return the folder that runs without nginxopt, with its `run` (a shell script) and its README.
 
-    `ValueError` if a rate is still to be found: the folder states it.
+    Raises `ValueError` if a rate is still to be found: the folder states it.
     """
     addresses = fixed_addresses(experiment)
     targets: dict[str, bytes] = {}
@@ -152,7 +152,7 @@ def _shell(word: str) -> str:
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a folder, in which their directories are made; `RunError` if the disk does not take them."""
+    """Write files into a folder, with their directories. Raises `RunError` if that fails."""
     try:
         for path, data in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A result read again from the JSON it was written to (`nginxopt.bench.result.to_json`).
+"""Reads a result from its JSON (`nginxopt.bench.result.to_json`).
 
 What the JSON leaves out is not there: the texts of configurations, probes, counts, and all targets but the first ten.
 Types are checked here: msgspec refuses a field that may be one of two dataclasses, as `Load` and `Probe` are.
@@ -36,7 +36,7 @@ _PROVENANCE: dict[str, type] = {"command": list, "load": list, "memory": int, "c
 
 
 def from_json(data: bytes, path: str) -> Result:
-    """Return the result that `data` holds; `InputError` if it holds none, or one of another format."""
+    """Return the result that `data` holds. Raises `InputError` if it holds none, or one of another format."""
     try:
         saved = json.loads(data, parse_constant=_refuse)
         if saved["format"] == FORMAT:
@@ -54,15 +54,15 @@ def _refuse(constant: str) -> None:
 
 
 def _result(data: _Json) -> Result:
-    ratios = tuple(_checked(Ratio, each) for each in data["ratios"])
+    ratios = tuple(_checked(Ratio, item) for item in data["ratios"])
     experiment = _experiment(data, ratios)
-    tests = {each["name"]: each["test_seconds"] for each in data["variants"] if each["test_seconds"] is not None}
+    tests = {item["name"]: item["test_seconds"] for item in data["variants"] if item["test_seconds"] is not None}
     fields = {
         "experiment": experiment,
-        "samples": tuple(_sample(each) for each in data["samples"]),
-        "summaries": tuple(_checked(Summary, each) for each in data["summaries"]),
+        "samples": tuple(_sample(item) for item in data["samples"]),
+        "summaries": tuple(_checked(Summary, item) for item in data["summaries"]),
         "ratios": ratios,
-        "gates": tuple(_checked(GateResult, each) for each in data["gates"]),
+        "gates": tuple(_checked(GateResult, item) for item in data["gates"]),
         "rates": dict(_rates(experiment)),
         "test_seconds": tests,
         **{name: data[name] for name in ("rounds", "capacities", "complete")},
@@ -81,7 +81,7 @@ def _provenance(data: _Json) -> _Json:
 
 
 def _refuse_strangers(result: Result) -> None:
-    """`ValueError` if something was measured that is no attack of the experiment."""
+    """Raise `ValueError` if something was measured that is no attack of the experiment."""
     attacks = {(attack.variant, attack.case) for attack in result.experiment.attacks}
     measured = {(sample.variant, sample.case) for sample in result.samples}
     measured |= {(summary.variant, summary.case) for summary in result.summaries}
@@ -95,11 +95,11 @@ def _experiment(data: _Json, ratios: tuple[Ratio, ...]) -> Experiment:
     compared = dict.fromkeys((ratio.before, ratio.after) for ratio in ratios)
     fields = {
         "scenario": words["name"],
-        "variants": tuple(_variant(each) for each in data["variants"]),
-        "attacks": tuple(_attack(each) for each in data["attacks"]),
+        "variants": tuple(_variant(item) for item in data["variants"]),
+        "attacks": tuple(_attack(item) for item in data["attacks"]),
         "comparisons": tuple(Comparison(*pair) for pair in compared),
         "published": tuple(
-            _checked(Published, {**each, "compares": tuple(each["compares"])}) for each in words["published"]
+            _checked(Published, {**item, "compares": tuple(item["compares"])}) for item in words["published"]
         ),
         "figures": tuple(words["figures"]),
         "notes": tuple(words["notes"]),
@@ -144,7 +144,7 @@ def _sample(data: _Json) -> Sample:
 
 
 def _checked(kind: type[_Kind], fields: _Json) -> _Kind:
-    """Return a `kind` of these fields; `TypeError` if one is not of the type it is declared with."""
+    """Return a `kind` of these fields. Raises `TypeError` if one is not of the type it is declared with."""
     record = kind(**fields)
     for name, hint in _types_of(kind).items():  # type: ignore[arg-type]  # mypy: a type variable is not hashable
         if not _fits(getattr(record, name), hint):
@@ -159,7 +159,7 @@ def _types_of(kind: type) -> Mapping[str, Any]:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Whether a value, and all in it, is of a declared type; one is a float, too."""
+    """Whether a value with all its content has a declared type; an int is also a float."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in parts
@@ -170,6 +170,6 @@ def _fits(value: object, hint: Any) -> bool:
     if isinstance(value, Mapping) and origin is Mapping:
         return all(_fits(key, parts[0]) and _fits(inner, parts[1]) for key, inner in value.items())
     if isinstance(value, tuple) and origin is tuple:
-        each = repeat(parts[0]) if parts[-1] is Ellipsis else parts
-        return all(_fits(inner, part) for inner, part in zip(value, each, strict=False))
+        item_types = repeat(parts[0]) if parts[-1] is Ellipsis else parts
+        return all(_fits(inner, part) for inner, part in zip(value, item_types, strict=False))
     return isinstance(value, (int, float) if hint is float else hint)

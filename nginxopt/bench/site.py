@@ -1,4 +1,4 @@
-"""The protocols of what has effects: where the nginx of an experiment run, and what makes the load."""
+"""Protocols for side effects: the site where the nginx of an experiment run, and the load generator."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Site(Protocol):
     def execute(self, command: Sequence[str], *, seconds: float) -> bytes:
         """Run a command of the load generator in `folder` to its end and return its standard output.
 
-        `MissingError` if it cannot be run, `RunError` with its last words if it fails or does not end in time.
+        Raises `MissingError` if it cannot be run, `RunError` with its last words if it fails or does not end in time.
         """
 
     def ask(self, variant: Variant, role: str, target: Target) -> bytes:
@@ -73,20 +73,20 @@ class Site(Protocol):
 
     def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
         """Return the instructions of a request at the entry of a variant, the mean over the targets, counted in user
-        space by callgrind (`nginxopt.bench.callgrind`). `MissingError` where that cannot be.
+        space by callgrind (`nginxopt.bench.callgrind`). Raises `MissingError` where that cannot be.
         """
 
 
 class Runner(Protocol):
-    """What makes a site of an experiment."""
+    """Runs an experiment on a site."""
 
     name: str
 
     def deploy(self, experiment: Experiment, folder: Path) -> AbstractContextManager[Site]:
         """Start every variant and wait until it is ready; leave nothing running, whatever happens inside.
 
-        `folder` exists and is for what the run keeps. `MissingError` if something outside is needed and not there,
-        `InputError` in nginx's words if a configuration is refused.
+        `folder` exists and is for what the run keeps. Raises `MissingError` if something outside is needed and not
+        there, `InputError` in nginx's words if a configuration is refused.
         """
 
     def provenance(self) -> Mapping[str, str]:
@@ -94,7 +94,7 @@ class Runner(Protocol):
 
 
 class Generator(Protocol):
-    """What makes load: vegeta or wrk."""
+    """A load generator: vegeta or wrk."""
 
     name: str
 
@@ -106,7 +106,7 @@ class Generator(Protocol):
         `output`. Paths are relative to the folder it runs in; an `OpenLoop` has its rate by now."""
 
     def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:
-        """Return what came of the attack with that `output`, whose command wrote `printed` to standard output."""
+        """Return the outcome of the attack with that `output`, whose command wrote `printed` to standard output."""
 
     def version(self, site: Site) -> str:
-        """Return what it says it is."""
+        """Return its version."""

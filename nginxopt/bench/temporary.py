@@ -1,4 +1,4 @@
-"""Folders that go away with the run, at the latest with the next one."""
+"""Temporary folders that are removed after the run, or by the next run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _sweep() -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold a folder; `BlockingIOError` if another process does."""
+    """Hold a folder. Raises `BlockingIOError` if another process does."""
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,8 @@
-"""Rules over a configuration.
+"""Checks a configuration with rules.
 
-A `Config` goes in; diagnostics come out, with fixes, and a report of them. `check` is the whole run; a rule imports
-from here what it is declared with, what it asks (`Model`) and what it yields (`Finding`).
+Input is a `Config`; output is diagnostics with their fixes, and reports. `check` runs everything. Rules import their
+declaration (`rule`), the queries of a configuration (`Model`), what they yield (`Finding`), and the modules that they
+share (`pools`, `headers`, `tls`, ...) from this package.
 """
 
 from typing import TYPE_CHECKING
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.lint.declare import Check, Example, Page, Rule, rule
+    from nginxopt.lint import capacity, cost, headers, pooling, pools, sharing, static, tls, variables, zones
+    from nginxopt.lint.declare import Check, Page, Rule, rule
     from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Severity
     from nginxopt.lint.model import Model
     from nginxopt.lint.premises import (
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
         WHOLE_CONFIGURATION,
         Premise,
     )
-    from nginxopt.rewrite.planning import Dead, Duplicate, Part, Run
+    from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
     from nginxopt.rewrite.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.sections import transparent
     from nginxopt.rewrite.suspicious import why_never, without_captures
@@ -53,32 +55,41 @@ __all__ = [
     "Dead",
     "Diagnostic",
     "Duplicate",
-    "Example",
     "Finding",
     "Fix",
     "Host",
     "Model",
     "Page",
     "Part",
+    "PlannedRun",
     "Premise",
     "RedirectChain",
     "Related",
     "Rule",
-    "Run",
     "Safety",
     "Severity",
     "Version",
+    "capacity",
+    "cost",
+    "headers",
+    "pooling",
+    "pools",
     "rule",
+    "sharing",
     "shown",
+    "static",
+    "tls",
     "transparent",
+    "variables",
     "why_never",
     "without_captures",
+    "zones",
 ]
 
 __getattr__ = attributes(
     __name__,
     {
-        "declare": ("Check", "Example", "Page", "Rule", "rule"),
+        "declare": ("Check", "Page", "Rule", "rule"),
         "diagnostic": ("Diagnostic", "Finding", "Fix", "Related", "Safety", "Severity"),
         "model": ("Model",),
         "premises": (
@@ -108,7 +119,7 @@ __getattr__ = attributes(
             "Dead",
             "Duplicate",
             "Part",
-            "Run",
+            "PlannedRun",
         ),
         "nginxopt.rewrite.sections": ("transparent",),
         "nginxopt.rewrite.uris": ("shown",),

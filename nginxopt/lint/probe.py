@@ -1,64 +1,26 @@
-"""Questions to a server that nginx passes to: what it does with HTTP/1.1 and with connections that are kept.
+"""Probes an upstream server: how it handles HTTP/1.1 and kept connections.
 
-Raw requests as nginx sends them, a handful, one after the other, and a few connections that are held meanwhile. What
-is seen speaks against a premise or does not; a server may still behave otherwise on other days and other paths.
+Sends a handful of raw requests like nginx, in sequence, and holds a few connections. An observation may refute a
+premise; it cannot prove one, as a server may behave differently at other times and paths.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-import socket
-import ssl
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from dataclasses import dataclass
 
-from nginxopt.errors import RunError, UsageError
+from nginxopt.errors import RunError
 from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
+from nginxopt.system.upstream import Connection, Response, Target
 
-_MOST = 16 << 20  # bytes of an answer that are read
-# What differs from answer to answer, or belongs to the connection and not to what is answered (RFC 9110, 7.6.1).
-_OF_THE_MESSAGE = {
-    "date", "age", "expires", "connection", "keep-alive", "transfer-encoding", "content-length", "set-cookie", "server",
-}  # fmt: skip
 _OF_THE_CONNECTION = re.compile(r"ntlm|negotiate|kerberos", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A server and what it is asked for: `http://host:port/path`, or `http://unix:/socket:/path` as nginx has it."""
-
-    address: tuple[str, int] | str
-    host: str
-    path: str
-    tls: bool
-
-    @classmethod
-    def parse(cls, url: str) -> Target:
-        """Read a URL. `UsageError` if it is no http or https."""
-        scheme, _, rest = url.partition("://")
-        if scheme not in ("http", "https") or not rest:
-            raise UsageError(
-                f'invalid URL "{url}"', hint="http://host:port/path, https://..., http://unix:/socket:/path"
-            )
-        if rest.startswith("unix:"):
-            file, _, path = rest[5:].partition(":")
-            return cls(file, "localhost", path or "/", scheme == "https")
-        try:
-            parts = urlsplit(url)
-            port = parts.port or (443 if scheme == "https" else 80)
-        except ValueError as error:
-            raise UsageError(f'invalid URL "{url}": {error}') from None
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        return cls((parts.hostname or "", port), parts.netloc.rpartition("@")[2], path, scheme == "https")
-
-
-@dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is asked: idle connections that are held at a time, seconds one of them is, and seconds to wait for
-    an answer."""
+    """The extent of a probe: connections held idle, seconds one is held, and seconds to wait for a response."""
 
     held: int = 8
     idle: float = 5.0
@@ -67,37 +29,15 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Something seen, and whether it speaks against a premise; None: nothing can be said."""
+    """An observation, and whether it fits a premise; None if it does not decide."""
 
     premise: Premise
     fits: bool | None
     text: str
 
 
-@dataclass(slots=True)
-class _Answer:
-    version: str
-    status: int
-    headers: list[tuple[str, str]]
-    body: bytes
-    interim: list[int] = field(default_factory=list)
-
-    def header(self, name: str) -> str:
-        return ", ".join(value for own, value in self.headers if own == name)
-
-    def essence(self) -> dict[str, object]:
-        """What a client gets, but for what changes from answer to answer."""
-        named = {name: self.header(name) for name, _ in self.headers if name not in _OF_THE_MESSAGE}
-        return {"status": self.status, **named, "body": self.body}
-
-    def differences(self, other: _Answer) -> set[str]:
-        """The names of what a client gets otherwise from another answer."""
-        one, two = self.essence(), other.essence()
-        return {name for name in {*one, *two} if one.get(name) != two.get(name)}
-
-
 def probe(target: Target, effort: Effort) -> Iterator[Observation]:
-    """Ask a server, and yield what is seen as it is seen. `RunError` if it does not answer over HTTP/1.0."""
+    """Probe a server and yield observations as they are made. Raise `RunError` if it does not answer HTTP/1.0."""
     server = _Server(target, effort)
     for encoding in ("", "gzip"):
         yield from _versions(server, encoding)
@@ -106,23 +46,23 @@ def probe(target: Target, effort: Effort) -> Iterator[Observation]:
 
 
 def _versions(server: _Server, encoding: str) -> Iterator[Observation]:
-    """Compare answers over HTTP/1.0, as nginx asks by default before 1.29.7, with those over HTTP/1.1."""
+    """Compare responses over HTTP/1.0, nginx's default before 1.29.7, with those over HTTP/1.1."""
     old, again = server.once("1.0", encoding), server.once("1.0", encoding)
     if old is None or again is None:
         raise RunError("no response over HTTP/1.0")
     new = server.once("1.1", encoding)
-    asked = f" with Accept-Encoding: {encoding}" if encoding else ""
+    with_encoding = f" with Accept-Encoding: {encoding}" if encoding else ""
     if new is None:
-        yield Observation(HTTP11_BACKENDS, False, f"no response over HTTP/1.1{asked}")
+        yield Observation(HTTP11_BACKENDS, False, f"no response over HTTP/1.1{with_encoding}")
         return
     changing = old.differences(again)
     differs = sorted(old.differences(new) - changing)
-    text = f"HTTP/1.1{asked} has the same response as HTTP/1.0"
+    text = f"HTTP/1.1{with_encoding} has the same response as HTTP/1.0"
     if differs:
-        text = f"HTTP/1.1{asked} changes {', '.join(differs)}: {'; '.join(_compared(old, new, differs))}"
+        text = f"HTTP/1.1{with_encoding} changes {', '.join(differs)}: {'; '.join(_compared(old, new, differs))}"
     yield Observation(HTTP11_BACKENDS, not differs, text)
     if changing:
-        text = f"{', '.join(sorted(changing))} varies between responses{asked} and was not compared"
+        text = f"{', '.join(sorted(changing))} varies between responses{with_encoding} and was not compared"
         yield Observation(HTTP11_BACKENDS, None, text)
     if new.interim:
         text = f"unrequested interim responses over HTTP/1.1: {', '.join(map(str, new.interim))}"
@@ -132,7 +72,7 @@ def _versions(server: _Server, encoding: str) -> Iterator[Observation]:
         yield Observation(IDLE_CONNECTIONS, False, text)
 
 
-def _compared(old: _Answer, new: _Answer, names: Sequence[str]) -> Iterator[str]:
+def _compared(old: Response, new: Response, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         if name == "body":
             yield f"{len(old.body):,} to {len(new.body):,} bytes"
@@ -141,16 +81,18 @@ def _compared(old: _Answer, new: _Answer, names: Sequence[str]) -> Iterator[str]
 
 
 def _kept(server: _Server) -> Iterator[Observation]:
-    """Ask twice over one connection, then hold it idle."""
+    """Send two requests over one connection, then hold it idle."""
     with server.connect() as connection:
         first = connection.ask("1.1")
         if first is None:
             return
         if connection.ends(0.2):
-            says = "close" in first.header("connection").lower() or first.version == "1.0"
-            text = "the server closes connections after a response" + ("" if says else " that does not announce it")
-            yield Observation(IDLE_CONNECTIONS, says, text)
-            if says:
+            announces_close = "close" in first.header("connection").lower() or first.version == "1.0"
+            text = "the server closes connections after a response" + (
+                "" if announces_close else " that does not announce it"
+            )
+            yield Observation(IDLE_CONNECTIONS, announces_close, text)
+            if announces_close:
                 yield Observation(IDLE_CONNECTIONS, None, "connections are not kept, so a pool does not help")
             return
         if connection.ask("1.1") is None:
@@ -168,7 +110,7 @@ def _kept(server: _Server) -> Iterator[Observation]:
 
 
 def _blocked(server: _Server) -> Iterator[Observation]:
-    """Hold idle connections that have been used, and ask over another."""
+    """Hold used connections idle, and send a request over another."""
     with contextlib.ExitStack() as stack:
         held = 0
         while held < server.effort.held:
@@ -185,145 +127,9 @@ class _Server:
     def __init__(self, target: Target, effort: Effort) -> None:
         self.target, self.effort = target, effort
 
-    def connect(self) -> _Connection:
-        return _Connection(self.target, self.effort.wait)
+    def connect(self) -> Connection:
+        return Connection(self.target, self.effort.wait)
 
-    def once(self, version: str, encoding: str) -> _Answer | None:
+    def once(self, version: str, encoding: str) -> Response | None:
         with self.connect() as connection:
             return connection.ask(version, encoding)
-
-
-def _place(address: tuple[str, int] | str) -> str:
-    """Return an address as a URL has it: a path, or host and port."""
-    if isinstance(address, str):
-        return f"unix:{address}"
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-class _Connection:
-    """One connection to the server; `RunError` if there is none."""
-
-    def __init__(self, target: Target, wait: float) -> None:
-        self._target = target
-        self._wait = wait
-        self._deadline = 0.0
-        self._received = b""
-        try:
-            self._socket = self._open()
-        except OSError as error:
-            raise RunError(f"cannot connect to {_place(target.address)}: {error.strerror or error}") from None
-
-    def _open(self) -> socket.socket:
-        if isinstance(self._target.address, str):
-            plain = socket.socket(socket.AF_UNIX)
-            plain.settimeout(self._wait)
-            plain.connect(self._target.address)
-        else:
-            plain = socket.create_connection(self._target.address, self._wait)
-        if not self._target.tls:
-            return plain
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nginx does not verify, either
-        return context.wrap_socket(plain, server_hostname=self._target.host.partition(":")[0])
-
-    def __enter__(self) -> _Connection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
-
-    def ask(self, version: str, encoding: str = "") -> _Answer | None:
-        """Return the answer to a GET; None if there is none, or not all of it."""
-        lines = [f"GET {self._target.path} HTTP/{version}", f"Host: {self._target.host}"]
-        lines += ["Connection: close"] if version == "1.0" else []
-        lines += [f"Accept-Encoding: {encoding}"] if encoding else []
-        self._deadline = time.monotonic() + self._wait
-        try:
-            self._socket.settimeout(self._wait)
-            self._socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
-            return self._answer()
-        except (OSError, ValueError):
-            return None
-
-    def ends(self, seconds: float) -> float:
-        """Return after how many of these seconds the server ends the connection, 0 if it does not."""
-        started = time.monotonic()
-        self._socket.settimeout(seconds)
-        try:
-            ended = not self._socket.recv(1)
-        except TimeoutError:
-            return 0
-        except OSError:
-            ended = True
-        return max(time.monotonic() - started, 0.001) if ended else 0
-
-    def _answer(self) -> _Answer:
-        interim: list[int] = []
-        while True:
-            version, status, headers = self._head()
-            if status >= 200 or status == 101:
-                return _Answer(version, status, headers, self._body(version, status, headers), interim)
-            interim.append(status)
-
-    def _head(self) -> tuple[str, int, list[tuple[str, str]]]:
-        text = self._until(b"\r\n\r\n").decode("latin-1")
-        first, *lines = text.removesuffix("\r\n\r\n").split("\r\n")
-        found = re.match(r"HTTP/(\d\.\d) (\d{3})", first)
-        if found is None:
-            raise ValueError(first)
-        headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
-        return found[1], int(found[2]), headers
-
-    def _body(self, version: str, status: int, headers: list[tuple[str, str]]) -> bytes:
-        named = dict(headers)
-        if status in (101, 204, 304):
-            return b""
-        if "chunked" in named.get("transfer-encoding", ""):
-            return self._chunks()
-        if "content-length" in named:
-            return self._take(int(named["content-length"]))
-        if version == "1.1" and "close" not in named.get("connection", "").lower() and not self._is_last():
-            raise ValueError("a response without a length on an open connection")
-        return self._rest()
-
-    def _is_last(self) -> bool:
-        """Return whether the server ends the connection though nothing says so: then its end is that of the body."""
-        with contextlib.suppress(OSError):
-            self._rest()
-            return True
-        return False
-
-    def _chunks(self) -> bytes:
-        body = b""
-        while size := int(self._until(b"\r\n").partition(b";")[0], 16):
-            body += self._take(size)
-            self._until(b"\r\n")
-        while self._until(b"\r\n") != b"\r\n":
-            pass
-        return body
-
-    def _rest(self) -> bytes:
-        with contextlib.suppress(ValueError):
-            while True:
-                self._more()
-        return self._take(len(self._received))
-
-    def _until(self, end: bytes) -> bytes:
-        while end not in self._received:
-            self._more()
-        return self._take(self._received.index(end) + len(end))
-
-    def _take(self, count: int) -> bytes:
-        while len(self._received) < count:
-            self._more()
-        taken, self._received = self._received[:count], self._received[count:]
-        return taken
-
-    def _more(self) -> None:
-        """Receive some more; `TimeoutError` once the answer as a whole has taken too long."""
-        self._socket.settimeout(max(0.001, self._deadline - time.monotonic()))
-        data = self._socket.recv(65536)
-        if not data or len(self._received) > _MOST:
-            raise ValueError("the response ends early" if not data else "the response is too long")
-        self._received += data

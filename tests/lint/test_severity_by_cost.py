@@ -10,6 +10,7 @@ from nginxopt.lint.report.pages import page
 from nginxopt.lint.run import Selected, lint
 from tests.lintcheck import TARGET, found, read
 from tests.rulegen import literal_rewrites
+from tests.rulepages import examples
 
 BULKS = {
     "map-regex-bulk": lambda count: "map $uri $x {\n" + "".join(f"~^/{n}x+$ 1;\n" for n in range(count)) + "}",
@@ -51,6 +52,6 @@ def test_only_rules_by_cost_have_findings_of_several_severities() -> None:
     assert by_cost == set(BULKS)
     for rule in catalogue().values():
         assert ("75,000 instructions a request" in page(rule)) is rule.by_cost
-        for example in rule.page.examples:
+        for example in examples(rule.page):
             findings = found(rule.id, example.text, context=example.context, target=example.target or TARGET)
             assert all((one.finding.severity is not None) is rule.by_cost for one in findings)

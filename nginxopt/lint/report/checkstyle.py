@@ -1,6 +1,6 @@
-"""A report in the form of Checkstyle, which many servers and editors read.
+"""A Checkstyle report, which many servers and editors read.
 
-The form is that of `com.puppycrawl.tools.checkstyle.XMLLogger`.
+The format is that of `com.puppycrawl.tools.checkstyle.XMLLogger`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def render(report: Report) -> Iterator[str]:
     root = ElementTree.Element("checkstyle", version="4.3")
     for section in sections(report):
         file = ElementTree.SubElement(root, "file", name=xml(section.path))
-        for found in section.diagnostics:
-            text = "; ".join([found.message, *advice(found)])
-            _add(file, found.finding, str(found.severity), text, f"nginxopt.{found.rule}")
+        for diagnostic in section.diagnostics:
+            text = "; ".join([diagnostic.message, *advice(diagnostic)])
+            _add(file, diagnostic.finding, str(diagnostic.severity), text, f"nginxopt.{diagnostic.rule}")
         for error in section.errors:
             _add(file, error, "error", "; ".join([error.message, *details(error)]), "nginxopt.input")
     yield document(root)
@@ -30,7 +30,7 @@ def render(report: Report) -> Iterator[str]:
 
 def _add(file: ElementTree.Element, placed: Placed, severity: str, message: str, source: str) -> None:
     positions = ends(placed)
-    # What has no place is shown at the first line.
+    # Entries without a position get the first line.
     line, column = (1, 1) if positions is None else (positions[0].line, positions[0].column)
     attributes = {"line": str(line), "column": str(column), "severity": severity, "message": xml(message)}
     ElementTree.SubElement(file, "error", attributes, source=source)

@@ -1,4 +1,4 @@
-"""A report as GitLab's Code Quality, which shows in a merge request what is new and what is gone.
+"""A GitLab Code Quality report, which shows new and resolved findings in a merge request.
 
 The form: "Code Quality report format" in GitLab's documentation. Findings are compared by their fingerprints.
 """
@@ -23,19 +23,19 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.I
 
 def render(report: Report) -> Iterator[str]:
     """Yield the findings and the errors; an error is a `blocker`."""
-    made = fingerprints(report.diagnostics, report.base)
-    findings = [_finding(*pair, report.base) for pair in zip(report.diagnostics, made, strict=True)]
+    digests = fingerprints(report.diagnostics, report.base)
+    findings = [_finding(*pair, report.base) for pair in zip(report.diagnostics, digests, strict=True)]
     errors = [_error(error, number, report.base) for number, error in enumerate(report.errors)]
     yield json.dumps([*findings, *errors], indent=2) + "\n"
 
 
-def _finding(found: Diagnostic, made: str, base: str) -> dict[str, Any]:
+def _finding(diagnostic: Diagnostic, digest: str, base: str) -> dict[str, Any]:
     return {
-        "description": unicode("; ".join([found.message, *advice(found)])),
-        "check_name": found.rule,
-        "fingerprint": made,
-        "severity": _SEVERITIES[found.severity],
-        "location": _location(found.finding, found.path, base),
+        "description": unicode("; ".join([diagnostic.message, *advice(diagnostic)])),
+        "check_name": diagnostic.rule,
+        "fingerprint": digest,
+        "severity": _SEVERITIES[diagnostic.severity],
+        "location": _location(diagnostic.finding, diagnostic.path, base),
     }
 
 
@@ -51,7 +51,7 @@ def _error(error: InputError, number: int, base: str) -> dict[str, Any]:
 
 
 def _location(placed: Placed, path: str, base: str) -> dict[str, Any]:
-    """Where it is; what has no place is shown at the first line."""
+    """The location; the first line for an entry without a position."""
     positions = ends(placed)
     begin, end = (1, 1) if positions is None else (positions[0].line, positions[1].line)
     return {"path": unicode(relative(path, base)), "lines": {"begin": begin, "end": end}}

@@ -29,7 +29,7 @@ _ROOT_IS = "The working directory of nginxopt."
 
 
 def render(report: Report) -> Iterator[str]:
-    """Yield one run: the rules that were asked, their results, and errors and notes as notifications."""
+    """Yield one run: the rules, their results, and errors and notes as notifications."""
     run = {
         "tool": {"driver": _driver(report.rules)},
         "invocations": [{"executionSuccessful": not report.errors, "toolExecutionNotifications": _notices(report)}],
@@ -65,22 +65,24 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 def _results(report: Report) -> Iterator[dict[str, Any]]:
     indexes = {rule.id: index for index, rule in enumerate(report.rules)}
-    made = fingerprints(report.diagnostics, report.base)
-    for found, fingerprint in zip(report.diagnostics, made, strict=True):
-        index = {"ruleIndex": indexes[found.rule]} if found.rule in indexes else {}
-        yield {"ruleId": found.rule, **index, **_result(found, fingerprint, report.base)}
+    digests = fingerprints(report.diagnostics, report.base)
+    for diagnostic, fingerprint in zip(report.diagnostics, digests, strict=True):
+        index = {"ruleIndex": indexes[diagnostic.rule]} if diagnostic.rule in indexes else {}
+        yield {"ruleId": diagnostic.rule, **index, **_result(diagnostic, fingerprint, report.base)}
 
 
-def _result(found: Diagnostic, fingerprint: str, base: str) -> dict[str, Any]:
+def _result(diagnostic: Diagnostic, fingerprint: str, base: str) -> dict[str, Any]:
     related: list[dict[str, Any]] = []
-    for place in found.finding.related:
+    for place in diagnostic.finding.related:
         location = {**_location(place, place.source.path, base), "message": {"text": unicode(place.message)}}
         related += [location] if location not in related else []  # the schema wants them unique
-    fixes = [] if found.fix is None else list(_fixes(found.fix, base))
+    fixes = [] if diagnostic.fix is None else list(_fixes(diagnostic.fix, base))
     return {
-        "level": _LEVELS[found.severity],
-        "message": {"text": unicode(" ".join(_sentence(text) for text in (found.message, found.finding.help) if text))},
-        "locations": [_location(found.finding, found.path, base)],
+        "level": _LEVELS[diagnostic.severity],
+        "message": {
+            "text": unicode(" ".join(_sentence(text) for text in (diagnostic.message, diagnostic.finding.help) if text))
+        },
+        "locations": [_location(diagnostic.finding, diagnostic.path, base)],
         **({"relatedLocations": related} if related else {}),
         **({"fixes": fixes} if fixes else {}),
         "partialFingerprints": {"nginxopt/v1": fingerprint},
@@ -92,7 +94,7 @@ def _sentence(text: str) -> str:
 
 
 def _fixes(fix: Fix, base: str) -> Iterator[dict[str, Any]]:
-    """The fix, unless it writes bytes that are no UTF-8: SARIF edits text, which has none."""
+    """The fix, unless it writes bytes that are not UTF-8, which SARIF cannot represent."""
     try:
         changes = [
             {"artifactLocation": _artifact(path, base), "replacements": list(map(_replacement, in_file))}
@@ -148,7 +150,7 @@ def _region(source: Source, span: Span) -> dict[str, int]:
 
 
 def _artifact(path: str, base: str) -> dict[str, str]:
-    """A URI: relative to the folder of the run, or of a file elsewhere."""
+    """A URI, relative to the folder of the run if the file is in it."""
     name = relative(path, base)
     uri = quote(encode(name))
     return {"uri": f"file://{uri}"} if name.startswith("/") else {"uri": uri, "uriBaseId": _ROOT}

@@ -1,4 +1,4 @@
-"""What the XML formats share: the report by files, and a document of elements."""
+"""Helpers of the XML formats: the report by file, and a document of elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nginxopt.lint.report.place import relative
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What was found in one file. `path` is as `place.relative` names it."""
+    """The findings in one file. `path` is that of `place.relative`."""
 
     path: str
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -22,15 +22,15 @@ class Section:
 
 
 def sections(report: Report) -> Iterable[Section]:
-    """Return a section for every file that was checked, in that order, then for those that could not be.
+    """Return a section for every checked file, in order, then for the files with errors.
 
     An error without a file belongs to the folder, `.`.
     """
-    found: dict[str, Section] = {}
+    by_name: dict[str, Section] = {}
 
     def section(path: str) -> Section:
         name = relative(path, report.base)
-        return found.setdefault(name, Section(name))
+        return by_name.setdefault(name, Section(name))
 
     for path in report.files:
         section(path)
@@ -38,7 +38,7 @@ def sections(report: Report) -> Iterable[Section]:
         section(diagnostic.path).diagnostics.append(diagnostic)
     for error in report.errors:
         section(error.path or ".").errors.append(error)
-    return found.values()
+    return by_name.values()
 
 
 def document(root: ElementTree.Element) -> str:

@@ -4,7 +4,9 @@
 
 mod hash;
 mod lexer;
+mod maps;
 mod prove;
+mod prove_map;
 mod rewrite;
 mod run;
 mod script;
@@ -19,11 +21,15 @@ mod _native {
     #[pymodule_export]
     use super::lexer::{Events, LexError};
     #[pymodule_export]
+    use super::maps::{CompiledMap, StayingMap, compile_map};
+    #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
+    #[pymodule_export]
+    use super::prove_map::{MapProof, prove_map};
     #[pymodule_export]
     use super::rewrite::{Compilation, PatternError, RefusedError, compile_rewrites, reasons};
     #[pymodule_export]
     use super::run::{CompiledRun, maps_text};
     #[pymodule_export]
-    use super::script::{Patterns, Script, never, path_of, suspicious_rewrites, without_captures};
+    use super::script::{Patterns, PyScript, never, path_of, suspicious_rewrites, without_captures};
 }

@@ -1,17 +1,18 @@
-//! How many ways PCRE2 may have to try before it says No.
+//! Bounds the number of ways that PCRE2 tries before it answers No.
 //!
-//! An index tells that a pattern does not match. For nginx that is not enough: a pattern that does not match may use up
-//! the match limit first, and the request is answered with 500. So a pattern is skipped only for subjects short enough
-//! that PCRE2 cannot reach the limit, by a bound on its backtracking. It is read off the syntax tree, since the `Hir` is
+//! An index shows that a pattern does not match. For nginx that is not enough: a pattern that does not match may exceed
+//! the match limit first, and nginx answers 500. So a pattern is skipped only for subjects short enough
+//! that PCRE2 cannot reach the limit, by a bound on its backtracking. It is computed on the syntax tree, since the `Hir` is
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
-use crate::syntax::Ast;
+use super::judge::is_anchored;
+use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 
 /// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or the
 /// start of an attempt, may be a few calls.
 const MOST_CALLS: f64 = 2_500_000.0;
 
-/// As many are found out by trying: an attempt that fails this soon is no effort to those who do try.
+/// Up to this many calls are found by trying: an attempt that fails this soon costs little.
 const FEW_CALLS: f64 = 1_000.0;
 
 /// The most calls for a pattern whose strings are listed; the proof allows more.
@@ -40,13 +41,37 @@ pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
     }
 }
 
+/// The longest subject there may be: no request line and no header is longer, unless the buffers for them are 8 times
+/// what they are by default.
+const LONGEST_SUBJECT: f64 = 65_536.0;
+
+/// On which subjects of up to 65,536 bytes PCRE certainly finds an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// On every subject.
+    pub always_answers: bool,
+    /// On every subject that starts with none of the pattern's literal prefixes; the pattern is anchored.
+    pub before_prefix: bool,
+}
+
+impl Bounds {
+    /// O(size of the pattern), its translation included. The limit counts anew from each place of a subject.
+    pub fn of(pattern: &Pattern, hir: &Hir) -> Bounds {
+        let is_within_limit = effort(&pattern.ast, LONGEST_SUBJECT).calls <= MOST_CALLS;
+        Bounds {
+            always_answers: is_within_limit && pattern.longest() == usize::MAX,
+            before_prefix: is_anchored(hir) && up_to_prefix(&pattern.ast, true) == usize::MAX,
+        }
+    }
+}
+
 /// A bound on the calls for a pattern of finitely many strings, whatever the subject, from any one place of it: the limit
 /// counts anew from each.
 pub(crate) fn calls(ast: &Ast) -> f64 {
     effort(ast, 1.0).calls
 }
 
-/// Whether PCRE is sure not to give up on a pattern of finitely many strings, whatever the subject.
+/// Whether PCRE certainly does not give up on a pattern of finitely many strings, for any subject.
 pub(crate) fn always_ends(ast: &Ast) -> bool {
     calls(ast) <= LISTED_CALLS
 }
@@ -63,9 +88,16 @@ struct Effort {
 /// `rounds`: how many rounds an unbounded repetition can make beyond its least number.
 fn effort(ast: &Ast, rounds: f64) -> Effort {
     match ast {
-        Ast::Concat(items) => items.iter().fold(Effort { ways: 1.0, calls: 1.0 }, |before, item| {
-            let item = effort(item, rounds);
-            Effort { ways: (before.ways * item.ways).min(f64::MAX), calls: before.calls + before.ways * item.calls }
+        Ast::Concat(items) => items.iter().enumerate().fold(Effort { ways: 1.0, calls: 1.0 }, |before, (at, item)| {
+            let mut item_effort = effort(item, rounds);
+            if items.get(at + 1).is_some_and(|next| ends_where(item, next)) {
+                // All ways but the longest fail at the next item, each with a call.
+                item_effort = Effort { ways: 1.0, calls: item_effort.calls + item_effort.ways };
+            }
+            Effort {
+                ways: (before.ways * item_effort.ways).min(f64::MAX),
+                calls: before.calls + before.ways * item_effort.calls,
+            }
         }),
         Ast::Alternation(branches) => branches.iter().fold(Effort { ways: 0.0, calls: 1.0 }, |before, branch| {
             let branch = effort(branch, rounds);
@@ -86,6 +118,25 @@ fn effort(ast: &Ast, rounds: f64) -> Effort {
     }
 }
 
+/// Whether a run of bytes, such as `[^/]+`, can only end where the next item, such as `/`, begins.
+fn ends_where(run: &Ast, next: &Ast) -> bool {
+    let bytes = match run {
+        Ast::Capture { sub, .. } => return ends_where(sub, next),
+        Ast::Repeat { sub, .. } => byte_set(sub),
+        _ => None,
+    };
+    let disjoint = |bytes: ByteSet, next: ByteSet| bytes.union(&next.complement()) == next.complement();
+    bytes.zip(byte_set(next)).is_some_and(|(bytes, next)| disjoint(bytes, next))
+}
+
+fn byte_set(ast: &Ast) -> Option<ByteSet> {
+    match ast {
+        Ast::Byte(byte) => Some(ByteSet::of(|other| other == *byte)),
+        Ast::Class(set) => Some(*set),
+        _ => None,
+    }
+}
+
 fn repeated(round: Effort, min: f64, max: f64) -> Effort {
     if round.ways <= 1.0 {
         return Effort { ways: max - min + 1.0, calls: (max + 1.0) * (round.calls + 1.0) };
@@ -97,9 +148,14 @@ fn repeated(round: Effort, min: f64, max: f64) -> Effort {
 
 #[cfg(test)]
 mod tests {
-    use super::{LENGTHS, up_to_prefix, whole};
+    use super::{Bounds, LENGTHS, up_to_prefix, whole};
     use crate::pcre::{Outcome, Regex};
     use crate::syntax::parse;
+
+    fn bounds_of(pattern: &str) -> Bounds {
+        let read = parse(pattern.as_bytes()).unwrap();
+        Bounds::of(&read, &read.translate().hir)
+    }
 
     fn longest(pattern: &str) -> usize {
         whole(&parse(pattern.as_bytes()).unwrap().ast, pattern.starts_with('^'))
@@ -119,10 +175,28 @@ mod tests {
         assert!((32..=256).contains(&longest("^/(.*)/(.*)/(.*)$")));
     }
 
-    /// Within the length, PCRE2 does not give up on what makes it try the most. (A class at the end, since a last byte is looked for first.)
+    /// A run that ends where another byte begins leaves one way to go on.
+    #[test]
+    fn runs_with_an_end() {
+        for pattern in ["^/[^/]+/[0-9]+/(.*)$", "^/([a-z-]*)/([^/?]+)/x", "^/a(.*)$", "a.*b"] {
+            assert!(bounds_of(pattern).always_answers, "{pattern}");
+        }
+        for pattern in ["^/(.*)/(.*)$", "^/[^/]+[0-9]+/.*$", "^/(a|b)*$", "^/[^/]+/?(.*)$", "^/a(?!b)"] {
+            assert!(!bounds_of(pattern).always_answers, "{pattern}");
+        }
+    }
+
+    /// Within the length, PCRE2 does not give up on the worst subjects. (They end in a class, as PCRE2 searches a last byte
+    /// first.)
     #[test]
     fn pcre_agrees() {
-        for pattern in ["^/(.*)/(.*)/(.*)[!?]", "(.*)a(.*)[!?]", "^(.*)(.*)(.*)(.*)[!?]", "(a?)(a*)(a*)[!?]"] {
+        for pattern in [
+            "^/(.*)/(.*)/(.*)[!?]",
+            "^([^a]*)a([^a]*)(.*)[!?]",
+            "(.*)a(.*)[!?]",
+            "^(.*)(.*)(.*)(.*)[!?]",
+            "(a?)(a*)(a*)[!?]",
+        ] {
             let regex = Regex::new(pattern.as_bytes()).unwrap();
             for filler in [b'/', b'a'] {
                 let mut subject = vec![filler; longest(pattern)];
@@ -139,5 +213,20 @@ mod tests {
         let longest = |pattern: &str| up_to_prefix(&parse(pattern.as_bytes()).unwrap().ast, true);
         assert_eq!(longest("^/blog/(.*)/(.*)/(.*)$"), usize::MAX);
         assert_eq!(longest(&format!("^/{}$", "(a|a)".repeat(40))), 0);
+    }
+
+    /// One wildcard is bounded, two are where their prefix is missing, and nested repetitions nowhere.
+    #[test]
+    fn bounds_of_patterns() {
+        for (pattern, always_answers, before_prefix) in [
+            ("^/a/(.*)$", true, true),
+            ("^/a/(.*)/(.*)$", false, true),
+            ("^/a/(?:b|c)*$", false, true),
+            ("/a$", true, false),
+            ("(a+)+$", false, false),
+            ("^/a(?!(b+)+c)", false, false),
+        ] {
+            assert_eq!(bounds_of(pattern), Bounds { always_answers, before_prefix }, "{pattern}");
+        }
     }
 }
