@@ -13,7 +13,7 @@ from nginxopt.errors import DefectError
 
 if TYPE_CHECKING:
     from nginxopt.config.surroundings import Alone, Surroundings
-    from nginxopt.rewrite import Emission, Options, Plan, Proof
+    from nginxopt.rewrite import Emission, Options, Proof
     from nginxopt.rewrite.comparison import Differential
 
 Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
@@ -41,6 +41,7 @@ def run(call: Call, compile_options: Options) -> int:
     """Run the pipeline for one file: load, plan, emit, prove, compare on nginx, write."""
     from nginxopt.cli.loading import load
     from nginxopt.rewrite import plan
+    from nginxopt.rewrite.proof import proved
 
     config, subject, around, head = load(call)
     compiled = plan(config, replace(compile_options, around=head), subject)
@@ -54,7 +55,7 @@ def run(call: Call, compile_options: Options) -> int:
             moved = f"only {compiled.moving:,} of {compiled.rules + compiled.maps.rows:,} rules would move"
             click.echo(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})", err=True)
         return 0
-    emission, proof = _proved(compiled)
+    emission, proof = proved(compiled)
     compiled = emission.plan
     if not proof.holds:
         results.report(call, compiled, proof, None)
@@ -68,18 +69,6 @@ def run(call: Call, compile_options: Options) -> int:
     would_change = call.mode in ("check", "diff") and bool(emission.changes)
     measured = _bench(call.file) if call.bench else 0
     return measured or int(would_change)
-
-
-def _proved(compiled: Plan) -> tuple[Emission, Proof]:
-    """Return the emission of a plan, and its proof. A map whose tree is not proved stays as it is."""
-    from nginxopt.rewrite import emit, prove
-
-    while True:
-        emission = emit(compiled)
-        proof = prove(emission)
-        if proof.of_map is None:
-            return emission, proof
-        compiled = replace(compiled, maps=compiled.maps.without(proof.of_map))
 
 
 def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None) -> list[str]:

@@ -7,12 +7,12 @@ shares with the planner (the lexer, the PCRE translator, the model of nginx's ha
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nginxopt import _native
 from nginxopt.config import Config, File
 from nginxopt.rewrite import captures, premises, sections, unread
-from nginxopt.rewrite.emission import Change, Emission
+from nginxopt.rewrite.emission import Change, Emission, emit
 from nginxopt.rewrite.maps import proof as maps
 from nginxopt.rewrite.maps.planning import CompiledMap
 from nginxopt.rewrite.maps.proof import MapRefutation
@@ -72,6 +72,16 @@ def prove(emission: Emission) -> Proof:
     if unstated and emission.maps:
         return Proof(False, refutation=f"the maps do not state the premise {unstated[0]}")
     return Proof(True, *checked, rows=plan.maps.moved, premises=assumed)
+
+
+def proved(plan: Plan) -> tuple[Emission, Proof]:
+    """Return the emission of a plan and its proof. A map whose tree is not proved stays, with the reason `unproved`."""
+    while True:
+        emission = emit(plan)
+        proof = prove(emission)
+        if proof.of_map is None:
+            return emission, proof
+        plan = replace(plan, maps=plan.maps.without(proof.of_map))
 
 
 def _refutation_of_maps(emission: Emission) -> MapRefutation | None:

@@ -23,6 +23,7 @@ REASONS = {
     "guarded": "its patterns are behind a guard already",
     "not-worse": "a tree would try no fewer patterns",
     "unbounded-row": "PCRE may give up on a row, after which nginx tries no other",
+    "unread-row": "the pattern of a row is not read exactly",
     "default-captures": "its default reads captures",
     "named-groups": "the tree would also try a row that comes second, and this row sets a named group",
     "early-values": "the tree would also evaluate a row that comes second, and its variables may be kept",
