@@ -1,4 +1,4 @@
-"""A result read again from the JSON it was written to (`nginxopt.bench.result.to_json`).
+"""Reads a result from its JSON (`nginxopt.bench.result.to_json`).
 
 What the JSON leaves out is not there: the texts of configurations, probes, counts, and all targets but the first ten.
 Types are checked here: msgspec refuses a field that may be one of two dataclasses, as `Load` and `Probe` are.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import repeat
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -145,14 +146,20 @@ def _sample(data: _Json) -> Sample:
 def _checked(kind: type[_Kind], fields: _Json) -> _Kind:
     """Return a `kind` of these fields. Raises `TypeError` if one is not of the type it is declared with."""
     record = kind(**fields)
-    for name, hint in get_type_hints(kind).items():
+    for name, hint in _types_of(kind).items():  # type: ignore[arg-type]  # mypy: a type variable is not hashable
         if not _fits(getattr(record, name), hint):
             raise TypeError(f"{kind.__name__}.{name}")
     return record
 
 
+@cache
+def _types_of(kind: type) -> Mapping[str, Any]:
+    """Return the declared types of the fields of a dataclass, by name."""
+    return get_type_hints(kind)
+
+
 def _fits(value: object, hint: Any) -> bool:
-    """Whether a value, and all in it, is of a declared type; one is a float, too."""
+    """Whether a value with all its content has a declared type; an int is also a float."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in parts

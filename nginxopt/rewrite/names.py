@@ -18,6 +18,10 @@ LONGEST_GROUP = 32
 """PCRE1, and PCRE2 before 10.44, reject longer group names (`MAX_NAME_SIZE`)."""
 
 
+_ROOM = 12
+"""What the names of a map add to their stem, where they are groups: `number`, `key`, `text`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """The names of a run's variables: all but one begin with the stem (see rust/src/rewrite/text.rs)."""
@@ -29,6 +33,11 @@ class Names:
         """The group with the URI before its final newline, which is also a variable; its name is not too long."""
         name = f"{self.stem}_rest"
         return name if len(name) <= LONGEST_GROUP else f"nxo_{zlib.crc32(self.stem.encode()):08x}_rest"
+
+
+def short(stem: str) -> str:
+    """Return the stem of a map's variables, of which some are groups: as it is, or a checksum of it if it is long."""
+    return stem if len(stem) <= LONGEST_GROUP - _ROOM else f"nxo_{zlib.crc32(stem.encode()):08x}_"
 
 
 def stem(requested: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:
