@@ -30,7 +30,12 @@ fn emitted(original: &str) -> Option<Vec<u8>> {
     let compiled = compile(&block, &Options { stem: "nxo_1_".into() }).ok()?;
     let mut text = b"map $uri $to {\n    \"/a/b\" exact;\n    default ".to_vec();
     quote(&compiled.default, &mut text);
-    text.extend_from_slice(b";\n}\n");
+    text.extend_from_slice(b";\n");
+    if let Some(guard) = compiled.guard_row() {
+        text.extend(guard);
+        block.patterns.iter().for_each(|row| text.extend_from_slice(&original.as_bytes()[row.span.clone()]));
+    }
+    text.extend_from_slice(b"}\n");
     text.extend(compiled.text());
     Some(text)
 }

@@ -88,7 +88,7 @@ impl<'r> Keyed<'r> {
         let mut stack = vec![at];
         while let Some(below) = stack.pop() {
             let node = &self.chunks.trie.nodes[below];
-            for entry in node.own.clone().filter(|entry| self.is_live(*entry, below)) {
+            for entry in node.own.clone().filter(|entry| self.is_live(*entry, at)) {
                 let Entry { row, kind, .. } = *self.entry(entry);
                 is_rare &= below == at && (kind == Kind::Dot || Some(row) == cover);
                 tried.push(row);

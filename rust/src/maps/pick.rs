@@ -15,10 +15,7 @@ pub fn write(writer: &mut Writer, tree: &[u8], floating: &[u8]) -> Vec<u8> {
     write_number(writer, tree, "tn", "tnumber");
     let lower = Map {
         source: [&*writer.variable("fn"), b":", &writer.variable("tn")].concat(),
-        rows: vec![
-            (pattern(lower()), floating_value.clone()),
-            (pattern(format!(r"^\d{{{DIGITS}}}:$").into_bytes()), floating_value),
-        ],
+        rows: vec![(pattern(lower()), floating_value.clone()), (pattern(br"^[0-9]+:\z".to_vec()), floating_value)],
         default: tree_value.clone(),
         ..writer.of_value(Vec::new(), "lower")
     };
@@ -33,8 +30,10 @@ pub fn write(writer: &mut Writer, tree: &[u8], floating: &[u8]) -> Vec<u8> {
 fn write_value(writer: &mut Writer, variable: &[u8], what: &str, group: &str) -> Vec<u8> {
     let mut map = writer.of_value(variable.to_vec(), what);
     let group_name = String::from_utf8_lossy(&writer.name(group)).into_owned();
-    map.rows
-        .push((pattern(format!(r"(?s)^\d{{{DIGITS}}}\|(?<{group_name}>.*)\z").into_bytes()), writer.variable(group)));
+    map.rows.push((
+        pattern(format!(r"(?s)^[0-9]{{{DIGITS}}}\|(?<{group_name}>.*)\z").into_bytes()),
+        writer.variable(group),
+    ));
     map.default = writer.fallback();
     writer.add(map)
 }
@@ -43,16 +42,15 @@ fn write_value(writer: &mut Writer, variable: &[u8], what: &str, group: &str) ->
 fn write_number(writer: &mut Writer, variable: &[u8], what: &str, group: &str) {
     let mut map = writer.of_value(variable.to_vec(), what);
     let group_name = String::from_utf8_lossy(&writer.name(group)).into_owned();
-    map.rows.push((pattern(format!(r"^(?<{group_name}>\d{{{DIGITS}}})\|").into_bytes()), writer.variable(group)));
+    map.rows.push((pattern(format!(r"^(?<{group_name}>[0-9]{{{DIGITS}}})\|").into_bytes()), writer.variable(group)));
     writer.add(map);
 }
 
-/// Matches two numbers `a:b` of as many digits if `a` is lower: after what they share, its next digit is. (`[9]`, as `\19`
+/// Matches two numbers `a:b` of as many digits if `a` is lower: after what they share, its next digit is. (`[9-9]`, as `\19`
 /// would be a byte.)
 fn lower() -> Vec<u8> {
-    let next = |digit: u8| if digit == 8 { "[9]".to_owned() } else { format!("[{}-9]", digit + 1) };
-    let digits: Vec<String> = (0..9).map(|digit| format!(r"{digit}\d*:\1{}", next(digit))).collect();
-    format!(r"^(\d*)(?:{})", digits.join("|")).into_bytes()
+    let digits: Vec<String> = (0..9).map(|digit| format!(r"{digit}[0-9]*:\1[{}-9]", digit + 1)).collect();
+    format!("^([0-9]*)(?:{})", digits.join("|")).into_bytes()
 }
 
 fn pattern(pattern: Vec<u8>) -> Key {

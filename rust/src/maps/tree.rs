@@ -163,10 +163,12 @@ impl<'n> Leaves<'n> {
             return Place::Value(value);
         }
         // In a large list leaves are shared, so that each holds the rows that cover, too.
-        match (bucket.cover, value.filter(|_| self.size < MANY)) {
-            (Some(cover), None) => tried.push(cover),
-            _ if tried.is_empty() => return Place::Next,
-            _ => {}
+        let value = value.filter(|_| self.size < MANY);
+        if value.is_none() {
+            tried.extend(bucket.cover);
+        }
+        if tried.is_empty() {
+            return Place::Next;
         }
         Place::Leaf(self.leaf(Leaf { rows: tried, value, rare: bucket.is_rare.then_some(length) }, is_empty_key))
     }

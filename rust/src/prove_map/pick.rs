@@ -148,7 +148,7 @@ impl<'b> Prover<'b> {
                     format!("{name} has a variable in its value, though another row may answer"),
                 );
             }
-            if facts.may_give_up {
+            if self.may_give_up(row, place) {
                 return refute(Obligation::Effort, format!("PCRE may give up on {name}, whose answer has a number"));
             }
         }

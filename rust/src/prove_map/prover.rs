@@ -202,11 +202,18 @@ impl<'b> Prover<'b> {
             }
             self.check_implied(guard, &rows)?;
         }
-        if block.fallback() != place.end && rows.iter().any(|&row| self.rows.list[row].may_give_up) {
+        if block.fallback() != place.end && rows.iter().any(|&row| self.may_give_up(row, place)) {
             let what = format!("${name} has a row on which PCRE may give up, and does not say the default then");
             return refute(Obligation::Effort, what);
         }
         Ok(Chain { rows, end })
+    }
+
+    /// Whether PCRE may give up on a row, on a subject that comes here.
+    pub fn may_give_up(&self, row: usize, place: &Place) -> bool {
+        let row = &self.rows.list[row];
+        // What is left out are the subjects with an inner newline.
+        if place.left_out.is_some() { row.may_give_up_in_lines } else { row.may_give_up }
     }
 
     /// The row of the original that an emitted row is.

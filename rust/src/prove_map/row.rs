@@ -17,8 +17,10 @@ pub struct Row<'b> {
     pub text: Vec<u8>,
     /// What the pattern says; `None` if not every PCRE reads it alike.
     pub language: Option<Language>,
-    /// Whether PCRE may give up on a subject of up to 8,192 bytes, on which nginx then answers the default.
+    /// Whether PCRE may give up on a subject of up to 65,536 bytes, on which nginx then answers the default.
     pub may_give_up: bool,
+    /// The same for subjects without an inner newline.
+    pub may_give_up_in_lines: bool,
     /// Whether nothing happens, neither a match nor giving up, on a subject that differs where the pattern begins.
     has_heads: bool,
     /// Whether a group has a name, so that a match sets a variable.
@@ -57,6 +59,7 @@ impl<'b> Row<'b> {
                 None => true,
             },
             may_give_up,
+            may_give_up_in_lines: bounds.is_none_or(|bounds| !bounds.in_lines),
             is_named: language.as_ref().map_or_else(|| may_have_names(pattern), |language| language.pattern.named),
             has_captures: has_captures(value),
             text,
