@@ -1,0 +1,176 @@
+//! Groups of rules behind a look-up: `set $group $pattern;` and one `if ($group = N) { rules }` for each group.
+//!
+//! # Lemma
+//!
+//! Let r1..rn be the rules of all groups as they stand in the text, and let `$pattern` be, for each URI u, the number of the
+//! group that holds the first rule which matches u, or empty if none does. Then the groups do with every u what r1..rn do
+//! one after the other.
+//!
+//! *Proof.* If no rule matches u, no number equals the empty string, and no `if` is entered. Else let r be the first that
+//! does. The numbers differ, so only the group of r is entered; the rules before r in it do not match u; r fires, and ends
+//! the script as its flag says. A rule sets `$1` to `$9` and its named groups when it matches, wherever it stands; where
+//! none does, the rules leave `$1` to `$9` empty, and so does the statement behind the groups.
+//!
+//! So nothing is known, or need be, of patterns and targets here: what `$pattern` is for each URI is proved as any map with
+//! patterns is ([`crate::prove_map`]), against a map whose rows are the rules' own patterns.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use crate::map_block::{ExactRow, MapBlock, PatternRow};
+use crate::pcre::{Outcome, Regex};
+use crate::prove::node::Node;
+use crate::prove::{Obligation, Refutation};
+use crate::prove_map;
+
+/// How many calls PCRE2 may need for a pattern on the empty string.
+const CALLS: u32 = 10_000;
+
+/// The maps that tell the group of a URI.
+#[derive(Default)]
+pub struct Trees<'t> {
+    blocks: HashMap<Cow<'t, [u8]>, MapBlock<'t>>,
+}
+
+/// The statements of a script with the rules of each group in place of it.
+pub struct Flat<'t> {
+    pub statements: Vec<&'t Node<'t>>,
+    /// The statements that are gone.
+    pub grouping: Vec<&'t Node<'t>>,
+}
+
+impl<'t> Trees<'t> {
+    /// The maps by their variables.
+    pub fn new(blocks: Vec<MapBlock<'t>>) -> Obligation<Trees<'t>> {
+        let mut by_name = HashMap::new();
+        for block in blocks {
+            if let Some(twice) = by_name.insert(block.variable.clone(), block) {
+                let name = twice.variable.escape_ascii().to_string();
+                return Err(Refutation::new(format!("${name} is the variable of two maps")));
+            }
+        }
+        Ok(Trees { blocks: by_name })
+    }
+
+    /// The variables of the maps, and the groups in their patterns.
+    pub fn names(&self) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        let groups = self.blocks.values().flat_map(|block| &block.patterns).flat_map(|row| prove_map::groups(&row.pattern));
+        self.blocks.keys().map(|name| Cow::Borrowed(&**name)).chain(groups.map(Cow::Owned))
+    }
+
+    /// Puts the rules of groups in their place. `captures_matter`: whether `$1` to `$9` may be read behind them.
+    pub fn flatten(&self, script: &[&'t Node<'t>], captures_matter: bool) -> Obligation<Flat<'t>> {
+        let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
+        let mut rest = script;
+        while let Some((first, behind)) = rest.split_first() {
+            let Some((variable, root)) = self.look_up(first) else {
+                flat.statements.push(first);
+                rest = behind;
+                continue;
+            };
+            let length = behind.iter().take_while(|node| number(node, variable).is_some()).count();
+            let groups = &behind[..length];
+            rest = &behind[length..];
+            self.check(groups, variable, root)?;
+            flat.statements.extend(groups.iter().flat_map(|group| group.block.iter().flatten()));
+            flat.grouping.push(first);
+            flat.grouping.extend(groups);
+            match rest.split_first() {
+                Some((clear, behind)) if captures_matter && clear.is_clear() => {
+                    flat.grouping.push(clear);
+                    rest = behind;
+                }
+                _ if captures_matter => return Err(Refutation::new("$1 to $9 are not empty behind groups of rules")),
+                _ => {}
+            }
+        }
+        Ok(flat)
+    }
+
+    /// `set $group $pattern;` where the latter is one of the maps.
+    fn look_up(&self, node: &'t Node<'t>) -> Option<(&'t [u8], &MapBlock<'t>)> {
+        let (variable, value) = node.sets()?;
+        Some((variable, self.blocks.get(value.strip_prefix(b"$")?)?))
+    }
+
+    /// Checks that the look-up tells the group of the first rule that matches.
+    fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>) -> Obligation<()> {
+        if self.blocks.contains_key(variable) {
+            return Err(Refutation::new("a variable that is set is a map's"));
+        }
+        let mut rules = Vec::new();
+        let mut numbers = HashSet::new();
+        for group in groups {
+            let number = number(group, variable).unwrap_or_default();
+            if !numbers.insert(number) {
+                return Err(Refutation::new("two groups of rules have one number"));
+            }
+            for rule in group.block.iter().flatten() {
+                if !rule.is_rule() {
+                    return Err(Refutation::new("a group holds something else than rules that end the script"));
+                }
+                rules.push((rule.word(1), number));
+            }
+        }
+        let original = MapBlock { span: root.span.clone(), ..original(&rules, &root.variable)? };
+        let proved = prove_map::prove_blocks(&original, &self.reached(root));
+        proved.map(|_| ()).map_err(|refutation| Refutation {
+            what: format!("the group of a URI: {}", refutation.what),
+            counterexample: refutation.counterexample,
+        })
+    }
+
+    /// A map and all that it leads to.
+    fn reached(&self, root: &MapBlock<'t>) -> Vec<MapBlock<'t>> {
+        let mut reached = vec![root.clone()];
+        let mut seen = HashSet::from([root.variable.clone()]);
+        let mut at = 0;
+        while let Some(block) = reached.get(at) {
+            let names: Vec<_> = prove_map::reads(block).into_iter().filter(|name| seen.insert(name.clone().into())).collect();
+            reached.extend(names.iter().filter_map(|name| self.blocks.get(&name[..]).cloned()));
+            at += 1;
+        }
+        reached
+    }
+}
+
+/// The number of a group: `if ($group = 7) { ... }`.
+fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
+    let is_equality = node.block.is_some() && node.words().len() == 4 && node.word(0) == b"if" && node.word(2) == b"=";
+    let name = node.word(1).strip_prefix(b"($").filter(|_| is_equality)?;
+    let number = node.word(3).strip_suffix(b")")?;
+    (name == variable && !number.is_empty() && number.iter().all(u8::is_ascii_digit)).then_some(number)
+}
+
+/// The map that the groups stand for: the rules' patterns in their order. A map tries no pattern on the empty string, to
+/// which `try_files` may lead; so that is a key.
+fn original<'t>(rules: &[(&'t [u8], &'t [u8])], variable: &Cow<'t, [u8]>) -> Obligation<MapBlock<'t>> {
+    let pattern = |(pattern, number): &(&'t [u8], &'t [u8])| PatternRow {
+        pattern: Cow::Borrowed(*pattern),
+        caseless: false,
+        value: Cow::Borrowed(*number),
+        span: 0..0,
+    };
+    let mut exact = Vec::new();
+    for (pattern, number) in rules {
+        let unknown = || Refutation::on("PCRE2 does not tell what a rule does with the empty URI", b"");
+        match Regex::new(pattern).map_err(|_| unknown())?.is_match(b"", CALLS) {
+            Outcome::No => {}
+            Outcome::Error(_) => return Err(unknown()),
+            Outcome::Yes => {
+                let value = Cow::Borrowed(*number);
+                exact.push(ExactRow { key: Cow::Borrowed(b""), value, is_hostname: false, span: 0..0 });
+                break;
+            }
+        }
+    }
+    Ok(MapBlock {
+        source: Cow::Borrowed(b"$uri"),
+        variable: variable.clone(),
+        volatile: true,
+        exact,
+        patterns: rules.iter().map(pattern).collect(),
+        default: Some(Cow::Borrowed(b"")),
+        ..MapBlock::default()
+    })
+}
