@@ -73,7 +73,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Part, Run, Severity, cost, rule
+from nginxopt.lint import Finding, Model, Part, PlannedRun, Severity, cost, rule
 from nginxopt.text import Span
 
 LEAST = 20
@@ -92,7 +92,7 @@ def check(model: Model) -> Iterator[Finding]:
                 yield _finding(model, part, run)
 
 
-def _finding(model: Model, part: Part, run: Run) -> Finding:
+def _finding(model: Model, part: Part, run: PlannedRun) -> Finding:
     moved, rules = run.native.moved, len(run.native)
     start = run.first.start
     least = moved * cost.REGEX

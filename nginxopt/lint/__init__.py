@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         WHOLE_CONFIGURATION,
         Premise,
     )
-    from nginxopt.rewrite.planning import Dead, Duplicate, Part, Run
+    from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
     from nginxopt.rewrite.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.sections import transparent
     from nginxopt.rewrite.suspicious import why_never, without_captures
@@ -60,11 +60,11 @@ __all__ = [
     "Model",
     "Page",
     "Part",
+    "PlannedRun",
     "Premise",
     "RedirectChain",
     "Related",
     "Rule",
-    "Run",
     "Safety",
     "Severity",
     "Version",
@@ -108,7 +108,7 @@ __getattr__ = attributes(
             "Dead",
             "Duplicate",
             "Part",
-            "Run",
+            "PlannedRun",
         ),
         "nginxopt.rewrite.sections": ("transparent",),
         "nginxopt.rewrite.uris": ("shown",),

@@ -1,7 +1,7 @@
-"""A plan as text: the maps for the http block, and the files of the configuration with the rules gone.
+"""Writes a plan as text: the maps for the http block, and the changed files without the moved rules.
 
-The native core writes the maps and the statements; here they get their header and their places. Nothing is asked of the
-disk: planning has found where the maps go.
+The native core writes the maps and the statements; this module adds headers and finds their places. It does not use the
+disk: the plan names the file of maps.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nginxopt.config import File
 from nginxopt.rewrite import mapfile, premises, sizes
 from nginxopt.rewrite.names import Names
 from nginxopt.rewrite.options import OLDEST, Readings
-from nginxopt.rewrite.planning import Part, Plan, Run
+from nginxopt.rewrite.planning import Part, Plan, PlannedRun
 from nginxopt.rewrite.sizes import Sizes
 from nginxopt.text import Edit, Span, apply, encode
 from nginxopt.text.plural import be, count
@@ -22,7 +22,7 @@ from nginxopt.text.plural import be, count
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one file; `adds` are the words of a statement that is new in its http block."""
+    """The changes of one file; `adds` are the words of a new statement in its http block."""
 
     file: File
     edits: tuple[Edit, ...]
@@ -32,10 +32,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A run that changes, and the statements that take the place of its rules that are gone."""
+    """A run that changes, and the statements that replace its moved rules."""
 
     part: Part
-    run: Run
+    run: PlannedRun
     text: bytes
 
 
@@ -44,12 +44,12 @@ class Emission:
     """The text of a plan.
 
     Attributes:
-        maps: The file of maps; empty if no rule moved. That of a fragment begins with `sizes`.
-        maps_path: Where a whole configuration includes it from; None for a fragment, whose user does.
+        maps: The text of the file of maps; empty if no rule moved. For a fragment, it begins with `sizes`.
+        maps_path: The path from which a whole configuration includes it; None for a fragment, whose user includes it.
         changes: The files that change.
-        compiled: The runs that change, in the order of the text.
-        sizes: The sizes of nginx's hash tables that hold for the maps, by their directives, but for nginx's own. They
-            are set once in a http block, before all maps: a whole configuration has them there.
+        compiled: The runs that change, in text order.
+        sizes: The hash table sizes that the maps need, by directive, without nginx's defaults. A http block sets them
+            once, before all maps: in a whole configuration, they are among the changes.
     """
 
     plan: Plan
@@ -61,16 +61,16 @@ class Emission:
 
     @property
     def http(self) -> bytes:
-        """The maps with the sizes they need, for a http block that has neither."""
+        """The maps and the sizes they need, for a http block that has neither."""
         return self.maps if self.maps_path is None else sizes.text(self.sizes) + self.maps
 
     def after(self, file: File) -> bytes:
-        """Return the text of `file` afterwards."""
+        """Return the new text of `file`."""
         return next((change.after for change in self.changes if change.file is file), file.source.data)
 
 
 def emit(plan: Plan) -> Emission:
-    """Write down a plan; nothing is written to disk, and nothing asked of it. Linear in the text."""
+    """Return the text of a plan, without using the disk. Linear in the text."""
     runs = [(part, run) for part in plan.parts for run in part.compiled]
     if not runs:
         return Emission(plan, b"", None, ())
@@ -100,8 +100,8 @@ def _place(plan: Plan, variables: Iterable[str]) -> mapfile.Place:
     return mapfile.place(plan.config, plan.maps_name, needed, standing)
 
 
-def _headed(run: Run, maps: str) -> bytes:
-    """Return the comment over what stands in place of a run."""
+def _headed(run: PlannedRun, maps: str) -> bytes:
+    """Return the compiled run's comment."""
     moved, rewrites = run.native.moved, count(len(run.native), "rewrite")
     return encode(f"# {moved:,} of {rewrites} here {be(moved)} looked up in the maps of {maps}.\n")
 
@@ -115,7 +115,7 @@ _HOW = """\
 
 
 def _header(plan: Plan) -> bytes:
-    """Return the comment over the maps: what they are of, and what holds under which premises."""
+    """Return the comment at the top of the maps: their origin, premises and declared differences."""
     path = plan.subject.path.replace("\n", " ")
     origin = path if path != "-" else "standard input"
     lines = [f"# {count(plan.moved, 'rewrite')} of {origin} as maps, made by nginxopt rewrite-to-map.\n"]
@@ -125,20 +125,20 @@ def _header(plan: Plan) -> bytes:
     return encode("".join(lines))
 
 
-def _replace(file: File, run: Run, text: bytes) -> Iterator[Edit]:
-    """Yield the edits that put `text` where it has to stand, and take out what it replaces."""
+def _replace(file: File, run: PlannedRun, text: bytes) -> Iterator[Edit]:
+    """Yield the edits that insert `text` and remove the rules it replaces."""
     data = file.source.data
     first = run.stands_before.start
     line = data.rfind(b"\n", 0, first) + 1
     before = data[line:first]
     starts_line = not before.strip(b" \t")
     indent = before if starts_line else b""
-    written = b"\n".join(indent + line if line else line for line in text.split(b"\n"))
+    inserted = b"\n".join(indent + line if line else line for line in text.split(b"\n"))
     if not starts_line:
-        written = b"\n" + written
+        inserted = b"\n" + inserted
     if b"\r\n" in data[: data.find(b"\n") + 1]:
-        written = written.replace(b"\n", b"\r\n")
+        inserted = inserted.replace(b"\n", b"\r\n")
     at = line if starts_line else first
-    yield Edit(Span(at, at), written)
+    yield Edit(Span(at, at), inserted)
     for start, end in run.native.removed(data):
         yield Edit(Span(start, end), b"")

@@ -1,4 +1,4 @@
-"""Which rules a map can answer, and why the others stay: the native planner over the sections of a configuration."""
+"""Decides which rules a map can replace, and why the others stay: runs the native planner on a configuration."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from nginxopt.semantics import RegexMap, regex_maps
 from nginxopt.text import Source, Span
 
 LITERAL_READINGS = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
-"""The readings of `Readings` that may move a rule which stays for a reason, by that reason."""
+"""Maps the reason for which a rule stays to the reading of `Readings` that may move it."""
 _TRY_UP_TO = 20_000
-"""Up to how many rules are planned once more, to tell what the declared differences would move."""
+"""The largest number of rules that are planned again, to count those that declared differences would move."""
 _SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A rule that stays, and the code of the reason (see `reasons`)."""
+    """A rule that stays, with the code of the reason (see `reasons`)."""
 
     file: File
     span: Span
@@ -36,7 +36,7 @@ class Dead:
     """A rule that is never the first to match.
 
     `by` is the rule that matches `witness`, a URI of both; they are None for a pattern that matches nothing.
-    `removed` tells whether the rule is gone from the result; one that is kept is only reported.
+    `removed` is whether the result omits the rule; a kept rule is only reported.
     """
 
     file: File
@@ -48,7 +48,7 @@ class Dead:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A rule that says what the rule at `of` says."""
+    """A rule that repeats the rule at `of`."""
 
     file: File
     span: Span
@@ -56,25 +56,25 @@ class Duplicate:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A run of rules: where it begins, and what the native planner made of it."""
+class PlannedRun:
+    """A run of rules as the native planner divided it."""
 
     phase: Phase
     native: _native.CompiledRun
 
     @property
     def first(self) -> Span:
-        """Where the first of its rules stands."""
+        """The span of its first rule."""
         return Span(*self.native.first())
 
     @property
     def stands_before(self) -> Span:
-        """Where the rule stands that the compiled form has to stand before."""
+        """The span of the rule that the compiled form has to precede."""
         return Span(*self.native.stands_before())
 
     @property
     def is_compiled(self) -> bool:
-        """Whether it has keys; else all of it is left as it is."""
+        """Whether it has keys; otherwise it stays unchanged."""
         return self.native.keys > 0
 
     @property
@@ -85,10 +85,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What becomes of one file."""
+    """The plan for one file."""
 
     rewrites: Rewrites
-    runs: tuple[Run, ...]
+    runs: tuple[PlannedRun, ...]
     barriers: tuple[tuple[int, int, str], ...]
 
     @property
@@ -97,18 +97,18 @@ class Part:
         return self.rewrites.file
 
     @property
-    def compiled(self) -> tuple[Run, ...]:
+    def compiled(self) -> tuple[PlannedRun, ...]:
         """The runs that change, in the order of the text."""
         return tuple(run for run in self.runs if run.is_compiled)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The division of all rewrites of a configuration; sizes are numbers of rules unless said otherwise.
+    """The plan for all rewrites of a configuration; counts are numbers of rules unless stated otherwise.
 
-    `subject` is the file that was named: the main one, or one of those it includes, whose rules alone are judged.
-    `assumes_server` tells whether it is taken as given that a fragment is included in a server. `stem` is how the names
-    of all variables start, and `maps_name` the name of the file of maps; both are empty where nothing moves.
+    `subject` is the file to compile: the main file, or an included file, of which only the rules are planned.
+    `assumes_server` is whether the plan assumes that a fragment is included in a server. All variable names start with
+    `stem`, and the file of maps is called `maps_name`; both are empty if no rule moves.
     """
 
     config: Config
@@ -121,47 +121,49 @@ class Plan:
 
     @property
     def rules(self) -> int:
-        """All rewrites."""
+        """The number of rewrites."""
         return sum(len(run.native) for run in self._runs()) + self._outside
 
     @property
     def moved(self) -> int:
-        """The rules that a map answers."""
+        """The number of rules that a map replaces."""
         return sum(run.native.moved for run in self._runs())
 
     @property
     def keys(self) -> int:
-        """The keys of the maps, those before a final newline included."""
+        """The number of keys in the maps, including those that end in a newline."""
         return sum(run.native.keys for run in self._runs())
 
     @property
     def regex_maps(self) -> list[RegexMap]:
-        """The maps of `subject`, or with rows in it, that try many regular expressions."""
+        """The maps with many regular expressions that are in `subject`, or have rows in it."""
         sources = {file.source for file in below(self.config, self.subject)}
-        found = regex_maps(self.config)
-        return [each for each in found if any(row.source in sources for row in (each.place, *each.rows))]
+        maps = regex_maps(self.config)
+        return [each for each in maps if any(row.source in sources for row in (each.place, *each.rows))]
 
     @property
     def changed(self) -> dict[str, int]:
-        """For each declared difference, how many of the rules that are gone it changes."""
+        """For each declared difference, the number of removed rules that it changes."""
         names = [reading.name for reading in fields(Readings)]
         totals = [sum(counts) for counts in zip(*(run.native.changed for run in self._runs()), strict=True)]
-        asked = self.options.readings
+        declared = self.options.readings
         return {
-            name: total for name, total in zip(names, totals or [0] * len(names), strict=True) if getattr(asked, name)
+            name: total
+            for name, total in zip(names, totals or [0] * len(names), strict=True)
+            if getattr(declared, name)
         }
 
     @property
     def regexes(self) -> tuple[int, int]:
-        """How many patterns a request tries that matches none, before and after: in all scripts together.
+        """The number of patterns tried for a request that matches none, before and after, in all scripts together.
 
-        Those that list keys count; not counted is what costs next to nothing, the look at a final newline.
+        Patterns that list keys count. The test for a final newline does not, as it costs next to nothing.
         """
         after = sum(run.kept + run.native.listing if run.is_compiled else len(run.native) for run in self._runs())
         return self.rules, after + self._outside
 
     def reasons(self) -> Counter[str]:
-        """Return how many rules stay, by the code of the reason."""
+        """Return the number of rules that stay, by reason code."""
         counts: Counter[str] = Counter()
         for part in self.parts:
             counts.update(reason for _, _, reason in part.barriers)
@@ -172,18 +174,18 @@ class Plan:
         return +counts
 
     def kept(self) -> Iterator[Kept]:
-        """Yield the rules that stay, file by file in the order of the text."""
+        """Yield the rules that stay, file by file in text order."""
         for part in self.parts:
-            found = [*part.barriers]
-            found += [(span.start, span.end, "inside-if") for span in part.rewrites.inside_if]
-            found += [(span.start, span.end, "misplaced") for span in part.rewrites.misplaced]
+            stays = [*part.barriers]
+            stays += [(span.start, span.end, "inside-if") for span in part.rewrites.inside_if]
+            stays += [(span.start, span.end, "misplaced") for span in part.rewrites.misplaced]
             for run in part.runs:
-                found += run.native.kept()
-            for start, end, reason in sorted(found):
+                stays += run.native.kept()
+            for start, end, reason in sorted(stays):
                 yield Kept(part.file, Span(start, end), reason)
 
     def dead(self, *, among_kept: bool = True) -> Iterator[Dead]:
-        """Yield the rules that never fire, run by run; of those that stay only if `among_kept` (50 us a rule)."""
+        """Yield the rules that never fire, run by run; kept rules only if `among_kept` (50 us per rule)."""
         for part in self.parts:
             for run in part.runs:
                 for start, end, by, witness in run.native.dead():
@@ -192,13 +194,13 @@ class Plan:
                     yield Dead(part.file, Span(start, end), by and Span(*by), witness, removed=False)
 
     def duplicates(self) -> Iterator[Duplicate]:
-        """Yield the rules that repeat an earlier one, in the order of the text."""
+        """Yield the rules that repeat an earlier one, in text order."""
         for part in self.parts:
             for run in part.runs:
                 for start, end, of in run.native.duplicates():
                     yield Duplicate(part.file, Span(start, end), Span(*of))
 
-    def _runs(self) -> Iterator[Run]:
+    def _runs(self) -> Iterator[PlannedRun]:
         return (run for part in self.parts for run in part.runs)
 
     @property
@@ -210,18 +212,16 @@ class Plan:
 
 
 def plan(config: Config, options: Options | None = None, subject: File | None = None) -> Plan:
-    """Divide the rewrites of `config`, or only those of `subject` and of what it includes; nothing is written.
+    """Plan the rewrites of `config`, or only those of `subject` and the files it includes; write nothing.
 
-    The disk is asked for one thing: a name for the file of maps that is not taken.
-
-    Linear in the rules, but for PCRE2 on strings that a rule which stays may match. `InputError` at a rewrite
-    that nginx refuses, or whose pattern PCRE2 does not compile: nginx would not start with it.
+    Uses the disk only to find a free name for the file of maps. Linear in the rules, except for PCRE2 on strings that
+    kept rules may match. Raises `InputError` for a rewrite that nginx rejects, or whose pattern PCRE2 does not compile.
     """
     options = options or Options()
     subject = subject or config.main
-    meant = below(config, subject)
+    planned = below(config, subject)
     config, assumes_server = sections.placed(config)
-    parts = tuple(_part(rewrites, options) for rewrites in sections.read(config) if rewrites.file in meant)
+    parts = tuple(_part(rewrites, options) for rewrites in sections.read(config) if rewrites.file in planned)
     if not any(part.compiled for part in parts):
         return Plan(config, options, parts, subject, assumes_server)
     stem = _stem(config, options, parts)
@@ -229,7 +229,7 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
 
 
 def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
-    """Return how the names of all variables start: the same rules compiled in another way have others."""
+    """Return the prefix of all variable names, which differs for the same rules compiled with other options."""
     compiled = [part for part in parts if part.compiled]
     phases = [run.phase for part in compiled for run in part.compiled]
     usual = Options()
@@ -239,9 +239,9 @@ def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
 
 
 def moved_by_literals(planned: Plan) -> int:
-    """Return how many rules more would move if literals were read as they may be meant (`LITERAL_READINGS`).
+    """Return how many more rules would move if literals were read as probably intended (`LITERAL_READINGS`).
 
-    It plans once more, and so not where none or too many stay: then the answer is 0.
+    Returns 0 without planning again if none or too many rules stay.
     """
     counts = planned.reasons()
     declared = planned.options.readings
@@ -254,22 +254,22 @@ def moved_by_literals(planned: Plan) -> int:
 
 
 def below(config: Config, file: File) -> set[File]:
-    """Return a file of a configuration with all that it includes."""
+    """Return a file of a configuration and all files it includes, directly or not."""
     if file is config.main:
         return set(config.files)
     below = {file}
     grows = True
     while grows:
-        sources = {one.source for one in below}
+        sources = {member.source for member in below}
         includes = (include for include in config.includes if include.source in sources)
-        found = {inner for include in includes for inner in config.included(include)}
-        grows = not found <= below
-        below |= found
+        included = {inner for include in includes for inner in config.included(include)}
+        grows = not included <= below
+        below |= included
     return below
 
 
 def reasons() -> dict[str, str]:
-    """Return what each reason code means, as a sentence without a full stop."""
+    """Return the meaning of each reason code, as a sentence without a full stop."""
     return {
         **dict(_native.reasons()),
         "inside-if": "it is inside an `if`, which cannot contain another",
@@ -278,11 +278,11 @@ def reasons() -> dict[str, str]:
 
 
 def _part(rewrites: Rewrites, options: Options) -> Part:
-    runs: list[Run] = []
+    runs: list[PlannedRun] = []
     barriers: list[tuple[int, int, str]] = []
     for phase in rewrites.sections:
         compilation = _compile(rewrites, phase, options)
-        runs += [Run(phase, run) for run in compilation.runs]
+        runs += [PlannedRun(phase, run) for run in compilation.runs]
         barriers += compilation.barriers
     runs.sort(key=lambda run: run.first)
     return Part(rewrites, tuple(runs), tuple(sorted(barriers)))
@@ -309,7 +309,7 @@ def _compile(rewrites: Rewrites, phase: Phase, options: Options) -> _native.Comp
 
 
 def refusal(error: _native.RefusedError, source: Source) -> InputError:
-    """Return what is told of a rewrite that nginx refuses, in words."""
+    """Return the error for a rewrite that nginx rejects."""
     start, end, says = error.args
     return InputError(
         "nginx refuses this rewrite",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nginxopt.config import Directive, File
 from nginxopt.rewrite import unread
-from nginxopt.rewrite.planning import Plan, Run
+from nginxopt.rewrite.planning import Plan, PlannedRun
 from nginxopt.semantics.values import flag
 
 
@@ -78,7 +78,7 @@ def _may_be_included_elsewhere(plan: Plan) -> bool:
     return any(run.phase == "server" and _is_on_top(part.file, run) for part in parts for run in part.compiled)
 
 
-def _is_on_top(file: File, run: Run) -> bool:
+def _is_on_top(file: File, run: PlannedRun) -> bool:
     """Whether a run stands in no block of its file, but in what includes it."""
     blocks = (node.span for node in file.block.unfolded() if node.block)
     return not any(span.start < run.first.start < span.end for span in blocks)

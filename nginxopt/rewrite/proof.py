@@ -1,6 +1,6 @@
-"""The proof that an emission does what its configuration did.
+"""Proves that an emission answers every request as its configuration did.
 
-The native prover reads the emitted text again, from nothing; see `rust/src/prove` for the theorem and for what it
+The native prover reads the emitted text from scratch; `rust/src/prove` documents the theorem, and the code that it
 shares with the planner (the lexer, the PCRE translator, the model of nginx's hash tables).
 """
 
@@ -20,17 +20,17 @@ from nginxopt.text import encode
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was decided.
+    """The result of a proof.
 
     Attributes:
         holds: Whether every request is answered as before.
-        rules: The rules that were compared.
-        gone: Those of them that maps answer, or that never fired.
-        strings: The URIs on which both texts were run.
-        any_case: The URIs that each stood for all spellings of their letters.
+        rules: The number of rules compared.
+        gone: The number of rules removed, because a map replaces them or because they never fired.
+        strings: The number of URIs on which both texts were run.
+        any_case: The number of URIs that each represented all spellings of their letters.
         refutation: The obligation that does not hold.
-        counterexample: A URI on which the two texts differ, where one was found.
-        premises: What it takes as given.
+        counterexample: A URI on which the two texts differ, if one is known.
+        premises: The assumptions of the proof.
     """
 
     holds: bool
@@ -44,12 +44,12 @@ class Proof:
 
     @property
     def checked(self) -> int:
-        """The URIs on which both texts were run."""
+        """The number of URIs on which both texts were run."""
         return self.strings + self.any_case
 
 
 def prove(emission: Emission) -> Proof:
-    """Decide whether `emission` answers every request as the configuration of its plan does. Linear in both texts."""
+    """Prove that `emission` answers every request as the configuration of its plan. Linear in both texts."""
     plan = emission.plan
     changed = {change.file for change in emission.changes}
     try:
@@ -71,15 +71,15 @@ def prove(emission: Emission) -> Proof:
     except _native.Refuted as refuted:
         what, counterexample = refuted.args
         return Proof(False, refutation=what, counterexample=counterexample and bytes(counterexample))
-    relied = premises.of(plan)
-    unstated = [premise.name for premise in relied if str(premise).encode() not in emission.maps]
+    assumed = premises.of(plan)
+    unstated = [premise.name for premise in assumed if str(premise).encode() not in emission.maps]
     if unstated:
         return Proof(False, refutation=f"the maps do not state the premise {unstated[0]}")
-    return Proof(True, *checked, premises=relied)
+    return Proof(True, *checked, premises=assumed)
 
 
 def _may_be_http(plan: Plan, file: File) -> bool:
-    """Return whether a file may stand in http; variables and sizes of another module are its own."""
+    """Return whether a file may be in http; stream and mail have variables and sizes of their own."""
     return not all(context[:1] in (("stream",), ("mail",)) for context in plan.config.contexts(file) or [()])
 
 
@@ -108,9 +108,9 @@ def _pair(plan: Plan, change: Change) -> _Pair:
 
 
 def _takes_rules(plan: Plan, change: Change, kinds: set[tuple[str, ...]]) -> bool:
-    """Return whether the top level of a file takes rules, and an `if` in place of them.
+    """Return whether the top level of a file accepts rules, and an `if` in their place.
 
-    The main file may be meant for several places: for an `if` only if it cannot be meant for anything else.
+    The main file may belong into several contexts: into an `if` only if no other is possible.
     """
     if change.file is plan.config.main and kinds != {("if",)}:
         kinds = kinds - {("if",)}
@@ -118,29 +118,30 @@ def _takes_rules(plan: Plan, change: Change, kinds: set[tuple[str, ...]]) -> boo
 
 
 def _include(emission: Emission) -> list[bytes] | None:
-    """Return the words that have to include the maps; a fragment's user does it outside of what is proved."""
+    """Return the words of the include of the maps; None for a fragment, whose user adds it outside of the proof."""
     if emission.plan.config.http is None:
         return None
     return [b"include", os.fsencode(os.path.basename(emission.maps_path or ""))]  # noqa: PTH119
 
 
 def _may_set_sizes(config: Config) -> set[bytes] | None:
-    """Return what the includes name of a http block that is not known whole, where they may lead to sizes of maps.
+    """Return the arguments of includes that may set map hash sizes in a http block with missing files.
 
-    None if it is known, or if there is none.
+    None if no file is missing, or if there is no http block.
     """
     if config.http is None or unread.is_http_known(config):
         return None
-    in_http = [each for scope in config.scope.scopes if scope.context == ("http",) for each in scope.directives]
-    includes = [each for each in in_http if each.name == "include"]
-    leading = {each for each in includes if config.is_missing(each)}
-    sources = {each.source for each in (*leading, *in_http) if each in leading or each.name in _MAP_SIZES}
+    http = [directive for scope in config.scope.scopes if scope.context == ("http",) for directive in scope.directives]
+    includes = [directive for directive in http if directive.name == "include"]
+    leading = {include for include in includes if config.is_missing(include)}
+    sources = {include.source for include in leading}
+    sources |= {directive.source for directive in http if directive.name in _MAP_SIZES}
     while True:
-        found = {each for each in includes if any(file.source in sources for file in config.included(each))}
-        if found <= leading:
-            return {encode(str(each.args[0])) for each in leading}
-        leading |= found
-        sources |= {each.source for each in found}
+        parents = {include for include in includes if any(file.source in sources for file in config.included(include))}
+        if parents <= leading:
+            return {encode(str(include.args[0])) for include in leading}
+        leading |= parents
+        sources |= {include.source for include in parents}
 
 
 _MAP_SIZES = ("map_hash_max_size", "map_hash_bucket_size")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nginxopt.rewrite.emission import Compiled, Emission
 from nginxopt.rewrite.nginx import Differential, differential
-from nginxopt.rewrite.planning import Run
+from nginxopt.rewrite.planning import PlannedRun
 from nginxopt.rewrite.sections import Phase
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Edit, Span, apply
@@ -27,7 +27,7 @@ class _Question:
     after: bytes
     phase: Phase
     captures: bool
-    runs: tuple[Run, ...]
+    runs: tuple[PlannedRun, ...]
 
 
 def ask(
@@ -90,6 +90,6 @@ def _alone(compiled: Compiled) -> tuple[bytes, bytes]:
     return b"\n".join([*rules, b""]), b"\n".join([*after, b""])
 
 
-def _declared(run: Run) -> Iterator[Edit]:
+def _declared(run: PlannedRun) -> Iterator[Edit]:
     """Yield the rules under the declared readings: the differences that were asked for are none to be found."""
     return (Edit(Span(start, end), text) for start, end, text in run.native.declared)

@@ -1,4 +1,4 @@
-"""A compilation as data: what `rewrite-to-map --report` writes. Its schema is `schemas/rewrite-report.json`."""
+"""The JSON report of `rewrite-to-map --report`. Its schema is `schemas/rewrite-report.json`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.nginx import Differential
 
 VERSION = 1
-"""Grows when a reader of reports would have to change."""
+"""Incremented by changes that readers of reports have to follow."""
 
 
 def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | None = None) -> dict[str, Any]:
-    """Return the report of a compilation; `proof` is None where only the plan was asked for.
+    """Return the report of a compilation; `proof` is None with --plan-only.
 
-    URIs are percent-encoded as a request would have them, and lines count from 1.
+    URIs are percent-encoded as in a request, and lines count from 1.
     """
     before, after = plan.regexes
     return {
@@ -52,8 +52,13 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
             for include in plan.config.missing
         ],
         "regex_maps": [
-            {"file": each.place.source.path, "line": each.place.line, "variable": each.variable, "rows": len(each.rows)}
-            for each in plan.regex_maps
+            {
+                "file": regex_map.place.source.path,
+                "line": regex_map.place.line,
+                "variable": regex_map.variable,
+                "rows": len(regex_map.rows),
+            }
+            for regex_map in plan.regex_maps
         ],
         "declared_differences": _declared(plan),
         "premises": [{"name": premise.name, "sentence": premise.sentence} for premise in premises.of(plan)],
@@ -88,13 +93,13 @@ def _proof(proof: Proof) -> dict[str, Any]:
 
 
 def _nginx(differentials: list[Differential]) -> dict[str, Any]:
-    mismatches = [str(mismatch) for found in differentials for mismatch in found.mismatches]
+    mismatches = [str(mismatch) for differential in differentials for mismatch in differential.mismatches]
     return {
-        "requests": sum(found.requests for found in differentials),
-        "mismatches": sum(found.mismatched for found in differentials),
-        "skipped": sum(found.skipped for found in differentials),
-        "unstable": sum(found.unstable for found in differentials),
-        "seconds": round(sum(found.seconds for found in differentials), 3),
+        "requests": sum(differential.requests for differential in differentials),
+        "mismatches": sum(differential.mismatched for differential in differentials),
+        "skipped": sum(differential.skipped for differential in differentials),
+        "unstable": sum(differential.unstable for differential in differentials),
+        "seconds": round(sum(differential.seconds for differential in differentials), 3),
         "first_mismatches": mismatches[:10],
     }
 

@@ -1,4 +1,4 @@
-"""A compilation in a few lines for people."""
+"""Summarises a compilation for the terminal."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from nginxopt.text.plural import count
 REGEX_MAP_RULE = "map-regex-bulk"
 """The rule of `lint` that judges maps with many regular expressions."""
 _FEW = 3
-"""How many examples a line gives."""
+"""The number of examples per line."""
 _PAYS_FROM = 5
-"""From how many rules on a map costs less than they do: a look-up and a guard cost what two to five patterns do."""
+"""The number of rules from which a map costs less: a look-up and a guard cost as much as two to five patterns."""
 _MANY = 1_000
-"""Up to how many kept rules are looked at for those that never fire without being asked to: 50 ms."""
+"""The largest number of kept rules that are checked for dead ones without -v: 50 ms."""
 
 
 def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, verbose: bool = False) -> Iterator[str]:
-    """Yield the summary; with `verbose`, every rule that stays or never fires has a line of its own.
+    """Yield the lines of the summary; with `verbose`, one for each rule that stays or never fires.
 
-    `moved_by_literals` is what `planning.moved_by_literals` returned, if it was asked.
+    `moved_by_literals` is the result of `planning.moved_by_literals`.
     """
     yield f"{compiled.subject.path}: {count(compiled.rules, 'rewrite')}"
     yield f"  moved       {compiled.moved:>9,}" + (f"  into {count(compiled.keys, 'key')}" if compiled.keys else "")
@@ -56,11 +56,11 @@ def _missing(compiled: Plan, verbose: bool) -> Iterator[str]:
 
 
 def _regex_maps(compiled: Plan) -> Iterator[str]:
-    found = compiled.regex_maps
-    for each in found:
-        name = f"the map {each.variable}" if each.variable else "a map"
-        yield f"  regexes     {len(each.rows):>9,}  rows of {name}: each lookup without a match tries all of them"
-    if found:
+    maps = compiled.regex_maps
+    for regex_map in maps:
+        name = f"the map {regex_map.variable}" if regex_map.variable else "a map"
+        yield f"  regexes     {len(regex_map.rows):>9,}  rows of {name}: each lookup without a match tries all of them"
+    if maps:
         yield f"  hint: nginxopt lint --select {REGEX_MAP_RULE} checks maps with many regular expressions"
 
 
@@ -79,15 +79,15 @@ def _kept(compiled: Plan, verbose: bool) -> Iterator[str]:
 
 def _dead(compiled: Plan, verbose: bool) -> Iterator[str]:
     kept = compiled.reasons().total()
-    looked = verbose or kept <= _MANY
-    dead = list(compiled.dead(among_kept=looked))
+    checks_kept = verbose or kept <= _MANY
+    dead = list(compiled.dead(among_kept=checks_kept))
     if dead:
         yield f"  dead        {len(dead):>9,}  never the first to match"
         for rule in dead if verbose else dead[:_FEW]:
             yield f"    {_rule(rule.file, rule.span)}  {_shadow(rule)}"
         if not verbose and len(dead) > _FEW:
             yield f"    ... and {len(dead) - _FEW:,} more (-v lists them)"
-    if not looked:
+    if not checks_kept:
         yield f"  not checked for dead rules: the {kept:,} that stay (use -v)"
 
 

@@ -82,7 +82,7 @@ def test_a_panic_is_a_defect(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     def panics(*_: object) -> int:
         raise panic()
 
-    monkeypatch.setattr(rewrite_to_map, "_run", panics)
+    monkeypatch.setattr(rewrite_to_map, "run", panics)
     with pytest.raises(SystemExit) as ended:
         cli.main(["rewrite-to-map", RULES])
     assert ended.value.code == 70

@@ -33,6 +33,8 @@ NATIVE = {
 # What each module of the crate may use of the others.
 CRATE_USES: dict[str, set[str]] = {
     "lexer": set(),
+    "map_block": {"lexer"},
+    "quote": {"lexer"},
     "hash": set(),
     "syntax": set(),
     "pcre": set(),
@@ -40,7 +42,7 @@ CRATE_USES: dict[str, set[str]] = {
     "variables": set(),
     "first_match": {"syntax", "pcre", "parallel"},
     "language": {"syntax", "pcre", "first_match"},
-    "rewrite": {"lexer", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
+    "rewrite": {"lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
     "border": {"lexer", "hash", "syntax", "pcre", "variables", "first_match", "rewrite", "prove"},
     "lib": {"border"},

@@ -151,4 +151,4 @@ def test_maps_before_an_include_that_may_lead_to_sizes(tmp_path: Path, http: str
     assert not proof.holds
     assert "may" in (proof.refutation or "")
     assert "set" in (proof.refutation or "")
-    assert "behind the maps" in (proof.refutation or "")
+    assert "after the maps" in (proof.refutation or "")

@@ -26,12 +26,12 @@ pub fn map_sizes(
         ours.extend(run.get().tiers.iter().flat_map(|tier| tier.maps().map(|(_, map)| map.elements.clone())));
     }
     let least = Sizes { max, bucket };
-    let found = py.detach(|| {
+    let sizes = py.detach(|| {
         let all: Vec<Vec<Element>> = others.iter().map(|keys| elements(keys)).chain(ours.iter().cloned()).collect();
         let given = Some(least).filter(|sizes| as_is && hash::fit(&all, *sizes));
         given.or_else(|| hash::sizes(&all, least)).or_else(|| hash::sizes(&ours, least))
     });
-    found.map(|sizes| (sizes.max, sizes.bucket))
+    sizes.map(|sizes| (sizes.max, sizes.bucket))
 }
 
 /// `variables_hash_max_size` and `variables_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds its
@@ -43,8 +43,8 @@ pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize, may_be: Ve
     all.extend(variables::hashed().map(|name| name.as_bytes().to_vec()));
     let may_be: Vec<Vec<u8>> = may_be.into_iter().filter(|name| !all.contains(name)).collect();
     let names: Vec<Vec<u8>> = all.into_iter().collect();
-    let found = hash::sizes_of_variables(&elements(&names), &elements(&may_be), Sizes { max, bucket });
-    found.map(|sizes| (sizes.max, sizes.bucket))
+    let sizes = hash::sizes_of_variables(&elements(&names), &elements(&may_be), Sizes { max, bucket });
+    sizes.map(|sizes| (sizes.max, sizes.bucket))
 }
 
 #[pyfunction]

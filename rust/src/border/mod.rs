@@ -25,5 +25,5 @@ mod _native {
     #[pymodule_export]
     use super::run::{CompiledRun, maps_text};
     #[pymodule_export]
-    use super::script::{Patterns, Script, never, path_of, suspicious_rewrites, without_captures};
+    use super::script::{Patterns, PyScript, never, path_of, suspicious_rewrites, without_captures};
 }

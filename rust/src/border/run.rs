@@ -128,7 +128,7 @@ fn declared(run: &Run, plan: &Plan) -> Vec<(usize, usize, Vec<u8>)> {
     written
 }
 
-type Dead = (usize, usize, Option<(usize, usize)>, Option<Vec<u8>>);
+type PyDead = (usize, usize, Option<(usize, usize)>, Option<Vec<u8>>);
 
 #[pymethods]
 impl CompiledRun {
@@ -152,7 +152,7 @@ impl CompiledRun {
     }
 
     /// Start and end of each rule that is never the first to match, of the rule that is, and the string they share.
-    fn dead(&self) -> Vec<Dead> {
+    fn dead(&self) -> Vec<PyDead> {
         let dead = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
             Fate::Dead { by, witness } => {
                 let (start, end) = self.place(rule);
@@ -164,7 +164,7 @@ impl CompiledRun {
     }
 
     /// The same of the rules that stay; they are looked at only here, as it takes some 50 us for each.
-    fn dead_kept(&self, py: Python<'_>) -> Vec<Dead> {
+    fn dead_kept(&self, py: Python<'_>) -> Vec<PyDead> {
         let patterns: Vec<&[u8]> = self.kept.iter().map(|(_, pattern)| pattern.as_slice()).collect();
         let place = |kept: usize| self.place(self.kept[kept].0);
         let dead = py.detach(|| kept::dead(&patterns)).into_iter().map(|dead| {

@@ -8,27 +8,27 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::Failed;
 use crate::first_match::{First, FirstMatch};
-use crate::rewrite::script::{self, Number, Portion};
+use crate::rewrite::script::{self, Number, Portion, Script};
 use crate::rewrite::suspicious::{self, Never};
 use crate::rewrite::uncaptured;
 
 /// File, start, end.
-type Place = (usize, usize, usize);
+type PyPlace = (usize, usize, usize);
 
 /// Rule, from, to, the rule that answers there, whether it leads there always.
-type Hop = (Number, Vec<u8>, Vec<u8>, Option<Number>, bool);
+type PyHop = (Number, Vec<u8>, Vec<u8>, Option<Number>, bool);
 
 /// The rewrites of a level.
-#[pyclass(frozen, module = "nginxopt._native")]
-pub struct Script(script::Script);
+#[pyclass(frozen, name = "Script", module = "nginxopt._native")]
+pub struct PyScript(Script);
 
 #[pymethods]
-impl Script {
+impl PyScript {
     #[new]
-    fn new(py: Python<'_>, portions: Vec<(PyBackedBytes, Vec<(usize, usize)>)>) -> PyResult<Script> {
+    fn new(py: Python<'_>, portions: Vec<(PyBackedBytes, Vec<(usize, usize)>)>) -> PyResult<PyScript> {
         let portions: Vec<Portion> = portions.iter().map(|(bytes, spans)| (&bytes[..], ranges(spans))).collect();
-        let read = py.detach(|| script::Script::read(&portions));
-        read.map(Script).map_err(|unreadable| Failed::from(unreadable).into_py(py))
+        let read = py.detach(|| Script::read(&portions));
+        read.map(PyScript).map_err(|unreadable| Failed::from(unreadable).into_py(py))
     }
 
     fn __len__(&self) -> usize {
@@ -44,12 +44,12 @@ impl Script {
         self.0.step(uri, &sites).map(|step| (step.rule, step.to))
     }
 
-    fn hops(&self, py: Python<'_>, sites: Vec<Vec<u8>>, prefixes: Vec<Vec<u8>>) -> Vec<Hop> {
+    fn hops(&self, py: Python<'_>, sites: Vec<Vec<u8>>, prefixes: Vec<Vec<u8>>) -> Vec<PyHop> {
         let hops = py.detach(|| self.0.hops(&sites, &prefixes));
         hops.into_iter().map(|hop| (hop.rule, hop.from, hop.to, hop.next, hop.is_constant)).collect()
     }
 
-    fn place(&self, rule: Number) -> Place {
+    fn place(&self, rule: Number) -> PyPlace {
         let (file, span) = self.0.place(rule);
         (file, span.start, span.end)
     }
@@ -80,9 +80,9 @@ pub fn without_captures(pattern: &[u8]) -> PyResult<Vec<u8>> {
 
 #[pyfunction]
 pub fn suspicious_rewrites(py: Python<'_>, bytes: &[u8], spans: Vec<(usize, usize)>) -> PyResult<Vec<(usize, usize)>> {
-    let found = py.detach(|| suspicious::suspicious(bytes, &ranges(&spans)));
-    let found = found.map_err(|unreadable| Failed::from(unreadable).into_py(py))?;
-    Ok(found.into_iter().map(|span| (span.start, span.end)).collect())
+    let suspicious = py.detach(|| suspicious::suspicious(bytes, &ranges(&spans)));
+    let suspicious = suspicious.map_err(|unreadable| Failed::from(unreadable).into_py(py))?;
+    Ok(suspicious.into_iter().map(|span| (span.start, span.end)).collect())
 }
 
 /// Patterns of which the first that matches is asked for.

@@ -1,5 +1,5 @@
-//! The two texts side by side: what is not a rule has to be the same, in the same order, and each run of rules has to
-//! be answered by a compiled form of it.
+//! Aligns the two texts: statements other than rules have to be the same, in the same order, and each run of rules has
+//! to be replaced by a compiled form of it.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ pub struct Known<'t, 'f> {
     pub captures_matter: bool,
 }
 
-/// Compares a file with what became of it; `include` is found in one of all files.
+/// Compares a file before and after; exactly one of all files contains `include`.
 pub fn file<'t>(
     before: &'t [Node<'t>],
     after: &'t [Node<'t>],
@@ -28,21 +28,21 @@ pub fn file<'t>(
     known: &Known<'t, '_>,
     include: &mut Include,
 ) -> Obligation<Checked> {
-    let mut sides = Sides { known, pair, include };
+    let mut alignment = Alignment { known, pair, include };
     let block = pair.in_http.then_some(&b"http"[..]);
     if pair.in_http {
-        sides.include.find(after, Behind::NotSeen)?;
+        alignment.include.find(after, Behind::NotSeen)?;
     }
-    sides.scope(before, after, pair.in_location, block)
+    alignment.scope(before, after, pair.in_location, block)
 }
 
-struct Sides<'t, 'f> {
+struct Alignment<'t, 'f> {
     known: &'f Known<'t, 'f>,
     pair: &'f Pair<'f>,
     include: &'f mut Include,
 }
 
-impl<'t> Sides<'t, '_> {
+impl<'t> Alignment<'t, '_> {
     fn scope(
         &mut self,
         before: &'t [Node<'t>],
@@ -68,13 +68,13 @@ impl<'t> Sides<'t, '_> {
         if !before_order.eq(after_order) {
             return Err(changed(None));
         }
-        for (one, other) in before_others.into_iter().zip(after_others) {
-            checked += self.other(one, other, in_location)?;
+        for (before, after) in before_others.into_iter().zip(after_others) {
+            checked += self.other(before, after, in_location)?;
         }
         Ok(checked)
     }
 
-    /// The phase of the rules of a block; `None` where nginx allows none, or no `if` that could take their place.
+    /// The phase of the rules of a block; `None` where nginx allows no rules, or no `if` that could replace them.
     fn phase(&self, in_location: bool, block: Option<&[u8]>) -> Option<Phase> {
         let takes_rules = match block {
             None => self.pair.takes_rules,
@@ -83,29 +83,29 @@ impl<'t> Sides<'t, '_> {
         takes_rules.then_some(if in_location { Phase::Location } else { Phase::Server })
     }
 
-    /// A statement that is no rule and no part of the script: the same words, and a block that is again compared.
+    /// Compares a statement outside the script: its words have to be the same, and its block is compared in turn.
     fn other(&mut self, before: &'t Node<'t>, after: &'t Node<'t>, in_location: bool) -> Obligation<Checked> {
         if before.words != after.words && !tables::is_raised(before, after) {
             return Err(changed(Some(before)));
         }
         match (&before.block, &after.block) {
             (None, None) => Ok(Checked::default()),
-            (Some(one), Some(other)) => {
+            (Some(block_before), Some(block_after)) => {
                 if before.word(0) == b"http" {
-                    self.include.find(other, Behind::Nothing)?;
+                    self.include.find(block_after, Behind::Nothing)?;
                 }
                 let in_location = match before.word(0) {
                     b"server" => false,
                     b"location" => true,
                     _ => in_location,
                 };
-                self.scope(one, other, in_location, Some(before.word(0)))
+                self.scope(block_before, block_after, in_location, Some(before.word(0)))
             }
             _ => Err(changed(Some(before))),
         }
     }
 
-    /// Compares the statements of the rewrite module; also returns those that took the place of rules.
+    /// Compares the statements of the rewrite module; also returns those that replaced rules.
     fn script(
         &mut self,
         before: &[&'t Node<'t>],
@@ -116,8 +116,8 @@ impl<'t> Sides<'t, '_> {
         let mut checked = Checked::default();
         let mut emitted = HashSet::new();
         let maps = self.known.maps;
-        let ours = Ours::find(after, maps);
-        ours.check_names(self.known.used)?;
+        let emitted_names = EmittedNames::find(after, maps);
+        emitted_names.check_names(self.known.used)?;
         let (mut at, mut emitted_at) = (0, 0);
         while at < before.len() || emitted_at < after.len() {
             if after.get(emitted_at).is_some_and(|node| self.is_include(node, block)) {
@@ -126,7 +126,7 @@ impl<'t> Sides<'t, '_> {
             }
             if let Some(phase) = phase.filter(|_| before.get(at).is_some_and(|node| node.is_rule())) {
                 let rules = &before[at..at + count(&before[at..], |node| node.is_rule())];
-                let (compiled, length) = Compiled::split(&after[emitted_at..], |node| ours.is_emitted(node));
+                let (compiled, length) = Compiled::split(&after[emitted_at..], |node| emitted_names.is_emitted(node));
                 let facts = self.known.facts;
                 checked += run::check(rules, &compiled, maps, &facts.readings, phase, self.known.captures_matter)?;
                 emitted.extend(compiled.new_statements().map(std::ptr::from_ref));
@@ -135,8 +135,8 @@ impl<'t> Sides<'t, '_> {
                 continue;
             }
             match (before.get(at), after.get(emitted_at)) {
-                (Some(one), Some(other)) if one == other => {}
-                (one, other) => return Err(changed(one.or(other).copied())),
+                (Some(node_before), Some(node_after)) if node_before == node_after => {}
+                (node_before, node_after) => return Err(changed(node_before.or(node_after).copied())),
             }
             (at, emitted_at) = (at + 1, emitted_at + 1);
         }
@@ -156,23 +156,23 @@ impl<'t> Sides<'t, '_> {
 
 fn changed(node: Option<&Node>) -> Refutation {
     let name = node.map_or_else(String::new, |node| format!(" ({})", node.word(0).escape_ascii()));
-    Refutation::new(format!("a statement that is no compiled rule is not as it was{name}"))
+    Refutation::new(format!("a statement other than a compiled rule has changed{name}"))
 }
 
 fn count<T>(items: &[T], test: impl Fn(&T) -> bool) -> usize {
     items.iter().take_while(|item| test(item)).count()
 }
 
-/// What makes a statement one of the emitted ones: it reads a map of ours, or the variable that holds the class.
-struct Ours<'t> {
+/// What identifies an emitted statement: it reads an emitted map, or the variable that holds the class.
+struct EmittedNames<'t> {
     maps: &'t Maps<'t>,
     classes: HashSet<&'t [u8]>,
     /// The variables that hold the URI without a final newline.
     lines: HashSet<&'t [u8]>,
 }
 
-impl<'t> Ours<'t> {
-    fn find(after: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Ours<'t> {
+impl<'t> EmittedNames<'t> {
+    fn find(after: &[&'t Node<'t>], maps: &'t Maps<'t>) -> EmittedNames<'t> {
         let sets = after.iter().flat_map(|node| node.block.iter().flatten());
         let class = |node: &'t Node<'t>| {
             let (name, value) = node.sets()?;
@@ -180,16 +180,16 @@ impl<'t> Ours<'t> {
         };
         let lines = maps.sources().filter(|source| *source != b"uri").collect::<HashSet<_>>();
         let classes = sets.filter_map(class).filter(|name| !lines.contains(name)).collect();
-        Ours { maps, classes, lines }
+        EmittedNames { maps, classes, lines }
     }
 
-    /// The variable of a class may be set by nothing else, a map included.
+    /// Checks that nothing else sets the variable of a class, not even a map.
     fn check_names(&self, used: &Used) -> Obligation<()> {
         for name in self.classes.iter().chain(&self.lines) {
             names::is_free(name)?;
             used.leave(name)?;
             if self.maps.get(name).is_some() {
-                return Err(Refutation::new("a variable that is set is a map's"));
+                return Err(Refutation::new("a `set` assigns to the variable of a map"));
             }
         }
         Ok(())

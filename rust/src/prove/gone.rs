@@ -18,14 +18,14 @@ const FEW_LETTERS: u32 = 8;
 
 /// The strings of the rules that are gone, each with its first rule, and the keys of the maps.
 #[derive(Default)]
-pub struct Strings {
+pub struct GoneStrings {
     pub exact: Owners,
-    /// Strings in small letters, each for all its spellings.
+    /// GoneStrings in small letters, each for all its spellings.
     pub any_case: Owners,
 }
 
-impl Strings {
-    /// Adds the strings of a pattern, or tells why they cannot be listed.
+impl GoneStrings {
+    /// Adds the strings of a pattern, or returns why they cannot be listed.
     pub fn add(&mut self, text: &[u8], place: usize) -> Result<(), &'static str> {
         if let Some(literal) = syntax::literal(text) {
             literal.strings().for_each(|string| self.exact.add(&string, place as u32));
@@ -36,12 +36,12 @@ impl Strings {
 
     /// Lists the strings of a pattern that is no literal.
     fn add_general(&mut self, text: &[u8], place: usize) -> Result<(), &'static str> {
-        let pattern = syntax::parse(text).map_err(|_| "not every PCRE reads its pattern alike")?;
+        let pattern = syntax::parse(text).map_err(|_| "PCRE versions read its pattern differently")?;
         if pattern.named {
-            return Err("it sets a variable by name");
+            return Err("it has a named group");
         }
         if pattern.spaces {
-            return Err("not every PCRE takes the same bytes for spaces");
+            return Err("PCRE versions disagree about which bytes are spaces");
         }
         if !work::ends_in_time(&pattern.ast, 1) || pattern.longest() < usize::MAX {
             return Err("PCRE may give up on a URI that it does not match");
@@ -49,7 +49,7 @@ impl Strings {
         let ignores_case = pattern.ignores_case();
         let letters = if ignores_case { Letters::SmallOnly } else { Letters::Exact };
         let Subjects::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
-            return Err("it matches more strings than can be listed");
+            return Err("it matches too many strings to list");
         };
         // Where the tree only contains the language, PCRE2 says which of its strings are in it.
         let judge = if is_exact(&pattern.ast) {
@@ -61,7 +61,7 @@ impl Strings {
             match judge.as_ref().map(|regex| regex.is_match(subject, CALLS)) {
                 None | Some(Outcome::Yes) => {}
                 Some(Outcome::No) => continue,
-                Some(Outcome::Error(_)) => return Err("PCRE2 gives up on it"),
+                Some(Outcome::Error(_)) => return Err("PCRE2 gives up on one of its strings"),
             }
             self.exact.add(subject, place as u32);
             if ignores_case {

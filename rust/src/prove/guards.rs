@@ -108,7 +108,7 @@ impl<'t> Guards<'t> {
 /// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without its
 /// final newline: the variable.
 fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Obligation<&'t [u8]> {
-    let refute = || Refutation::new("a newline is not taken off the URI as it has to be");
+    let refute = || Refutation::new("the final newline of the URI is not removed correctly");
     let (line, _) = set.sets().ok_or_else(refute)?;
     let Some([again, clear]) = strip.block.as_deref() else { return Err(refute()) };
     let (name, text) = again.sets().ok_or_else(refute)?;
@@ -149,7 +149,7 @@ impl<'t> Scope<'t> {
         if map.as_ref().is_none_or(is_known) {
             Ok(map)
         } else {
-            Err(Refutation::new("a map is asked about something else than the URI"))
+            Err(Refutation::new("a map looks up something other than the URI"))
         }
     }
 
@@ -195,7 +195,7 @@ fn rewrites<'t>(body: &'t [Node<'t>]) -> Obligation<Rewrites<'t>> {
     let all: Option<Vec<_>> = body.iter().map(read).collect();
     let all = all
         .filter(|all| !all.is_empty())
-        .ok_or_else(|| Refutation::new("a guard does something else than to rewrite with a flag"))?;
+        .ok_or_else(|| Refutation::new("a guard contains something other than rewrites with a flag"))?;
     let index = (all.len() > FEW).then(|| Box::new(Residual::new(body.iter().map(|node| node.word(1)).enumerate())));
     Ok(Rewrites { all, index })
 }

@@ -12,7 +12,7 @@ use crate::syntax::{self, Pattern};
 
 /// What may be said of a pattern.
 pub enum Judge {
-    Portable(Box<Pattern>, Asked),
+    Portable(Box<Pattern>, PortableRegex),
     /// It matches nothing but subjects that begin like this.
     Unportable(Vec<u8>),
 }
@@ -21,8 +21,8 @@ impl Judge {
     pub fn of(text: &[u8]) -> Judge {
         match (syntax::parse(text), Regex::new(text)) {
             (Ok(pattern), Ok(regex)) => {
-                let asked = Asked { regex, automaton: OnceLock::new(), slow: AtomicU32::new(0) };
-                Judge::Portable(Box::new(pattern), asked)
+                let regex = PortableRegex { regex, automaton: OnceLock::new(), slow: AtomicU32::new(0) };
+                Judge::Portable(Box::new(pattern), regex)
             }
             _ => Judge::Unportable(syntax::prefix(text)),
         }
@@ -30,7 +30,7 @@ impl Judge {
 }
 
 /// A portable pattern, run by PCRE2, and where that takes long by an automaton.
-pub struct Asked {
+pub struct PortableRegex {
     regex: Regex,
     automaton: OnceLock<Option<meta::Regex>>,
     slow: AtomicU32,
@@ -42,7 +42,7 @@ const CALLS: u32 = 8_000;
 /// After so many long questions the automaton is asked first.
 const PATIENCE: u32 = 64;
 
-impl Asked {
+impl PortableRegex {
     pub fn matches(&self, pattern: &Pattern, subject: &[u8]) -> Matches {
         if self.slow.load(Ordering::Relaxed) > PATIENCE
             && let Some(answer) = self.in_the_end(pattern, subject)

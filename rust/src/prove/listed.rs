@@ -1,4 +1,4 @@
-//! The form without an `if`: rules whose patterns list the keys, one after the other.
+//! The form without an `if`: rules in sequence whose patterns list the keys.
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use crate::prove::node::Node;
 use crate::prove::strings::Owners;
 use crate::prove::{Obligation, Refutation, trie};
 
-/// Rules that each match few strings, which are known; in their order.
+/// Rules that each match a few known strings, in order.
 pub struct Listed<'t> {
     rules: Vec<Rewrite<'t>>,
     /// The strings, each with the first rule that matches it.
     exact: Owners,
-    /// Strings in small letters that stand for all their spellings, likewise.
+    /// Strings in lower case that stand for all their spellings, likewise.
     any_case: Owners,
 }
 
@@ -24,18 +24,19 @@ impl<'t> Listed<'t> {
         let mut listed = Listed { rules: Vec::new(), exact: Owners::default(), any_case: Owners::default() };
         for node in nodes {
             let pattern = node.word(1);
-            let refute = |why: &str| Refutation::new(format!("the rule {} is new, and {why}", pattern.escape_ascii()));
-            let found = trie::read(pattern).ok_or_else(|| refute("its pattern does not list what it matches"))?;
+            let refute = |why: &str| Refutation::new(format!("the new rule {} {why}", pattern.escape_ascii()));
+            let listed_strings =
+                trie::read(pattern).ok_or_else(|| refute("has a pattern that does not list strings"))?;
             let flag = node.flag().ok_or_else(|| refute("has no flag"))?;
             let rule = Rewrite::read(Cow::Borrowed(pattern), node.word(2), Some(flag));
             let rule = rule.ok_or_else(|| refute("cannot be read"))?;
             let asks_another = |name: &[u8]| maps.get(name).is_some_and(|map| map.strips() || map.source() != b"uri");
             if rule.variables().any(asks_another) {
-                return Err(refute("asks a map about something else than the URI"));
+                return Err(refute("looks up something other than the URI in a map"));
             }
             let owner = listed.rules.len() as u32;
-            let owners = if found.any_case { &mut listed.any_case } else { &mut listed.exact };
-            found.strings.iter().for_each(|string| owners.add(string, owner));
+            let owners = if listed_strings.any_case { &mut listed.any_case } else { &mut listed.exact };
+            listed_strings.strings.iter().for_each(|string| owners.add(string, owner));
             listed.rules.push(rule);
         }
         Ok(listed)
@@ -45,7 +46,7 @@ impl<'t> Listed<'t> {
         self.rules.is_empty()
     }
 
-    /// What the first rule does that matches. A URI that stands for many spellings is none of those that are listed.
+    /// The effect of the first rule that matches. A URI that stands for many spellings is none of the listed strings.
     pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool) -> Behaviour {
         let any_case = (!self.any_case.is_empty()).then(|| self.any_case.get(&uri.text.to_ascii_lowercase())).flatten();
         let exact = if uri.any_case { None } else { self.exact.get(uri.text) };

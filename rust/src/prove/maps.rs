@@ -1,4 +1,4 @@
-//! The emitted http part, read again: nothing but maps of `$uri` and the sizes of their tables.
+//! The emitted maps file, read again: it may contain only maps of `$uri` and hash table sizes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,14 +8,14 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::hash::{self, Element, Sizes};
 use crate::lexer::{Event, Lexer, Word};
-use crate::prove::tables::Set;
+use crate::prove::tables::TableSizes;
 use crate::prove::{Obligation, Refutation};
 
 /// The maps by the name of their variable.
 pub struct Maps<'t> {
     by_name: HashMap<Cow<'t, [u8]>, Map<'t>>,
     /// The sizes that are set before them.
-    pub sizes: Set,
+    pub sizes: TableSizes,
 }
 
 /// A key and what it stands for, with the hash of the key in small letters: a table that grows asks for it again.
@@ -39,35 +39,35 @@ pub struct Map<'t> {
     hasher: DefaultHashBuilder,
 }
 
-/// Reads the http part.
+/// Reads the maps file.
 pub fn read(text: &[u8]) -> Obligation<Maps<'_>> {
     let mut by_name: HashMap<Cow<[u8]>, Map> = HashMap::new();
-    let mut sizes = Set::default();
+    let mut sizes = TableSizes::default();
     let mut open: Option<(Cow<[u8]>, Map)> = None;
     for event in Lexer::new(text) {
         match event.map_err(|error| Refutation::new(format!("the maps do not parse: {error}")))? {
             Event::Comment { .. } => {}
             Event::Open { words, .. } if open.is_none() => open = Some(header(words)?),
-            Event::Open { .. } => return Err(Refutation::new("a block stands inside a map")),
+            Event::Open { .. } => return Err(Refutation::new("a map contains a block")),
             Event::Statement { words, .. } => match &mut open {
                 Some((name, map)) => map.add(name, words)?,
-                None if !by_name.is_empty() => return Err(Refutation::new("a statement stands behind a map")),
+                None if !by_name.is_empty() => return Err(Refutation::new("a statement follows a map")),
                 None => match words.as_slice() {
                     [name, value] => sizes.add(&name.value, &value.value)?,
-                    _ => return Err(Refutation::new("the http part holds more than maps and their sizes")),
+                    _ => return Err(Refutation::new("the maps file contains more than maps and hash table sizes")),
                 },
             },
             Event::Close { .. } => {
                 let Some((name, map)) = open.take() else { continue };
                 if map.strips.is_some() && !map.fallback().is_empty() {
-                    return Err(Refutation::new(format!("${}: a default beside a regex", name.escape_ascii())));
+                    return Err(Refutation::new(format!("${}: a default next to a regex", name.escape_ascii())));
                 }
                 if !map.volatile {
-                    let why = "is not volatile: it would answer for the URI before an internal redirect";
+                    let why = "is not volatile, so an internal redirect would not change it";
                     return Err(Refutation::new(format!("${} {why}", name.escape_ascii())));
                 }
                 if by_name.insert(name.clone(), map).is_some() {
-                    return Err(Refutation::new(format!("${} is the variable of two maps", name.escape_ascii())));
+                    return Err(Refutation::new(format!("two maps define ${}", name.escape_ascii())));
                 }
             }
         }
@@ -84,7 +84,7 @@ fn header<'t>(words: Vec<Word<'t>>) -> Obligation<(Cow<'t, [u8]>, Map<'t>)> {
         {
             Ok((Cow::Borrowed(name), Map { source: Cow::Borrowed(source), ..Map::default() }))
         }
-        _ => Err(Refutation::new("a block of the http part is not a map of $uri")),
+        _ => Err(Refutation::new("a block of the maps file is not a map of $uri")),
     }
 }
 
@@ -103,23 +103,23 @@ impl<'t> Map<'t> {
         let refute = |what: &str| Err(Refutation::new(format!("${}: {what}", name.escape_ascii())));
         let mut words = words.into_iter().map(|word| word.value);
         let (Some(key), value, None) = (words.next(), words.next(), words.next()) else {
-            return refute("a line of more than two words");
+            return refute("a row with more than two words");
         };
         match (&*key, value) {
             (b"volatile", None) => self.volatile = true,
-            (_, None) => return refute("a line of one word"),
+            (_, None) => return refute("a row with only one word"),
             (b"default", Some(value)) if self.default.is_none() => self.default = Some(value),
             (b"default" | b"include" | b"hostnames" | b"volatile", _) => {
-                return refute("a parameter where a key belongs");
+                return refute("a parameter in place of a key");
             }
             ([b'~', ..], Some(value)) if self.rows.is_empty() && self.strips.is_none() => {
                 let Some(group) = stripping_group(&key, &value) else {
-                    return refute("a regex where a key belongs");
+                    return refute("a regex in place of a key");
                 };
                 self.strips = Some(Cow::Owned(group.to_vec()));
             }
-            _ if self.strips.is_some() => return refute("a key beside a regex"),
-            ([b'~', ..], _) => return refute("a regex where a key belongs"),
+            _ if self.strips.is_some() => return refute("a key next to a regex"),
+            ([b'~', ..], _) => return refute("a regex in place of a key"),
             (_, Some(value)) => {
                 let key = match key {
                     Cow::Borrowed([b'\\', rest @ ..]) => Cow::Borrowed(rest),
@@ -127,7 +127,7 @@ impl<'t> Map<'t> {
                     key => key,
                 };
                 if !self.insert(key, value) {
-                    return refute("nginx refuses a key given twice");
+                    return refute("a duplicate key, which nginx rejects");
                 }
             }
         }
@@ -223,8 +223,8 @@ impl<'t> Maps<'t> {
             let problem = match hash::simulate(&elements, sizes) {
                 hash::Outcome::Fits(_) => continue,
                 hash::Outcome::Warns => "nginx would warn that it could not build an optimal hash",
-                hash::Outcome::Refused => "nginx would not start: a key is longer than a bucket",
-                hash::Outcome::Slow => "nginx would search for a size of the table for too long",
+                hash::Outcome::Refused => "a key does not fit a hash bucket, so nginx would not start",
+                hash::Outcome::Slow => "nginx would take too long to find a hash table size",
             };
             return Err(Refutation::new(format!("${}: {problem}", name.escape_ascii())));
         }

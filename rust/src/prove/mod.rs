@@ -48,7 +48,7 @@ use crate::parallel;
 use crate::prove::align::Known;
 use crate::prove::names::Used;
 use crate::prove::node::Node;
-use crate::prove::tables::{Include, Set};
+use crate::prove::tables::{Include, TableSizes};
 use crate::syntax::Readings;
 
 /// What is known of all files.
@@ -146,12 +146,10 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Ob
     let (maps, files) = parallel::both(|| maps::read(maps), read_files);
     let (maps, (unchanged, before, after)) = (maps?, files?);
     let used = Used::of(unchanged.iter().chain(&before).map(Vec::as_slice));
-    let sizes_before = Set::of(unchanged.iter().chain(&before).map(Vec::as_slice))?;
-    let sizes_after = Set::of(unchanged.iter().chain(&after).map(Vec::as_slice))?;
+    let sizes_before = TableSizes::of(unchanged.iter().chain(&before).map(Vec::as_slice))?;
+    let sizes_after = TableSizes::of(unchanged.iter().chain(&after).map(Vec::as_slice))?;
     if facts.include.is_some() && !maps.sizes.is_empty() {
-        return Err(Refutation::new(
-            "the sizes of the hash tables stand where another file of maps would set them, too",
-        ));
+        return Err(Refutation::new("the maps file sets hash table sizes, which another maps file would set again"));
     }
     let sizes = sizes_after.and(&maps.sizes)?;
     maps.fit(sizes.of_maps())?;

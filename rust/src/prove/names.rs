@@ -14,10 +14,10 @@ use crate::variables;
 pub fn is_free(name: &[u8]) -> Obligation<()> {
     let refute = |why: &str| Err(Refutation::new(format!("${} {why}", name.escape_ascii())));
     let Some(text) = std::str::from_utf8(name).ok().filter(|text| is_plain(text)) else {
-        return refute("is no name in small letters, which another spelling of it could not be told from");
+        return refute("is not a plain lowercase name, and nginx ignores the case of variable names");
     };
     if variables::is_own(text) {
-        return refute("is a variable of nginx's own");
+        return refute("is a built-in variable");
     }
     Ok(())
 }
@@ -46,7 +46,7 @@ impl Used {
     /// Checks that a variable of the emitted text is none of them.
     pub fn leave(&self, name: &[u8]) -> Obligation<()> {
         if self.all.contains(name) {
-            return Err(Refutation::new(format!("${} is used in the original", name.escape_ascii())));
+            return Err(Refutation::new(format!("the original uses ${}", name.escape_ascii())));
         }
         Ok(())
     }
@@ -57,7 +57,7 @@ impl Used {
 pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Obligation<()> {
     let mut maps = maps.peekable();
     if maps.peek().is_none() {
-        return Ok(()); // the table is what it was
+        return Ok(()); // the table does not change
     }
     let mut names: HashSet<&[u8]> = variables::hashed().map(str::as_bytes).collect();
     names.extend(used.into_iter().flat_map(|used| &used.defined).map(Vec::as_slice));
@@ -67,7 +67,7 @@ pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes:
     if matches!(hash::simulate(&elements, sizes), Outcome::Fits(_)) {
         return Ok(());
     }
-    Err(Refutation::new("nginx would not build its table of variables, or warn"))
+    Err(Refutation::new("nginx would fail to build the variables hash, or warn"))
 }
 
 /// The names after each `$` of a statement and its block.

@@ -1,5 +1,5 @@
-//! Which of the rules that stay matches a string first: PCRE2 decides, where it speaks for every PCRE; plain bytes that
-//! every match must hold keep most of them from being asked.
+//! Which of the rules that stay matches a string first. PCRE2 decides, for patterns that every PCRE reads alike; plain
+//! bytes that every match has to contain rule most of them out.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -14,24 +14,23 @@ use crate::prove::needs::{Need, Needs};
 use crate::prove::{head, work};
 use crate::syntax::{self, Pattern};
 
-/// The rules that stay, by their place among all rules.
+/// The rules that stay, with their places among all rules.
 #[derive(Default)]
 pub struct Residual<'t> {
-    rules: Vec<Kept<'t>>,
-    /// By the bytes that a subject starts and ends with, in small letters. An end is looked for before a final newline,
-    /// too.
+    rules: Vec<ResidualRule<'t>>,
+    /// By the bytes that a subject starts and ends with, in lower case. An end is also looked for before a final newline.
     starting: Bytes,
     ending: Bytes,
-    /// By the bytes that a subject has anywhere, likewise.
+    /// By the bytes that a subject contains anywhere, in lower case.
     holding: Option<AhoCorasick>,
     held_by: Vec<u32>,
-    /// Rules in `ending` and `holding` on which PCRE2 may give up, rather than say No, if the subject has more bytes than this. Ascending.
+    /// Rules in `ending` and `holding` on which PCRE2 may give up if the subject is longer than this many bytes. Ascending.
     may_give_up: Vec<(usize, u32)>,
     /// The rules that any subject may match.
     others: Vec<u32>,
 }
 
-struct Kept<'t> {
+struct ResidualRule<'t> {
     place: usize,
     pattern: &'t [u8],
     judge: OnceLock<Judge>,
@@ -42,7 +41,7 @@ struct Kept<'t> {
 impl<'t> Residual<'t> {
     /// `rules` in order, each with its place and pattern.
     pub fn new(rules: impl Iterator<Item = (usize, &'t [u8])>) -> Residual<'t> {
-        let rules: Vec<Kept> = rules.map(|(place, pattern)| Kept::new(place, pattern)).collect();
+        let rules: Vec<ResidualRule> = rules.map(|(place, pattern)| ResidualRule::new(place, pattern)).collect();
         let needs: Vec<Needs> = rules.iter().map(|rule| Needs::of(rule.pattern)).collect();
         let mut crowds: HashMap<&Need, usize> = HashMap::new();
         for need in needs.iter().flat_map(|needs| &needs.all) {
@@ -78,7 +77,7 @@ impl<'t> Residual<'t> {
     /// Whether a rule whose place is one of `places` matches `subject`.
     pub fn takes(&self, subject: &[u8], places: Range<usize>) -> Matches {
         let mut all = Matches::No;
-        // In order, as a rule that comes first may save a long question to the next.
+        // In order: an early match saves a long run of the next pattern.
         for at in self.candidates(subject, places) {
             match self.rules[at as usize].takes(subject) {
                 Matches::Yes => return Matches::Yes,
@@ -89,10 +88,9 @@ impl<'t> Residual<'t> {
         all
     }
 
-    /// Whether one of them may match some spelling of `subject`, which is in small letters: never a false `false`.
+    /// Whether one of them may match some spelling of `subject`, which is in lower case. `false` is certain.
     pub fn may_take_some_case(&self, subject: &[u8], places: Range<usize>) -> bool {
-        let found = self.candidates(subject, places);
-        found.into_iter().any(|at| self.rules[at as usize].may_take_some_case(subject))
+        self.candidates(subject, places).into_iter().any(|at| self.rules[at as usize].may_take_some_case(subject))
     }
 
     /// The places of the rules that may match a subject, or on which PCRE may give up; ascending.
@@ -103,10 +101,10 @@ impl<'t> Residual<'t> {
     /// The rules at some of `places` that may match some spelling of `subject`, in order.
     fn candidates(&self, subject: &[u8], places: Range<usize>) -> Vec<u32> {
         let lowered = &*subject.to_ascii_lowercase();
-        let mut found = Vec::new();
+        let mut candidates = Vec::new();
         let mut add = |at: &u32| {
             if places.contains(&self.rules[*at as usize].place) {
-                found.push(*at);
+                candidates.push(*at);
             }
         };
         let before_newline = lowered.strip_suffix(b"\n");
@@ -118,22 +116,22 @@ impl<'t> Residual<'t> {
         self.others.iter().for_each(&mut add);
         let not_skipped = self.may_give_up.iter().take_while(|(longest, _)| *longest < lowered.len());
         not_skipped.for_each(|(_, at)| add(at));
-        found.sort_unstable();
-        found.dedup();
-        found
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates
     }
 }
 
-impl<'t> Kept<'t> {
-    fn new(place: usize, pattern: &'t [u8]) -> Kept<'t> {
-        Kept { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new(), head: OnceLock::new() }
+impl<'t> ResidualRule<'t> {
+    fn new(place: usize, pattern: &'t [u8]) -> ResidualRule<'t> {
+        ResidualRule { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new(), head: OnceLock::new() }
     }
 
     fn takes(&self, subject: &[u8]) -> Matches {
         match self.judge() {
             Judge::Unportable(prefix) if syntax::begins(subject, prefix) => Matches::Unknown,
             Judge::Unportable(_) => Matches::No,
-            Judge::Portable(pattern, asked) if pattern.settles(subject) => asked.matches(pattern, subject),
+            Judge::Portable(pattern, regex) if pattern.settles(subject) => regex.matches(pattern, subject),
             Judge::Portable(pattern, _) if self.may_begin(pattern, subject) => Matches::Unknown,
             Judge::Portable(..) => Matches::No,
         }
@@ -180,7 +178,7 @@ impl Head {
 /// An automaton of the case variants of a pattern's language, or of a larger one.
 fn spellings(pattern: &Pattern) -> Option<meta::Regex> {
     let folded = pattern.translate_folded().hir;
-    // One that is small and soon built: it is asked about few strings.
+    // Small and quick to build, as it is run on few strings.
     let config = meta::Config::new().utf8_empty(false).hybrid(false).auto_prefilter(false);
     meta::Regex::builder().configure(config).build_from_hir(&folded).ok()
 }
@@ -223,7 +221,7 @@ mod tests {
         residual(patterns).takes(subject, 0..patterns.len()) != Matches::No
     }
 
-    /// Rules are found by what subjects start and end with, or asked always; those from the limit on are not.
+    /// Rules are found by what subjects start and end with, or always tried; those outside the places are not.
     #[test]
     fn takes() {
         let patterns = ["^/a/(.*)-1$", "^/a/(.*)-2$", r"old\.php$", r"/x\z", "^/B/", "shop", "^/c(d|e)", "-sale-"];
@@ -239,7 +237,7 @@ mod tests {
         assert_eq!(residual(&patterns).takes(b"/a/b-2", 2..8), Matches::No);
     }
 
-    /// A rule on which PCRE2 gives up is asked first, even where its literal bytes are not in the subject.
+    /// A rule on which PCRE2 gives up is tried, even if the subject does not contain its literal bytes.
     #[test]
     fn match_limit() {
         let subject = [b"/".as_slice(), &[b'a'; 60], b"oof"].concat();
@@ -251,7 +249,7 @@ mod tests {
         assert!(taken(&["^(.*)(.*)(.*)x1$"], &subject));
     }
 
-    /// What one PCRE matches and another does not, or what one gives up on, is neither taken nor left.
+    /// If one PCRE matches and another does not, or gives up, the answer is unknown.
     #[test]
     fn unknown() {
         for (pattern, subject) in [
@@ -267,8 +265,7 @@ mod tests {
         assert_eq!(residual(&["^/a(?:[^x]|y)*z$"]).takes(&long, 0..1), Matches::No);
     }
 
-    /// A rule that gets no further than what it begins with takes nothing, whatever stands behind; some may be taken
-    /// where it does.
+    /// A rule that gets no further than its head matches nothing, whatever follows; one that does may match.
     #[test]
     fn heads() {
         let subject = [b"/old".as_slice(), &[b'z'; 2_600]].concat();
@@ -284,7 +281,7 @@ mod tests {
         }
     }
 
-    /// Some spelling is enough.
+    /// One matching spelling is enough.
     #[test]
     fn some_case() {
         let residual = residual(&["^/A/(.*)-X$", "^/a/(.*)-Y$", "^/[^b]"]);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::parallel;
 use crate::prove::effect::{Behaviour, Matches, Rewrite, Uri};
-use crate::prove::gone::Strings;
+use crate::prove::gone::GoneStrings;
 use crate::prove::guards::Guards;
 use crate::prove::listed::Listed;
 use crate::prove::maps::Maps;
@@ -84,7 +84,7 @@ impl<'t> Compiled<'t> {
         if !self.emitted.is_empty() {
             return Ok(Order { leading: 0, new: Vec::new(), kept: places(rules, &self.rules)? });
         }
-        let leading = self.rules.iter().zip(rules).take_while(|(one, other)| one == other).count();
+        let leading = self.rules.iter().zip(rules).take_while(|(kept, original)| kept == original).count();
         let mut open = rules.len();
         let mut new = self.rules.len();
         while new > leading {
@@ -119,16 +119,17 @@ pub fn check<'t>(
     } else if phase == Phase::Server {
         Form::Guards(Guards::read(&compiled.emitted, maps)?)
     } else {
-        return Err(Refutation::new("an `if` stands in a location, whose configuration it swaps"));
+        return Err(Refutation::new("an `if` in a location would replace the location's configuration"));
     };
     if captures_matter {
         check_captures(leading, &kept, compiled.clears.is_some() || form.clears_captures())?;
     }
     let residual = Residual::new(kept.iter().map(|place| (*place, rules[*place].word(1))));
-    let mut sides = Sides { rules, leading, form, residual, maps, readings, captures_matter, gone: HashMap::new() };
-    let strings = sides.strings(&kept)?;
-    sides.check_exact(&strings)?;
-    let any_case = sides.check_any_case(&strings)?;
+    let mut comparison =
+        Comparison { rules, leading, form, residual, maps, readings, captures_matter, gone: HashMap::new() };
+    let strings = comparison.strings(&kept)?;
+    comparison.check_exact(&strings)?;
+    let any_case = comparison.check_any_case(&strings)?;
     Ok(Checked { rules: rules.len(), gone: rules.len() - kept.len(), strings: strings.exact.len(), any_case })
 }
 
@@ -141,10 +142,10 @@ fn check_captures(leading: usize, kept: &[usize], form_clears: bool) -> Obligati
     };
     match (was_empty, is_empty) {
         (true, false) => {
-            Err(Refutation::new("a URI that no rule matches keeps $1 to $9, which the rules would have emptied"))
+            Err(Refutation::new("a URI that no rule matches keeps $1 to $9, which the original rules would clear"))
         }
         (false, true) => {
-            Err(Refutation::new("$1 to $9 are emptied before the first rule, which may fail and leave them"))
+            Err(Refutation::new("$1 to $9 are cleared before the first rule, which may fail and keep them"))
         }
         _ => Ok(()),
     }
@@ -157,16 +158,18 @@ fn places(rules: &[&Node], kept: &[&Node]) -> Obligation<Vec<usize>> {
     for rule in kept {
         let Some((place, _)) = all.find(|(_, original)| *original == rule) else {
             let pattern = rule.word(1).escape_ascii();
-            return Err(Refutation::new(format!("the kept rule {pattern} is not the original's, or not in its order")));
+            return Err(Refutation::new(format!(
+                "the kept rule {pattern} differs from the original or is out of order"
+            )));
         };
         places.push(place);
     }
     Ok(places)
 }
 
-struct Sides<'t, 'r> {
+struct Comparison<'t, 'r> {
     rules: &'r [&'t Node<'t>],
-    /// So many rules stand before the compiled form, as they did: what becomes of a URI there is the same on both sides.
+    /// How many rules precede the compiled form, unchanged: they do the same with a URI in both texts.
     leading: usize,
     form: Form<'t>,
     residual: Residual<'t>,
@@ -177,10 +180,10 @@ struct Sides<'t, 'r> {
     gone: HashMap<usize, Vec<u8>>,
 }
 
-impl<'t> Sides<'t, '_> {
+impl<'t> Comparison<'t, '_> {
     /// Lists the strings of every rule that is gone, and of the maps.
-    fn strings(&mut self, kept: &[usize]) -> Obligation<Strings> {
-        let mut strings = Strings::default();
+    fn strings(&mut self, kept: &[usize]) -> Obligation<GoneStrings> {
+        let mut strings = GoneStrings::default();
         let mut kept = kept.iter().peekable();
         for place in 0..self.rules.len() {
             if kept.next_if_eq(&&place).is_none() {
@@ -196,10 +199,10 @@ impl<'t> Sides<'t, '_> {
         Ok(strings)
     }
 
-    fn list(&mut self, place: usize, strings: &mut Strings) -> Obligation<()> {
+    fn list(&mut self, place: usize, strings: &mut GoneStrings) -> Obligation<()> {
         let node = self.rules[place];
         let refute =
-            |why: &str| Refutation::new(format!("the rule {} is gone, but {why}", node.word(1).escape_ascii()));
+            |why: &str| Refutation::new(format!("the rule {} was removed, but {why}", node.word(1).escape_ascii()));
         let read_as = syntax::read_as(node.word(1), self.readings).map_err(|_| refute("it cannot be read"))?;
         let text = read_as.as_deref().unwrap_or(node.word(1));
         strings.add(text, place).map_err(refute)?;
@@ -210,7 +213,7 @@ impl<'t> Sides<'t, '_> {
     }
 
     /// P(s) = P'(s) for each string that is listed. The first that differs, in their order, is the counterexample.
-    fn check_exact(&self, strings: &Strings) -> Obligation<()> {
+    fn check_exact(&self, strings: &GoneStrings) -> Obligation<()> {
         let check = |(string, owner): (&[u8], u32)| {
             // `NOBODY` is the last of all places.
             let owner = owner.min(strings.any_case_owner(string));
@@ -235,13 +238,13 @@ impl<'t> Sides<'t, '_> {
             Matches::Yes => Ok(None),
             Matches::Unknown => match self.residual.takes(string, 0..self.leading) {
                 Matches::Yes => Ok(Some(owner)),
-                _ => Err(Refutation::on("whether an earlier kept rule matches it is not known", string)),
+                _ => Err(Refutation::on("it is unknown whether an earlier kept rule matches the URI", string)),
             },
         }
     }
 
     /// The same for the spellings that are not listed: each group on one URI that stands for all of it.
-    fn check_any_case(&self, strings: &Strings) -> Obligation<usize> {
+    fn check_any_case(&self, strings: &GoneStrings) -> Obligation<usize> {
         let mut checked = 0;
         for (string, owner) in strings.any_case.iter() {
             if strings.lists_all_spellings(string) {
@@ -249,7 +252,7 @@ impl<'t> Sides<'t, '_> {
             }
             checked += 1;
             if owner != NOBODY && self.residual.may_take_some_case(string, self.leading..owner as usize) {
-                return Err(Refutation::on("an earlier kept rule may match some spelling of it", string));
+                return Err(Refutation::on("an earlier kept rule may match the URI in another letter case", string));
             }
             self.compare(Uri { text: string, any_case: true }, (owner != NOBODY).then_some(owner as usize))?;
         }
@@ -268,14 +271,18 @@ impl<'t> Sides<'t, '_> {
         match (expected, ran) {
             (Some(expected), ran) if expected == ran && ran != Behaviour::Unknown => Ok(()),
             (Some(Behaviour::Fires(_)), Behaviour::Falls) => {
-                Err(Refutation::on("a rule that fired does not fire any more", uri.text))
+                Err(Refutation::on("a rule that fired no longer fires", uri.text))
             }
             (Some(Behaviour::Falls), Behaviour::Fires(_)) => {
                 Err(Refutation::on("a rule fires that did not fire before", uri.text))
             }
-            (_, Behaviour::Entered) => Err(Refutation::on("a guard is true of a URI on which nothing fires", uri.text)),
-            (Some(_), Behaviour::Fires(_)) => Err(Refutation::on("the rule that fires does something else", uri.text)),
-            _ => Err(Refutation::on("what the rules do cannot be told", uri.text)),
+            (_, Behaviour::Entered) => {
+                Err(Refutation::on("a guard is true for a URI for which no rule fires", uri.text))
+            }
+            (Some(_), Behaviour::Fires(_)) => {
+                Err(Refutation::on("the rule that fires has a different effect", uri.text))
+            }
+            _ => Err(Refutation::on("the effect of the rules is unknown", uri.text)),
         }
     }
 

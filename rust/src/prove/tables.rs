@@ -17,12 +17,12 @@ const OF_MAPS: usize = 2;
 
 /// The sizes that are set, in the order of `NAMES`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Set([Option<usize>; 4]);
+pub struct TableSizes([Option<usize>; 4]);
 
-impl Set {
+impl TableSizes {
     /// The sizes that `files` set.
-    pub fn of<'n>(files: impl Iterator<Item = &'n [Node<'n>]>) -> Obligation<Set> {
-        let mut set = Set::default();
+    pub fn of<'n>(files: impl Iterator<Item = &'n [Node<'n>]>) -> Obligation<TableSizes> {
+        let mut set = TableSizes::default();
         for file in files {
             set.gather(file)?;
         }
@@ -43,18 +43,19 @@ impl Set {
 
     /// Adds a directive, if it is one of the sizes.
     pub fn add(&mut self, name: &[u8], value: &[u8]) -> Obligation<()> {
-        let refute = || Refutation::new("a size of the hash tables is set twice, or not in a plain number");
-        let at = index(name).ok_or_else(|| Refutation::new("the http part holds more than maps and their sizes"))?;
+        let refute = || Refutation::new("a hash table size is set twice or is not a plain number");
+        let at =
+            index(name).ok_or_else(|| Refutation::new("the maps file contains more than maps and hash table sizes"))?;
         let number = number(value).ok_or_else(refute)?;
         if self.0[at].replace(number).is_some() { Err(refute()) } else { Ok(()) }
     }
 
     /// These and others, which are set elsewhere.
-    pub fn and(&self, others: &Set) -> Obligation<Set> {
-        if self.0.iter().zip(&others.0).any(|(one, other)| one.is_some() && other.is_some()) {
-            return Err(Refutation::new("a size of the hash tables is set twice"));
+    pub fn and(&self, others: &TableSizes) -> Obligation<TableSizes> {
+        if self.0.iter().zip(&others.0).any(|(size, again)| size.is_some() && again.is_some()) {
+            return Err(Refutation::new("a hash table size is set twice"));
         }
-        Ok(Set(std::array::from_fn(|at| self.0[at].or(others.0[at]))))
+        Ok(TableSizes(std::array::from_fn(|at| self.0[at].or(others.0[at]))))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -101,7 +102,7 @@ pub fn is_raised(before: &Node, after: &Node) -> bool {
         && before.word(0) == after.word(0)
         && before.words.len() == 2
         && after.words.len() == 2
-        && matches!((number(before.word(1)), number(after.word(1))), (Some(one), Some(other)) if one <= other)
+        && matches!((number(before.word(1)), number(after.word(1))), (Some(size), Some(raised)) if size <= raised)
 }
 
 /// What is new in the http block: the statement that includes the maps, which has to be found once, and sizes.
@@ -109,7 +110,7 @@ pub struct Include {
     words: Option<Vec<Vec<u8>>>,
     /// See [`super::Facts::may_set_sizes`].
     may_set_sizes: Option<HashSet<Vec<u8>>>,
-    found: bool,
+    is_found: bool,
     /// How many sizes of maps the files set, all of which have to stand before the maps.
     sizes: usize,
     /// The sizes that the original does not set.
@@ -128,12 +129,18 @@ impl Include {
     pub fn new(
         words: Option<&[Vec<u8>]>,
         may_set_sizes: Option<&HashSet<Vec<u8>>>,
-        before: Set,
-        after: Set,
+        before: TableSizes,
+        after: TableSizes,
     ) -> Include {
         let sizes = after.0[..OF_MAPS].iter().flatten().count();
         let added = std::array::from_fn(|at| words.is_some() && before.0[at].is_none() && after.0[at].is_some());
-        Include { words: words.map(<[_]>::to_vec), may_set_sizes: may_set_sizes.cloned(), found: false, sizes, added }
+        Include {
+            words: words.map(<[_]>::to_vec),
+            may_set_sizes: may_set_sizes.cloned(),
+            is_found: false,
+            sizes,
+            added,
+        }
     }
 
     pub fn is(&self, node: &Node) -> bool {
@@ -150,10 +157,10 @@ impl Include {
         self.check_added(block)?;
         let mut places = (0..block.len()).filter(|at| self.is(&block[*at]));
         let Some(at) = places.next() else { return Ok(()) };
-        if places.next().is_some() || self.found {
+        if places.next().is_some() || self.is_found {
             return Err(Refutation::new("the maps are included twice"));
         }
-        self.found = true;
+        self.is_found = true;
         let behind = &block[at + 1..];
         // Sizes of other files stand before every map of a configuration that nginx takes, so before the next one here.
         let here = block.iter().filter(|node| is_map_size(node)).count();
@@ -161,10 +168,10 @@ impl Include {
         let is_map_next = next.is_some_and(|node| node.word(0) == b"map");
         let is_sure = is_map_next || (then == Behind::Nothing && self.none_leads_to_sizes(behind));
         if behind.iter().any(is_map_size) || !(here == self.sizes || is_sure) {
-            return Err(Refutation::new("a size of the map tables may be set behind the maps"));
+            return Err(Refutation::new("a map hash size may be set after the maps"));
         }
         if self.may_set_sizes.is_some() && !self.added[..OF_MAPS].contains(&true) && !is_sure {
-            return Err(Refutation::new("a missing file may set a size of the map tables behind the maps"));
+            return Err(Refutation::new("a missing file may set a map hash size after the maps"));
         }
         Ok(())
     }
@@ -182,7 +189,7 @@ impl Include {
         for node in block {
             match is_map_size(node) {
                 true if self.is_added(node) && may_follow_map => {
-                    return Err(Refutation::new("a map may stand before the sizes of the map tables"));
+                    return Err(Refutation::new("a map may precede the map hash sizes"));
                 }
                 true => may_follow_map = false,
                 false => may_follow_map |= may_hold_map(node),
@@ -193,7 +200,7 @@ impl Include {
 
     pub fn finish(&self) -> Obligation<()> {
         match self.words {
-            Some(_) if !self.found => Err(Refutation::new("the include of the maps is missing")),
+            Some(_) if !self.is_found => Err(Refutation::new("the maps are not included")),
             _ => Ok(()),
         }
     }

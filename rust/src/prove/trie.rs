@@ -5,7 +5,7 @@
 
 /// The strings that a pattern matches.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedStrings {
     pub strings: Vec<Vec<u8>>,
     /// Each stands for all spellings of its letters; they are in small letters.
     pub any_case: bool,
@@ -18,7 +18,7 @@ const LIMIT: usize = 8_192;
 const DEEPEST: usize = 250;
 
 /// Reads a pattern; `None` for any other.
-pub fn read(pattern: &[u8]) -> Option<Listed> {
+pub fn read(pattern: &[u8]) -> Option<ListedStrings> {
     let (any_case, rest) = match pattern.strip_prefix(b"(?i)") {
         Some(rest) => (true, rest),
         None => (false, pattern),
@@ -33,7 +33,7 @@ pub fn read(pattern: &[u8]) -> Option<Listed> {
     if any_case {
         strings.iter_mut().for_each(|string| string.make_ascii_lowercase());
     }
-    strings.iter().all(|string| !string.is_empty() && string != b"\n").then_some(Listed { strings, any_case })
+    strings.iter().all(|string| !string.is_empty() && string != b"\n").then_some(ListedStrings { strings, any_case })
 }
 
 struct Reader<'p> {

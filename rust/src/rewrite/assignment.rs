@@ -1,4 +1,4 @@
-//! Who answers which string, once every rule is judged by itself.
+//! Which rule answers which string, after each rule has been judged by itself.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -12,32 +12,32 @@ use crate::rewrite::plan::{BadPattern, Entry, Fate, MAX_TIERS, NONE, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{Rule, Run};
 
-/// Who owns which string: the rules are asked in order, and the first that matches a string takes it.
+/// Which rule owns which string: the first rule, in order, that matches it.
 pub struct Assignment {
     entries: Vec<Entry>,
     keys: Vec<u8>,
-    /// The first entry of each set of keys that differ by case alone.
+    /// The first entry of each set of keys that differ only by case.
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// By rule, whether it owns a key.
+    /// For each rule, whether it owns a key.
     owns: Vec<bool>,
-    /// The first string that a rule did not get, and who has it.
+    /// For each rule, the first of its strings that an earlier rule owns, and that rule.
     taken: HashMap<usize, (usize, Vec<u8>)>,
-    /// The rules that cannot be moved after all.
+    /// The rules that turned out to be impossible to move.
     staying: HashMap<usize, Reason>,
-    /// Their strings in small letters, and who matches which spellings of them.
+    /// Their strings in lower case, and which rule matches which spellings of them.
     stayed: HashMap<Vec<u8>, Vec<Stayed>>,
 }
 
-/// A rule that stays though its strings are known.
+/// A rule that stays although its strings are known.
 struct Stayed {
     rule: usize,
-    /// The spelling that it matches; `None` for all.
+    /// The spelling that it matches; `None` for every spelling.
     spelling: Option<Vec<u8>>,
 }
 
 impl Assignment {
-    /// Asks all rules, kept ones included. Linear, but for PCRE2 on strings that kept rules may match.
+    /// Assigns the strings of all rules. Linear, except for PCRE2 on strings that kept rules may match.
     pub fn make(run: &Run, candidates: &[Candidate]) -> Result<Assignment, BadPattern> {
         let kept: Vec<usize> = (0..candidates.len()).filter(|rule| candidates[*rule].is_err()).collect();
         let patterns: Vec<&[u8]> = kept.iter().map(|rule| &*run.rules[*rule].pattern).collect();
@@ -55,7 +55,7 @@ impl Assignment {
         };
         let mut kept_before = 0;
         for (rule, candidate) in candidates.iter().enumerate() {
-            let before = Kept { rules: &kept[..kept_before], first: &first };
+            let before = KeptBefore { rules: &kept[..kept_before], first: &first };
             match candidate {
                 Ok(movable) => assignment.add(rule, movable, &before),
                 Err(_) => kept_before += 1,
@@ -64,8 +64,8 @@ impl Assignment {
         Ok(assignment)
     }
 
-    /// Gives a rule the strings that no earlier rule takes; or lets it stay, where that is not known of one of them.
-    fn add(&mut self, rule: usize, movable: &Movable, before: &Kept) {
+    /// Gives a rule the strings that no earlier rule matches; keeps the rule if that is unknown for one of them.
+    fn add(&mut self, rule: usize, movable: &Movable, before: &KeptBefore) {
         let mut owners = Vec::new();
         let mut why = None;
         movable.strings.all(|string| {
@@ -91,8 +91,8 @@ impl Assignment {
         });
     }
 
-    /// The earlier rule that takes `string`, if one does.
-    fn owner(&self, string: &[u8], any_case: bool, before: &Kept) -> Result<Option<usize>, Reason> {
+    /// The earlier rule that matches `string`, if there is one.
+    fn owner(&self, string: &[u8], any_case: bool, before: &KeptBefore) -> Result<Option<usize>, Reason> {
         if let Some(taker) = before.taker(string, any_case, self.stayed(string, any_case))? {
             return Ok(Some(taker));
         }
@@ -107,7 +107,7 @@ impl Assignment {
         if tiers + MOST_SPELLINGS > MAX_TIERS { Err(Reason::CaseTiers) } else { Ok(None) }
     }
 
-    /// The first rule that stays though its strings are known and that takes some spelling of `string`, or this one.
+    /// The first rule that stays although its strings are known, and that matches `string`; with `any_case`, some spelling of it.
     fn stayed(&self, string: &[u8], any_case: bool) -> Option<usize> {
         if self.stayed.is_empty() {
             return None;
@@ -125,7 +125,7 @@ impl Assignment {
         });
     }
 
-    /// The entries whose keys differ from `string` by case at most.
+    /// The entries whose keys equal `string` apart from case.
     fn spellings(&self, string: &[u8]) -> impl Iterator<Item = u32> + '_ {
         let hash = self.hasher.hash_one(Lowered(string));
         let head = self.table.find(hash, |entry| self.bytes(*entry).eq_ignore_ascii_case(string)).copied();
@@ -157,7 +157,7 @@ impl Assignment {
         }
     }
 
-    /// The rules with keys that nginx would have trouble with.
+    /// The rules with keys that overload nginx's hash tables.
     pub fn crowded(&self) -> Vec<usize> {
         collisions::crowded(&self.entries, |entry| self.bytes(entry))
     }
@@ -172,9 +172,7 @@ impl Assignment {
             match (candidate, self.staying.get(&rule), self.taken.get(&rule)) {
                 (Err(reason), ..) | (_, Some(reason), _) => Fate::Kept(*reason),
                 _ if self.owns[rule] => Fate::Moved,
-                (_, _, Some((of, _))) if says_the_same(&run.rules[rule], &run.rules[*of]) => {
-                    Fate::Duplicate { of: *of }
-                }
+                (_, _, Some((of, _))) if repeats(&run.rules[rule], &run.rules[*of]) => Fate::Duplicate { of: *of },
                 (_, _, Some((by, witness))) => Fate::Dead { by: Some(*by), witness: Some(witness.clone()) },
                 (_, _, None) => Fate::Dead { by: None, witness: None },
             }
@@ -188,14 +186,14 @@ impl Assignment {
 }
 
 /// The kept rules before a rule.
-struct Kept<'k> {
+struct KeptBefore<'k> {
     rules: &'k [usize],
     first: &'k FirstMatch,
 }
 
-impl Kept<'_> {
-    /// The first rule that stays and matches `string`, be it one of these or `stayed`; of its other spellings it is only
-    /// told that none is matched.
+impl KeptBefore<'_> {
+    /// The first rule that stays and matches `string`, one of these or `stayed`. With `any_case`, it only verifies that
+    /// none of these rules matches any spelling.
     fn taker(&self, string: &[u8], any_case: bool, stayed: Option<usize>) -> Result<Option<usize>, Reason> {
         if any_case {
             let overlaps = stayed.is_some() || self.first.may_match_some_case(string, self.rules.len());
@@ -216,9 +214,9 @@ fn bytes<'a>(entries: &[Entry], keys: &'a [u8], entry: u32) -> &'a [u8] {
     &keys[entry.start as usize..entry.start as usize + usize::from(entry.length)]
 }
 
-/// Whether two rules are the same in all but their place.
-fn says_the_same(one: &Rule, other: &Rule) -> bool {
-    one.pattern == other.pattern && one.replacement == other.replacement && one.action == other.action
+/// Whether a rule is the same as an earlier one, apart from its place.
+fn repeats(rule: &Rule, earlier: &Rule) -> bool {
+    rule.pattern == earlier.pattern && rule.replacement == earlier.replacement && rule.action == earlier.action
 }
 
 /// Bytes that hash as nginx's map keys compare: in lower case.

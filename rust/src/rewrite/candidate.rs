@@ -1,4 +1,4 @@
-//! One rule by itself: the strings it matches, what moving it takes, or why it stays.
+//! A single rule: the strings it matches and what moving it requires, or why it stays.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,8 +7,8 @@ use regex_syntax::hir::{Hir, Look};
 use crate::first_match::effort;
 use crate::language::{self, Finite};
 use crate::pcre::{Outcome, Regex};
+use crate::quote::quoted_length;
 use crate::rewrite::options::{Options, Phase};
-use crate::rewrite::quote::quoted_length;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::Rule;
 use crate::rewrite::target::{self, Action, Part, Target};
@@ -20,8 +20,8 @@ use crate::variables;
 /// the variables in a directive.
 const MAX_TOKEN: usize = 3_900;
 
-/// How many strings of one rule may differ by case alone: each needs a tier of maps, which costs every request as much
-/// as the rule itself does.
+/// How many strings of one rule may differ only by case: each needs a tier of maps, which costs every request as much
+/// as the rule itself.
 pub const MOST_SPELLINGS: usize = 4;
 
 /// How many calls PCRE2 may need for a string of a rule whose strings are listed; `effort::always_ends` allows half.
@@ -30,12 +30,12 @@ const CALLS: u32 = 40_000;
 /// The path and arguments a rule's target has for one string, where they depend on what the rule captures.
 pub type Folded = BTreeMap<Vec<u8>, (Vec<u8>, Option<Vec<u8>>)>;
 
-/// What moving a rule takes besides its keys; most need none of it.
+/// What moving a rule requires besides its keys; nothing for most rules.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
-    /// Its pattern is run again on a hit, so that it leaves in `$1` what it left there before.
+    /// Its pattern is run again on a hit, to set `$1` to `$9` as before.
     pub sets_captures: bool,
-    /// Its target repeats a capture: the text for each string.
+    /// Its target uses a capture: the text for each string.
     pub folded: Option<Folded>,
     /// Its pattern under the declared readings, where they change it.
     pub read_as: Option<Vec<u8>>,
@@ -49,17 +49,17 @@ pub struct Movable<'a> {
     pub extra: Option<Box<Extra>>,
 }
 
-/// A rule judged by itself.
+/// The result for one rule: what moving it requires, or why it stays.
 pub type Candidate<'a> = Result<Movable<'a>, Reason>;
 
-/// What a rule matches. Literals, which most rules are, are not written out until they are asked for.
+/// The strings that a rule matches. Literals, which are most rules, are expanded only when needed.
 pub enum Strings<'a> {
     Literal(Literal<'a>),
     Listed(Vec<Vec<u8>>),
 }
 
 impl Strings<'_> {
-    /// Calls `with` for each string, shorter ones first, until it says no.
+    /// Calls `with` for each string, shorter ones first, until it returns false.
     pub fn all(&self, mut with: impl FnMut(&[u8]) -> bool) -> bool {
         match self {
             Strings::Listed(strings) => strings.iter().all(|string| with(string)),
@@ -80,7 +80,7 @@ impl Strings<'_> {
     }
 }
 
-/// Judges one rule. The outer error is PCRE2's, of a pattern that no PCRE takes.
+/// Judges one rule. The outer error is that of PCRE2, for a pattern that no PCRE compiles.
 pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>, Reason>, String> {
     let target = match readable_target(rule) {
         Ok(target) => target,
@@ -128,7 +128,7 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
     // The strings may borrow from the pattern as written, but not from a reading of it, which ends here.
     let strings = match strings {
         Strings::Literal(_) if read_as.is_none() => {
-            Strings::Literal(syntax::literal(&rule.pattern).expect("it was one a moment ago"))
+            Strings::Literal(syntax::literal(&rule.pattern).expect("the pattern was a literal above"))
         }
         strings => Strings::Listed(strings.written()),
     };
@@ -138,7 +138,7 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
 }
 
 impl Strings<'_> {
-    /// The most strings that differ by case alone.
+    /// The largest number of strings that differ only by case.
     fn spellings(&self) -> usize {
         let Strings::Listed(strings) = self else { return 1 };
         let mut counts = HashMap::new();
@@ -158,7 +158,7 @@ impl Strings<'_> {
     }
 }
 
-/// What a pattern matches, where that can be listed.
+/// The strings that a pattern matches, if they can be listed.
 struct Subjects<'a> {
     strings: Strings<'a>,
     any_case: bool,
@@ -190,15 +190,15 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<S
         Finite::TooMany => return Ok(Err(why_too_many(&translation.hir, written))),
     };
     if pattern.spaces {
-        return Ok(Err(Reason::Unportable)); // some string of it has a vertical tab
+        return Ok(Err(Reason::Unportable)); // one of its strings contains a vertical tab
     }
     if !effort::always_ends(&pattern.ast) || pattern.longest() < usize::MAX {
         return Ok(Err(Reason::Backtracking));
     }
     if any_case && !exact {
-        return Ok(Err(Reason::Pattern)); // one spelling has to speak for all
+        return Ok(Err(Reason::Pattern)); // one spelling would have to represent all
     }
-    strings.retain(|string| !string.contains(&0)); // no URI holds a zero byte
+    strings.retain(|string| !string.contains(&0)); // no URI contains a zero byte
     strings.sort_by_key(Vec::len); // `/team` reads better before `/team/`
     if !exact {
         let Ok(regex) = Regex::new(text) else { return Ok(Err(Reason::Unportable)) };
@@ -216,7 +216,7 @@ fn repeats_capture(target: &Target) -> bool {
     target.parts().any(|part| matches!(part, Part::Capture(_)))
 }
 
-/// Why a pattern that was refused stays; the error is PCRE2's, of one that no PCRE takes.
+/// Why a rule whose pattern was refused stays; the error is that of PCRE2, for a pattern that no PCRE compiles.
 fn unportable<T>(pattern: &[u8], refusal: &Refusal) -> Result<Result<T, Reason>, String> {
     match Regex::new(pattern) {
         Err(error) if refusal.is_error => Err(error.to_string()),
@@ -224,7 +224,7 @@ fn unportable<T>(pattern: &[u8], refusal: &Refusal) -> Result<Result<T, Reason>,
     }
 }
 
-/// The target of a rule, where a map can take it over.
+/// The target of a rule, if a map can hold it.
 fn readable_target<'a>(rule: &'a Rule) -> Result<Target<'a>, Reason> {
     let target = target::parse(&rule.replacement).expect("a rule that was read has a readable target");
     let no_args = target.args.as_ref().is_some_and(|args| target::may_be_empty(args));
@@ -253,7 +253,7 @@ fn why_infinite(hir: &Hir) -> Reason {
 fn why_too_many(hir: &Hir, pattern: &[u8]) -> Reason {
     let properties = hir.properties();
     if !properties.look_set_prefix().contains(Look::Start) || !properties.look_set_suffix().contains(Look::End) {
-        return why_infinite(hir); // there are too many to tell, but then it has no end either
+        return why_infinite(hir); // too many strings to find out, but the pattern is also open at its start or end
     }
     let dots = Readings { literal_dots: true, ..Readings::default() };
     match syntax::read_as(pattern, &dots) {
@@ -262,8 +262,8 @@ fn why_too_many(hir: &Hir, pattern: &[u8]) -> Reason {
     }
 }
 
-/// The target for each string with what the rule captures written out, or `None` where nginx would escape it in some
-/// requests and not in others (`ngx_http_script_copy_capture_code`), or read it as a variable.
+/// The target for each string, with captures substituted; `None` if nginx would escape a capture in some requests and
+/// not in others (`ngx_http_script_copy_capture_code`), or read it as a variable.
 fn fold(action: Action, regex: &Regex, target: &Target, strings: &Strings) -> Option<Folded> {
     let mut folded = Folded::new();
     for string in strings.written() {
@@ -297,7 +297,7 @@ fn fold(action: Action, regex: &Regex, target: &Target, strings: &Strings) -> Op
     Some(folded)
 }
 
-/// Whether every token to be written for the rule is one that nginx can read.
+/// Whether nginx can read every token that is written for the rule.
 fn fits_tokens(strings: &Strings, extra: &Extra, target: &Target, pattern: &[u8]) -> bool {
     let both = |path: &[u8], args: Option<&[u8]>| quoted_length(path) + args.map_or(0, quoted_length) <= MAX_TOKEN;
     let target_fits = match &extra.folded {

@@ -1,4 +1,4 @@
-//! Keys that nginx has trouble with because their hashes are equal, or equal modulo the size of a table of its own.
+//! Keys that overload nginx's hash tables because their hashes are equal, or equal modulo the size of an internal table.
 //!
 //! While nginx reads a map it keeps the keys in 10,007 lists and compares each new one with all of its list
 //! (`ngx_hash_add_key`, `NGX_HASH_LARGE_HSIZE`): 30,000 keys of one list take half a minute. Keys of one hash are in one
@@ -15,7 +15,7 @@ const LISTS: usize = 10_007;
 /// How many keys of one hash are taken, and how many bytes of a bucket they may fill.
 const MOST_EQUAL: usize = 64;
 const MOST_BYTES: usize = 32_768;
-/// So many keys may one list have, and so many times the average.
+/// How many keys one list may have: this many, plus this many times the average.
 const MOST_IN_LIST: usize = 256;
 const MOST_UNEVEN: usize = 8;
 
@@ -36,7 +36,7 @@ pub fn crowded<'k>(entries: &[Entry], key: impl Fn(u32) -> &'k [u8]) -> Vec<usiz
 fn of_one_map(mut keys: Vec<(Element, u32)>) -> Vec<u32> {
     let mut crowded = of_one_list(&keys);
     keys.sort_unstable_by_key(|(element, at)| (element.hash, *at));
-    for equal in keys.chunk_by(|(one, _), (other, _)| one.hash == other.hash) {
+    for equal in keys.chunk_by(|(element, _), (next, _)| element.hash == next.hash) {
         let mut bytes = 0;
         for (number, (element, at)) in equal.iter().enumerate() {
             bytes += element.size as usize;

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::hash::Element;
+use crate::quote::{quote, quote_key, quoted_length};
 use crate::rewrite::options::{Options, Phase};
 use crate::rewrite::plan::{Entry, Plan};
-use crate::rewrite::quote::{quote, quote_key, quoted_length};
 use crate::rewrite::runs::Run;
 use crate::rewrite::target;
 use crate::rewrite::tier::{Args, Block, Class, Map, Tier};
-use crate::rewrite::trie::{self, Form};
+use crate::rewrite::trie::{self, PatternStyle};
 use crate::rewrite::twins::{Twin, twins};
 
 /// So many directives of a tier are told apart by the *class* map; below, each has a guard and maps of its own.
@@ -118,7 +118,14 @@ impl<'a> Writer<'a> {
             |block: usize| rows.iter().filter(|row| usize::from(row.1) == block).map(|row| (row.0, 0)).collect();
         let blocks = gathered.into_iter().enumerate();
         blocks
-            .map(|(block, one)| Writer { run, plan, strips_newline, rows: rows_of(block), gathered: vec![one], width })
+            .map(|(block, common)| Writer {
+                run,
+                plan,
+                strips_newline,
+                rows: rows_of(block),
+                gathered: vec![common],
+                width,
+            })
             .collect()
     }
 
@@ -162,7 +169,7 @@ impl<'a> Writer<'a> {
         gathered.keys += 1;
         gathered.same_path &= gathered.path == text.path;
         gathered.same_args &= gathered.args == text.args;
-        let shared = gathered.path.iter().zip(text.path.iter()).take_while(|(one, other)| one == other).count();
+        let shared = gathered.path.iter().zip(text.path.iter()).take_while(|(left, right)| left == right).count();
         gathered.shared = gathered.shared.min(shared);
         if class.sets_captures && gathered.last_rule != entry.rule {
             gathered.last_rule = entry.rule;
@@ -229,13 +236,13 @@ impl<'a> Writer<'a> {
         }
         keys.sort_unstable();
         keys.dedup();
-        let has = |key: &[u8]| keys.binary_search_by(|other| other.as_slice().cmp(key)).is_ok();
+        let has = |key: &[u8]| keys.binary_search_by(|listed| listed.as_slice().cmp(key)).is_ok();
         let has_twin = |key: &[u8]| !key.ends_with(b"\n") && has(&[key, b"\n"].concat());
         let is_twin = |key: &[u8]| key.strip_suffix(b"\n").is_some_and(|key| has(key) && has_twin(key));
         let (twice, rest): (Vec<&[u8]>, Vec<&[u8]>) = keys.iter().map(Vec::as_slice).partition(|key| has_twin(key));
         let once: Vec<&[u8]> = rest.into_iter().filter(|key| !is_twin(key)).collect();
-        let twice = trie::patterns(&twice, Form { any_case, dollar: true });
-        twice.into_iter().chain(trie::patterns(&once, Form { any_case, dollar: false })).collect()
+        let twice = trie::patterns(&twice, PatternStyle { any_case, dollar: true });
+        twice.into_iter().chain(trie::patterns(&once, PatternStyle { any_case, dollar: false })).collect()
     }
 
     fn to(&self, blocks: &[Block]) -> Option<Map> {

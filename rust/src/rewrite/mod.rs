@@ -11,7 +11,6 @@ pub mod kept;
 pub mod options;
 pub mod plan;
 pub mod planner;
-pub mod quote;
 pub mod reason;
 pub mod runs;
 pub mod script;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::lexer::{Event, LexError, Lexer, Word};
-use crate::rewrite::quote::quote;
+use crate::quote::quote;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::target::{self, Action, NotTerminal};
 

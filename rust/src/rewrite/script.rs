@@ -1,7 +1,7 @@
 //! What the rewrites of a level do with one URI, as nginx runs them: the first that matches, and where it leads.
 //!
-//! Only what is certain is followed: targets of plain bytes, whose way through a `Location` header and the client's next
-//! request changes nothing.
+//! Only certain targets are followed: plain bytes, which a `Location` header and the client's next request leave
+//! unchanged.
 
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ struct Owned {
 /// A part of a script: the bytes of a file, and the ranges in it that hold its rewrites.
 pub type Portion<'a> = (&'a [u8], Vec<Range<usize>>);
 
-/// What a rule makes of a URI.
+/// The rule that matches a URI, and where it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub rule: Number,
@@ -60,7 +60,7 @@ pub struct Hop {
     pub from: Vec<u8>,
     pub to: Vec<u8>,
     pub next: Option<Number>,
-    /// Whether the rule leads there whatever URI it answers.
+    /// Whether the rule leads there for every URI that it answers.
     pub is_constant: bool,
 }
 
@@ -100,7 +100,7 @@ impl Script {
         Ok(Script { rules, literals, others, first, is_whole })
     }
 
-    /// The first rule that matches `uri`; `Err` if that is not known.
+    /// The first rule that matches `uri`; `Err` if that is unknown.
     pub fn first(&self, uri: &[u8]) -> Result<Option<Number>, Doubt> {
         let literal = self.literals.get(uri).copied();
         let before = literal.map_or(self.others.len(), |rule| self.others.partition_point(|other| *other < rule));
@@ -119,9 +119,8 @@ impl Script {
         Some(Step { rule, to: self.rules[rule].target(uri, sites) })
     }
 
-    /// Every redirect that leads to another path of the site and is the first to answer its own URI; of rules that match
-    /// many URIs a short one stands for all. Told are those whose target another rule answers, or begins with one of
-    /// `prefixes`.
+    /// Every redirect to another path of the site that is the first rule to answer its own URI, if another rule answers
+    /// its target, or its target begins with one of `prefixes`. A short URI represents all that a rule matches.
     pub fn hops(&self, sites: &[Vec<u8>], prefixes: &[Vec<u8>]) -> Vec<Hop> {
         let prefixes: HashSet<&[u8]> = prefixes.iter().map(Vec::as_slice).collect();
         let is_begun = |to: &[u8]| (0..=to.len()).any(|end| prefixes.contains(&to[..end]));
@@ -130,14 +129,14 @@ impl Script {
             let from = rule.action.is_redirect().then(|| rule.example()).flatten()?;
             let to = rule.target(&from, sites)?;
             let next = self.first(&to).ok()?;
-            // Asked last: where most rules lead, no other answers, and it takes their own pattern to be compiled.
+            // Checked last because it compiles the rule's own pattern: no other rule answers the target of most rules.
             if (next.is_none() && !is_begun(&to)) || self.first(&from) != Ok(Some(number)) {
                 return None;
             }
             Some(Hop { rule: number, from, to, next, is_constant: rule.is_constant() })
         };
-        let found = parallel::ranges(self.rules.len(), |part| part.filter_map(hop).collect::<Vec<_>>());
-        found.into_iter().flatten().collect()
+        let hops = parallel::ranges(self.rules.len(), |part| part.filter_map(hop).collect::<Vec<_>>());
+        hops.into_iter().flatten().collect()
     }
 
     /// The file of a rule, by its place among the portions, and where it stands there.
@@ -172,7 +171,7 @@ impl Owned {
         }
     }
 
-    /// A short URI that the pattern matches, perhaps, and a client can ask for.
+    /// A short URI that a client can request and that the pattern may match.
     fn example(&self) -> Option<Vec<u8>> {
         let uri = match syntax::literal(&self.pattern) {
             Some(literal) => literal.stem.into_owned(),
@@ -181,14 +180,14 @@ impl Owned {
         is_plain_path(&uri).then_some(uri)
     }
 
-    /// Whether the path of its target is the same for all that it matches; a literal matches but one.
+    /// Whether the path of its target is the same for every URI that it matches; a literal matches only one.
     fn is_constant(&self) -> bool {
         let repeats = |part: &Part| matches!(part, Part::Capture(_)) || is_uri(part);
         syntax::literal(&self.pattern).is_some()
             || target::parse(&self.replacement).is_some_and(|target| !target.path.iter().any(repeats))
     }
 
-    /// The path that the rule makes of `uri`, on the same site.
+    /// The path to which the rule leads `uri`, on the same site.
     fn target(&self, uri: &[u8], sites: &[Vec<u8>]) -> Option<Vec<u8>> {
         let target = target::parse(&self.replacement)?;
         let captures = if target.path.iter().any(|part| matches!(part, Part::Capture(_))) {
@@ -241,7 +240,7 @@ mod tests {
         Some((step.rule, step.to.map(|to| String::from_utf8(to).unwrap())))
     }
 
-    /// The order of the rules decides, be they literals or not; a target is a path of the site or nothing.
+    /// The order of the rules decides, whether they are literals or not; a target is a path of the site or nothing.
     #[test]
     fn steps() {
         let rules =
@@ -258,7 +257,7 @@ mod tests {
         assert_eq!(step("rewrite ^/a(.*)$ /a//b$1 last;", "/a"), Some((0, Some("/a/b".into()))));
     }
 
-    /// A hop is told of a rule that answers its own URI; a rule without a flag ends the script.
+    /// A rule has a hop only if it answers its own URI; a rule without a flag ends the script.
     #[test]
     fn hops() {
         let script = script(
@@ -266,8 +265,8 @@ mod tests {
              rewrite ^/n$ /m; rewrite ^/x$ /y permanent;",
         );
         let sites = [Vec::new()];
-        let found: Vec<_> = script.hops(&sites, &[]).into_iter().map(|hop| (hop.rule, hop.next)).collect();
-        assert_eq!(found, [(0, Some(1))]);
+        let hops: Vec<_> = script.hops(&sites, &[]).into_iter().map(|hop| (hop.rule, hop.next)).collect();
+        assert_eq!(hops, [(0, Some(1))]);
         assert_eq!(script.hops(&sites, &[b"/".to_vec()]).len(), 2);
         assert!(!script.is_whole);
         assert_eq!(script.len(), 4);

@@ -1,4 +1,4 @@
-//! Rewrites that look like a misunderstanding: those worth a closer look, and those that no request fires.
+//! Rewrites that look like mistakes: those worth a closer look, and those that no request fires.
 
 use std::ops::Range;
 
@@ -16,16 +16,16 @@ const CALLS: u32 = 10_000;
 pub enum Never {
     /// No `$uri` matches.
     Impossible,
-    /// Only a `$uri` that still holds `%XX` does: one that the client encoded twice.
+    /// Only a `$uri` that still contains `%XX` matches: the client encoded it twice.
     Percent,
-    /// Only a `$uri` that holds what looks like arguments: a `?` that the client encoded.
+    /// Only a `$uri` that contains what looks like arguments matches: the client encoded the `?`.
     Query,
 }
 
-/// Tells of a pattern whether a client's ordinary request can match it; `None` if it can, or if that is not known.
+/// Why no ordinary request of a client matches a pattern; `None` if one does, or if that is unknown.
 ///
 /// `$uri` is decoded and without arguments, and has no segment of dots (`ngx_http_parse_complex_uri`); with
-/// `merge_slashes` it has no `//` either. Some 30 us.
+/// `merge_slashes` it has no `//` either. Takes about 30 us.
 pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
     if let Some(literal) = syntax::literal(pattern) {
         return never_literal(&literal.stem, merge_slashes);
@@ -57,7 +57,7 @@ fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
         && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri, CALLS) == Outcome::Yes)
 }
 
-/// The same of the one string that a literal matches, its optional last byte aside.
+/// The same for the one string that a literal matches, without its optional last byte.
 fn never_literal(stem: &[u8], merge_slashes: bool) -> Option<Never> {
     let is_dots = |segment: &[u8]| matches!(segment, b"." | b"..");
     let is_escape = |three: &[u8]| three[0] == b'%' && three[1].is_ascii_hexdigit() && three[2].is_ascii_hexdigit();
@@ -76,7 +76,7 @@ fn never_literal(stem: &[u8], merge_slashes: bool) -> Option<Never> {
     }
 }
 
-/// What a normalised URI never holds.
+/// What a normalised URI never contains.
 fn abnormal(merge_slashes: bool) -> Vec<Hir> {
     let dots = read(br"/\.\.?(?:/|\z)");
     if merge_slashes { vec![read(b"//"), dots] } else { vec![dots] }
@@ -90,17 +90,17 @@ fn refs(languages: &[Hir]) -> Vec<&Hir> {
     languages.iter().collect()
 }
 
-/// The rewrites in `ranges` whose pattern is worth a closer look: all but those that begin with `^/` and a word and
-/// hold none of what looks like a misunderstanding. Linear, a few ns a byte.
+/// The rewrites in `ranges` whose pattern is worth a closer look: all but those that begin with `^/` and a word, and
+/// contain nothing that looks like a mistake. Linear, a few ns per byte.
 pub fn suspicious(bytes: &[u8], ranges: &[Range<usize>]) -> Result<Vec<Range<usize>>, Unreadable> {
     let sections: Vec<_> = ranges.iter().map(|range| vec![range.clone()]).collect();
     let read = runs::read(bytes, &sections)?;
     let rules = read.runs.iter().flat_map(|run| &run.rules);
-    let mut found: Vec<_> =
-        rules.filter(|rule| is_suspicious(&rule.pattern, &rule.replacement)).map(|rule| rule.span.clone()).collect();
-    found.extend(read.barriers.iter().map(|barrier| barrier.span.clone()));
-    found.sort_unstable_by_key(|span| span.start);
-    Ok(found)
+    let suspicious = rules.filter(|rule| is_suspicious(&rule.pattern, &rule.replacement));
+    let mut spans: Vec<_> = suspicious.map(|rule| rule.span.clone()).collect();
+    spans.extend(read.barriers.iter().map(|barrier| barrier.span.clone()));
+    spans.sort_unstable_by_key(|span| span.start);
+    Ok(spans)
 }
 
 fn is_suspicious(pattern: &[u8], replacement: &[u8]) -> bool {
@@ -123,7 +123,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'/' | b'.')
 }
 
-/// `.*` at the end that nothing repeats.
+/// A final `.*` whose match the replacement does not use.
 fn has_idle_tail(pattern: &[u8], replacement: &[u8]) -> bool {
     let body = pattern.strip_suffix(b"$").unwrap_or(pattern);
     if body.ends_with(b".*)") {
@@ -136,7 +136,7 @@ fn has_idle_tail(pattern: &[u8], replacement: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// What no request matches, and what some request does.
+    /// Patterns that no request matches, and patterns that some request does.
     #[test]
     fn nevers() {
         assert_eq!(never(b"^old.html$", true), Some(Never::Impossible));
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(never(b"^(?:/a//b)$", true), Some(Never::Impossible));
     }
 
-    /// Ordinary rules are passed over.
+    /// Ordinary rules are not suspicious.
     #[test]
     fn suspicious_rules() {
         let suspicious = |pattern: &str, replacement: &str| is_suspicious(pattern.as_bytes(), replacement.as_bytes());

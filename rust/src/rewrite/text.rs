@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use crate::rewrite::quote::{escape, escape_pattern};
+use crate::quote::{escape, escape_pattern};
 use crate::rewrite::runs::NEVER;
 use crate::rewrite::tier::{Args, Block, Kind, Tier};
 

@@ -2,7 +2,7 @@
 //!
 //! They hold nothing but literal bytes, `(?:`, `|`, `)`, the anchors and a leading `(?i)`, which every PCRE reads alike.
 
-use crate::rewrite::quote;
+use crate::quote;
 
 /// How long the token of a pattern may be in the file: `ngx_conf_read_token` reads no longer one than 4,093 bytes.
 const LONGEST: usize = 4_000;
@@ -12,7 +12,7 @@ const DEEPEST: usize = 100;
 
 /// How a pattern starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct PatternStyle {
     /// Letters match in any case.
     pub any_case: bool,
     /// `$`, which also matches before a final newline, instead of `\z`.
@@ -21,29 +21,29 @@ pub struct Form {
 
 /// Whether a pattern for one literal fits a token.
 pub fn fits(literal: &[u8]) -> bool {
-    let form = Form { any_case: true, dollar: false };
-    token_length(&pattern(&[literal], form).0) <= LONGEST
+    let style = PatternStyle { any_case: true, dollar: false };
+    token_length(&pattern(&[literal], style).0) <= LONGEST
 }
 
 /// The patterns that together match the literals and nothing else, as few and as long as tokens allow. The literals are
 /// distinct, in ascending order, and each [`fits`]. Linear in their bytes but for a logarithm.
-pub fn patterns(literals: &[&[u8]], form: Form) -> Vec<Vec<u8>> {
+pub fn patterns(literals: &[&[u8]], style: PatternStyle) -> Vec<Vec<u8>> {
     let mut patterns = Vec::new();
     let mut rest = literals;
     while !rest.is_empty() {
-        let count = most(rest.len(), |count| fitting(&rest[..count], form).is_some());
-        patterns.push(fitting(&rest[..count], form).expect("a literal that fits by itself"));
+        let count = most(rest.len(), |count| fitting(&rest[..count], style).is_some());
+        patterns.push(fitting(&rest[..count], style).expect("a literal that fits by itself"));
         rest = &rest[count..];
     }
     patterns
 }
 
-fn fitting(literals: &[&[u8]], form: Form) -> Option<Vec<u8>> {
-    let (pattern, depth) = pattern(literals, form);
+fn fitting(literals: &[&[u8]], style: PatternStyle) -> Option<Vec<u8>> {
+    let (pattern, depth) = pattern(literals, style);
     (depth <= DEEPEST && token_length(&pattern) <= LONGEST).then_some(pattern)
 }
 
-/// The largest number from 1 to `limit` for which `holds`, if it holds for all smaller ones; 1 is not asked.
+/// The largest number from 1 to `limit` for which `holds` is true, if it is true for all smaller ones; 1 is not tested.
 fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
     let mut fine = 1;
     while fine < limit && holds((fine * 2).min(limit)) {
@@ -64,11 +64,11 @@ fn token_length(pattern: &[u8]) -> usize {
 }
 
 /// One pattern for all the literals, and how deep its groups are nested.
-fn pattern(literals: &[&[u8]], form: Form) -> (Vec<u8>, usize) {
+fn pattern(literals: &[&[u8]], style: PatternStyle) -> (Vec<u8>, usize) {
     let mut out = Vec::new();
-    out.extend_from_slice(if form.any_case { b"(?i)^" } else { b"^" });
+    out.extend_from_slice(if style.any_case { b"(?i)^" } else { b"^" });
     let depth = node(literals, 0, &mut out);
-    out.extend_from_slice(if form.dollar { b"$" } else { b"\\z" });
+    out.extend_from_slice(if style.dollar { b"$" } else { b"\\z" });
     (out, depth)
 }
 
@@ -82,7 +82,7 @@ fn node(literals: &[&[u8]], at: usize, out: &mut Vec<u8>) -> usize {
     let (ends, longer) = literals.split_at(usize::from(literals[0].len() == shared));
     out.extend_from_slice(b"(?:");
     let mut depth = 0;
-    for (number, branch) in longer.chunk_by(|one, other| one[shared] == other[shared]).enumerate() {
+    for (number, branch) in longer.chunk_by(|literal, next| literal[shared] == next[shared]).enumerate() {
         if number > 0 {
             out.push(b'|');
         }
@@ -95,7 +95,7 @@ fn node(literals: &[&[u8]], at: usize, out: &mut Vec<u8>) -> usize {
 /// Up to which byte all the literals are the same; they are in ascending order, so that the first and the last decide.
 fn shared(literals: &[&[u8]], at: usize) -> usize {
     let (first, last) = (literals[0], literals[literals.len() - 1]);
-    at + first[at..].iter().zip(&last[at..]).take_while(|(one, other)| one == other).count()
+    at + first[at..].iter().zip(&last[at..]).take_while(|(left, right)| left == right).count()
 }
 
 /// Writes a byte that stands for itself; a backslash takes the meaning off any punctuation.
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::pcre::{Outcome, Regex};
 
-    const EXACT: Form = Form { any_case: false, dollar: true };
+    const EXACT: PatternStyle = PatternStyle { any_case: false, dollar: true };
 
     fn text(literals: &[&str]) -> Vec<String> {
         let literals: Vec<&[u8]> = literals.iter().map(|literal| literal.as_bytes()).collect();
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(text(&["/a"]), ["^/a$"]);
         assert_eq!(text(&["/ab", "/acd", "/ace"]), ["^/a(?:b|c(?:d|e))$"]);
         assert_eq!(text(&["/a", "/a/", "/b.c"]), [r"^/(?:a(?:/|)|b\.c)$"]);
-        assert_eq!(patterns(&[b"/a"], Form { any_case: true, dollar: false }), [br"(?i)^/a\z"]);
+        assert_eq!(patterns(&[b"/a"], PatternStyle { any_case: true, dollar: false }), [br"(?i)^/a\z"]);
     }
 
     /// Many literals take several patterns, of which each fits; one that begins the next is no deeper than allowed.
@@ -152,7 +152,7 @@ mod tests {
         let all: Vec<Vec<u8>> = (1..=255).map(|byte| vec![b'/', byte]).collect();
         let all: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
         for literal in &all {
-            let regex = Regex::new(&patterns(&[literal], Form { dollar: false, ..EXACT })[0]).unwrap();
+            let regex = Regex::new(&patterns(&[literal], PatternStyle { dollar: false, ..EXACT })[0]).unwrap();
             assert_eq!(all.iter().filter(|other| regex.is_match(other, 10_000) == Outcome::Yes).count(), 1);
         }
         let together = Regex::new(&patterns(&all, EXACT)[0]).unwrap();

@@ -1,22 +1,22 @@
-//! Strings that differ in a final newline alone: `$` in a pattern matches before one, too, so most rules have both.
+//! Strings that differ only by a final newline: `$` also matches before one, so most rules match both.
 
 use std::collections::HashMap;
 
 use crate::rewrite::plan::{Entry, Plan};
 
-/// From so many strings with a twin on, the newline is taken off the URI once instead of listing every twin.
+/// From this many strings with a twin, the newline is removed from the URI once instead of listing every twin.
 ///
-/// It costs each request 380 instructions, and halves the keys: at 100,000 rules, 57 MB and 0.17 s of `nginx -t`
+/// This costs each request 380 instructions and halves the keys: at 100,000 rules, 57 MB and 0.17 s of `nginx -t`
 /// instead of 116 MB and 0.42 s (the rules themselves: 107 MB and 0.24 s).
 const MANY: usize = 500;
 
-/// What an entry is to the string with, or without, one newline more at its end.
+/// The relation of an entry to the same string with or without a final newline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Twin {
     HasNone,
-    /// It stands for the other, too.
+    /// It also stands for the string with the newline.
     Has,
-    /// The other stands for it.
+    /// The string without the newline stands for it.
     Is,
 }
 
@@ -28,17 +28,17 @@ pub fn twins(plan: &Plan, allowed: bool) -> Vec<Twin> {
     }
     let mut pairs = HashMap::new();
     let mut start = 0;
-    for group in plan.entries.chunk_by(|one, other| one.rule == other.rule) {
+    for group in plan.entries.chunk_by(|entry, next| entry.rule == next.rule) {
         let marks = &mut twins[start..start + group.len()];
         start += group.len();
         if plan.extras.get(&(group[0].rule as usize)).is_some_and(|extra| extra.folded.is_some()) {
-            continue; // its target is another for each string
+            continue; // its target differs from string to string
         }
         // A string that ends in a newline would lose it, too.
         let pairs_up = |entry: &Entry| !entry.any_case && !plan.key(entry).ends_with(b"\n");
         for (at, entry) in group.iter().enumerate().filter(|(_, entry)| pairs_up(entry)) {
-            let is_twin = |other: &Entry| {
-                other.tier == entry.tier && plan.key(other).strip_suffix(b"\n") == Some(plan.key(entry))
+            let is_twin = |longer: &Entry| {
+                longer.tier == entry.tier && plan.key(longer).strip_suffix(b"\n") == Some(plan.key(entry))
             };
             if let Some(twin) = group.iter().position(is_twin) {
                 (marks[at], marks[twin]) = (Twin::Has, Twin::Is);

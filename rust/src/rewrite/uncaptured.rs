@@ -7,35 +7,35 @@ use crate::syntax;
 
 /// Why the groups of a pattern stay as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum UncaptureError {
     /// A group has a name: nginx sets a variable of that name.
     Named,
     /// Not every construct is on the list of [`syntax::parse`]: something may refer to a group by its number.
     Unread,
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for UncaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kept::Named => "a named group, which sets a variable",
-            Kept::Unread => "a group that may not become (?:...)",
+            UncaptureError::Named => "a named group, which sets a variable",
+            UncaptureError::Unread => "a group that may not become (?:...)",
         })
     }
 }
 
-impl std::error::Error for Kept {}
+impl std::error::Error for UncaptureError {}
 
 /// The pattern without captures: what it matches stays the same. Some microseconds.
 ///
 /// Nothing that [`syntax::parse`] reads refers to a group. A pattern that it refuses is returned as it is if PCRE2
 /// counts no groups in it.
-pub fn without_captures(pattern: &[u8]) -> Result<Vec<u8>, Kept> {
+pub fn without_captures(pattern: &[u8]) -> Result<Vec<u8>, UncaptureError> {
     let Ok(parsed) = syntax::parse(pattern) else {
         let has_none = Regex::new(pattern).is_ok_and(|regex| regex.group_count() == 0);
-        return if has_none { Ok(pattern.to_vec()) } else { Err(Kept::Unread) };
+        return if has_none { Ok(pattern.to_vec()) } else { Err(UncaptureError::Unread) };
     };
     if parsed.named {
-        return Err(Kept::Named);
+        return Err(UncaptureError::Named);
     }
     let mut text = Vec::with_capacity(pattern.len() + 2 * parsed.unnamed.len());
     let mut start = 0;
@@ -84,13 +84,13 @@ mod tests {
             b"(?|(a)|(b))",
             b"(?=(a))a",
         ] {
-            assert_eq!(without_captures(pattern), Err(Kept::Unread), "{}", pattern.escape_ascii());
+            assert_eq!(without_captures(pattern), Err(UncaptureError::Unread), "{}", pattern.escape_ascii());
         }
         for pattern in [&b"(?<name>a)"[..], b"(a)(?P<name>b)"] {
-            assert_eq!(without_captures(pattern), Err(Kept::Named), "{}", pattern.escape_ascii());
+            assert_eq!(without_captures(pattern), Err(UncaptureError::Named), "{}", pattern.escape_ascii());
         }
         for pattern in [&b"(?'name'a)"[..], b"(a", b"(?<1>a)"] {
-            assert_eq!(without_captures(pattern), Err(Kept::Unread), "{}", pattern.escape_ascii());
+            assert_eq!(without_captures(pattern), Err(UncaptureError::Unread), "{}", pattern.escape_ascii());
         }
     }
 

@@ -1,0 +1,176 @@
+"""One call of `rewrite-to-map`: load, plan, emit, prove, compare on nginx, write."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from nginxopt.cli import results
+from nginxopt.errors import DefectError, UsageError
+
+if TYPE_CHECKING:
+    from nginxopt.config import Config, File
+    from nginxopt.config.surroundings import Alone, Surroundings
+    from nginxopt.rewrite import Emission, Options, Proof
+    from nginxopt.rewrite.nginx import Differential
+
+Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The options of the command for one file, except those of the compilation."""
+
+    file: str
+    mode: Mode
+    folder: str | None
+    report: str | None
+    nginx: str | None
+    quiet: bool
+    verbose: bool
+    at_least: int
+    bench: bool
+    main: str | None
+    prefix: str | None
+    context: str | None
+
+
+def run(call: Call, compile_options: Options) -> int:
+    """Run the pipeline for one file: load, plan, emit, prove, compare on nginx, write."""
+    from nginxopt.rewrite import emit, plan, prove
+
+    config, subject, around = _load(call)
+    compiled = plan(config, compile_options, subject)
+    if call.mode == "plan":
+        results.tell(call, compiled, None)
+        results.report(call, compiled, None, None)
+        return 0
+    if call.mode in ("check", "diff", "write") and compiled.moved < call.at_least:
+        results.report(call, compiled, None, None)
+        if not call.quiet:
+            moved = f"only {compiled.moved:,} of {compiled.rules:,} rules would move"
+            click.echo(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})", err=True)
+        return 0
+    emission = emit(compiled)
+    proof = prove(emission)
+    if not proof.holds:
+        results.report(call, compiled, proof, None)
+        raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
+    notes = _reread(call, emission, around)
+    differentials = None if call.nginx is None else _ask_nginx(call, emission)
+    results.report(call, compiled, proof, differentials)
+    _refuse_mismatches(differentials)
+    notes += results.output(call, emission)
+    results.tell(call, compiled, proof, differentials, notes)
+    would_change = call.mode in ("check", "diff") and bool(emission.changes)
+    measured = _bench(call.file) if call.bench else 0
+    return measured or int(would_change)
+
+
+_IN_PLACE = ("write", "diff", "check", "plan")
+"""The modes that work on files in place."""
+
+
+def _load(call: Call) -> tuple[Config, File | None, Surroundings | Alone | None]:
+    """Return the configuration, the file to compile if it is not the main one, and its surroundings.
+
+    The modes that work on files in place search for the main configuration, unless FILE is one.
+    """
+    from nginxopt.config import load, surroundings
+
+    around: Surroundings | Alone | None = None
+    if call.main is not None or call.mode in _IN_PLACE:
+        around = None if _is_main(call) else surroundings.find(call.file, prefix=call.prefix, main=call.main)
+    if isinstance(around, surroundings.Surroundings):
+        _refuse_context(call, around)
+        return around.config, around.file, around
+    config = load(call.file, prefix=call.prefix, context=call.context, missing_ok=True)
+    if config.missing and config.http and call.mode == "write":
+        load(call.file, prefix=call.prefix, context=call.context)  # refuses a missing file in nginx's words
+    return config, None, around
+
+
+def _is_main(call: Call) -> bool:
+    """Return whether a file is a main configuration, or standard input, which cannot be part of one."""
+    from nginxopt.config import load
+
+    return call.file == "-" or load(call.file, includes=False).http is not None
+
+
+def _refuse_context(call: Call, around: Surroundings) -> None:
+    """Raise `UsageError` if the configuration includes the file in another context than --context."""
+    from nginxopt.config.context import parse_context
+
+    places = set(around.config.contexts(around.file))
+    if call.context is not None and places != {parse_context(call.context)}:
+        where = ", ".join(sorted(",".join(place) or "main" for place in places))
+        raise UsageError(
+            f"{around.config.main.path} includes {call.file} in {where}, not in {call.context}",
+            hint="remove --context",
+        )
+
+
+def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None) -> list[str]:
+    """Read the result again as nginx does; return the notes for the user."""
+    from nginxopt.config import surroundings
+    from nginxopt.rewrite import rereading
+    from nginxopt.system import nginx
+
+    if not emission.changes:
+        return []
+    if emission.maps_path is None:
+        because = f" ({around.because})" if isinstance(around, surroundings.Alone) else ""
+        unchecked = "not checked, as the nginx.conf is unknown: names, hash table sizes and includes"
+        return [f"  {unchecked}{because}"] if call.mode == "write" else []
+    changed = rereading.read(emission)
+    installed = around.installed if isinstance(around, surroundings.Surroundings) else None
+    notes = [f"  {note}" for note in rereading.unchecked(emission, installed)]
+    if call.nginx is None or call.mode not in _IN_PLACE or installed is not None:
+        return notes
+    if emission.plan.config.missing:
+        return [*notes, "  not tried with nginx -t, which refuses a configuration with missing files"]
+    if not notes:
+        notes += [f"  {note}" for note in rereading.tried(emission, changed, nginx.find(call.nginx or None))]
+    return notes
+
+
+def _bench(file: str) -> int:
+    """Benchmark the rules of a file against the maps, like `nginxopt bench rewrites`."""
+    from nginxopt.cli.bench import command as bench
+
+    status: int = bench.main(["rewrites", file], prog_name="nginxopt bench", standalone_mode=False)
+    return status
+
+
+def _counterexample(proof: Proof) -> str:
+    from nginxopt.rewrite.uris import percent_encode
+
+    if proof.counterexample is None:
+        return ""
+    return f" (for the URI {percent_encode(proof.counterexample).decode()})"
+
+
+def _ask_nginx(call: Call, emission: Emission) -> list[Differential]:
+    from nginxopt.rewrite.questions import ask
+    from nginxopt.system import nginx
+
+    binary = nginx.find(call.nginx or None)
+    if call.quiet or not sys.stderr.isatty():
+        return ask(emission, binary)
+    with click.progressbar(length=1, label=f"asking {binary}", file=sys.stderr) as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos)
+
+        return ask(emission, binary, progress=progress)
+
+
+def _refuse_mismatches(differentials: list[Differential] | None) -> None:
+    mismatches = [mismatch for differential in differentials or [] for mismatch in differential.mismatches]
+    if mismatches:
+        listed = "\n".join(f"  {mismatch}" for mismatch in mismatches[:10])
+        raise DefectError(f"nginx responds differently; nothing was written\n{listed}")

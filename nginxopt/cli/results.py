@@ -1,0 +1,81 @@
+"""What a call of `rewrite-to-map` leaves behind: its report, its result, its summary."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from nginxopt.cli import stdout
+
+if TYPE_CHECKING:
+    from nginxopt.cli.compiling import Call
+    from nginxopt.rewrite import Emission, Plan, Proof
+    from nginxopt.rewrite.nginx import Differential
+
+
+def report(call: Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
+    """Write the JSON report that a call asks for."""
+    if call.report is None:
+        return
+    from nginxopt.rewrite import report as reports
+    from nginxopt.system.files import write_all
+
+    text = json.dumps(reports.report(compiled, proof, differentials), indent=2, ensure_ascii=False) + "\n"
+    data = text.encode("utf-8", "backslashreplace")
+    if call.report == "-":
+        stdout.write([data])
+    else:
+        write_all({call.report: data})
+
+
+def output(call: Call, emission: Emission) -> list[str]:
+    """Print or write the result; return the notes for the user."""
+    from nginxopt.rewrite import output as outputs
+
+    if call.mode == "print" and call.report != "-":
+        stdout.write(outputs.printed(emission))
+    if call.mode == "diff":
+        stdout.write(outputs.diffs(emission))
+    if call.mode == "folder" and call.folder is not None:
+        return outputs.into_folder(emission, call.folder)
+    if call.mode == "write":
+        return outputs.in_place(emission)
+    return []
+
+
+def tell(
+    call: Call,
+    compiled: Plan,
+    proof: Proof | None,
+    differentials: list[Differential] | None = None,
+    notes: list[str] | None = None,
+) -> None:
+    """Print the summary to standard error, or to standard output if the plan is the result."""
+    from nginxopt.rewrite import summary
+    from nginxopt.rewrite.planning import moved_by_literals
+
+    if call.quiet:
+        return
+    err = call.mode != "plan" or call.report == "-"
+    color = False if os.environ.get("NO_COLOR") else None
+    more = moved_by_literals(compiled)
+    lines = summary.lines(compiled, proof, moved_by_literals=more, verbose=call.verbose)
+    for number, line in enumerate(lines):
+        click.secho(line, err=err, color=color, bold=number == 0 or None)
+    if differentials:
+        _tell_differentials(differentials, err=err)
+    for note in notes or []:
+        click.echo(note, err=err)
+
+
+def _tell_differentials(differentials: list[Differential], *, err: bool) -> None:
+    requests = sum(differential.requests for differential in differentials)
+    seconds = sum(differential.seconds for differential in differentials)
+    skipped = sum(differential.skipped for differential in differentials)
+    skipped_text = f", {skipped:,} skipped" if skipped else ""
+    click.echo(f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{skipped_text})", err=err)
+    for warning in sorted({warning for differential in differentials for warning in differential.warnings}):
+        click.echo(f"  nginx warning: {warning}", err=err)
