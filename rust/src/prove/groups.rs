@@ -17,14 +17,11 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use crate::first_match::{First, FirstMatch};
 use crate::map_block::{ExactRow, MapBlock, PatternRow};
-use crate::pcre::{Outcome, Regex};
 use crate::prove::node::Node;
 use crate::prove::{Obligation, Refutation};
 use crate::prove_map;
-
-/// How many calls PCRE2 may need for a pattern on the empty string.
-const CALLS: u32 = 10_000;
 
 /// The maps that tell the group of a URI.
 #[derive(Default)]
@@ -151,19 +148,16 @@ fn original<'t>(rules: &[(&'t [u8], &'t [u8])], variable: &Cow<'t, [u8]>) -> Obl
         value: Cow::Borrowed(*number),
         span: 0..0,
     };
-    let mut exact = Vec::new();
-    for (pattern, number) in rules {
-        let unknown = || Refutation::on("PCRE2 does not tell what a rule does with the empty URI", b"");
-        match Regex::new(pattern).map_err(|_| unknown())?.is_match(b"", CALLS) {
-            Outcome::No => {}
-            Outcome::Error(_) => return Err(unknown()),
-            Outcome::Yes => {
-                let value = Cow::Borrowed(*number);
-                exact.push(ExactRow { key: Cow::Borrowed(b""), value, is_hostname: false, span: 0..0 });
-                break;
-            }
+    let patterns: Vec<&[u8]> = rules.iter().map(|(pattern, _)| *pattern).collect();
+    let index = FirstMatch::new(&patterns).map_err(|error| Refutation::new(error.to_string()))?;
+    let exact = match index.first(b"", rules.len()) {
+        First::None => Vec::new(),
+        First::Match(first) => {
+            let value = Cow::Borrowed(rules[first].1);
+            vec![ExactRow { key: Cow::Borrowed(b""), value, is_hostname: false, span: 0..0 }]
         }
-    }
+        First::Unknown(..) => return Err(Refutation::on("it is not known which rule matches the empty URI", b"")),
+    };
     Ok(MapBlock {
         source: Cow::Borrowed(b"$uri"),
         variable: variable.clone(),
