@@ -5,7 +5,8 @@
 //! that PCRE2 cannot reach the limit, by a bound on its backtracking. It is read off the syntax tree, since the `Hir` is
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
-use crate::syntax::Ast;
+use super::judge::is_anchored;
+use crate::syntax::{Ast, Hir, Pattern};
 
 /// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or the
 /// start of an attempt, may be a few calls.
@@ -37,6 +38,26 @@ pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
         calls if calls > FEW_CALLS => 0,
         _ if anchored => usize::MAX,
         calls => (MOST_CALLS / calls) as usize,
+    }
+}
+
+/// Where PCRE is sure to come to an answer, on subjects of up to 8,192 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// On every subject.
+    pub always_answers: bool,
+    /// On every subject that starts with none of the pattern's literal prefixes; the pattern is anchored.
+    pub before_prefix: bool,
+}
+
+impl Bounds {
+    /// O(size of the pattern), its translation included.
+    pub fn of(pattern: &Pattern, hir: &Hir) -> Bounds {
+        let anchored = is_anchored(hir);
+        Bounds {
+            always_answers: whole(&pattern.ast, anchored).min(pattern.longest()) >= LENGTHS[0],
+            before_prefix: anchored && up_to_prefix(&pattern.ast, true) == usize::MAX,
+        }
     }
 }
 
@@ -97,7 +118,7 @@ fn repeated(round: Effort, min: f64, max: f64) -> Effort {
 
 #[cfg(test)]
 mod tests {
-    use super::{LENGTHS, up_to_prefix, whole};
+    use super::{Bounds, LENGTHS, up_to_prefix, whole};
     use crate::pcre::{Outcome, Regex};
     use crate::syntax::parse;
 
@@ -139,5 +160,22 @@ mod tests {
         let longest = |pattern: &str| up_to_prefix(&parse(pattern.as_bytes()).unwrap().ast, true);
         assert_eq!(longest("^/blog/(.*)/(.*)/(.*)$"), usize::MAX);
         assert_eq!(longest(&format!("^/{}$", "(a|a)".repeat(40))), 0);
+    }
+
+    /// One wildcard is bounded, two are where their prefix is missing, and nested repetitions nowhere.
+    #[test]
+    fn bounds_of_patterns() {
+        for (pattern, always_answers, before_prefix) in [
+            ("^/a/(.*)$", true, true),
+            ("^/a/(.*)/(.*)$", false, true),
+            ("^/a/(?:b|c)*$", false, true),
+            ("/a$", true, false),
+            ("(a+)+$", false, false),
+            ("^/a(?!(b+)+c)", false, false),
+        ] {
+            let read = parse(pattern.as_bytes()).unwrap();
+            let bounds = Bounds::of(&read, &read.translate().hir);
+            assert_eq!(bounds, Bounds { always_answers, before_prefix }, "{pattern}");
+        }
     }
 }

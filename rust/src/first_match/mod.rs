@@ -13,6 +13,7 @@ mod trie;
 use std::fmt;
 use std::sync::OnceLock;
 
+pub use effort::Bounds;
 pub use judge::{Answer, Doubt};
 
 use any_case::Spellings;

@@ -11,4 +11,4 @@ mod product;
 
 pub use dead::{Verdict, verdict};
 pub use finite::{Finite, finite, finite_spelled};
-pub use product::{Limits, Question, Witness, witness};
+pub use product::{Limits, Question, Subjects, Witness, witness, witness_among};

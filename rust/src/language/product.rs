@@ -25,7 +25,18 @@ impl Default for Limits {
     }
 }
 
-/// What is asked of the URIs in the first language.
+/// Which strings are looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subjects {
+    /// What `$uri` can be for a client's request: `/` and then any bytes but NUL, for nginx answers `%00` and a path that
+    /// starts otherwise with 400 (`ngx_http_parse_request_line`, `ngx_http_parse_complex_uri`). A rewritten URI may start
+    /// otherwise; it is not looked for.
+    Uris,
+    /// All but the empty string, which no map asks a pattern about.
+    All,
+}
+
+/// What is asked of the strings in the first language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// In none of the others.
@@ -45,20 +56,27 @@ pub enum Witness {
     Unknown,
 }
 
-/// The shortest URI in `language` and outside or inside the union of `others`.
-///
-/// URIs are what `$uri` can be for a client's request: `/` and then any bytes but NUL, for nginx answers `%00` and a path
-/// that starts otherwise with 400 (`ngx_http_parse_request_line`, `ngx_http_parse_complex_uri`). A rewritten URI may start
-/// otherwise; it is not looked for.
+/// The shortest URI in `language` and outside or inside the union of `others`: [`witness_among`] the URIs.
+pub fn witness(question: Question, language: &Hir, others: &[&Hir], limits: &Limits) -> Witness {
+    witness_among(Subjects::Uris, question, language, others, limits)
+}
+
+/// The shortest string of some subjects that is in `language` and outside or inside the union of `others`.
 ///
 /// Of supersets the answer is about the supersets. O(states of the product x classes of bytes).
-pub fn witness(question: Question, language: &Hir, others: &[&Hir], limits: &Limits) -> Witness {
+pub fn witness_among(
+    subjects: Subjects,
+    question: Question,
+    language: &Hir,
+    others: &[&Hir],
+    limits: &Limits,
+) -> Witness {
     let nothing = Hir::fail();
     let others = if others.is_empty() { &[&nothing] } else { others };
     let search = || -> Result<Option<Vec<u8>>, TooLarge> {
         let language = Automaton::new(&[language], limits)?;
         let others = Automaton::new(others, limits)?;
-        Product { question, language, others }.search(limits.states)
+        Product { subjects, question, language, others }.search(limits.states)
     };
     match search() {
         Ok(Some(uri)) => Witness::Found(uri),
@@ -69,6 +87,7 @@ pub fn witness(question: Question, language: &Hir, others: &[&Hir], limits: &Lim
 
 /// One question, with the automata of both sides.
 struct Product {
+    subjects: Subjects,
     question: Question,
     language: Automaton,
     others: Automaton,
@@ -87,12 +106,15 @@ struct Step {
 impl Product {
     fn search(&mut self, most: usize) -> Result<Option<Vec<u8>>, TooLarge> {
         let start = (self.language.start()?, self.others.start()?);
-        // The slash is taken at once: the step that has read nothing is no URI and equals no later one, even if its pair
-        // of states comes again.
+        // The first bytes are taken at once: the step that has read nothing is no subject and equals no later one, even if
+        // its pair of states comes again.
         let mut steps = vec![Step { pair: start, from: 0, byte: 0 }];
         let mut seen = HashSet::new();
-        self.step(&mut steps, &mut seen, 0, b'/')?;
         let bytes = self.representatives();
+        let first = if self.subjects == Subjects::Uris { &b"/"[..] } else { &bytes };
+        for &byte in first {
+            self.step(&mut steps, &mut seen, 0, byte)?;
+        }
         let mut current = 1;
         while current < steps.len() {
             if steps.len() > most {
@@ -135,7 +157,8 @@ impl Product {
 
     /// A byte for each class of bytes that neither side tells apart, the pleasantest to read first.
     fn representatives(&self) -> Vec<u8> {
-        let mut bytes: Vec<u8> = (1..=u8::MAX).collect();
+        let least = if self.subjects == Subjects::Uris { 1 } else { 0 };
+        let mut bytes: Vec<u8> = (least..=u8::MAX).collect();
         bytes.sort_by_key(|&byte| (unpleasantness(byte), byte));
         let mut seen = HashSet::new();
         bytes.retain(|&byte| seen.insert((self.language.class(byte), self.others.class(byte))));
@@ -168,7 +191,7 @@ fn spell(steps: &[Step], mut last: usize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limits, Question, Witness, witness};
+    use super::{Limits, Question, Subjects, Witness, witness, witness_among};
     use crate::syntax::{Hir, parse};
 
     fn ask(question: Question, language: &str, others: &[&str]) -> Witness {
@@ -213,6 +236,19 @@ mod tests {
         assert_eq!(ask(Question::Outside, "^$", &[]), Witness::Nothing);
         assert_eq!(ask(Question::Outside, r"^/\x00$", &[]), Witness::Nothing);
         assert_eq!(ask(Question::Outside, "", &[]), found("/"));
+    }
+
+    /// Among all strings, those that are no URI count, too; the empty one does not.
+    #[test]
+    fn all_subjects() {
+        let hir = |pattern: &str| parse(pattern.as_bytes()).unwrap().translate().hir;
+        let ask = |language: &str, other: &str| {
+            witness_among(Subjects::All, Question::Outside, &hir(language), &[&hir(other)], &Limits::default())
+        };
+        assert_eq!(ask("^a$", "^b"), found("a"));
+        assert_eq!(ask(r"^\x00*$", "a"), found("\0"));
+        assert_eq!(ask("^a*$", "^a"), found("\n"));
+        assert_eq!(ask(r"^a*\z", "^a"), Witness::Nothing);
     }
 
     /// A question that is too hard is given up within bounds.
