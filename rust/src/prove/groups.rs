@@ -18,15 +18,17 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::first_match::{First, FirstMatch};
-use crate::map_block::{ExactRow, MapBlock, PatternRow};
+use crate::hash::Sizes;
+use crate::map_block::{self, ExactRow, MapBlock, PatternRow};
+use crate::prove::align::Known;
 use crate::prove::node::Node;
-use crate::prove::{Obligation, Refutation};
+use crate::prove::{Obligation, Refutation, maps, names};
 use crate::prove_map;
 
 /// The maps that tell the group of a URI.
 #[derive(Default)]
 pub struct Trees<'t> {
-    blocks: HashMap<Cow<'t, [u8]>, MapBlock<'t>>,
+    by_name: HashMap<Cow<'t, [u8]>, MapBlock<'t>>,
 }
 
 /// The statements of a script with the rules of each group in place of it.
@@ -37,64 +39,76 @@ pub struct Flat<'t> {
 }
 
 impl<'t> Trees<'t> {
-    /// The maps by their variables.
-    pub fn new(blocks: Vec<MapBlock<'t>>) -> Obligation<Trees<'t>> {
+    /// Reads the text of the maps.
+    pub fn read(text: &'t [u8]) -> Obligation<Trees<'t>> {
+        let blocks = map_block::read(text).map_err(|error| Refutation::new(format!("the trees do not parse: {error}")))?;
         let mut by_name = HashMap::new();
         for block in blocks {
-            if let Some(twice) = by_name.insert(block.variable.clone(), block) {
-                let name = twice.variable.escape_ascii().to_string();
-                return Err(Refutation::new(format!("${name} is the variable of two maps")));
+            if let Some(earlier) = by_name.insert(block.variable.clone(), block) {
+                return Err(Refutation::new(format!("${} is the variable of two maps", earlier.variable.escape_ascii())));
             }
         }
-        Ok(Trees { blocks: by_name })
+        Ok(Trees { by_name })
     }
 
-    /// The variables of the maps, and the groups in their patterns.
-    pub fn names(&self) -> impl Iterator<Item = Cow<'_, [u8]>> {
-        let groups = self.blocks.values().flat_map(|block| &block.patterns).flat_map(|row| prove_map::groups(&row.pattern));
-        self.blocks.keys().map(|name| Cow::Borrowed(&**name)).chain(groups.map(Cow::Owned))
+    /// The variables that the maps define.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.by_name.keys().map(|name| &**name)
     }
 
-    /// Puts the rules of groups in their place. `captures_matter`: whether `$1` to `$9` may be read behind them.
-    pub fn flatten(&self, script: &[&'t Node<'t>], captures_matter: bool) -> Obligation<Flat<'t>> {
+    /// Checks that nginx builds each table without a warning.
+    pub fn fit(&self, sizes: Sizes) -> Obligation<()> {
+        self.by_name.values().try_for_each(|block| {
+            maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes)
+        })
+    }
+
+    /// Puts the rules of groups in the place of what looks them up.
+    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known) -> Obligation<Flat<'t>> {
         let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
         let mut rest = script;
         while let Some((first, behind)) = rest.split_first() {
+            rest = behind;
             let Some((variable, root)) = self.look_up(first) else {
                 flat.statements.push(first);
-                rest = behind;
                 continue;
             };
-            let length = behind.iter().take_while(|node| number(node, variable).is_some()).count();
-            let groups = &behind[..length];
-            rest = &behind[length..];
+            let length = rest.iter().take_while(|node| number(node, variable).is_some()).count();
+            let (groups, behind) = rest.split_at(length);
+            rest = behind;
+            self.check_variable(variable, known)?;
             self.check(groups, variable, root)?;
             flat.statements.extend(groups.iter().flat_map(|group| group.block.iter().flatten()));
             flat.grouping.push(first);
             flat.grouping.extend(groups);
-            match rest.split_first() {
-                Some((clear, behind)) if captures_matter && clear.is_clear() => {
-                    flat.grouping.push(clear);
-                    rest = behind;
-                }
-                _ if captures_matter => return Err(Refutation::new("$1 to $9 are not empty behind groups of rules")),
-                _ => {}
+            if known.captures_matter {
+                let clear = rest.first().filter(|node| node.is_clear());
+                let clear = clear.ok_or_else(|| Refutation::new("$1 to $9 are not empty behind groups of rules"))?;
+                flat.grouping.push(clear);
+                rest = &rest[1..];
             }
         }
         Ok(flat)
     }
 
+    /// The variable that holds the group may be set by nothing else.
+    fn check_variable(&self, variable: &[u8], known: &Known) -> Obligation<()> {
+        names::is_free(variable)?;
+        known.used.leave(variable)?;
+        if self.by_name.contains_key(variable) || known.maps.get(variable).is_some() {
+            return Err(Refutation::new("a variable that is set is a map's"));
+        }
+        Ok(())
+    }
+
     /// `set $group $pattern;` where the latter is one of the maps.
     fn look_up(&self, node: &'t Node<'t>) -> Option<(&'t [u8], &MapBlock<'t>)> {
         let (variable, value) = node.sets()?;
-        Some((variable, self.blocks.get(value.strip_prefix(b"$")?)?))
+        Some((variable, self.by_name.get(value.strip_prefix(b"$")?)?))
     }
 
     /// Checks that the look-up tells the group of the first rule that matches.
     fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>) -> Obligation<()> {
-        if self.blocks.contains_key(variable) {
-            return Err(Refutation::new("a variable that is set is a map's"));
-        }
         let mut rules = Vec::new();
         let mut numbers = HashSet::new();
         for group in groups {
@@ -124,7 +138,7 @@ impl<'t> Trees<'t> {
         let mut at = 0;
         while let Some(block) = reached.get(at) {
             let names: Vec<_> = prove_map::reads(block).into_iter().filter(|name| seen.insert(name.clone().into())).collect();
-            reached.extend(names.iter().filter_map(|name| self.blocks.get(&name[..]).cloned()));
+            reached.extend(names.iter().filter_map(|name| self.by_name.get(&name[..]).cloned()));
             at += 1;
         }
         reached

@@ -158,13 +158,15 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
     maps.fit(sizes.of_maps())?;
     trees.fit(sizes.of_maps())?;
     let used_after = Used::of(after.iter().map(Vec::as_slice));
+    if let Some(name) = trees.names().find(|name| maps.names().any(|other| other == *name)) {
+        return Err(Refutation::new(format!("${} is the variable of two maps", name.escape_ascii())));
+    }
     let names: Vec<&[u8]> = maps.names().chain(trees.names()).collect();
     names::fit([&used, &used_after], names.iter().copied(), sizes.of_variables())?;
     for name in names {
         names::is_free(name)?;
         used.leave(name)?;
     }
-    trees.are_apart_from(&maps)?;
     let rows = pairs.iter().map(|pair| pair.holds_rows).chain(others.iter().map(|other| other.holds_rows));
     let originals = before.iter().chain(&unchanged).zip(rows);
     let originals: Vec<_> = originals.map(|(nodes, holds_rows)| captures::File { nodes, holds_rows }).collect();
