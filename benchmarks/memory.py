@@ -25,7 +25,7 @@ from nginxopt.bench.rewrite_rules import Parts, fragment
 from nginxopt.errors import NginxoptError
 from nginxopt.system import nginx
 
-_START_SECONDS = 60.0
+START_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +59,24 @@ def compare(binary: nginx.Binary, mix: str, rules: int, rounds: int) -> Result:
     memory: dict[str, list[tuple[int, int]]] = {name: [] for name in forms}
     for _ in range(rounds):
         for name, parts in forms.items():
-            memory[name].append(_worker(binary, parts))
-    tests = _tests(binary, forms, rounds)
+            memory[name].append(worker(binary, parts))
+    seconds = tests(binary, forms, rounds)
     loads = {
-        name: Load(median(pss for pss, _ in taken), median(rss for _, rss in taken), tests[name])
+        name: Load(median(pss for pss, _ in taken), median(rss for _, rss in taken), seconds[name])
         for name, taken in memory.items()
     }
     return Result(mix, rules, loads["original"], loads["compiled"])
 
 
-def _worker(binary: nginx.Binary, parts: Parts) -> tuple[int, int]:
+def worker(binary: nginx.Binary, parts: Parts) -> tuple[int, int]:
     """Return the proportional and the resident size of nginx with these parts, in bytes."""
-    with nginx.Instance(binary, servers=[parts.server], http=parts.http, start_seconds=_START_SECONDS) as instance:
+    with nginx.Instance(binary, servers=[parts.server], http=parts.http, start_seconds=START_SECONDS) as instance:
         rollup = Path(f"/proc/{instance.pid}/smaps_rollup").read_text()
     sizes = dict(re.findall(r"^(\w+): +(\d+) kB", rollup, re.MULTILINE))
     return int(sizes["Pss"]) * 1024, int(sizes["Rss"]) * 1024
 
 
-def _tests(binary: nginx.Binary, forms: dict[str, Parts], rounds: int) -> dict[str, float]:
+def tests(binary: nginx.Binary, forms: dict[str, Parts], rounds: int) -> dict[str, float]:
     """Return the CPU seconds of `nginx -t` for each form."""
     with nginx.private_prefix(dict.fromkeys((f"{name}/temp/x" for name in forms), b"")) as prefix:
         contenders = {}

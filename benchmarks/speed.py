@@ -24,9 +24,9 @@ from benchmarks.mixes import MIXES, write
 LIMITS = {10_000: (0.35, 80), 100_000: (1.5, 300), 1_000_000: (10.0, 1_500)}
 START_LIMIT = 0.1
 
-_NGINXOPT = (sys.executable, "-m", "nginxopt")
+NGINXOPT = (sys.executable, "-m", "nginxopt")
 # Without its checks of context and arguments crossplane is at its fastest.
-_CROSSPLANE = (
+CROSSPLANE = (
     sys.executable,
     "-c",
     "import crossplane, sys; crossplane.parse(sys.argv[1], single=True, check_ctx=False, check_args=False)",
@@ -55,10 +55,10 @@ def compare(mix: str, rules: int, rounds: int, folder: Path, *, reference: bool 
     """Measure both on `rules` rules of a mix."""
     path, out = folder / "rules.conf", folder / "out"
     write(path, MIXES[mix](rules))
-    command = (*_NGINXOPT, "rewrite-to-map", str(path), "-o", str(out), "-q", "--context", "server")
+    command = (*NGINXOPT, "rewrite-to-map", str(path), "-o", str(out), "-q", "--context", "server")
     contenders = {"nginxopt": lambda: run(command, folder)}
     if reference:
-        contenders["crossplane"] = lambda: run((*_CROSSPLANE, str(path)), folder)
+        contenders["crossplane"] = lambda: run((*CROSSPLANE, str(path)), folder)
     usages = medians(contenders, rounds)
     return Result(mix, rules, usages["nginxopt"], usages.get("crossplane"))
 
@@ -67,7 +67,7 @@ def start(rounds: int, folder: Path) -> dict[str, Usage]:
     """Measure `nginxopt --version` and a Python that does nothing."""
     return medians(
         {
-            "nginxopt --version": lambda: run((*_NGINXOPT, "--version"), folder),
+            "nginxopt --version": lambda: run((*NGINXOPT, "--version"), folder),
             "python -c pass": lambda: run((sys.executable, "-c", "pass"), folder),
         },
         rounds,

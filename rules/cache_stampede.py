@@ -79,23 +79,23 @@ BACKGROUND = Version(1, 11, 10)
 @rule(severity=Severity.INFO, category="cache", fix=Safety.UNSAFE, since="1.1.12", scenario="cache")
 def check(model: Model) -> Iterator[Finding]:
     """Find caches that let everybody through until they are filled."""
-    for one in model.passes:
-        cache = one.setting("cache") if one.protocol in CACHED else None
+    for pass_ in model.passes:
+        cache = pass_.setting("cache") if pass_.protocol in CACHED else None
         if cache is None or cache.directive is None or cache.value == "off":
             continue
-        if finding := _judged(one, cache.directive, model.target):
+        if finding := _judged(pass_, cache.directive, model.target):
             yield finding
 
 
-def _judged(one: Pass, cache: Directive, target: Version) -> Finding | None:
-    lock, stale = one.setting("cache_lock"), one.setting("cache_use_stale")
+def _judged(pass_: Pass, cache: Directive, target: Version) -> Finding | None:
+    lock, stale = pass_.setting("cache_lock"), pass_.setting("cache_use_stale")
     if lock.is_unset:
         message = "no cache lock: all simultaneous requests for a new page go to the upstream"
     elif lock.known and values.flag(lock.value or "") and _lacks_updating(stale):
         message = "no updating in use_stale: all simultaneous requests for an expired page go to the upstream"
     else:
         return None
-    changes = _changes(one, cache, target)
+    changes = _changes(pass_, cache, target)
     fix = Fix("let one request fetch the page", changes, Safety.UNSAFE)
     return Finding(cache.source, cache.name.span, message, fix)
 
@@ -106,18 +106,18 @@ def _lacks_updating(stale: Setting) -> bool:
     return stale.known and words.isdisjoint({"updating", "off"})
 
 
-def _changes(one: Pass, cache: Directive, target: Version) -> tuple[Change, ...]:
+def _changes(pass_: Pass, cache: Directive, target: Version) -> tuple[Change, ...]:
     lines, changes = [], []
-    stale = one.setting("cache_use_stale")
-    if one.setting("cache_lock").is_unset:
-        lines.append(f"{one.protocol}_cache_lock on;")
+    stale = pass_.setting("cache_use_stale")
+    if pass_.setting("cache_lock").is_unset:
+        lines.append(f"{pass_.protocol}_cache_lock on;")
     if _lacks_updating(stale) and stale.directive:
         end = stale.directive.args[-1].span.end
         changes.append(Change(stale.directive.source, Edit(Span(end, end), b" updating")))
     elif stale.is_unset:
-        lines.append(f"{one.protocol}_cache_use_stale updating;")
-    if _lacks_updating(stale) and target >= BACKGROUND and one.setting("cache_background_update").is_unset:
-        lines.append(f"{one.protocol}_cache_background_update on;")
+        lines.append(f"{pass_.protocol}_cache_use_stale updating;")
+    if _lacks_updating(stale) and target >= BACKGROUND and pass_.setting("cache_background_update").is_unset:
+        lines.append(f"{pass_.protocol}_cache_background_update on;")
     if lines:
         changes.append(after(cache, lines))
     return tuple(changes)

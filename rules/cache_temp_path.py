@@ -60,7 +60,7 @@ def check(model: Model) -> Iterator[Finding]:
         temporary = [directive for directive, _ in model.each(f"{protocol}_temp_path") if directive.args]
         for directive, _ in model.each(f"{protocol}_cache_path"):
             stated = any(word.startswith("use_temp_path=") for word in directive.args)
-            near = bool(temporary) and all(_is_near(one, directive) for one in temporary)
+            near = bool(temporary) and all(_is_near(other, directive) for other in temporary)
             if directive.args and not stated and not near:
                 end = directive.args[-1].span.end
                 change = Change(directive.source, Edit(Span(end, end), f" {OFF}".encode()))
@@ -77,5 +77,9 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _is_near(temporary: Directive, cache: Directive) -> bool:
     """Return whether one path is in the other, or both are in one directory."""
-    one, other = PurePosixPath(temporary.args[0]), PurePosixPath(cache.args[0])
-    return one.parent == other.parent or one.is_relative_to(other) or other.is_relative_to(one)
+    temporary_path, cache_path = PurePosixPath(temporary.args[0]), PurePosixPath(cache.args[0])
+    return (
+        temporary_path.parent == cache_path.parent
+        or temporary_path.is_relative_to(cache_path)
+        or cache_path.is_relative_to(temporary_path)
+    )

@@ -74,25 +74,25 @@ CACHING = ("proxy", "fastcgi", "uwsgi", "scgi")
 @rule(severity=Severity.ERROR, category="cache", fix=Safety.UNSAFE, scenario="cache")
 def check(model: Model) -> Iterator[Finding]:
     """Find caches in which nothing can be stored."""
-    for one in model.passes:
-        cache, buffering = one.setting("cache"), one.setting("buffering")
-        if one.protocol not in CACHING or not cache.directive or cache.value == "off" or buffering.value != "off":
+    for pass_ in model.passes:
+        cache, buffering = pass_.setting("cache"), pass_.setting("buffering")
+        if pass_.protocol not in CACHING or not cache.directive or cache.value == "off" or buffering.value != "off":
             continue
-        change = _change(model, one)
+        change = _change(model, pass_)
         yield Finding(
             cache.directive.source,
             cache.directive.args[0].span,
-            f"{one.protocol}_buffering is off, so the cache {cache.value} stores nothing",
-            Fix(f"turn {one.protocol}_buffering on", (change,), Safety.UNSAFE) if change else None,
-            "" if change else f"turn {one.protocol}_buffering on in the location, or remove the cache",
+            f"{pass_.protocol}_buffering is off, so the cache {cache.value} stores nothing",
+            Fix(f"turn {pass_.protocol}_buffering on", (change,), Safety.UNSAFE) if change else None,
+            "" if change else f"turn {pass_.protocol}_buffering on in the location, or remove the cache",
         )
 
 
-def _change(model: Model, one: Pass) -> Change | None:
+def _change(model: Model, pass_: Pass) -> Change | None:
     """Return the change, None where a pass within the location would inherit it."""
-    if any(heirs(model, one, "buffering")):
+    if any(heirs(model, pass_, "buffering")):
         return None
-    buffering = one.setting("buffering")
-    if buffering.directive and buffering.level is one.level:
+    buffering = pass_.setting("buffering")
+    if buffering.directive and buffering.level is pass_.level:
         return replace(buffering.directive, buffering.directive.args[0], "on")
-    return after(one.directive, [f"{one.protocol}_buffering on;"]) if takes_directives(one) else None
+    return after(pass_.directive, [f"{pass_.protocol}_buffering on;"]) if takes_directives(pass_) else None

@@ -65,18 +65,24 @@ WHO = ("auth_basic", "auth_request", "auth_jwt", "access_by_lua_block", "access_
 @rule(severity=Severity.INFO, category="cache", scenario="cache")
 def check(model: Model) -> Iterator[Finding]:
     """Find files that are passed on without a cache."""
-    for one in model.passes:
-        level = one.level
-        if one.protocol == "proxy" and level.kind == "location" and level.source and is_for_files(level) and _may(one):
+    for pass_ in model.passes:
+        level = pass_.level
+        if (
+            pass_.protocol == "proxy"
+            and level.kind == "location"
+            and level.source
+            and is_for_files(level)
+            and _may(pass_)
+        ):
             message = f"files at {level.args[-1]} come from the upstream on every request: no cache"
             yield Finding(level.source, level.span, message, help=HELP)
 
 
-def _may(one: Pass) -> bool:
+def _may(pass_: Pass) -> bool:
     """Return whether it is certain that nothing caches, and nothing speaks against it."""
-    if not one.setting("cache").is_unset or not one.setting("store").is_unset:
+    if not pass_.setting("cache").is_unset or not pass_.setting("store").is_unset:
         return False
-    return values.flag(one.setting("buffering").value or "") is True and not _asks_who(one.level)
+    return values.flag(pass_.setting("buffering").value or "") is True and not _asks_who(pass_.level)
 
 
 def _asks_who(level: Level) -> bool:
@@ -85,4 +91,4 @@ def _asks_who(level: Level) -> bool:
     headers = [
         directive.args[0].lower() for directive in level.setting("proxy_set_header").directives if directive.args
     ]
-    return any(not each.known or each.value not in (None, "off") for each in settings) or "upgrade" in headers
+    return any(not setting.known or setting.value not in (None, "off") for setting in settings) or "upgrade" in headers

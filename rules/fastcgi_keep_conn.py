@@ -90,30 +90,30 @@ ON = "fastcgi_keep_conn on;"
 def check(model: Model) -> Iterator[Finding]:
     """Find FastCGI pools that stay empty."""
     mixed = obstacles(model)
-    for one in model.passes:
-        pooled = one.upstream is not None and one.upstream.keepalive.value not in (None, "0")
-        if one.protocol == "fastcgi" and pooled and one.setting("keep_conn").value == "off":
-            why_not = _why_not(model, one, mixed)
+    for pass_ in model.passes:
+        pooled = pass_.upstream is not None and pass_.upstream.keepalive.value not in (None, "0")
+        if pass_.protocol == "fastcgi" and pooled and pass_.setting("keep_conn").value == "off":
+            why_not = _why_not(model, pass_, mixed)
             yield Finding(
-                one.directive.source,
-                one.directive.name.span,
-                f'fastcgi_keep_conn is off: the keepalive connections of upstream "{one.host}" are not used',
-                None if why_not else Fix(f"add `{ON}`", (_change(one),), needed(model, POOLED)),
+                pass_.directive.source,
+                pass_.directive.name.span,
+                f'fastcgi_keep_conn is off: the keepalive connections of upstream "{pass_.host}" are not used',
+                None if why_not else Fix(f"add `{ON}`", (_change(pass_),), needed(model, POOLED)),
                 why_not,
             )
 
 
-def _why_not(model: Model, one: Pass, mixed: Obstacles) -> str:
+def _why_not(model: Model, pass_: Pass, mixed: Obstacles) -> str:
     """Return why the line cannot be added where only this pass has it, empty if it can."""
-    if not takes_directives(one):
+    if not takes_directives(pass_):
         return f"`{ON}` is not allowed in this block: add it to the location"
-    if any(heirs(model, one, "keep_conn")):
+    if any(heirs(model, pass_, "keep_conn")):
         return f"a nested location would inherit `{ON}`: move it to a separate location"
-    return (mixed.of(one.upstream) or peculiar(one.upstream) if one.upstream else "") or overflow(model)
+    return (mixed.of(pass_.upstream) or peculiar(pass_.upstream) if pass_.upstream else "") or overflow(model)
 
 
-def _change(one: Pass) -> Change:
-    written = one.setting("keep_conn")
-    if written.directive and written.level is one.level:
+def _change(pass_: Pass) -> Change:
+    written = pass_.setting("keep_conn")
+    if written.directive and written.level is pass_.level:
         return replace(written.directive, written.directive.args[0], "on")
-    return after(one.directive, [ON])
+    return after(pass_.directive, [ON])

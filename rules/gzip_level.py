@@ -73,4 +73,4 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _tells_sizes(model: Model) -> bool:
     """Return whether something other than a log may tell how many bytes were sent."""
-    return is_read_by_code(model) or any(one.name not in _LOGS for one in readers(model, _SIZES))
+    return is_read_by_code(model) or any(reader.name not in _LOGS for reader in readers(model, _SIZES))

@@ -79,7 +79,7 @@ def _lacks_types(directive: Directive, level: Level) -> bool:
     """Return whether a part of what a `gzip` holds for has no types: a server or location in it, if there are."""
     if not level.setting("gzip_types").is_unset:
         return False
-    inner = [one for one in level.levels if one.kind in ("server", "location")]
-    return not inner or any(
-        one.setting("gzip").directive is directive and one.setting("gzip_types").is_unset for one in inner
+    children = [child for child in level.levels if child.kind in ("server", "location")]
+    return not children or any(
+        child.setting("gzip").directive is directive and child.setting("gzip_types").is_unset for child in children
     )

@@ -108,18 +108,18 @@ def check(model: Model) -> Iterator[Finding]:
 def _rlimit(model: Model, host: Host) -> Iterator[Finding]:
     """Find a `worker_rlimit_nofile` that cannot be set."""
     setting = model.root.setting("worker_rlimit_nofile")
-    wanted = _number(setting)
-    if wanted is None or setting.directive is None:
+    limit = _number(setting)
+    if limit is None or setting.directive is None:
         return
-    if host.nr_open is not None and wanted > host.nr_open:
-        message = f"worker_rlimit_nofile {wanted:,} > fs.nr_open {host.nr_open:,}: setting it fails with a log message"
-        yield _at(setting.directive, message, f"raise the system limit: sysctl fs.nr_open={wanted}")
-    elif host.is_root is False and host.nofile and wanted > host.nofile.hard:
+    if host.nr_open is not None and limit > host.nr_open:
+        message = f"worker_rlimit_nofile {limit:,} > fs.nr_open {host.nr_open:,}: setting it fails with a log message"
+        yield _at(setting.directive, message, f"raise the system limit: sysctl fs.nr_open={limit}")
+    elif host.is_root is False and host.nofile and limit > host.nofile.hard:
         message = (
-            f"worker_rlimit_nofile {wanted:,} > {host.nofile.hard:,}, the hard limit of {host.nofile.owner}:"
+            f"worker_rlimit_nofile {limit:,} > {host.nofile.hard:,}, the hard limit of {host.nofile.owner}:"
             " only root can raise it"
         )
-        yield _at(setting.directive, message, f"set LimitNOFILE={wanted} in the service: systemctl edit nginx")
+        yield _at(setting.directive, message, f"set LimitNOFILE={limit} in the service: systemctl edit nginx")
 
 
 def _descriptors(model: Model, host: Host) -> Iterator[Finding]:
@@ -162,23 +162,23 @@ def _fixed(model: Model, workers: int) -> int:
         if directive.args and not directive.args[0].startswith(("syslog:", "memory:", "off", "stderr"))
     }
     opened = sockets(model.endpoints.values())
-    return len(logs) + sum(workers if one.has("reuseport") else 1 for one in opened) + workers + OWN
+    return len(logs) + sum(workers if endpoint.has("reuseport") else 1 for endpoint in opened) + workers + OWN
 
 
 def _backlogs(model: Model, host: Host) -> Iterator[Finding]:
     """Find queues longer than the system makes them; one finding for all that state no length."""
     if host.somaxconn is None:
         return
-    said = False
+    default_reported = False
     for endpoint in sockets(model.endpoints.values()):
         if endpoint.address.datagram or endpoint.backlog <= host.somaxconn:
             continue
-        listen = next((one for one in endpoint.listens if one.value("backlog")), endpoint.listens[0])
+        listen = next((candidate for candidate in endpoint.listens if candidate.value("backlog")), endpoint.listens[0])
         word = listen.word("backlog")
         source = listen.source
-        if source is None or (word is None and said):
+        if source is None or (word is None and default_reported):
             continue
-        said = said or word is None
+        default_reported = default_reported or word is None
         what = f"backlog {endpoint.backlog:,}" if word else f"backlog {BACKLOG} (by default)"
         yield Finding(
             source,
@@ -192,7 +192,7 @@ def _ports(model: Model, host: Host) -> Iterator[Finding]:
     """Find connections for which there are too few local ports, if all of them go to the target with fewest servers."""
     setting = _connections(model)
     connections, workers = _number(setting), _workers(model, host)
-    targets = [(count, one) for one in model.passes if (count := _addresses(one))]
+    targets = [(count, pass_) for pass_ in model.passes if (count := _addresses(pass_))]
     if not targets or host.ports is None or not connections or not workers:
         return
     count, target = min(targets, key=lambda pair: pair[0])
@@ -208,16 +208,16 @@ def _ports(model: Model, host: Host) -> Iterator[Finding]:
         )
 
 
-def _addresses(one: Pass) -> int:
+def _addresses(pass_: Pass) -> int:
     """How many addresses take the connections of a pass; 0 if that is unknown, or they need no local ports."""
-    if one.has_variable or one.setting("bind").is_set or not one.setting("bind").known:
+    if pass_.has_variable or pass_.setting("bind").is_set or not pass_.setting("bind").known:
         return 0
-    if one.upstream is None:
-        return int(one.names_an_address and one.host not in ("unix", "localhost"))
-    servers = one.upstream.servers
+    if pass_.upstream is None:
+        return int(pass_.names_an_address and pass_.host not in ("unix", "localhost"))
+    servers = pass_.upstream.servers
     hosts = [server.args[0] for server in servers if server.args]
     bounded = any(word.startswith(("max_conns=", "resolve")) for server in servers for word in server.args[1:])
-    if one.upstream.level.is_open or bounded or any(host.startswith("unix:") for host in hosts):
+    if pass_.upstream.level.is_open or bounded or any(host.startswith("unix:") for host in hosts):
         return 0
     return len(set(hosts))
 

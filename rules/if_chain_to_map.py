@@ -217,7 +217,7 @@ def _fix(model: Model, level: Level, cases: list[_Case], rows: list[str], defaul
     http = level.around("http")
     if server is None or server.opener is None or http is None or http.block is None or not model.is_whole:
         return None
-    if any(name in one.args for one in model.levels("map", "geo", "split_clients")):
+    if any(name in block.args for block in model.levels("map", "geo", "split_clients")):
         return None
     sets = {directive for directive, _ in model.each("set") if directive.args[:1] == (name,)}
     ours = {level.own("set")[0] for level in level.levels if level.opener in [case.condition for case in cases]}
@@ -241,7 +241,8 @@ def _captures_matter(model: Model, name: str) -> bool:
     blocks = model.levels("map", "geo", "split_clients")
     names = {name, *(level.args[-1] for level in blocks if level.args)}
     return model.reads_captures or any(
-        any(map(_CAPTURE.search, directive.args)) for directive in readers(model, [one.lstrip("$") for one in names])
+        any(map(_CAPTURE.search, directive.args))
+        for directive in readers(model, [variable.lstrip("$") for variable in names])
     )
 
 
@@ -253,8 +254,10 @@ def _map_fits(http: Level, server: Directive, keys: list[str]) -> bool:
     sizes = [http.setting(name) for name in ("map_hash_max_size", "map_hash_bucket_size")]
     order = http.directives
     ahead = order[: order.index(server)] if server in order else []
-    numbers = [values.number(one.value or usual) for one, usual in zip(sizes, ("2048", "64"), strict=True) if one.known]
-    if len(numbers) < len(sizes) or not all(one.is_unset or one.directive in ahead for one in sizes):
+    numbers = [
+        values.number(size.value or usual) for size, usual in zip(sizes, ("2048", "64"), strict=True) if size.known
+    ]
+    if len(numbers) < len(sizes) or not all(size.is_unset or size.directive in ahead for size in sizes):
         return False
     max_size, bucket = numbers
     return bool(max_size and bucket) and verdict([encode(key) for key in keys], max_size or 0, bucket or 0) == "fits"

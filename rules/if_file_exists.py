@@ -122,8 +122,8 @@ def _target(level: Level, condition: Directive) -> str | None:
     location = level.parent
     if location is None or location.kind != "location" or (modifier(location), path(location)) != ("", "/"):
         return None
-    others = [one for one in location.directives if one is not condition]
-    is_plain = all(one.name in transparent() and not _HANDLERS.fullmatch(one.name) for one in others)
+    others = [directive for directive in location.directives if directive is not condition]
+    is_plain = all(directive.name in transparent() and not _HANDLERS.fullmatch(directive.name) for directive in others)
     if not is_plain or condition.args[0] != "!-e" or len(level.directives) != 1:
         return None
     (only,) = level.directives

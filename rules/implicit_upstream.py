@@ -98,33 +98,33 @@ _LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find servers that are passed to without an upstream."""
-    found: dict[Target, list[Pass]] = {}
-    for one in model.passes:
-        if _is_meant(model, one):
-            found.setdefault(_target(one), []).append(one)
-    taken = {one.host.lower() for one in model.passes} | set(model.upstreams)
-    levels = owners(model, lambda one: _target(one) if _is_meant(model, one) else None)
-    for server, passes in found.items():
-        fix = _fix(passes, taken, levels.get(server, set()), size(model, len(found)))
+    by_target: dict[Target, list[Pass]] = {}
+    for pass_ in model.passes:
+        if _is_meant(model, pass_):
+            by_target.setdefault(_target(pass_), []).append(pass_)
+    taken = {pass_.host.lower() for pass_ in model.passes} | set(model.upstreams)
+    levels = owners(model, lambda pass_: _target(pass_) if _is_meant(model, pass_) else None)
+    for server, passes in by_target.items():
+        fix = _fix(passes, taken, levels.get(server, set()), size(model, len(by_target)))
         yield _finding(passes, fix)
 
 
-def _is_meant(model: Model, one: Pass) -> bool:
-    kept = one.protocol in ("proxy", "grpc", "fastcgi")
-    return kept and _is_implicit(model, one) and wants_pool(model, one)
+def _is_meant(model: Model, pass_: Pass) -> bool:
+    kept = pass_.protocol in ("proxy", "grpc", "fastcgi")
+    return kept and _is_implicit(model, pass_) and wants_pool(model, pass_)
 
 
-def _target(one: Pass) -> Target:
-    return one.protocol, one.scheme, one.host, one.port
+def _target(pass_: Pass) -> Target:
+    return pass_.protocol, pass_.scheme, pass_.host, pass_.port
 
 
-def _is_implicit(model: Model, one: Pass) -> bool:
+def _is_implicit(model: Model, pass_: Pass) -> bool:
     """Return whether a pass names a server, and for certain no upstream."""
-    if "$" in f"{one.scheme}{one.host}{one.port}" or one.upstream is not None:
+    if "$" in f"{pass_.scheme}{pass_.host}{pass_.port}" or pass_.upstream is not None:
         return False
-    if is_check(one):
+    if is_check(pass_):
         return False
-    return one.names_an_address or model.is_whole
+    return pass_.names_an_address or model.is_whole
 
 
 def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
@@ -136,21 +136,21 @@ def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
         f"requests to {_server(first)}{places} use no upstream block: each opens a new connection",
         fix,
         "" if fix else _help(first),
-        tuple(Related(one.directive.source, one.directive.name.span, "also passed to here") for one in others),
+        tuple(Related(pass_.directive.source, pass_.directive.name.span, "also passed to here") for pass_ in others),
     )
 
 
-def _help(one: Pass) -> str:
-    names = "Host and proxy_ssl_name" if one.scheme == "https" else "Host"
-    kept = f"; set {names}, or the upstream's name is sent" if one.protocol == "proxy" else ""
-    return f"add an upstream with `server {_server(one)};` and `keepalive {SIZE};`, and pass to it{kept}"
+def _help(pass_: Pass) -> str:
+    names = "Host and proxy_ssl_name" if pass_.scheme == "https" else "Host"
+    kept = f"; set {names}, or the upstream's name is sent" if pass_.protocol == "proxy" else ""
+    return f"add an upstream with `server {_server(pass_)};` and `keepalive {SIZE};`, and pass to it{kept}"
 
 
-def _server(one: Pass) -> str:
+def _server(pass_: Pass) -> str:
     """Return the server as an upstream names it."""
-    if one.port is None:
-        return f"{one.host}:443" if one.scheme in ("https", "grpcs") else one.host
-    return f"{one.host}:{one.port}"
+    if pass_.port is None:
+        return f"{pass_.host}:443" if pass_.scheme in ("https", "grpcs") else pass_.host
+    return f"{pass_.host}:{pass_.port}"
 
 
 def _fix(passes: list[Pass], taken: set[str], levels: set[Level], keepalive: int) -> Fix | None:
@@ -167,8 +167,8 @@ def _fix(passes: list[Pass], taken: set[str], levels: set[Level], keepalive: int
     name = _name(passes[0], taken)
     block = (f"upstream {name} {{", f"    server {_server(passes[0])};", f"    keepalive {keepalive};", "}")
     changes = {before(opener, block, in_any_order=True): None}
-    for one in passes:
-        moved = _moved(one, name, levels)
+    for pass_ in passes:
+        moved = _moved(pass_, name, levels)
         if moved is None:
             return None
         changes |= dict.fromkeys(moved)  # a set of headers that several passes share is changed once
@@ -176,71 +176,71 @@ def _fix(passes: list[Pass], taken: set[str], levels: set[Level], keepalive: int
     return Fix(f"pass to an upstream `{name}` with a pool", tuple(changes), Safety.UNSAFE)
 
 
-def _server_block(one: Pass) -> Directive | None:
+def _server_block(pass_: Pass) -> Directive | None:
     """Return the server block of a pass if an upstream may stand before it."""
-    server = one.level.around("server")
+    server = pass_.level.around("server")
     if server is None or server.parent is None or server.parent.kind not in ("http", FRAGMENT):
         return None
     is_read_once = server.opener is not None and server.opener.source.original is None
     return server.opener if is_read_once else None
 
 
-def _moved(one: Pass, name: str, levels: set[Level]) -> list[Change] | None:
+def _moved(pass_: Pass, name: str, levels: set[Level]) -> list[Change] | None:
     """Return the changes that pass to the upstream and leave all else as it is; None if there are none."""
-    location = one.level
-    if location.kind != "location" or one.has_variable or not knows_headers(one) or one.directive.source.original:
+    location = pass_.level
+    if location.kind != "location" or pass_.has_variable or not knows_headers(pass_) or pass_.directive.source.original:
         return None
-    redirect, host = _redirect(one, location), headers(one, "host")
-    if redirect is None or any("$proxy_" in word for header in _headers(one) for word in header.args):
+    redirect, host = _redirect(pass_, location), headers(pass_, "host")
+    if redirect is None or any("$proxy_" in word for header in _headers(pass_) for word in header.args):
         return None
-    changes = [replace(one.directive, one.directive.args[0], f"http://{name}{one.uri or ''}")]
+    changes = [replace(pass_.directive, pass_.directive.args[0], f"http://{name}{pass_.uri or ''}")]
     if redirect:
-        changes.append(after(one.directive, [redirect]))
+        changes.append(after(pass_.directive, [redirect]))
     if not host:
-        added = with_header(one, [f"proxy_set_header Host {_host(one)};"], levels)
+        added = with_header(pass_, [f"proxy_set_header Host {_host(pass_)};"], levels)
         if added is None:
             return None
         changes += added
     return changes
 
 
-def _headers(one: Pass) -> tuple[Directive, ...]:
-    return one.setting("set_header").directives
+def _headers(pass_: Pass) -> tuple[Directive, ...]:
+    return pass_.setting("set_header").directives
 
 
-def _host(one: Pass) -> str:
+def _host(pass_: Pass) -> str:
     """Return what `$proxy_host` is before the fix (ngx_http_proxy_set_vars)."""
-    if one.host == "unix":
+    if pass_.host == "unix":
         return "localhost"
-    return one.host if one.port in (None, "80") else f"{one.host}:{one.port}"
+    return pass_.host if pass_.port in (None, "80") else f"{pass_.host}:{pass_.port}"
 
 
-def _redirect(one: Pass, location: Level) -> str | None:
+def _redirect(pass_: Pass, location: Level) -> str | None:
     """Return what `proxy_redirect default` means before the fix, nothing if it is not in force, None if unknown."""
-    setting = one.setting("redirect")
+    setting = pass_.setting("redirect")
     words = [directive.args[:1] for directive in setting.directives]
     if not setting.known:
         return None
-    if one.host == "unix" or (setting.is_set and ("default",) not in words):
+    if pass_.host == "unix" or (setting.is_set and ("default",) not in words):
         return ""  # no answer speaks of a socket
-    target = one.directive.args[0]
+    target = pass_.directive.args[0]
     if setting.is_set and (len(words) > 1 or setting.level is location):
         return None
-    if one.uri is None:
+    if pass_.uri is None:
         return f"proxy_redirect {target}/ /;"
     modifier = location.args[0] if len(location.args) == 2 else None
     plain = modifier in ("=", "^~") or (modifier is None and location.args[:1] and location.args[0].startswith("/"))
     return f"proxy_redirect {target} {location.args[-1]};" if plain else None
 
 
-def _name(one: Pass, taken: set[str]) -> str:
+def _name(pass_: Pass, taken: set[str]) -> str:
     """Return a name for the upstream that is none of those `taken`."""
-    if one.host == "unix":
-        base = (one.port or "").rpartition("/")[2].partition(".")[0] or "socket"
-    elif _LOOPBACK.fullmatch(one.host):
-        base = f"local_{one.port or 80}"
+    if pass_.host == "unix":
+        base = (pass_.port or "").rpartition("/")[2].partition(".")[0] or "socket"
+    elif _LOOPBACK.fullmatch(pass_.host):
+        base = f"local_{pass_.port or 80}"
     else:
-        base = f"backend_{one.host}_{one.port or 80}"
+        base = f"backend_{pass_.host}_{pass_.port or 80}"
     base = re.sub(r"\W+", "_", base, flags=re.ASCII).lower()
     names = chain([base], (f"{base}_{number}" for number in count(2)))
     return next(name for name in names if name not in taken)

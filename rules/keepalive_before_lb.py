@@ -104,7 +104,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _last_method(upstream: Upstream) -> Directive | None:
-    return next((one for one in reversed(upstream.level.directives) if one.name in METHODS), None)
+    return next((directive for directive in reversed(upstream.level.directives) if directive.name in METHODS), None)
 
 
 def _apart(keepalive: Directive, method: Directive) -> str:

@@ -91,7 +91,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find default pools that are divided between many locations."""
     mixed = obstacles(model)
     for upstream, passes in users(model).items():
-        places = {one.level for one in passes if wants_pool(model, one)}
+        places = {pass_.level for pass_ in passes if wants_pool(model, pass_)}
         block = upstream.level.block
         if block and upstream.keepalive.is_unset and len(places) >= MANY and may_share(passes):
             why_not = mixed.of(upstream)

@@ -80,9 +80,9 @@ def check(model: Model) -> Iterator[Finding]:
         if word is None or word.lower() not in (*NO_LOG, *A_LOG) or (directive.name, word) == ("access_log", "off"):
             continue
         message = f'{directive.name} {word} writes a file named "{word}"'
-        made = _switched_off(directive, level) if word.lower() in NO_LOG else _default(directive, level)
-        help_ = "" if made else f"replace {word} by a file name"
-        fix = Fix(made[0], (made[1],), Safety.UNSAFE) if made else None
+        title_and_change = _switched_off(directive, level) if word.lower() in NO_LOG else _default(directive, level)
+        help_ = "" if title_and_change else f"replace {word} by a file name"
+        fix = Fix(title_and_change[0], (title_and_change[1],), Safety.UNSAFE) if title_and_change else None
         yield Finding(directive.source, word.span, message, fix, help_)
 
 

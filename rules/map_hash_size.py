@@ -91,26 +91,26 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _judged(http: Level, maps: list[_Map], max_size: int, bucket: int) -> Iterator[Finding]:
-    judged = [one for one in maps if max_size <= MOST_TRIED or max_size < 100 * len(one.keys)]
-    verdicts = [verdict(one.keys, max_size, bucket) for one in judged]
-    if all(found == "fits" for found in verdicts):
+    judged = [map_ for map_ in maps if max_size <= MOST_TRIED or max_size < 100 * len(map_.keys)]
+    verdicts = [verdict(map_.keys, max_size, bucket) for map_ in judged]
+    if all(outcome == "fits" for outcome in verdicts):
         return
-    fix = _fix(http, [one.keys for one in judged], max_size, bucket)
-    for one, found in zip(judged, verdicts, strict=True):
-        if found != "fits" and one.level.source is not None:
-            message = _message(one, found, max_size, bucket)
-            yield Finding(one.level.source, one.level.span, message, fix, help=_advice(fix))
+    fix = _fix(http, [map_.keys for map_ in judged], max_size, bucket)
+    for map_, outcome in zip(judged, verdicts, strict=True):
+        if outcome != "fits" and map_.level.source is not None:
+            message = _message(map_, outcome, max_size, bucket)
+            yield Finding(map_.level.source, map_.level.span, message, fix, help=_advice(fix))
 
 
-def _message(one: _Map, found: str, max_size: int, bucket: int) -> str:
-    name = one.level.args[-1] if one.level.args else "map"
-    if found == "refused":
-        longest = max(map(len, one.keys))
+def _message(map_: _Map, outcome: str, max_size: int, bucket: int) -> str:
+    name = map_.level.args[-1] if map_.level.args else "map"
+    if outcome == "refused":
+        longest = max(map(len, map_.keys))
         return f"{name} has a key of {longest} bytes, too long for map_hash_bucket_size {bucket}: nginx does not start"
-    if found == "slow":
-        return f"nginx starts slowly: it tries map_hash_max_size {max_size} for the {len(one.keys):,} keys of {name}"
+    if outcome == "slow":
+        return f"nginx starts slowly: it tries map_hash_max_size {max_size} for the {len(map_.keys):,} keys of {name}"
     return (
-        f"the {len(one.keys):,} keys of {name} do not fit map_hash_max_size {max_size}: nginx warns, and"
+        f"the {len(map_.keys):,} keys of {name} do not fit map_hash_max_size {max_size}: nginx warns, and"
         " lookups are slow"
     )
 
@@ -142,11 +142,11 @@ def _fix(http: Level, maps: Sequence[Sequence[bytes]], max_size: int, bucket: in
     sizes = suitable(maps, max_size, bucket)
     if sizes is None or http.block is None:
         return None
-    wanted = dict(zip(DEFAULTS, sizes, strict=True))
+    new_sizes = dict(zip(DEFAULTS, sizes, strict=True))
     now = {"map_hash_max_size": max_size, "map_hash_bucket_size": bucket}
     changes: list[Change] = []
     missing: list[str] = []
-    for name, size in wanted.items():
+    for name, size in new_sizes.items():
         directive = http.setting(name).directive
         if size == now[name]:
             continue
@@ -156,5 +156,5 @@ def _fix(http: Level, maps: Sequence[Sequence[bytes]], max_size: int, bucket: in
             changes.append(replace(directive, directive.args[0], str(size)))
     if missing:
         changes.append(prepend(http.block, missing))
-    title = " and ".join(f"{name} {size}" for name, size in wanted.items() if size != now[name])
+    title = " and ".join(f"{name} {size}" for name, size in new_sizes.items() if size != now[name])
     return Fix(f"set {title}", tuple(changes))

@@ -96,64 +96,64 @@ def check(model: Model) -> Iterator[Finding]:
     """Find hops that have no job of their own."""
     plain, alone = _plain(model), _alone(model)
     jobs = [name for name in JOBS if next(model.each(name), None)]
-    for one in model.passes:
-        server = one.level.around("server")
-        if one.protocol != "proxy" or server is None or server not in plain or not _has_no_job(one, server, jobs):
+    for pass_ in model.passes:
+        server = pass_.level.around("server")
+        if pass_.protocol != "proxy" or server is None or server not in plain or not _has_no_job(pass_, server, jobs):
             continue
-        target = _reached(model, one)
+        target = _reached(model, pass_)
         if target is not None and target is not server:
-            yield _inner(one, target)
-        elif _target(one)[0] and target is None and server in alone and _only_location(one, server):
-            yield _local(one)
+            yield _inner(pass_, target)
+        elif _target(pass_)[0] and target is None and server in alone and _only_location(pass_, server):
+            yield _local(pass_)
 
 
-def _inner(one: Pass, target: Level) -> Finding:
-    source = target.source or one.directive.source
+def _inner(pass_: Pass, target: Level) -> Finding:
+    source = target.source or pass_.directive.source
     return Finding(
-        one.directive.source,
-        one.directive.args[0].span,
-        f"{_shown(one)} is a server in this configuration: nginx handles each request twice",
-        help=f"let that server handle the requests; this hop only provides {_gives(one)}",
+        pass_.directive.source,
+        pass_.directive.args[0].span,
+        f"{_shown(pass_)} is a server in this configuration: nginx handles each request twice",
+        help=f"let that server handle the requests; this hop only provides {_gives(pass_)}",
         related=(Related(source, target.span, "this server"),),
     )
 
 
-def _local(one: Pass) -> Finding:
+def _local(pass_: Pass) -> Finding:
     return Finding(
-        one.directive.source,
-        one.directive.args[0].span,
-        f"this server only passes requests to {_shown(one)} on the same machine",
-        help=f"this hop provides {_gives(one)}; without need for that, let clients reach the application directly",
+        pass_.directive.source,
+        pass_.directive.args[0].span,
+        f"this server only passes requests to {_shown(pass_)} on the same machine",
+        help=f"this hop provides {_gives(pass_)}; without need for that, let clients reach the application directly",
     )
 
 
-def _gives(one: Pass) -> str:
+def _gives(pass_: Pass) -> str:
     """Return what a hop without a job still provides."""
     gives = []
-    if one.setting("buffering").value == "on":
+    if pass_.setting("buffering").value == "on":
         gives.append("buffered responses for slow clients")
-    if one.setting("request_buffering").value == "on":
+    if pass_.setting("request_buffering").value == "on":
         gives.append("buffered request bodies")
-    if any(headers(one, name) for name in ("x-forwarded-for", "x-real-ip", "forwarded")):
+    if any(headers(pass_, name) for name in ("x-forwarded-for", "x-real-ip", "forwarded")):
         gives.append("the client's address in a header")
-    logged = one.level.setting("access_log")
+    logged = pass_.level.setting("access_log")
     if logged.value not in _OFF:
         gives.append("an access log")
     return ", ".join(gives) or "nothing"
 
 
-def _has_no_job(one: Pass, server: Level, jobs: list[str]) -> bool:
+def _has_no_job(pass_: Pass, server: Level, jobs: list[str]) -> bool:
     """Return whether a pass has no job: all levels are known, and nothing in force here does any work."""
-    level: Level | None = one.level
-    if level is None or level.kind != "location" or one.uri not in (None, "/") or one.has_variable:
+    level: Level | None = pass_.level
+    if level is None or level.kind != "location" or pass_.uri not in (None, "/") or pass_.has_variable:
         return False
     while level is not None:
         if level.is_open or level.bulks:
             return False
         level = level.parent
-    if any(_works(one.level, name) or _works(server, name) for name in jobs):
+    if any(_works(pass_.level, name) or _works(server, name) for name in jobs):
         return False
-    sent = (header.args[0].lower() for header in one.setting("set_header").directives if header.args)
+    sent = (header.args[0].lower() for header in pass_.setting("set_header").directives if header.args)
     return all(_USUAL_HEADERS.fullmatch(name) for name in sent)
 
 
@@ -162,16 +162,16 @@ def _works(level: Level, name: str) -> bool:
     return setting.is_set and setting.value not in _OFF
 
 
-def _only_location(one: Pass, server: Level) -> bool:
+def _only_location(pass_: Pass, server: Level) -> bool:
     """Return whether a location is the whole of its server."""
     locations = [level for level in server.levels if level.kind == "location"]
-    return locations == [one.level] and one.level.args == ("/",) and not one.level.levels
+    return locations == [pass_.level] and pass_.level.args == ("/",) and not pass_.level.levels
 
 
 def _plain(model: Model) -> set[Level]:
     """Return the servers at whose addresses no TLS, HTTP/2, QUIC or PROXY protocol ends."""
     flags = ("http2", "quic", "proxy_protocol")
-    ending = [one for one in model.endpoints.values() if one.is_tls or any(map(one.has, flags))]
+    ending = [endpoint for endpoint in model.endpoints.values() if endpoint.is_tls or any(map(endpoint.has, flags))]
     return set(model.levels("server")).difference(*(endpoint.servers for endpoint in ending))
 
 
@@ -187,9 +187,9 @@ def _single(upstream: Upstream) -> str | None:
     return servers[0] if len(servers) == 1 and not upstream.level.is_open else None
 
 
-def _reached(model: Model, one: Pass) -> Level | None:
+def _reached(model: Model, pass_: Pass) -> Level | None:
     """Return the server of this configuration that a pass reaches, None if it reaches none or one of several."""
-    host, port = _target(one)
+    host, port = _target(pass_)
     for address, endpoint in model.endpoints.items():
         here = address.is_wildcard or "localhost" in (host, address.host) or address.host == host
         if address.port == port and here and not address.datagram:
@@ -197,21 +197,21 @@ def _reached(model: Model, one: Pass) -> Level | None:
     return None
 
 
-def _target(one: Pass) -> tuple[str, int]:
+def _target(pass_: Pass) -> tuple[str, int]:
     """Return host and port of a target on this machine, a socket being a host with port 0; nothing for another."""
-    server = _single(one.upstream) if one.upstream else _written(one)
+    server = _single(pass_.upstream) if pass_.upstream else _written(pass_)
     if server is None or not _LOCAL.fullmatch(server):
         return "", -1
     if server.startswith("unix:"):
         return server.removeprefix("unix:"), 0
     host, port = re.fullmatch(r"(.*?)(?::(\d+))?", server).groups()  # type: ignore[union-attr] # it matches anything
-    return host.strip("[]"), int(port or (443 if one.scheme == "https" and not one.upstream else 80))
+    return host.strip("[]"), int(port or (443 if pass_.scheme == "https" and not pass_.upstream else 80))
 
 
-def _written(one: Pass) -> str:
+def _written(pass_: Pass) -> str:
     """Return the server that a pass names itself, as an upstream would."""
-    return one.host if one.port is None else f"{one.host}:{one.port}"
+    return pass_.host if pass_.port is None else f"{pass_.host}:{pass_.port}"
 
 
-def _shown(one: Pass) -> str:
-    return f'"{one.upstream.name}"' if one.upstream else _written(one)
+def _shown(pass_: Pass) -> str:
+    return f'"{pass_.upstream.name}"' if pass_.upstream else _written(pass_)

@@ -100,7 +100,7 @@ def check(model: Model) -> Iterator[Finding]:
     if model.root.kind != "main" or block is None or not model.root.setting("pcre_jit").is_unset:
         return
     servers = [(_count(server), server) for server in model.levels("server")]
-    most, server = max(servers, key=lambda one: one[0], default=(0, None))
+    most, server = max(servers, key=lambda pair: pair[0], default=(0, None))
     if server is None or not LEAST <= most <= MOST:
         return
     yield Finding(
@@ -121,8 +121,8 @@ def _count(server: Level) -> int:
 def _script(level: Level) -> int:
     """Return how many there are in the rewrite rules of a level."""
     rewrites = len(level.own("rewrite")) + sum(bulk.count for bulk in level.bulks)
-    conditions = [one for one in level.own("if") if any(word in _OPERATORS for word in one.args)]
-    return rewrites + len(conditions) + sum(len(one.own("rewrite")) for one in level.levels if one.kind == "if")
+    conditions = [child for child in level.own("if") if any(word in _OPERATORS for word in child.args)]
+    return rewrites + len(conditions) + sum(len(child.own("rewrite")) for child in level.levels if child.kind == "if")
 
 
 def _safety(model: Model) -> Safety:

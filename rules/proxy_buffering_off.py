@@ -73,47 +73,47 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 @rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes whose clients hold the upstream for no reason that can be seen."""
-    found: dict[Directive, list[Pass]] = {}
-    for one in model.passes:
-        setting = one.setting("buffering")
-        if one.protocol == "proxy" and setting.directive and setting.value == "off":
-            found.setdefault(setting.directive, []).append(one)
-    for directive, passes in found.items():
-        plain = [one for one in passes if not _streams(one, directive)]
+    by_directive: dict[Directive, list[Pass]] = {}
+    for pass_ in model.passes:
+        setting = pass_.setting("buffering")
+        if pass_.protocol == "proxy" and setting.directive and setting.value == "off":
+            by_directive.setdefault(setting.directive, []).append(pass_)
+    for directive, passes in by_directive.items():
+        plain = [pass_ for pass_ in passes if not _streams(pass_, directive)]
         if plain:
             yield _finding(directive, plain, len(passes))
 
 
 def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
-    one = "" if total == 1 else f" in {len(plain)} of {total} places"
+    places = "" if total == 1 else f" in {len(plain)} of {total} places"
     fix = Fix("delete `proxy_buffering off`", (delete(directive),), Safety.UNSAFE) if len(plain) == total else None
     return Finding(
         directive.source,
         directive.args[0].span,
-        f"without buffering, a slow client keeps the upstream busy until it has read everything{one}",
+        f"without buffering, a slow client keeps the upstream busy until it has read everything{places}",
         fix,
         "" if fix else "move it to the locations that stream responses",
     )
 
 
-def _streams(one: Pass, directive: Directive) -> bool:
+def _streams(pass_: Pass, directive: Directive) -> bool:
     """Return whether something says that the answers of a pass are streams, or it cannot be known."""
-    if one.setting("cache").value not in ("off", None) or not knows_headers(one):
+    if pass_.setting("cache").value not in ("off", None) or not knows_headers(pass_):
         return True
-    upgrades = any(header.args[1] for header in headers(one, "upgrade"))
+    upgrades = any(header.args[1] for header in headers(pass_, "upgrade"))
     if (
         upgrades
-        or one.setting("request_buffering").value == "off"
-        or _seconds(one.setting("read_timeout").value) >= LONG
+        or pass_.setting("request_buffering").value == "off"
+        or _seconds(pass_.setting("read_timeout").value) >= LONG
     ):
         return True
-    return any(_STREAMS.search(text) for text in _texts(one, directive))
+    return any(_STREAMS.search(text) for text in _texts(pass_, directive))
 
 
-def _texts(one: Pass, directive: Directive) -> Iterator[str]:
+def _texts(pass_: Pass, directive: Directive) -> Iterator[str]:
     """Yield what tells the purpose of a pass: its target, locations, server names, and the comments about it."""
-    yield from one.directive.args
-    level: Level | None = one.level
+    yield from pass_.directive.args
+    level: Level | None = pass_.level
     while level is not None and level.kind != "http":
         if level.kind == "location":
             yield " ".join(level.args)
@@ -121,8 +121,8 @@ def _texts(one: Pass, directive: Directive) -> Iterator[str]:
             yield from (word for names in level.own("server_name") for word in names.args)
         level = level.parent
     for name in ("chunked_transfer_encoding", "proxy_hide_header", "proxy_ignore_headers"):
-        yield from (word for other in one.level.own(name) for word in (name, *other.args))
-    yield from _comments(one.level)
+        yield from (word for other in pass_.level.own(name) for word in (name, *other.args))
+    yield from _comments(pass_.level)
     line = directive.source.data.split(b"\n")[directive.line - 1 : directive.line]
     yield from (text.partition(b"#")[2].decode(errors="replace") for text in line)
 

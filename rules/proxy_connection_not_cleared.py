@@ -111,51 +111,51 @@ from nginxopt.semantics import PIVOT, Pass, Upstream
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they end their connections."""
     pooled, offered = pools(model), offers(model)
-    for one in model.passes:
-        if one.upstream is not None and _is_meant(one, pooled) and not is_check(one):
-            said = connection(model, one)
-            offer = _offer(model, one, offered[one.upstream])
-            if said is Connection.DEFAULT and model.target < PIVOT:
-                yield _missing(one, offer)
-            elif said in (Connection.CLOSE, Connection.CLIENT):
-                yield _written(model, one, said, offer)
+    for pass_ in model.passes:
+        if pass_.upstream is not None and _is_meant(pass_, pooled) and not is_check(pass_):
+            kind = connection(model, pass_)
+            offer = _offer(model, pass_, offered[pass_.upstream])
+            if kind is Connection.DEFAULT and model.target < PIVOT:
+                yield _missing(pass_, offer)
+            elif kind in (Connection.CLOSE, Connection.CLIENT):
+                yield _written(model, pass_, kind, offer)
 
 
-def _is_meant(one: Pass, pooled: set[Upstream]) -> bool:
-    return one.protocol == "proxy" and one.upstream in pooled and not states_http10(one)
+def _is_meant(pass_: Pass, pooled: set[Upstream]) -> bool:
+    return pass_.protocol == "proxy" and pass_.upstream in pooled and not states_http10(pass_)
 
 
-def _missing(one: Pass, offer: Offer) -> Finding:
+def _missing(pass_: Pass, offer: Offer) -> Finding:
     return Finding(
-        one.directive.source,
-        one.directive.name.span,
-        f'nginx sends "Connection: close" to upstream "{one.host}": every request opens a new connection',
+        pass_.directive.source,
+        pass_.directive.name.span,
+        f'nginx sends "Connection: close" to upstream "{pass_.host}": every request opens a new connection',
         offer.fix,
         offer.why_not,
     )
 
 
-def _written(model: Model, one: Pass, said: Connection, offer: Offer) -> Finding:
-    directive = culprit(model, one, said)
+def _written(model: Model, pass_: Pass, kind: Connection, offer: Offer) -> Finding:
+    directive = culprit(model, pass_, kind)
     value = directive.args[1]
-    closes = said is Connection.CLOSE
+    closes = kind is Connection.CLOSE
     why = "closes the connection after each request" if closes else "closes the connections of clients that send close"
     return Finding(
         directive.source,
         value.span,
-        f'Connection "{value}" to upstream "{one.host}" {why}: no connection is kept',
+        f'Connection "{value}" to upstream "{pass_.host}" {why}: no connection is kept',
         offer.fix,
         offer.why_not,
     )
 
 
-def _offer(model: Model, one: Pass, offer: Offer) -> Offer:
-    return offer if offer.why_not or may_keep(model, one) else _on_request(model, one)
+def _offer(model: Model, pass_: Pass, offer: Offer) -> Offer:
+    return offer if offer.why_not or may_keep(model, pass_) else _on_request(model, pass_)
 
 
-def _on_request(model: Model, one: Pass) -> Offer:
+def _on_request(model: Model, pass_: Pass) -> Offer:
     """Return the fix for a pass that may need to end its connection: `close` is written, or bodies are streamed."""
-    if any(heirs(model, one, "set_header")):
+    if any(heirs(model, pass_, "set_header")):
         return Offer(None, NOT_IN_IF)
-    changes = cleared(model, one, ())
+    changes = cleared(model, pass_, ())
     return Offer(Fix("send no Connection header", changes, Safety.UNSAFE)) if changes else Offer(None, NOT_IN_IF)

@@ -102,32 +102,32 @@ _OTHERWISE = (Connection.CLOSE, Connection.UPGRADE, Connection.KEEP_ALIVE, Conne
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they speak HTTP/1.0."""
     pooled, offered = pools(model), offers(model)
-    for one in model.passes:
-        if one.protocol != "proxy" or one.upstream not in pooled or one.setting("http_version").value != "1.0":
+    for pass_ in model.passes:
+        if pass_.protocol != "proxy" or pass_.upstream not in pooled or pass_.setting("http_version").value != "1.0":
             continue
-        if connection(model, one) not in _OTHERWISE and not is_check(one):
-            yield _finding(one, _offer(model, one, offered[one.upstream]))
+        if connection(model, pass_) not in _OTHERWISE and not is_check(pass_):
+            yield _finding(pass_, _offer(model, pass_, offered[pass_.upstream]))
 
 
-def _finding(one: Pass, offer: Offer) -> Finding:
-    written = one.setting("http_version").directive
-    place = written.args[0] if written else one.directive.name
+def _finding(pass_: Pass, offer: Offer) -> Finding:
+    written = pass_.setting("http_version").directive
+    place = written.args[0] if written else pass_.directive.name
     return Finding(
-        (written or one.directive).source,
+        (written or pass_.directive).source,
         place.span,
-        f'HTTP/1.0 to upstream "{one.host}": every request opens a new connection',
+        f'HTTP/1.0 to upstream "{pass_.host}": every request opens a new connection',
         offer.fix,
         offer.why_not,
     )
 
 
-def _offer(model: Model, one: Pass, offer: Offer) -> Offer:
-    return offer if offer.why_not or may_keep(model, one) else _on_request(model, one)
+def _offer(model: Model, pass_: Pass, offer: Offer) -> Offer:
+    return offer if offer.why_not or may_keep(model, pass_) else _on_request(model, pass_)
 
 
-def _on_request(model: Model, one: Pass) -> Offer:
+def _on_request(model: Model, pass_: Pass) -> Offer:
     """Return the fix for a pass that may need HTTP/1.0: it is written, or bodies are sent on as they come."""
-    changes = with_version(model, one)
+    changes = with_version(model, pass_)
     if changes is None:
         return Offer(None, NOT_IN_IF)
     return Offer(Fix("use HTTP/1.1", changes, Safety.UNSAFE))

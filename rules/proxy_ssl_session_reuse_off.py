@@ -58,7 +58,7 @@ TLS = ("https", "grpcs", "suwsgi")
 @rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes over TLS that begin anew each time."""
-    settings = (one.setting("ssl_session_reuse") for one in model.passes if one.scheme in TLS)
+    settings = (pass_.setting("ssl_session_reuse") for pass_ in model.passes if pass_.scheme in TLS)
     off = {setting.directive: setting.name for setting in settings if setting.directive and setting.value == "off"}
     for directive, name in off.items():
         yield Finding(

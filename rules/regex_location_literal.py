@@ -96,7 +96,7 @@ def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Fi
 def _may_be_exact(level: Level, uri: str) -> bool:
     """Whether an exact location, if there is none yet, may stand there and means what this does but for its rank."""
     parent = level.parent
-    if parent is None or parent.is_open or (level.levels and any(one.kind == "location" for one in level.levels)):
+    if parent is None or parent.is_open or (level.levels and any(child.kind == "location" for child in level.levels)):
         return False
     if level.own("alias") or level.own("include") or "$" in uri:
         return False

@@ -60,12 +60,12 @@ from nginxopt.lint.headers import NOT_IN_IF, with_version
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.7.11")
 def check(model: Model) -> Iterator[Finding]:
     """Find bodies that are buffered although they should not be."""
-    for one in model.passes:
-        if one.protocol != "proxy" or one.setting("http_version").value != "1.0":
+    for pass_ in model.passes:
+        if pass_.protocol != "proxy" or pass_.setting("http_version").value != "1.0":
             continue
-        buffering = one.setting("request_buffering")
+        buffering = pass_.setting("request_buffering")
         if buffering.directive and buffering.value == "off":
-            changes = with_version(model, one)
+            changes = with_version(model, pass_)
             yield Finding(
                 buffering.directive.source,
                 buffering.directive.args[0].span,

@@ -117,4 +117,4 @@ def _is_original(level: Level, directive: Directive) -> bool:
     around = level.parent if level.kind == "if" else level
     if around is None or around.kind not in ("server", FRAGMENT) or around.bulks:
         return False
-    return all(one is directive or len(one.args) == 3 for one in around.own("rewrite"))
+    return all(rule is directive or len(rule.args) == 3 for rule in around.own("rewrite"))

@@ -66,20 +66,20 @@ _CODES = {"permanent": "301", "redirect": "302"}
 def check(model: Model) -> Iterator[Finding]:
     """Find redirects by rewrite in exact locations."""
     for level in model.levels("location"):
-        found = _only_rule(level) if modifier(level) == "=" else None
-        answer = _return(level, found) if found is not None else None
-        if found is not None and answer is not None:
+        directive = _only_rule(level) if modifier(level) == "=" else None
+        answer = _return(level, directive) if directive is not None else None
+        if directive is not None and answer is not None:
             yield Finding(
-                found.source,
-                found.name.span,
+                directive.source,
+                directive.name.span,
                 f"only {path(level)} reaches this rewrite: `return` needs no regular expression",
-                Fix(f"use `{answer}`", (rewrite(found, answer),), Safety.UNSAFE),
+                Fix(f"use `{answer}`", (rewrite(directive, answer),), Safety.UNSAFE),
             )
 
 
 def _only_rule(location: Level) -> Directive | None:
     """Return the rewrite of a location that has nothing else of its module."""
-    script = [one for one in location.directives if one.name not in transparent()]
+    script = [directive for directive in location.directives if directive.name not in transparent()]
     rewrites = location.own("rewrite")
     return rewrites[0] if len(script) == len(rewrites) == 1 and not location.is_open else None
 

@@ -108,5 +108,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _safety(http: Level) -> Safety:
     """Return UNSAFE where the kernel would encrypt what it sends."""
-    words = (word.lower() for level in http.walk() for one in level.own("ssl_conf_command") for word in one.args)
+    words = (
+        word.lower() for level in http.walk() for command in level.own("ssl_conf_command") for word in command.args
+    )
     return Safety.UNSAFE if any("ktls" in word for word in words) else Safety.under(LOCAL_FILES)

@@ -91,7 +91,7 @@ def _findings(directive: Directive, pattern: Token) -> Iterator[Finding]:
     rest = pattern[start:end]
     if start >= end or rest in _EVERYTHING:
         return
-    idle = [found[0] for found in (head, tail) if found]
+    idle = [part[0] for part in (head, tail) if part]
     edges = " and ".join(f"`{part}`" for part in idle)
     fix = Fix(f"write `{rest}`", (_cut(directive, pattern, start, len(pattern) - end),), _safety(pattern, rest, idle))
     yield Finding(

@@ -63,9 +63,9 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if rows and directive.source is model.config.main.source and not scope.context:
             continue
-        meant = nearest(str(directive.name))
-        if meant:
-            yield _finding(directive, meant)
+        similar = nearest(str(directive.name))
+        if similar:
+            yield _finding(directive, similar)
 
 
 def _is_of_rows(model: Model) -> bool:
@@ -74,16 +74,16 @@ def _is_of_rows(model: Model) -> bool:
     return sum(name in NAMES for name in names) * 2 < len(names)
 
 
-def _finding(directive: Directive, meant: tuple[str, ...]) -> Finding:
-    is_clear = len(meant) == 1 and meant[0] != "include"  # a file that was not read may be anything
+def _finding(directive: Directive, similar: tuple[str, ...]) -> Finding:
+    is_clear = len(similar) == 1 and similar[0] != "include"  # a file that was not read may be anything
     return Finding(
         directive.source,
         directive.name.span,
-        f'unknown directive "{directive.name}"; did you mean {_or(meant)}?',
-        Fix(f"replace it with {meant[0]}", (replace(directive, directive.name, meant[0]),), Safety.UNSAFE)
+        f'unknown directive "{directive.name}"; did you mean {_or(similar)}?',
+        Fix(f"replace it with {similar[0]}", (replace(directive, directive.name, similar[0]),), Safety.UNSAFE)
         if is_clear
         else None,
-        "" if is_clear else f"replace it with {_or(meant)}",
+        "" if is_clear else f"replace it with {_or(similar)}",
     )
 
 

@@ -72,7 +72,7 @@ OLD = "proxy_http_version 1.0; proxy_set_header Connection close;"
 @rule(severity=Severity.INFO, category="proxy", since="1.29.7", default=False)
 def check(model: Model) -> Iterator[Finding]:
     """Count what relies on defaults that nginx 1.29.7 changed."""
-    changes = [(one, change) for one in model.passes if (change := _change(model, one))]
+    changes = [(pass_, change) for pass_ in model.passes if (change := _change(model, pass_))]
     new_pools = [up for up, _ in users(model).items() if up.keepalive.is_unset]
     if not changes:
         return
@@ -83,19 +83,19 @@ def check(model: Model) -> Iterator[Finding]:
         first.directive.name.span,
         f"nginx 1.29.7 and later send other requests to upstreams in {len(changes)} places{kept}",
         help=f"for the old behavior: {OLD} `keepalive 0;` keeps no connections",
-        related=tuple(Related(one.directive.source, one.directive.name.span, change) for one, change in changes),
+        related=tuple(Related(pass_.directive.source, pass_.directive.name.span, change) for pass_, change in changes),
     )
 
 
-def _change(model: Model, one: Pass) -> str:
+def _change(model: Model, pass_: Pass) -> str:
     """Return what changed for a pass, nothing if all that matters is stated."""
-    if one.protocol != "proxy":
+    if pass_.protocol != "proxy":
         return ""
     changes = []
-    if one.setting("http_version").is_unset:
+    if pass_.setting("http_version").is_unset:
         changes.append("HTTP/1.1 instead of 1.0")
-    if connection(model, one) is Connection.DEFAULT:
+    if connection(model, pass_) is Connection.DEFAULT:
         changes.append("no Connection: close")
-    if one.upstream and one.upstream.keepalive.is_unset:
+    if pass_.upstream and pass_.upstream.keepalive.is_unset:
         changes.append("keepalive connections")
     return ", ".join(changes)

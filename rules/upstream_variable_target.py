@@ -88,14 +88,14 @@ _MAP_WORDS = ("hostnames", "volatile", "include")
 @rule(severity=Severity.INFO, category="proxy")
 def check(model: Model) -> Iterator[Finding]:
     """Find fixed servers that are named by variables."""
-    found: dict[tuple[str, ...], list[Pass]] = {}
+    by_target: dict[tuple[str, ...], list[Pass]] = {}
     written = _written(model)
-    for one in model.passes:
-        if one.protocol in ("proxy", "grpc") and "$" in f"{one.host}{one.port}" and one.upstream is None:
-            servers = _servers(model, one, written)
+    for pass_ in model.passes:
+        if pass_.protocol in ("proxy", "grpc") and "$" in f"{pass_.host}{pass_.port}" and pass_.upstream is None:
+            servers = _servers(model, pass_, written)
             if servers:
-                found.setdefault(servers, []).append(one)
-    for servers, passes in found.items():
+                by_target.setdefault(servers, []).append(pass_)
+    for servers, passes in by_target.items():
         yield _finding(model, servers, passes)
 
 
@@ -109,15 +109,17 @@ def _finding(model: Model, servers: tuple[str, ...], passes: list[Pass]) -> Find
         first.directive.args[0].span,
         f"proxy_pass has a variable for {named}: nginx keeps no connections to such a server",
         help=f"add an upstream with {zone}`server {servers[0]}{resolve};` and `keepalive 32;`, and pass to it",
-        related=tuple(Related(one.directive.source, one.directive.name.span, "also passed to here") for one in others),
+        related=tuple(
+            Related(pass_.directive.source, pass_.directive.name.span, "also passed to here") for pass_ in others
+        ),
     )
 
 
-def _servers(model: Model, one: Pass, written: Written) -> tuple[str, ...]:
+def _servers(model: Model, pass_: Pass, written: Written) -> tuple[str, ...]:
     """Return the servers that a target stands for, as `host:port`; none if it cannot be told, or names an upstream."""
-    start = f"{one.scheme}://{one.host}" if one.scheme else one.host
-    parts = _PART.split(start if one.port is None else f"{start}:{one.port}")
-    choices = [_values(model, one.level, part, written) if index % 2 else [part] for index, part in enumerate(parts)]
+    start = f"{pass_.scheme}://{pass_.host}" if pass_.scheme else pass_.host
+    parts = _PART.split(start if pass_.port is None else f"{start}:{pass_.port}")
+    choices = [_values(model, pass_.level, part, written) if index % 2 else [part] for index, part in enumerate(parts)]
     targets: set[str] = set()
     for words in product(*choices):
         target = re.split(r"[/?]", "".join(words).partition("://")[2], maxsplit=1)[0]
@@ -138,12 +140,12 @@ def _is_server(model: Model, target: str) -> bool:
 
 
 def _written(model: Model) -> Written:
-    found: Written = {}
+    by_variable: Written = {}
     for directive, level in model.each("set"):
         if len(directive.args) == 2:
             place = level.around("server"), variable(directive.args[0]) or ""
-            found.setdefault(place, []).append(str(directive.args[1]))
-    return found
+            by_variable.setdefault(place, []).append(str(directive.args[1]))
+    return by_variable
 
 
 def _values(model: Model, level: Level, word: str, written: Written) -> list[str]:

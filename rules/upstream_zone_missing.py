@@ -115,7 +115,9 @@ def _counting(upstream: Upstream) -> str | None:
 
 def _zone(model: Model, upstream: Upstream) -> str | None:
     """Return the statement that makes a zone; None if it is unknown how large it must be, or what names are free."""
-    if upstream.level.is_open or not all(_ADDRESS.fullmatch(word) for one in upstream.servers for word in one.args[:1]):
+    if upstream.level.is_open or not all(
+        _ADDRESS.fullmatch(word) for server in upstream.servers for word in server.args[:1]
+    ):
         return None
     size = next((size for most, size in _SIZES if len(upstream.servers) <= most), None)
     name = free_name(model, upstream.name)

@@ -101,24 +101,24 @@ from nginxopt.text import Change
 @rule(severity=Severity.WARNING, category="proxy", fix=(KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find maps that close the connection of requests which upgrade to nothing."""
-    found: dict[Level, Pass] = {}
+    by_map: dict[Level, Pass] = {}
     reasons: dict[Level, str] = {}
     pooled, offered = pools(model), offers(model)
-    for one in model.passes:
-        if one.protocol != "proxy" or one.upstream not in pooled or states_http10(one):
+    for pass_ in model.passes:
+        if pass_.protocol != "proxy" or pass_.upstream not in pooled or states_http10(pass_):
             continue
-        if connection(model, one) is Connection.MAPPED:
-            name = variable(culprit(model, one, Connection.MAPPED).args[1]) or ""
+        if connection(model, pass_) is Connection.MAPPED:
+            name = variable(culprit(model, pass_, Connection.MAPPED).args[1]) or ""
             level = model.maps.get(name)
             if level:
-                found.setdefault(level, one)
-                reasons[level] = reasons.get(level) or offered[one.upstream].why_not
-    for level, one in found.items():
+                by_map.setdefault(level, pass_)
+                reasons[level] = reasons.get(level) or offered[pass_.upstream].why_not
+    for level, pass_ in by_map.items():
         safety = _safety(model, variable(level.args[1]) or "", pooled)
-        yield from _finding(level, one, reasons[level], safety)
+        yield from _finding(level, pass_, reasons[level], safety)
 
 
-def _finding(level: Level, one: Pass, why_not: str, safety: Safety) -> Iterator[Finding]:
+def _finding(level: Level, pass_: Pass, why_not: str, safety: Safety) -> Iterator[Finding]:
     closing = row(level, "")
     if closing is None:
         return
@@ -126,10 +126,10 @@ def _finding(level: Level, one: Pass, why_not: str, safety: Safety) -> Iterator[
     yield Finding(
         closing.source,
         closing.args[0].span,
-        f'requests other than WebSockets send "Connection: close" to upstream "{one.host}": no connection is kept',
+        f'requests other than WebSockets send "Connection: close" to upstream "{pass_.host}": no connection is kept',
         Fix("send no Connection header", (change,), safety) if change else None,
         "" if change else why_not or "add a row `'' '';` to the map",
-        (Related(one.directive.source, one.directive.name.span, "the value is sent from here"),),
+        (Related(pass_.directive.source, pass_.directive.name.span, "the value is sent from here"),),
     )
 
 
@@ -143,14 +143,14 @@ def _safety(model: Model, name: str, pooled: Container[Upstream]) -> Safety:
     """Return UNSAFE where a map's variable is used for more than the `Connection` header of passes to pools."""
     if is_read_by_code(model) or not all(map(_is_connection, readers(model, [name]))):
         return Safety.UNSAFE
-    sending = (one for one in model.passes if one.protocol == "proxy" and _sends(one, name))
-    keeping = (one.upstream in pooled and connection(model, one) is Connection.MAPPED for one in sending)
+    sending = (pass_ for pass_ in model.passes if pass_.protocol == "proxy" and _sends(pass_, name))
+    keeping = (pass_.upstream in pooled and connection(model, pass_) is Connection.MAPPED for pass_ in sending)
     return needed(model, KEPT) if all(keeping) else Safety.UNSAFE
 
 
-def _sends(one: Pass, name: str) -> bool:
+def _sends(pass_: Pass, name: str) -> bool:
     """Return whether a pass sends a `Connection` header with the variable."""
-    return any(name in header.args[1].lower() for header in headers(one, "connection"))
+    return any(name in header.args[1].lower() for header in headers(pass_, "connection"))
 
 
 def _is_connection(directive: Directive) -> bool:

@@ -92,11 +92,13 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _safety(model: Model) -> Safety:
     """Return UNSAFE for what may run in a container, and for limits that each worker counts for itself."""
-    foreground = any(values.flag(word) is False for one in model.root.own("daemon") for word in one.args[:1])
+    foreground = any(
+        values.flag(word) is False for directive in model.root.own("daemon") for word in directive.args[:1]
+    )
     contained = any(
         word.partition(":")[0] == DOCKER_DNS or word.startswith(("/dev/stdout", "/dev/stderr"))
-        for one, _ in model.each("resolver", "error_log", "access_log")
-        for word in one.args
+        for directive, _ in model.each("resolver", "error_log", "access_log")
+        for word in directive.args
     )
     counted = any(
         word.startswith("max_conns=")

@@ -125,7 +125,10 @@ def _enough(model: Model, connections: int) -> int:
 def _added(model: Model, line: str) -> Change | None:
     """Put a line into the main file, behind the number of workers if that is there."""
     block = model.root.block
-    workers = next((one for one in model.root.own("worker_processes") if block and one.source is block.source), None)
+    workers = next(
+        (directive for directive in model.root.own("worker_processes") if block and directive.source is block.source),
+        None,
+    )
     if workers:
         return after(workers, [line])
     return prepend(block, [line]) if block else None

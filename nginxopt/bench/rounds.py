@@ -141,15 +141,15 @@ def _uses(site: Site, variant: Variant, before: Counters) -> dict[str, NodeUse]:
 def _check_answers(attack: Attack, outcome: Outcome, statuses: Statuses) -> None:
     if attack.may_fail:
         return
-    wanted = statuses[attack.variant, attack.case]
-    wrong = {status: count for status, count in outcome.statuses.items() if status not in wanted}
+    expected = statuses[attack.variant, attack.case]
+    wrong = {status: count for status, count in outcome.statuses.items() if status not in expected}
     if not wrong:
         return
     what = ", ".join(f"{count:,} with {_status(status)}" for status, count in wrong.items())
     why = f" ({', '.join(outcome.errors)})" if outcome.errors else ""
     raise RunError(
         f"{attack.variant}, {attack.case}: of {outcome.requests:,} requests, {what}{why}, expected"
-        f" {' or '.join(sorted(wanted))}",
+        f" {' or '.join(sorted(expected))}",
         hint="the rate may exceed the capacity: use --rate auto" if "0" in wrong else None,
     )
 

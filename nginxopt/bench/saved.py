@@ -53,15 +53,15 @@ def _refuse(constant: str) -> None:
 
 
 def _result(data: _Json) -> Result:
-    ratios = tuple(_checked(Ratio, each) for each in data["ratios"])
+    ratios = tuple(_checked(Ratio, item) for item in data["ratios"])
     experiment = _experiment(data, ratios)
-    tests = {each["name"]: each["test_seconds"] for each in data["variants"] if each["test_seconds"] is not None}
+    tests = {item["name"]: item["test_seconds"] for item in data["variants"] if item["test_seconds"] is not None}
     fields = {
         "experiment": experiment,
-        "samples": tuple(_sample(each) for each in data["samples"]),
-        "summaries": tuple(_checked(Summary, each) for each in data["summaries"]),
+        "samples": tuple(_sample(item) for item in data["samples"]),
+        "summaries": tuple(_checked(Summary, item) for item in data["summaries"]),
         "ratios": ratios,
-        "gates": tuple(_checked(GateResult, each) for each in data["gates"]),
+        "gates": tuple(_checked(GateResult, item) for item in data["gates"]),
         "rates": dict(_rates(experiment)),
         "test_seconds": tests,
         **{name: data[name] for name in ("rounds", "capacities", "complete")},
@@ -94,11 +94,11 @@ def _experiment(data: _Json, ratios: tuple[Ratio, ...]) -> Experiment:
     compared = dict.fromkeys((ratio.before, ratio.after) for ratio in ratios)
     fields = {
         "scenario": words["name"],
-        "variants": tuple(_variant(each) for each in data["variants"]),
-        "attacks": tuple(_attack(each) for each in data["attacks"]),
+        "variants": tuple(_variant(item) for item in data["variants"]),
+        "attacks": tuple(_attack(item) for item in data["attacks"]),
         "comparisons": tuple(Comparison(*pair) for pair in compared),
         "published": tuple(
-            _checked(Published, {**each, "compares": tuple(each["compares"])}) for each in words["published"]
+            _checked(Published, {**item, "compares": tuple(item["compares"])}) for item in words["published"]
         ),
         "figures": tuple(words["figures"]),
         "notes": tuple(words["notes"]),
@@ -163,6 +163,6 @@ def _fits(value: object, hint: Any) -> bool:
     if isinstance(value, Mapping) and origin is Mapping:
         return all(_fits(key, parts[0]) and _fits(inner, parts[1]) for key, inner in value.items())
     if isinstance(value, tuple) and origin is tuple:
-        each = repeat(parts[0]) if parts[-1] is Ellipsis else parts
-        return all(_fits(inner, part) for inner, part in zip(value, each, strict=False))
+        item_types = repeat(parts[0]) if parts[-1] is Ellipsis else parts
+        return all(_fits(inner, part) for inner, part in zip(value, item_types, strict=False))
     return isinstance(value, (int, float) if hint is float else hint)

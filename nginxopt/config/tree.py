@@ -96,7 +96,9 @@ class Bulk:
         """
         at = (self.span.start, self.line) if start is None or line is None else (start, line)
         part = statements(self.source, start=at[0], end=self.span.end, line=at[1])
-        return (_directive(self.source, each) if each.kind == ";" else each.comments[0] for each in part)
+        return (
+            _directive(self.source, statement) if statement.kind == ";" else statement.comments[0] for statement in part
+        )
 
 
 def directive_at(source: Source, span: Span) -> Directive:

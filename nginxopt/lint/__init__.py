@@ -1,7 +1,7 @@
-"""Rules over a configuration.
+"""Checks a configuration with rules.
 
-A `Config` goes in; diagnostics come out, with fixes, and a report of them. `check` is the whole run; a rule imports
-from here what it is declared with, what it asks (`Model`) and what it yields (`Finding`).
+Input is a `Config`; output is diagnostics with their fixes, and reports. `check` runs everything. Rules import their
+declaration (`rule`), the queries of a configuration (`Model`), and what they yield (`Finding`) from this package.
 """
 
 from typing import TYPE_CHECKING

@@ -1,11 +1,11 @@
-"""A baseline: the findings that are known and not to be told, so that only new ones are.
+"""A baseline: known findings that reports hide, so that they show only new ones.
 
-It is JSON with one line a finding, sorted, so that a version control system shows what came and went:
+It is JSON, sorted, with one line per finding, so that version control shows which findings came and went:
 
     {"file": "conf/nginx.conf", "rule": "gzip-level", "fingerprint": "3f0c..."}
 
-Files are relative to the folder of the baseline. The fingerprint is made of the rule, the file and the text of the
-lines that the finding marks (`nginxopt.lint.report.fingerprint`): it stays when other lines come and go.
+Files are relative to the folder of the baseline. The fingerprint covers the rule, the file and the text of the
+finding's lines (`nginxopt.lint.report.fingerprint`), so it survives changes to other lines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nginxopt.text import Source, Span
 from nginxopt.text.plural import count
 
 VERSION = 1
-"""The version of the form of the file."""
+"""The version of the file format."""
 
 _LIST = re.compile(r'"findings"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
@@ -37,7 +37,7 @@ _UPDATE = "update it with --write-baseline"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """A finding that is known; `file` is relative to the folder of the baseline."""
+    """A known finding; `file` is relative to the folder of the baseline."""
 
     file: str
     rule: str
@@ -46,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The findings that are known, and the folder that their files are relative to."""
+    """The known findings, and the folder to which their files are relative."""
 
     entries: frozenset[Entry]
     folder: str
@@ -54,7 +54,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a baseline leaves to tell, how many findings it hides, and how many of its entries are found no more."""
+    """The findings that a baseline leaves, the number it hides, and the number of entries without a finding."""
 
     diagnostics: tuple[Diagnostic, ...]
     hidden: int
@@ -62,7 +62,7 @@ class Compared:
 
     @property
     def note(self) -> str | None:
-        """A note about entries without a finding, or None."""
+        """A note about entries without a finding; None if there are none."""
         if not self.gone:
             return None
         return f"the baseline has {count(self.gone, 'entry', 'entries')} without a finding: {_UPDATE}"
@@ -76,26 +76,33 @@ def compare(
     rules: Collection[str],
     exists: Callable[[str], bool] = os.path.exists,
 ) -> Compared:
-    """Hide the findings that the baseline has.
+    """Hide the findings that are in the baseline.
 
-    `files` are those that were read, as they are named in messages, and `rules` the ids of those that were asked. An
-    entry of another rule or of another file cannot be told to be gone, unless the file does not exist any more.
+    `files` are the files read, as named in messages, and `rules` the ids of the rules run. An entry of another rule or
+    file counts as gone only if its file no longer exists.
     """
-    found = entries(diagnostics, baseline.folder)
-    left = tuple(one for one, entry in zip(diagnostics, found, strict=True) if entry not in baseline.entries)
+    present = entries(diagnostics, baseline.folder)
+    remaining = tuple(
+        diagnostic for diagnostic, entry in zip(diagnostics, present, strict=True) if entry not in baseline.entries
+    )
     read = {_relative(file, baseline.folder) for file in files}
     is_gone = cache(lambda file: file in read or not exists(str(Path(baseline.folder, file))))
-    gone = sum(entry.rule in rules and is_gone(entry.file) for entry in baseline.entries.difference(found))
-    return Compared(left, len(diagnostics) - len(left), gone)
+    gone = sum(entry.rule in rules and is_gone(entry.file) for entry in baseline.entries.difference(present))
+    return Compared(remaining, len(diagnostics) - len(remaining), gone)
 
 
 def entries(diagnostics: Sequence[Diagnostic], folder: str) -> tuple[Entry, ...]:
-    """Return the entry of each finding, for a baseline in `folder`; no two are equal."""
+    """Return the entry of each finding, for a baseline in `folder`; all are distinct."""
     source = cache(lambda source: Source(_relative(source.path, folder), source.data))
-    # Under the names that the files have from the folder, a finding is the same wherever it is looked at from.
-    named = [replace(one, finding=replace(one.finding, source=source(one.finding.source))) for one in diagnostics]
+    # Paths relative to the folder make a finding the same from every working directory.
+    named = [
+        replace(diagnostic, finding=replace(diagnostic.finding, source=source(diagnostic.finding.source)))
+        for diagnostic in diagnostics
+    ]
     prints = fingerprints(named, ".")
-    return tuple(Entry(one.path, one.rule, digest) for one, digest in zip(named, prints, strict=True))
+    return tuple(
+        Entry(diagnostic.path, diagnostic.rule, digest) for diagnostic, digest in zip(named, prints, strict=True)
+    )
 
 
 def _relative(path: str, folder: str) -> str:
@@ -103,7 +110,7 @@ def _relative(path: str, folder: str) -> str:
 
 
 def write(path: str, diagnostics: Sequence[Diagnostic]) -> None:
-    """Write the baseline of these findings; `InputError` if it cannot be written."""
+    """Write the baseline of these findings. Raise `InputError` if that fails."""
     write_all({path: text(entries(diagnostics, str(Path(path).parent))).encode()})
 
 
@@ -123,7 +130,7 @@ def load(path: str) -> Baseline:
 
 
 def read(source: Source) -> Baseline:
-    """Return the baseline that a text is; `InputError` with the place of what is wrong in it."""
+    """Parse a baseline. Raise `InputError` at the place of the first fault."""
     try:
         content = json.loads(source.data.decode())
     except UnicodeDecodeError as error:
@@ -141,12 +148,12 @@ def read(source: Source) -> Baseline:
 
 
 def _is_entry(item: Any) -> bool:
-    names = {each.name for each in fields(Entry)}
+    names = {entry_field.name for entry_field in fields(Entry)}
     return isinstance(item, dict) and item.keys() == names and all(isinstance(value, str) for value in item.values())
 
 
 def _offset(source: Source, number: int) -> int:
-    """Return where a finding stands in a text that is JSON."""
+    """Return the offset of a finding in the JSON text."""
     content = source.data.decode()
     start = end = next(_LIST.finditer(content)).end()
     for _ in range(number + 1):

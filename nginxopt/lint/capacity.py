@@ -1,8 +1,8 @@
-"""How many idle connections the workers have room for: a pool takes its places from those of clients.
+"""How many idle upstream connections the workers have room for: pools compete with clients.
 
-An idle connection of a pool holds a connection and a descriptor of its worker, and nginx does not close it for a new
-client: ngx_drain_connections closes those that ngx_reusable_connection has, which are clients'. With 40 upstreams,
-`keepalive 32` and 1,024 connections 617 of 2,400 requests fail on nginx 1.22.1.
+An idle connection of a pool uses a connection and a descriptor of its worker, and nginx does not close it for a new
+client: ngx_drain_connections closes only reusable connections (ngx_reusable_connection), which are those of clients.
+With 40 upstreams, `keepalive 32` and 1,024 connections, 617 of 2,400 requests fail on nginx 1.22.1.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from nginxopt.lint.model import Model
 from nginxopt.semantics import PIVOT, default, values
 
 SIZE = 32
-"""The pool that nginx 1.29.7 makes by default."""
+"""The default size of a pool since nginx 1.29.7."""
 
-_DESCRIPTORS = 1024  # the soft limit of a process where nobody has set another
+_DESCRIPTORS = 1024  # the usual soft limit of a process
 _SHARE = 4  # a quarter of the connections of a worker may be idle in pools
 
 
 def size(model: Model, new: int) -> int:
-    """Return the `keepalive` of each of `new` pools beside those that there are; 0 if there is no room for them."""
+    """Return the size of each of `new` additional pools; 0 if there is no room for them."""
     return max(0, min(SIZE, (_room(model) - _held(model)) // max(1, new)))
 
 
 def overflow(model: Model, new: int = 0) -> str:
-    """Return why there is no room for `new` pools, or for those that there are; empty if there is."""
+    """Return why there is no room for the existing and `new` pools; empty if there is."""
     if _held(model) + new <= _room(model):
         return ""
     return (
@@ -44,7 +44,7 @@ def _descriptors(model: Model) -> int:
 
 
 def _held(model: Model) -> int:
-    """Return how many idle connections the pools of a worker hold; from 1.29.7 on there is one by default."""
+    """Return the number of idle connections in the pools of a worker; since 1.29.7 each upstream has one."""
     usual = "0" if model.target < PIVOT else str(SIZE)
     return sum(_number(upstream.keepalive.value, usual) for upstream in model.upstreams.values())
 

@@ -1,4 +1,4 @@
-"""One run of the linter: configurations to findings, or to new texts and what is still found; nothing is written."""
+"""Runs the linter: returns the findings, or the fixed texts and the remaining findings. Writes nothing."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What every configuration is judged by.
+    """Checks configurations.
 
     Attributes:
-        rules: The rules that are asked.
-        target: The nginx that is judged for.
-        settings: What is not to be told.
-        assumed: The premises of fixes that are declared to hold: what needs no others is a safe fix.
-        host: The machine that is judged as well, None for none.
-        shared: The files that several configurations read: a fix of one would change the others, so it is not made.
-        is_complete: Whether all that was named could be read.
+        rules: The rules to run.
+        target: The target nginx version.
+        settings: The settings, which exclude findings.
+        assumed: The premises declared to hold; a fix that needs no others is safe.
+        host: The machine to check as well; None for none.
+        shared: The files that several configurations read. They are not fixed, as that would change the others.
+        is_complete: Whether all named files could be read.
     """
 
     rules: tuple[Selected, ...]
@@ -53,36 +53,35 @@ class Judge:
     is_complete: bool = True
 
     def __call__(self, config: Config) -> Linted:
-        """Return what the rules find in a configuration, without what comments and settings leave out."""
+        """Return the findings in a configuration that comments and settings do not hide."""
         linted = lint(config, self.rules, self.target, self.host)
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
         further = partial(self._further, config, linted)
-        left = suppress(files, linted.diagnostics, active, catalogue(), further).diagnostics
-        found = reported(left, catalogue(), self.settings)
-        undeclined = _undeclined(linted.diagnostics, found)
-        offered = (_given(one, self.assumed) for one in undeclined)
-        return replace(linted, diagnostics=tuple(_unshared(one, config, self.shared) for one in offered))
+        unsuppressed = suppress(files, linted.diagnostics, active, catalogue(), further).diagnostics
+        selected = reported(unsuppressed, catalogue(), self.settings)
+        undeclined = _undeclined(linted.diagnostics, selected)
+        offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined)
+        return replace(linted, diagnostics=tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered))
 
     def _judges(self, rule: Rule) -> bool:
         return rule.speaks_of(self.target) and (self.host is not None or not rule.host)
 
     def _further(self, config: Config, linted: Linted, ids: Collection[str]) -> list[tuple[Diagnostic, ...]] | None:
-        """Return what rules find for each nginx that the settings name, or for all if they name none.
+        """Return the findings of rules for each nginx version in the settings, or for all versions if there is none.
 
-        None if not all is known that they would find: of a fragment, and if something was not read that belongs to the
-        configuration.
+        None if these are not all known: for a fragment, or if a part of the configuration could not be read.
         """
         rules = [selected for selected in self.rules if selected.rule.id in ids]
         if linted.errors or not self.is_complete or not _is_whole(config, self.target):
             return None
         versions = self.settings.target_version or turning_points(rule for rule, _ in rules)
-        found = [lint(config, rules, version, self.host) for version in versions]
-        return None if any(each.errors for each in found) else [each.diagnostics for each in found]
+        results = [lint(config, rules, version, self.host) for version in versions]
+        return None if any(result.errors for result in results) else [result.diagnostics for result in results]
 
 
 def _is_whole(config: Config, target: Version) -> bool:
-    """Return whether all of a configuration was read, with the folders of its includes."""
+    """Return whether all of a configuration was read, including the folders that its includes name."""
     if isinstance(config.origin, Dump):
         return Model(config, target).is_whole
     return Model(config, target).is_whole and all(
@@ -92,12 +91,12 @@ def _is_whole(config: Config, target: Version) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is found in all configurations, each finding once.
+    """The findings in all configurations, each once.
 
     Attributes:
-        configs: The configurations, as they are after `drafts`.
-        drafts: The files that fixes change, by their paths.
-        made: How many fixes of each rule were made.
+        configs: The configurations, with the changes of `drafts`.
+        drafts: The files that fixes change, by path.
+        made: The number of fixes applied, by rule.
     """
 
     configs: tuple[Config, ...]
@@ -108,18 +107,18 @@ class Checked:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The paths of all files that were read, each once."""
+        """The paths of all files read, each once."""
         return tuple(dict.fromkeys(file.path for config in self.configs for file in config.files))
 
 
 def check(configs: Sequence[Config], judge: Judge) -> Checked:
-    """Judge every configuration, one after the other.
+    """Check the configurations in sequence.
 
-    Several processes would not pay: of 2.6 s for 1,000 files 1.3 s go to judging, so two of them win a third at most.
+    Several processes are not worth it: 1.3 of 2.6 s for 1,000 files go to checking, so two would save a third at most.
     """
     judge = replace(judge, shared=_shared(configs))
     linted = [judge(config) for config in configs]
-    diagnostics = {_key(one): one for result in linted for one in result.diagnostics}
+    diagnostics = {_key(diagnostic): diagnostic for result in linted for diagnostic in result.diagnostics}
     for unused in _used_elsewhere(configs, linted):
         del diagnostics[unused]
     errors = {error.render(): error for result in linted for error in result.errors}
@@ -127,76 +126,81 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
 
 
 def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:
-    """Make the fixes that are safe given what is assumed in every configuration, and with `unsafe` the others too.
+    """Apply the fixes that are safe under the assumed premises in every configuration, with `unsafe` all of them.
 
-    `UsageError` for the output of `nginx -T`, which has no files to change.
+    Raises `UsageError` for the output of `nginx -T`, which has no files to change.
     """
     judge = replace(judge, shared=_shared(configs))
     drafts: dict[str, Draft] = {}
-    made: Counter[str] = Counter()
+    fix_counts: Counter[str] = Counter()
     for config in configs:
         if isinstance(config.origin, Dump):
             raise UsageError("the output of nginx -T cannot be fixed: pass the files")
         fixed = fix(lambda texts, config=config: reread(config, texts), judge, unsafe=unsafe)  # type: ignore[misc]
-        drafts |= fixed.drafts  # a shared file is changed by no fix, so that no draft takes the place of another
-        made += fixed.made
+        drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
+        fix_counts += fixed.made
     texts = {path: draft.text for path, draft in drafts.items()}
     checked = check([reread(config, texts) for config in configs], judge)
-    return replace(checked, drafts=drafts, made=made)
+    return replace(checked, drafts=drafts, made=fix_counts)
 
 
 def _shared(configs: Iterable[Config]) -> frozenset[str]:
-    """Return the files that are read by more than one configuration, by what all their names have in common."""
+    """Return the identities of the files that more than one configuration reads."""
     times = Counter(identity for config in configs for identity in {_identity(config, f.path) for f in config.files})
     return frozenset(identity for identity, count in times.items() if count > 1)
 
 
 def _used_elsewhere(configs: Sequence[Config], linted: Sequence[Linted]) -> set[tuple[object, ...]]:
-    """Return the findings that a comment hides nothing in one configuration, where it does in another."""
+    """Return the keys of findings of unused suppressions that another configuration uses."""
     read = Counter(path for config in configs for path in {file.path for file in config.files})
-    unused = [one for result in linted for one in result.diagnostics if one.rule == UNUSED]
-    times = Counter(_key(one) for one in unused)
-    return {_key(one) for one in unused if times[_key(one)] < read[one.path]}
+    unused = [diagnostic for result in linted for diagnostic in result.diagnostics if diagnostic.rule == UNUSED]
+    times = Counter(_key(diagnostic) for diagnostic in unused)
+    return {_key(diagnostic) for diagnostic in unused if times[_key(diagnostic)] < read[diagnostic.path]}
 
 
 def _identity(config: Config, path: str) -> str:
     return config.origin.identity(path)
 
 
-def _unshared(one: Diagnostic, config: Config, shared: Collection[str]) -> Diagnostic:
-    """Return a diagnostic without its fix if that changes a shared file, and with the reason in its place."""
-    if not shared or one.fix is None:
-        return one
-    paths = {change.source.path for change in one.fix.changes if _identity(config, change.source.path) in shared}
+def _unshared(diagnostic: Diagnostic, config: Config, shared: Collection[str]) -> Diagnostic:
+    """Return a diagnostic; if its fix changes a shared file, replace the fix by the reason."""
+    if not shared or diagnostic.fix is None:
+        return diagnostic
+    paths = {change.source.path for change in diagnostic.fix.changes if _identity(config, change.source.path) in shared}
     if not paths:
-        return one
+        return diagnostic
     why = f"{', '.join(sorted(paths))} belongs to several configurations: change it by hand"
-    return replace(one, finding=replace(one.finding, fix=None, help=f"{one.fix.title}; {why}"))
+    return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=f"{diagnostic.fix.title}; {why}"))
 
 
 def _undeclined(before: Iterable[Diagnostic], reported: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the reported diagnostics, without fixes that a hidden finding shares: part of them was declined."""
-    left = tuple(reported)
-    kept = set(map(id, left))
-    declined = {one.fix.changes: one for one in before if one.fix and id(one) not in kept}
-    return tuple(_without(one, declined.get(one.fix.changes)) if one.fix else one for one in left)
+    """Return the reported diagnostics, without fixes that also belong to a hidden finding: the user declined those."""
+    remaining = tuple(reported)
+    kept = set(map(id, remaining))
+    declined = {
+        diagnostic.fix.changes: diagnostic for diagnostic in before if diagnostic.fix and id(diagnostic) not in kept
+    }
+    return tuple(
+        _without(diagnostic, declined.get(diagnostic.fix.changes)) if diagnostic.fix else diagnostic
+        for diagnostic in remaining
+    )
 
 
-def _without(one: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
-    if declined is None or one.fix is None:
-        return one
+def _without(diagnostic: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
+    if declined is None or diagnostic.fix is None:
+        return diagnostic
     place = f"{declined.path}:{declined.start.line}"
-    why = f"{one.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed at {place}"
-    return replace(one, finding=replace(one.finding, fix=None, help=why))
+    why = f"{diagnostic.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed at {place}"
+    return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=why))
 
 
-def _given(one: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:
-    """Return a diagnostic whose fix is as safe as it is where `assumed` holds."""
-    if one.fix is None or not assumed:
-        return one
-    fix = replace(one.fix, safety=one.fix.safety.given(assumed))
-    return replace(one, finding=replace(one.finding, fix=fix))
+def _given(diagnostic: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:
+    """Return a diagnostic whose fix no longer needs the premises in `assumed`."""
+    if diagnostic.fix is None or not assumed:
+        return diagnostic
+    fix = replace(diagnostic.fix, safety=diagnostic.fix.safety.given(assumed))
+    return replace(diagnostic, finding=replace(diagnostic.finding, fix=fix))
 
 
-def _key(one: Diagnostic) -> tuple[object, ...]:
-    return one.path, one.finding.span, one.rule, one.message
+def _key(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return diagnostic.path, diagnostic.finding.span, diagnostic.rule, diagnostic.message

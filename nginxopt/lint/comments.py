@@ -1,12 +1,12 @@
-"""The comments that speak to nginxopt, and the part of the text that each of them speaks of.
+"""Suppression comments, and the scope of each in the text.
 
-    listen 80;  # nginxopt: ignore[rule-id, other-id] reason    this line, and all of the directive that ends in it
-    # nginxopt: ignore[rule-id] reason                          alone: the line below, other comments between them
-    server {  # nginxopt: ignore-block[rule-id] reason          the block; also as the first thing in it
+    listen 80;  # nginxopt: ignore[rule-id, other-id] reason    this line, and the whole directive that ends on it
+    # nginxopt: ignore[rule-id] reason                          alone on its line: the next line without a comment
+    server {  # nginxopt: ignore-block[rule-id] reason          the block; also as the first comment in it
     # nginxopt: ignore-file[rule-id] reason                     before the first directive: the file, without includes
 
-Only what nginx reads as a comment is one: the same text in quotes or in Lua is not. Texts without `nginxopt:` are not
-looked into, and of a folded run of rewrites objects are made only if it has such a comment.
+Only text that nginx reads as a comment counts, not the same text in quotes or in Lua. Files without `nginxopt:` are
+skipped, and a folded run of rewrites is expanded only around such a comment.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAME = re.compile(rb"[^\s,]+(?:[ \t]+[^\s,]+)*")
 
 
 class Kind(Enum):
-    """What a suppression hides findings in."""
+    """The scope of a suppression."""
 
     LINE = "ignore"
     BLOCK = "ignore-block"
@@ -41,13 +41,13 @@ class Suppression:
     """One suppression; a comment may have several.
 
     Attributes:
-        word: The word behind `nginxopt:`.
-        kind: What the word means; None if it means nothing.
-        names: The ids in brackets.
-        listed: What is between the brackets; None without brackets.
+        word: The word after `nginxopt:`.
+        kind: The kind that the word names; None for an unknown word.
+        names: The rule ids in the brackets.
+        listed: The span between the brackets; None without brackets.
         span: From the `#` to the end of the reason.
-        removal: What to delete with it: the blanks before it, or the whole line if it is alone there.
-        scope: The bytes in which findings begin that it hides; None if it stands where it hides nothing.
+        removal: The span to delete, with the blanks before the comment, or its whole line if it is alone there.
+        scope: It hides findings that begin in this span; None for a misplaced suppression.
     """
 
     source: Source
@@ -70,14 +70,14 @@ def suppressions(file: Block) -> Iterator[Suppression]:
 
 @dataclass(frozen=True, slots=True)
 class _Remark:
-    """A comment and what is around it.
+    """A comment and its surroundings.
 
     Attributes:
-        parent: The directive whose block it stands in.
-        before: The directive before it in this block, None too if that is in a folded run.
-        after: The directive that begins in the line below it and other comments.
-        within: The directive between whose words it stands.
-        first: Whether no directive is before it in this block.
+        parent: The directive whose block contains it.
+        before: The previous directive in the block; None if there is none, or if it is in a folded run.
+        after: The directive that begins on the next line that is not a comment.
+        within: The directive that has it between its words.
+        first: Whether it precedes all directives of the block.
     """
 
     comment: Comment
@@ -89,14 +89,14 @@ class _Remark:
 
     @property
     def source(self) -> Source:
-        """The text it stands in."""
+        """The source that contains it."""
         return self.comment.source
 
 
 def _remarks(block: Block, parent: Directive | None, marks: Sequence[int]) -> Iterator[_Remark]:
-    """Yield the comments in a block and those within that hold one of `marks`."""
+    """Yield the comments in a block, including inner blocks, that contain one of `marks`."""
     before, first = None, True
-    waiting: list[_Remark] = []  # comments that are alone in their lines, one below the other, for what is below them
+    waiting: list[_Remark] = []  # consecutive comments on lines of their own, which apply to what follows
     last = 0
     for node in _nodes(block, marks):
         if isinstance(node, Comment):
@@ -112,17 +112,19 @@ def _remarks(block: Block, parent: Directive | None, marks: Sequence[int]) -> It
             continue
         if waiting:
             after = next(iter(node)) if isinstance(node, Bulk) else node
-            yield from (replace(one, after=after) if node.line == last + 1 else one for one in waiting)
+            yield from (replace(comment, after=after) if node.line == last + 1 else comment for comment in waiting)
             waiting = []
         before, first = node if isinstance(node, Directive) else None, False
         if before is not None and _holds(marks, before.span):
-            yield from (_Remark(one, parent, within=before) for one in before.comments if _holds(marks, one.span))
+            yield from (
+                _Remark(comment, parent, within=before) for comment in before.comments if _holds(marks, comment.span)
+            )
             yield from _remarks(before.block, before, marks) if before.block else ()
     yield from waiting
 
 
 def _nodes(block: Block, marks: Sequence[int]) -> Iterator[Directive | Bulk | Comment]:
-    """Yield what stands in a block; a folded run only if there is none of `marks` in its lines, else what is near."""
+    """Yield the nodes of a block; for a folded run with `marks` on its lines, only the nodes near them."""
     for node in block.nodes:
         if isinstance(node, Bulk) and _holds(marks, _lines(node.source, node.span)):
             yield from _near(node, marks)
@@ -131,7 +133,7 @@ def _nodes(block: Block, marks: Sequence[int]) -> Iterator[Directive | Bulk | Co
 
 
 def _near(bulk: Bulk, marks: Sequence[int]) -> Iterator[Directive | Comment]:
-    """Yield the first rewrite; what is in the lines of `marks`, with all of a rewrite that ends there; and the next."""
+    """Yield the first rewrite, and for each mark the nodes on its line and the next rewrite."""
     data, lines = bulk.source.data, _lines(bulk.source, bulk.span)
     first = next(iter(bulk))
     yield first
@@ -151,9 +153,9 @@ def _near(bulk: Bulk, marks: Sequence[int]) -> Iterator[Directive | Comment]:
 
 
 def _between(source: Source, at: int, mark: int) -> int:
-    """Return the last start of a line up to `mark` that is between two rewrites of a run; `at` is, too.
+    """Return the last line start up to `mark` that is between two rewrites of a run, as `at` is.
 
-    Folded rewrites are read fast; that they can be read up to a place shows that it is in none of them.
+    Reading folded rewrites is fast. If they can be read up to an offset, it is not inside one of them.
     """
     start = source.data.rfind(b"\n", 0, mark) + 1
     while start > at:
@@ -172,7 +174,7 @@ def _holds(marks: Sequence[int], span: Span) -> bool:
 
 
 def _lines(source: Source, span: Span) -> Span:
-    """Return the lines that a span touches, without the last line end."""
+    """Return the lines of a span, without the last line end."""
     end = source.data.find(b"\n", span.end)
     return Span(source.data.rfind(b"\n", 0, span.start) + 1, end if end >= 0 else len(source.data))
 
@@ -183,14 +185,14 @@ def _is_alone(comment: Comment) -> bool:
 
 
 def _read(remark: _Remark) -> Iterator[Suppression]:
-    """Yield the suppressions that a comment has."""
+    """Yield the suppressions in a comment."""
     source, start = remark.source, remark.comment.span.start
     data = source.data[start : remark.comment.span.end].rstrip()
-    found = list(_FORM.finditer(data))
-    ends = [*(match.start() for match in found[1:]), len(data)]
-    for match, end in zip(found, ends, strict=False):
+    matches = list(_FORM.finditer(data))
+    ends = [*(match.start() for match in matches[1:]), len(data)]
+    for match, end in zip(matches, ends, strict=False):
         span = Span(start + match.start(), start + len(data[:end].rstrip()))
-        only = len(found) == 1 and match.start() == 0
+        only = len(matches) == 1 and match.start() == 0
         listed = Span(start + match.start(2), start + match.end(2)) if match[2] is not None else None
         word = _token(source, start + match.start(1), start + match.end(1))
         kind = next((kind for kind in Kind if kind.value == word), None)
@@ -216,7 +218,7 @@ def _removal(comment: Comment, span: Span, *, only: bool) -> Span:
 
 
 def _line_scope(remark: _Remark) -> Span:
-    """The line of a comment with the directive that ends or goes on there; the line below one that is alone."""
+    """The line of a comment and the directive that ends or continues there; for a comment alone, the next line."""
     line = _lines(remark.source, remark.comment.span)
     if not _is_alone(remark.comment):
         return _around(line, remark.within or _ended(remark, line))
@@ -228,7 +230,7 @@ def _line_scope(remark: _Remark) -> Span:
 
 
 def _ended(remark: _Remark, line: Span) -> Directive | None:
-    """Return the directive whose `;` or `{` is in the line before the comment."""
+    """Return the directive whose `;` or `{` precedes the comment on its line."""
     last = remark.parent if remark.first else remark.before
     return last if last is not None and _head(last).end > line.start else None
 
@@ -245,7 +247,7 @@ def _around(line: Span, directive: Directive | None) -> Span:
 
 
 def _block_scope(remark: _Remark) -> Span | None:
-    """The block that a comment is the first thing in, or whose `{` is in its line or behind it."""
+    """The block that begins with the comment, or whose `{` is on its line or follows it."""
     if remark.within:
         return remark.within.span if remark.within.block else None
     line = _lines(remark.source, remark.comment.span)
@@ -256,7 +258,7 @@ def _block_scope(remark: _Remark) -> Span | None:
 
 
 def _file_scope(remark: _Remark) -> Span | None:
-    """The whole file, its end too, below a comment before its first directive."""
+    """The whole file, including its end, for a comment before the first directive."""
     is_top = remark.parent is None and remark.first and not remark.within
     return Span(0, len(remark.source.data) + 1) if is_top else None
 

@@ -1,33 +1,32 @@
-"""A lint rule: one module of `nginxopt.rules`, whose docstring is its page and whose examples are its tests.
+"""Declares lint rules. A rule is a module of `nginxopt.rules`; its docstring is its page, its examples are its tests.
 
 The page of a rule is Markdown:
 
     The title: what is slow, in one sentence without a full stop.
 
-    What is flagged, and what is not.
+    What the rule flags, and what it does not flag.
 
     ## Why it matters
     The mechanism, with a figure and its source.
 
     ## Bad
-    A fenced block of nginx text in which the rule finds something.
+    A fenced block of nginx configuration in which the rule finds something.
 
     ## Good
-    One in which it finds nothing. If the rule fixes, the first is what the fix makes of the first bad one.
+    A block in which it finds nothing. If the rule has a fix, the first is the fixed version of the first bad block.
 
     ## Silent
-    One that looks guilty and is not.
+    A block that looks slow but is not.
 
     ## Fix safety
-    Only where the rule fixes. The first line says what else than speed may differ once the fix is made, as words of
-    `EFFECTS`: "May change: upstream requests, connections." Then why the fix is as safe as it says, by experiment.
+    Only for rules with a fix. The first line lists what the fix may change apart from speed, in words of `EFFECTS`:
+    "May change: upstream requests, connections." Then the evidence for the safety of the fix, by experiment.
 
     ## When to ignore it
     ## References
 
-A fence is opened by "```nginx", and by what the example is the inside of and read for: "```nginx http 1.22.1" is all
-that stands in the http block of a configuration, for nginx 1.22.1. Without `http`, `server` or `location` the example
-is a whole configuration.
+A fence is opened by "```nginx", and by the context and target version of the example: "```nginx http 1.22.1" is the
+content of a http block, for nginx 1.22.1. Without `http`, `server` or `location`, the example is a whole configuration.
 """
 
 from __future__ import annotations
@@ -59,13 +58,13 @@ CATEGORIES = {
     "tls": "TLS and HTTP/2",
     "config": "errors, ignored directives and suppressions",
 }
-"""The category of every rule, and what it is about."""
+"""The categories of rules, each with its subject."""
 
 PAGES = "https://github.com/nginxopt/nginxopt/blob/main/docs/rules"
 
 FIX_SAFETY = "Fix safety"
 SECTIONS = ("Why it matters", "Bad", "Good", "Silent", FIX_SAFETY, "When to ignore it", "References")
-"""The headings of a page, in their order; a rule without fixes has no `FIX_SAFETY`."""
+"""The headings of a page, in order; a rule without fixes has no `FIX_SAFETY`."""
 
 EFFECTS = {
     "nothing": "what clients and upstreams see stays as it is",
@@ -77,15 +76,15 @@ EFFECTS = {
     "limits": "how much of a resource may be used: descriptors, memory, connections",
     "start": "whether and how nginx starts or reloads",
 }
-"""What a fix may change beside speed, as its page says it."""
+"""What a fix may change apart from speed, in the words of its page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """A configuration of a page.
 
-    `context` is the block that it is the inside of (`http`, `server`, `location`), None for a whole configuration;
-    `target` the nginx that it is read for, None for the default.
+    `context` is the block whose content it is (`http`, `server`, `location`), None for a whole configuration. `target`
+    is the target nginx version, None for the default.
     """
 
     kind: str
@@ -96,7 +95,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Page:
-    """The documentation of a rule, which is the docstring of its module."""
+    """The documentation of a rule: the docstring of its module."""
 
     text: str
 
@@ -107,24 +106,24 @@ class Page:
 
     @cached_property
     def summary(self) -> str:
-        """What is flagged: the text between the title and the first section."""
+        """What the rule flags: the text between the title and the first section."""
         return re.split(r"^## ", self.text, maxsplit=1, flags=re.MULTILINE)[0].partition("\n")[2].strip()
 
     @cached_property
     def sections(self) -> dict[str, str]:
-        """The text of each section by its heading."""
+        """The text of each section, by heading."""
         parts = re.split(r"^## (.*)\n", self.text, flags=re.MULTILINE)[1:]
         return {heading.strip(): text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
 
     @property
     def effects(self) -> tuple[str, ...]:
-        """What the fix may change, as words of `EFFECTS`; none where the page does not say."""
-        found = re.match(r"May change: (.*)\.$", self.sections.get(FIX_SAFETY, ""), re.MULTILINE)
-        return tuple(found[1].split(", ")) if found else ()
+        """What the fix may change, in words of `EFFECTS`; empty if the page does not state it."""
+        stated = re.match(r"May change: (.*)\.$", self.sections.get(FIX_SAFETY, ""), re.MULTILINE)
+        return tuple(stated[1].split(", ")) if stated else ()
 
     @cached_property
     def examples(self) -> tuple[Example, ...]:
-        """The examples under Bad, Good and Silent, in the order of the page."""
+        """The examples under Bad, Good and Silent, in page order."""
         return tuple(
             Example(heading.lower(), text, *_fence(words))
             for heading, section in self.sections.items()
@@ -133,7 +132,7 @@ class Page:
 
 
 def _fence(words: str) -> tuple[str | None, Version | None]:
-    """Return the context and the target that the words of a fence name."""
+    """Return the context and target version named by the words of a fence."""
     versions = [Version.parse(word) for word in words.split() if word[0].isdigit()]
     contexts = [word for word in words.split() if not word[0].isdigit()]
     return next(iter(contexts), None), next(iter(versions), None)
@@ -144,17 +143,17 @@ class Rule:
     """One rule of the catalogue.
 
     Attributes:
-        id: Its name, that of the module with dashes: `upstream-keepalive-missing`.
+        id: The name of the module with dashes, such as `upstream-keepalive-missing`.
         check: Yields the findings in a model, in any order.
-        severity: What a finding is unless the settings say otherwise; the least, where it depends on the cost.
+        severity: The default severity of findings; the lowest, if it depends on the cost.
         category: One of `CATEGORIES`.
-        fixes: The safeties that its fixes may have, with all premises that one may need; none if it offers none.
-        since: The first nginx that it speaks of; None for all.
-        until: The last nginx that it speaks of; None for all.
-        default: Whether it is selected unless the settings say otherwise.
+        fixes: The safeties that its fixes may have, with all premises that they may need; empty for a rule without fix.
+        since: The first nginx version that it applies to; None for all.
+        until: The last nginx version that it applies to; None for all.
+        default: Whether it is selected by default.
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
-        host: Whether it judges the machine, so that it finds nothing without one.
-        by_cost: Whether a finding is as severe as it is costly (`nginxopt.lint.cost`).
+        host: Whether it checks the machine, and finds nothing without one.
+        by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.cost`).
     """
 
     id: str
@@ -183,26 +182,26 @@ class Rule:
 
     @property
     def url(self) -> str:
-        """Where the page of the rule is."""
+        """The URL of the rule's page."""
         return page_url(self.id)
 
     @property
     def premises(self) -> frozenset[Premise]:
-        """All that its fixes may need."""
+        """The premises that its fixes may need."""
         return frozenset(premise for safety in self.fixes for premise in safety.premises or ())
 
     def states(self, safety: Safety) -> bool:
-        """Return whether a fix of that safety is one that the rule says it offers."""
-        stated = (one for one in self.fixes if one.grade is safety.grade)
-        return any((safety.premises or frozenset()) <= (one.premises or frozenset()) for one in stated)
+        """Return whether the rule declares fixes of that safety."""
+        stated = (offered for offered in self.fixes if offered.grade is safety.grade)
+        return any((safety.premises or frozenset()) <= (offered.premises or frozenset()) for offered in stated)
 
     def speaks_of(self, target: Version) -> bool:
-        """Return whether the rule holds for that nginx."""
+        """Return whether the rule applies to that nginx version."""
         return (self.since is None or target >= self.since) and (self.until is None or target <= self.until)
 
 
 def page_url(rule: str) -> str:
-    """Return where the page of the rule with that id is."""
+    """Return the URL of a rule's page."""
     return f"{PAGES}/{rule}.md"
 
 
@@ -218,7 +217,7 @@ def rule(
     host: bool = False,
     by_cost: bool = False,
 ) -> Callable[[Check], Rule]:
-    """Make a `Rule` of the function below, named after its module and documented by the module's docstring."""
+    """Turn a check function into a `Rule` with the name and docstring of its module."""
 
     def make(check: Check) -> Rule:
         module = sys.modules[check.__module__]

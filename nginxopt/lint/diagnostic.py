@@ -1,4 +1,4 @@
-"""What a rule finds and what may be done about it: findings, fixes, diagnostics."""
+"""Findings of rules, their fixes, and the diagnostics made from them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from nginxopt.lint.premises import Premise
 from nginxopt.text import Change, Position, Source, Span, fit
 
 LONGEST_MESSAGE = 120
-"""How many characters a message has at most; longer names, patterns and URIs in it are cut in the middle."""
+"""The maximum length of a message in characters; longer names, patterns and URIs are cut in the middle."""
 
 
 @total_ordering
 class Severity(Enum):
-    """How much a finding matters; `ERROR` is the greatest."""
+    """The severity of a finding; `ERROR` is the highest."""
 
     INFO = "info"
     WARNING = "warning"
@@ -34,15 +34,15 @@ _GRADES = {severity: grade for grade, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class Safety:
-    """What must hold so that, with a fix, every decoded response stays as it is.
+    """The conditions under which a fix changes no decoded response.
 
     A decoded response is its status, its header fields, and its body without content and transfer coding. The bytes of
-    a compressed body may differ, so may the packets and what is logged (`EFFECTS` of the rule's page). Requests to
-    upstreams stay as they are, and nothing can fail that did not fail before.
+    a compressed body, the packets and the logs may differ (`EFFECTS` of the rule's page). Requests to upstreams do not
+    change, and nothing fails that did not fail before.
 
     Attributes:
-        premises: The conditions that the configuration does not show, none for a safe fix; None if no condition makes
-            it safe: clients, upstreams or logs may see something else, in a way that the fix names.
+        premises: The conditions that the configuration does not show; empty for a safe fix, None for an unsafe fix:
+            clients, upstreams or logs may see a difference, which the fix names.
     """
 
     premises: frozenset[Premise] | None
@@ -52,22 +52,22 @@ class Safety:
 
     @classmethod
     def under(cls, *premises: Premise) -> Safety:
-        """Return the safety of a fix that is safe where all the premises hold."""
+        """Return the safety of a fix that is safe if all the premises hold."""
         return cls(frozenset(premises))
 
     @property
     def grade(self) -> Grade:
-        """Which kind of fix it is."""
+        """The kind of fix."""
         if self.premises is None:
             return Grade.UNSAFE
         return Grade.CONDITIONAL if self.premises else Grade.SAFE
 
     def given(self, assumed: frozenset[Premise]) -> Safety:
-        """Return what is left to hold where `assumed` does."""
+        """Return the conditions that remain if the premises in `assumed` hold."""
         return self if self.premises is None else Safety(self.premises - assumed)
 
     def __and__(self, other: Safety) -> Safety:
-        """Return the safety of a fix that makes both."""
+        """Return the safety of both fixes together."""
         if self.premises is None or other.premises is None:
             return Safety.UNSAFE
         return Safety(self.premises | other.premises)
@@ -80,9 +80,9 @@ class Grade(Enum):
     """The kinds of fixes, each with the option that applies it.
 
     Attributes:
-        SAFE: Every decoded response stays as it is (`--fix`).
-        CONDITIONAL: So it does if its premises hold (`--fix --assume`).
-        UNSAFE: A response or a request to an upstream may change, as the fix says (`--fix --unsafe-fixes`).
+        SAFE: No decoded response changes (`--fix`).
+        CONDITIONAL: None changes if its premises hold (`--fix --assume`).
+        UNSAFE: A response or a request to an upstream may change, as the fix states (`--fix --unsafe-fixes`).
     """
 
     SAFE = "safe"
@@ -96,7 +96,7 @@ Safety.UNSAFE = Safety(None)
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What to do about a finding: all of `changes`, or none. `title` is an imperative without a full stop."""
+    """A fix for a finding: all of `changes` or none. `title` is an imperative without a full stop."""
 
     title: str
     changes: tuple[Change, ...]
@@ -109,7 +109,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that a finding speaks of, and what is to be seen there."""
+    """Another place that is relevant to a finding, with a message."""
 
     source: Source
     span: Span
@@ -121,13 +121,13 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule says about one place.
+    """A finding of a rule at one place.
 
     Attributes:
         message: What is slow and why, in one sentence without a full stop, cut to `LONGEST_MESSAGE`.
-        fix: What may be done, None if the rule cannot do it.
-        help: What to do by hand where there is no fix, or what to know of it; may be empty.
-        severity: How much it matters by what it costs (`nginxopt.lint.cost`), None for what the rule says.
+        fix: The fix; None if there is none.
+        help: What to do by hand if there is no fix, or additional advice; may be empty.
+        severity: The severity by cost (`nginxopt.lint.cost`); None for that of the rule.
     """
 
     source: Source
@@ -144,7 +144,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A finding with the rule that made it and what the settings say of that rule.
+    """A finding with its rule, and the severity by the settings.
 
     Attributes:
         rule: The rule's id.
@@ -160,7 +160,7 @@ class Diagnostic:
 
     @property
     def path(self) -> str:
-        """The file, as it is named in messages."""
+        """The file, as named in messages."""
         return self.finding.source.path
 
     @property
@@ -170,15 +170,15 @@ class Diagnostic:
 
     @property
     def end(self) -> Position:
-        """Line and column behind the last character."""
+        """Line and column after the last character."""
         return self.finding.source.position(self.finding.span.end)
 
     @property
     def message(self) -> str:
-        """What the rule says."""
+        """The message of the finding."""
         return self.finding.message
 
     @property
     def fix(self) -> Fix | None:
-        """What the rule offers to do."""
+        """The fix of the finding."""
         return self.finding.fix

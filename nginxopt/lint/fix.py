@@ -1,7 +1,7 @@
-"""Fixes made: text and diagnostics to new text, until there is nothing left to mend.
+"""Applies fixes until none is left.
 
-Fixes that touch the same bytes cannot be made at once. The first of them is made, all is read and judged again, and
-the next round begins, so that every fix is one of the text as it is then.
+Fixes of the same bytes cannot be applied together. Each round applies those that do not overlap, then reads and checks
+the new text, so that every fix applies to the current text.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from nginxopt.lint.run import Linted
 from nginxopt.text import ChangeSet, Draft, Edit, Source
 
 ROUNDS = 50
-"""After so many rounds more than there are fixes, they contradict each other: a defect. (Each round makes one at least;
-what that leads to, as a new place to mend, is seen within these rounds.)"""
+"""After this many rounds more than fixes, fixes contradict each other, which is a defect. (Each round applies at least
+one fix; findings that only a fix uncovers appear within these rounds.)"""
 
 Read = Callable[[Mapping[str, bytes]], Config]
-"""Reads the configuration, with these texts in the place of the files at their paths."""
+"""Reads the configuration, with these texts instead of the files at their paths."""
 
 Judge = Callable[[Config], Linted]
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What became of a configuration.
+    """A fixed configuration.
 
     Attributes:
-        drafts: The files that change, by their paths.
-        made: How many fixes of each rule were made.
-        remaining: What is found in the new text.
+        drafts: The files that change, by path.
+        made: The number of fixes applied, by rule.
+        remaining: The findings in the new text.
     """
 
     drafts: dict[str, Draft]
@@ -42,34 +42,38 @@ class Fixed:
 
 
 def fix(read: Read, judge: Judge, *, unsafe: bool = False) -> Fixed:
-    """Make every fix that is safe given what is assumed, and with `unsafe` the others too; nothing is written.
+    """Apply every fix that is safe under the assumed premises, with `unsafe` all fixes; write nothing.
 
-    `DefectError` if fixes do not come to an end, or if a text that they make cannot be read.
+    Raises `DefectError` if the fixes do not terminate, or if a fixed text cannot be read.
     """
     config = read({})
     drafts: dict[str, Draft] = {}
-    made: Counter[str] = Counter()
+    fix_counts: Counter[str] = Counter()
     recent: deque[Diagnostic] = deque(maxlen=ROUNDS)
     rounds = limit = 0
     while True:
         linted = judge(config)
-        offered = [one for one in linted.diagnostics if one.fix and (unsafe or one.fix.safety.grade is Grade.SAFE)]
+        offered = [
+            diagnostic
+            for diagnostic in linted.diagnostics
+            if diagnostic.fix and (unsafe or diagnostic.fix.safety.grade is Grade.SAFE)
+        ]
         if not offered:
-            return Fixed({path: draft for path, draft in drafts.items() if draft.edits}, made, linted)
+            return Fixed({path: draft for path, draft in drafts.items() if draft.edits}, fix_counts, linted)
         if rounds < ROUNDS:
             limit = max(limit, ROUNDS + len(offered))
         if rounds == limit:
             raise DefectError(f"the fixes of {_rules(recent)} do not terminate")
         chosen, changes = _choose(offered)
         _make(changes, drafts, chosen)
-        made.update(diagnostic.rule for diagnostic in chosen)
+        fix_counts.update(diagnostic.rule for diagnostic in chosen)
         recent.extend(chosen)
         config = _read_again(read, drafts, chosen)
         rounds += 1
 
 
 def _make(changes: Mapping[Source, Iterable[Edit]], drafts: dict[str, Draft], chosen: Iterable[Diagnostic]) -> None:
-    """Make edits in the drafts of their files, which may be new."""
+    """Apply edits to the drafts of their files, and add drafts that do not exist yet."""
     try:
         for source, edits in changes.items():
             drafts.setdefault(source.path, Draft(source.data)).change(edits)
@@ -78,9 +82,9 @@ def _make(changes: Mapping[Source, Iterable[Edit]], drafts: dict[str, Draft], ch
 
 
 def _choose(offered: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dict[Source, list[Edit]]]:
-    """Return the diagnostics whose fixes can be made together, with the edits of each file.
+    """Return the diagnostics whose fixes can be applied together, with the edits of each file.
 
-    A fix that others have already made in passing, as two locations may ask for the same line, is made with them.
+    That includes fixes that others already cover, as two locations may need the same line.
     """
     together = ChangeSet()
     chosen = [diagnostic for diagnostic in offered if diagnostic.fix and together.take(diagnostic.fix.changes)]

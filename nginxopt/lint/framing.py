@@ -1,15 +1,15 @@
-"""Requests that state a length and have no body: over a kept connection the next request would be taken for it.
+"""Requests with a length but without a body: on a kept connection, the upstream reads the next request as the body.
 
-A request is passed on with `Content-Length` as the client stated it, unless `proxy_set_header` clears it, and without
-a body (ngx_http_proxy_create_request; seen on nginx 1.22.1 and 1.31.3: `Content-Length: 12` with nothing behind it)
+nginx passes a request with the client's `Content-Length`, unless `proxy_set_header` clears it, but without a body
+(ngx_http_proxy_create_request; verified on nginx 1.22.1 and 1.31.3: `Content-Length: 12` and no body)
 
-- where `proxy_pass_request_body off` says so;
+- with `proxy_pass_request_body off`;
 - in a subrequest whose parent has not read its body: `auth_request`, `mirror`, SSI, `add_before_body` and
   `add_after_body`, `ngx.location.capture` with a method that has a body;
-- after a body was thrown away: by nginx as it is too large (413), by whoever answers and then fails (412, 416 of a
-  file, 404 of memcached), or by code, once `error_page` or code goes on with another location.
+- after the body was discarded, once `error_page` or code continues in another location: nginx discards a body that is
+  too large (413), a handler that fails does (412 and 416 of files, 404 of memcached), and code may.
 
-Over a connection that ends with its request that does no harm.
+This is harmless if the connection closes after the request.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ from nginxopt.semantics.directives import BLOCKS, NAMES
 
 _LENGTH, _CODING = "content-length", "transfer-encoding"
 
-# What nginx itself answers once a body was thrown away, or was not read as the request is invalid.
+# Status codes of nginx itself after it discarded a body, or did not read it because the request is invalid.
 _LATE = {"400", "408", "411", "412", "413", "414", "415", "416", "421", "431", "494", "495", "496", "497", "499"}
-_FAILING = ("memcached_pass", "image_filter", "xslt_stylesheet")  # may fail after the body was thrown away
+_FAILING = ("memcached_pass", "image_filter", "xslt_stylesheet")  # may fail after the body was discarded
 _LUA = re.compile(r"(?:server_rewrite|rewrite|access|precontent|content)_by_lua(?:_block|_file)?")
 _DROPS = re.compile(r"discard_body|capture|require|dofile|load")
 
 
-def may_lack_a_body(model: Model, one: Pass) -> bool:
-    """Return whether a request of a `proxy_pass` may state a body that it has not."""
-    if one.protocol != "proxy" or one.setting("set_body").is_set:
+def may_lack_a_body(model: Model, pass_: Pass) -> bool:
+    """Return whether a request of a `proxy_pass` may announce a body that it does not have."""
+    if pass_.protocol != "proxy" or pass_.setting("set_body").is_set:
         return False
-    stated = {_LENGTH: list(_values(one, _LENGTH)), _CODING: list(_values(one, _CODING))}
+    stated = {_LENGTH: list(_values(pass_, _LENGTH)), _CODING: list(_values(pass_, _CODING))}
     if any(value for values in stated.values() for value in values):
         return True
     if stated[_LENGTH]:
         return False
-    if one.setting("pass_request_body").value == "off":
+    if pass_.setting("pass_request_body").value == "off":
         return True
-    return _has_code(model) or any(_may_reach(one.level, uri) for uri in _bodiless(model))
+    return _has_code(model) or any(_may_reach(pass_.level, uri) for uri in _bodiless(model))
 
 
-def _values(one: Pass, header: str) -> Iterator[str]:
-    for directive in one.setting("set_header").directives:
+def _values(pass_: Pass, header: str) -> Iterator[str]:
+    for directive in pass_.setting("set_header").directives:
         if len(directive.args) == 2 and directive.args[0].lower() == header:
             yield directive.args[1]
 
 
 def _bodiless(model: Model) -> Iterator[str]:
-    """Yield the URIs of subrequests without a body, and those to which a request may go on once it has none."""
+    """Yield the URIs of subrequests without a body, and those to which a request without its body may continue."""
     subrequests = list(_subrequests(model))
     yield from subrequests
     may_fail_late = bool(subrequests) or any(model.each(*_FAILING)) or any(map(_streams, model.passes))
     intercepts = any(directive.name.endswith("_intercept_errors") for directive in _all(model))
-    early = set() if intercepts else {"401"}  # no subrequest is asked for a password
+    early = set() if intercepts else {"401"}  # subrequests are not asked for a password
     for directive, _ in model.each("error_page"):
         codes = {word for word in directive.args[:-1] if word.isdecimal()} - early
         if codes & _LATE or (codes and may_fail_late):
@@ -71,20 +71,20 @@ def _subrequests(model: Model) -> Iterator[str]:
             yield directive.args[0]
 
 
-def _streams(one: Pass) -> bool:
-    """Return whether an upstream may fail before all of the body is read."""
-    return one.setting("request_buffering").value == "off"
+def _streams(pass_: Pass) -> bool:
+    """Return whether an upstream may fail before the whole body is read."""
+    return pass_.setting("request_buffering").value == "off"
 
 
 def _all(model: Model) -> Iterator[Directive]:
-    """Yield every directive that is no row of a `map` or the like."""
+    """Yield every directive, without rows of a `map` or similar block."""
     for directive, scope in model.config.walk():
         if BLOCKS.issuperset(scope.context):
             yield directive
 
 
 def _has_code(model: Model) -> bool:
-    """Return whether code may pass a request without its body to any location: SSI, Lua, Perl or an unknown module."""
+    """Return whether SSI, Lua, Perl or an unknown module may pass a request without its body to any location."""
     return any(map(_may_drop, _all(model)))
 
 
@@ -98,7 +98,7 @@ def _may_drop(directive: Directive) -> bool:
 
 
 def _may_reach(level: Level, uri: str) -> bool:
-    """Return whether a location, or what is within it, may be asked for a URI, or for what that is changed to."""
+    """Return whether a location, or one inside it, may serve a URI or what it is rewritten to."""
     server = level.around("server")
     is_folder = uri.endswith("/")  # whose index has another URI
     if server is None or is_folder or _goes_on(server) or _may_serve(level, uri):
@@ -110,14 +110,14 @@ def _may_reach(level: Level, uri: str) -> bool:
 def _goes_on(level: Level) -> bool:
     """Return whether a request may leave a level for another location."""
     names = any(name in level.names for name in ("try_files", "index", "random_index"))
-    rewrites = any(not one.args[2:] or one.args[2] == "last" for one in level.own("rewrite"))
+    rewrites = any(not rewrite.args[2:] or rewrite.args[2] == "last" for rewrite in level.own("rewrite"))
     return (
         names or rewrites or bool(level.bulks) or any(inner.kind == "if" and _goes_on(inner) for inner in level.levels)
     )
 
 
 def _may_serve(level: Level, uri: str) -> bool:
-    """Return whether a location, or what is within it, may be that of a URI."""
+    """Return whether a location, or one inside it, may serve a URI."""
     location, server = level.around("location"), level.around("server")
     if location is None or server is None:
         return True

@@ -1,4 +1,4 @@
-"""What rules ask: a configuration as levels, with an index of its directives, for one version of nginx."""
+"""The queries of rules: a configuration as levels, with an index of its directives, for one nginx version."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ _OTHERS = {"stream", "mail"}
 
 
 class Model:
-    """A configuration that is judged for the nginx `target`; all of it is made once, when it is first asked for.
+    """A configuration to check for the nginx version `target`. Everything is computed once, on first use.
 
-    A file that is included in several places occurs in each of them. `host` is the machine that nginx is to run on,
-    None if it is not asked about.
+    A file that is included in several places occurs in each of them. `host` is the machine to check, None for none.
     """
 
     def __init__(self, config: Config, target: Version, host: Host | None = None) -> None:
@@ -50,74 +49,74 @@ class Model:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the configuration was read: it is no fragment, and every include was found."""
+        """Whether the whole configuration was read: it is not a fragment, and no include is missing."""
         return not (self.config.missing or any(level.is_open for level in self._levels))
 
     def each(self, *names: str) -> Iterator[tuple[Directive, Level]]:
-        """Yield the directives of these names with their levels, name by name; those of stream and mail left out."""
+        """Yield the directives of these names with their levels, name by name, without those of stream and mail."""
         for name in names:
             yield from self._index.get(name, ())
 
     def levels(self, *kinds: str) -> Iterator[Level]:
-        """Yield the levels of these kinds in the order of reading; those of stream and mail left out."""
+        """Yield the levels of these kinds in the order of reading, without those of stream and mail."""
         return (level for level in self._levels if level.kind in kinds)
 
     @cached_property
     def upstreams(self) -> dict[str, Upstream]:
-        """The upstreams of http by their names in lower case."""
-        found = (Upstream(level.args[0], level) for level in self.levels("upstream") if level.args)
-        return {upstream.name.lower(): upstream for upstream in found}
+        """The upstreams of http, by name in lower case."""
+        upstreams = (Upstream(level.args[0], level) for level in self.levels("upstream") if level.args)
+        return {upstream.name.lower(): upstream for upstream in upstreams}
 
     @cached_property
     def passes(self) -> tuple[Pass, ...]:
-        """All that passes requests on."""
+        """All directives that pass requests to another server."""
         names = [f"{protocol}_pass" for protocol in PROTOCOLS]
-        found = (read_pass(directive, level, self.upstreams) for directive, level in self.each(*names))
-        return tuple(one for one in found if one is not None)
+        passes = (read_pass(directive, level, self.upstreams) for directive, level in self.each(*names))
+        return tuple(pass_ for pass_ in passes if pass_ is not None)
 
     @cached_property
     def passes_at(self) -> dict[Level, list[Pass]]:
-        """The passes by the levels in which they stand."""
-        found: dict[Level, list[Pass]] = {}
-        for one in self.passes:
-            found.setdefault(one.level, []).append(one)
-        return found
+        """The passes by level."""
+        by_level: dict[Level, list[Pass]] = {}
+        for pass_ in self.passes:
+            by_level.setdefault(pass_.level, []).append(pass_)
+        return by_level
 
     @cached_property
     def maps(self) -> dict[str, Level]:
-        """The maps by the names of their variables in lower case, without the `$`."""
-        found = (level for level in self.levels("map") if len(level.args) == 2)
-        return {level.args[1].lstrip("$").strip("{}").lower(): level for level in found}
+        """The maps by variable name in lower case, without the `$`."""
+        maps = (level for level in self.levels("map") if len(level.args) == 2)
+        return {level.args[1].lstrip("$").strip("{}").lower(): level for level in maps}
 
     @cached_property
     def listens(self) -> tuple[Listen, ...]:
-        """Where the servers of http listen, in the order of reading."""
+        """The listening sockets of the http servers, in the order of reading."""
         return tuple(read_listens(self.levels("server")))
 
     @cached_property
     def endpoints(self) -> dict[Address, Endpoint]:
-        """The addresses at which http listens, with the servers of each."""
+        """The addresses of http, with the servers of each."""
         return endpoints(self.listens)
 
     @cached_property
     def plan(self) -> Plan:
-        """The rewrites as `nginxopt rewrite-to-map` divides them. `InputError` at a rewrite that nginx refuses."""
+        """The plan of `nginxopt rewrite-to-map`. Raises `InputError` for a rewrite that nginx rejects."""
         from nginxopt.rewrite.planning import plan
 
         return plan(self.config)
 
     @cached_property
     def reads_captures(self) -> bool:
-        """Whether something may read `$1` to `$9` after the rules and conditions of a server or location."""
+        """Whether anything may read `$1` to `$9` after the rules and conditions of a server or location."""
         from nginxopt.rewrite.captures import may_be_read
 
         return may_be_read(self.config)
 
     @cached_property
     def suspicious_rewrites(self) -> tuple[tuple[Directive, Level], ...]:
-        """The rewrites with their levels, but those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`.
+        """The rewrites with their levels, without those of folded runs that are as plain as `^/old$` or `^/old/(.*)$`.
 
-        `InputError` at a rewrite that nginx refuses.
+        Raises `InputError` for a rewrite that nginx rejects.
         """
         from nginxopt.rewrite.suspicious import suspicious_rewrites
 
@@ -125,10 +124,10 @@ class Model:
 
     @cached_property
     def chains(self) -> tuple[RedirectChain, ...]:
-        """The redirects that follow one another, and the loops. `InputError` at a rewrite that nginx refuses."""
+        """The chains and loops of redirects. Raises `InputError` for a rewrite that nginx rejects."""
         from nginxopt.rewrite.redirects import sites
 
-        _ = self.plan  # it has the words for what is refused
+        _ = self.plan  # raises the error for a rejected rewrite
         servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
         return tuple(chain for site in sites(self.config, servers) for chain in site.chains())
 

@@ -1,8 +1,8 @@
-"""Patterns for paths, as `glob.glob(recursive=True, include_hidden=True)` reads them.
+"""Path patterns, as in `glob.glob(recursive=True, include_hidden=True)`.
 
-`*` stands for any characters of one name, `?` for one of them, `[abc]` for one of those and `[!abc]` for one of
-all others, `**` as a whole name for any folders or none. There is nothing else: no `!` in front, no braces, and a
-pattern without a slash is not looked for in other folders. A pattern that names a folder means all that is in it.
+`*` matches any characters of a name, `?` one character, `[abc]` one of these and `[!abc]` any other, and `**` as a
+whole name matches any number of folders. There is no other syntax: no leading `!`, no braces, and a pattern without a
+slash does not match in other folders. A pattern that matches a folder includes all its content.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from fnmatch import fnmatchcase
 
 
 def matches(path: str | os.PathLike[str], patterns: Iterable[str], folder: str | os.PathLike[str]) -> bool:
-    """Return whether one of the patterns, which are relative to `folder`, means `path`.
+    """Return whether one of the patterns, which are relative to `folder`, matches `path`.
 
-    A relative `path` or `folder` is relative to the working directory, and a pattern may be absolute. The disk is not
-    asked: links stay what they are called.
+    A relative `path` or `folder` is relative to the working directory; a pattern may be absolute. Does not use the
+    disk, so links are not resolved.
     """
     names = _absolute(path).split("/")
     base = glob.escape(_absolute(folder))
@@ -34,9 +34,9 @@ def _joined(base: str, pattern: str) -> str:
 
 def _means(pattern: list[str], names: list[str]) -> bool:
     if not pattern:
-        return True  # what remains of the names is in the folder that is meant
+        return True  # the remaining names are inside a matching folder
     if pattern == ["**"]:
-        return bool(names)  # `a/**` is what is in a folder, not a file of its name
+        return bool(names)  # `a/**` matches the content of a folder, not a file of its name
     if pattern[0] == "**":
         return any(_means(pattern[1:], names[skipped:]) for skipped in range(len(names) + 1))
     return bool(names) and fnmatchcase(names[0], pattern[0]) and _means(pattern[1:], names[1:])

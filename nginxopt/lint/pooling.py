@@ -1,8 +1,7 @@
-"""The fix that makes an upstream keep its connections: pool, HTTP/1.1 and no `Connection: close`, all of it or nothing.
+"""The fix that makes an upstream keep its connections: a pool, HTTP/1.1 and no `Connection: close`, all or nothing.
 
-It is one fix for three rules, as each part alone is of no use. Its lines go into the locations that pass to the
-upstream, where nothing else inherits them: a location within, or an `if`, that passes to another server would speak
-HTTP/1.1 to that one as well.
+Three rules share this fix, as each part alone has no effect. Its lines go into the locations that pass to the upstream,
+if nothing else inherits them: an inner location or `if` that passes to another server would also use HTTP/1.1.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from nginxopt.semantics import PIVOT, Level, Pass, Upstream
 from nginxopt.text import Change
 
 POOLED = Safety.under(IDLE_CONNECTIONS, WHOLE_CONFIGURATION)
-"""What a pool may need; `needed` says what it does."""
+"""The premises that a pool may need; `needed` removes those it does not."""
 
 KEPT = Safety.under(HTTP11_BACKENDS) & POOLED
-"""What a pool needs to which requests are then passed over HTTP/1.1, or without `Connection: close`."""
+"""The premises of a pool if the fix also adds HTTP/1.1, or removes `Connection: close`."""
 
-# What may stand in an upstream beside a pool; anything else may keep or share connections in its own way.
+# The directives that may accompany a pool in an upstream; others may keep or share connections in their own way.
 _UNDERSTOOD = {
     "server", "zone", "state", "include", "resolver", "resolver_timeout", "hash", "ip_hash", "least_conn", "least_time",
     "random", "sticky", "keepalive", "keepalive_requests", "keepalive_time", "keepalive_timeout",
@@ -47,26 +46,26 @@ _INHERITED = "`{} {}` inside this location would inherit the pool's lines: move 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What makes an upstream keep its connections: a fix, or why there is none."""
+    """The fix that makes an upstream keep its connections, or why there is none."""
 
     fix: Fix | None
     why_not: str = ""
 
 
 def needed(model: Model, safety: Safety) -> Safety:
-    """Return what is needed of what a pool may need: where all was read, it is known what is passed to an upstream."""
+    """Return the premises that a pool needs: if the whole configuration was read, all passes are known."""
     return safety.given(frozenset([WHOLE_CONFIGURATION])) if model.is_whole else safety
 
 
 def offers(model: Model) -> dict[Upstream, Offer]:
-    """Return what is offered for each upstream that keeps connections or should."""
+    """Return the offer for each upstream that keeps connections or should."""
     planner = _Planner(model)
     return {upstream: planner.offer(upstream) for upstream in planner.plans}
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What the passes to an upstream need: changes with the words for them, or why that cannot be."""
+    """The changes for the passes to an upstream with the lines they add, or why there are none."""
 
     why_not: str
     changes: tuple[Change, ...] = ()
@@ -74,7 +73,7 @@ class _Plan:
 
 
 class _Planner:
-    """What can be done for the upstreams of a model; the size of new pools depends on how many there will be."""
+    """Plans the fixes for the upstreams of a model; the size of new pools depends on their number."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -107,96 +106,96 @@ class _Planner:
         why_not = self._obstacles.of(upstream) or peculiar(upstream)
         if why_not:
             return _Plan(why_not)
-        changes: dict[Change, None] = {}  # a set of headers that several passes share is changed once
+        changes: dict[Change, None] = {}  # headers that several passes share are changed once
         added: dict[str, None] = {}
         keeps = False
-        for one in self._passes[upstream]:
-            if self._group(one) is not upstream:
-                keeps = keeps or one.protocol in ("grpc", "memcached") or one.setting("keep_conn").value == "on"
+        for pass_ in self._passes[upstream]:
+            if self._group(pass_) is not upstream:
+                keeps = keeps or pass_.protocol in ("grpc", "memcached") or pass_.setting("keep_conn").value == "on"
                 continue
             keeps = True
-            why_not, needed = self._needed(one, upstream)
+            why_not, needed = self._needed(pass_, upstream)
             if why_not:
                 return _Plan(why_not)
             changes |= dict.fromkeys(needed)
-            added |= dict.fromkeys(missing(self.model, one))
+            added |= dict.fromkeys(missing(self.model, pass_))
         if not keeps and upstream in self._without_pool:
             return _Plan("no request to it is certain to keep its connection open")
         if not _agree(changes):
             return _Plan("a file included in several places would need different lines in each")
         return _Plan("", tuple(changes), tuple(added))
 
-    def _group(self, one: Pass) -> Upstream | None:
-        """Return the upstream of a pass that will keep its connections, None for one that stays as it is."""
-        return one.upstream if one.upstream in self._pooled and may_keep(self.model, one) else None
+    def _group(self, pass_: Pass) -> Upstream | None:
+        """Return the upstream of a pass that will keep its connections; None for a pass that does not change."""
+        return pass_.upstream if pass_.upstream in self._pooled and may_keep(self.model, pass_) else None
 
-    def _needed(self, one: Pass, upstream: Upstream) -> tuple[str, tuple[Change, ...]]:
-        """Return why what a pass needs cannot be put where it belongs, or the changes."""
-        needs = missing(self.model, one)
+    def _needed(self, pass_: Pass, upstream: Upstream) -> tuple[str, tuple[Change, ...]]:
+        """Return why the lines that a pass needs cannot be added, or the changes."""
+        needs = missing(self.model, pass_)
         if not needs:
             return "", ()
-        if not takes_directives(one):
-            around = one.level.around("location")
+        if not takes_directives(pass_):
+            around = pass_.level.around("location")
             within = (other for other in self._passes[upstream] if other.level is around)
             return ("" if any(map(self._group, within)) else NOT_IN_IF), ()
         names = [name for name, line in (("http_version", HTTP11), ("set_header", CLEARED)) if line in needs]
-        for heir in heirs(self.model, one, *names):
+        for heir in heirs(self.model, pass_, *names):
             if self._group(heir) is not upstream:
                 return _INHERITED.format(heir.directive.name, heir.directive.args[0]), ()
-        changes = completed(self.model, one, self._owners.get(upstream, set()))
+        changes = completed(self.model, pass_, self._owners.get(upstream, set()))
         return ("", changes) if changes else ("the headers of some requests to it are unknown", ())
 
 
-def may_keep(model: Model, one: Pass) -> bool:
-    """Return whether a `proxy_pass` keeps its connections once it has what is `missing`: it says nothing against it.
+def may_keep(model: Model, pass_: Pass) -> bool:
+    """Return whether a `proxy_pass` keeps its connections once the `missing` lines are added.
 
-    One that sends bodies on as they come keeps HTTP/1.0: over HTTP/1.1 the upstream would get them in chunks.
+    A pass that streams request bodies stays on HTTP/1.0: over HTTP/1.1, the upstream would get them in chunks.
     """
-    if one.protocol != "proxy" or is_check(one) or states_http10(one):
+    if pass_.protocol != "proxy" or is_check(pass_) or states_http10(pass_):
         return False
-    said = connection(model, one)
-    if one.setting("http_version").value == "1.0" and (said is Connection.MAPPED or streams(one)):
+    header = connection(model, pass_)
+    if pass_.setting("http_version").value == "1.0" and (header is Connection.MAPPED or streams(pass_)):
         return False
-    return said in (Connection.DEFAULT, Connection.CLEAR, Connection.CLIENT, Connection.KEEP_ALIVE, Connection.MAPPED)
+    return header in (Connection.DEFAULT, Connection.CLEAR, Connection.CLIENT, Connection.KEEP_ALIVE, Connection.MAPPED)
 
 
-def streams(one: Pass) -> bool:
-    """Return whether request bodies may be sent on as they come."""
-    return one.setting("request_buffering").value != "on"
+def streams(pass_: Pass) -> bool:
+    """Return whether request bodies may be streamed."""
+    return pass_.setting("request_buffering").value != "on"
 
 
-def missing(model: Model, one: Pass) -> tuple[str, ...]:
+def missing(model: Model, pass_: Pass) -> tuple[str, ...]:
     """Return the lines that a pass needs to keep its connections."""
-    said = connection(model, one)
-    lines = [HTTP11] if one.setting("http_version").value == "1.0" and said is not Connection.KEEP_ALIVE else []
-    closes = said is Connection.CLIENT or (said is Connection.DEFAULT and model.target < PIVOT)
+    header = connection(model, pass_)
+    lines = [HTTP11] if pass_.setting("http_version").value == "1.0" and header is not Connection.KEEP_ALIVE else []
+    closes = header is Connection.CLIENT or (header is Connection.DEFAULT and model.target < PIVOT)
     return (*lines, CLEARED) if closes else tuple(lines)
 
 
-def completed(model: Model, one: Pass, levels: Collection[Level]) -> tuple[Change, ...] | None:
-    """Return the changes that put what is missing into the location of a pass; None if they cannot be made.
+def completed(model: Model, pass_: Pass, levels: Collection[Level]) -> tuple[Change, ...] | None:
+    """Return the changes that add the missing lines to the location of a pass; None if that is impossible.
 
-    A set of headers is changed where it stands if its level is one of `levels`.
+    Inherited headers are changed at their own level if it is one of `levels`.
     """
-    needs = missing(model, one)
+    needs = missing(model, pass_)
     first = [line for line in needs if line == HTTP11]
     if CLEARED not in needs:
-        return (after(one.directive, first),)
-    return cleared(model, one, levels, first=first)
+        return (after(pass_.directive, first),)
+    return cleared(model, pass_, levels, first=first)
 
 
 def cleared(
-    model: Model, one: Pass, levels: Collection[Level], *, first: Sequence[str] = ()
+    model: Model, pass_: Pass, levels: Collection[Level], *, first: Sequence[str] = ()
 ) -> tuple[Change, ...] | None:
-    """Return the changes with which a pass sends no `Connection` header; None if they cannot be made."""
-    if connection(model, one) is Connection.DEFAULT:
-        return with_header(one, [CLEARED], levels, first=first)
-    return without_value(one, headers(one, "connection"), levels, first=first)
+    """Return the changes that stop a pass from sending a `Connection` header; None if that is impossible."""
+    if connection(model, pass_) is Connection.DEFAULT:
+        return with_header(pass_, [CLEARED], levels, first=first)
+    return without_value(pass_, headers(pass_, "connection"), levels, first=first)
 
 
 def peculiar(upstream: Upstream) -> str:
-    """Return why an upstream had better not keep connections, empty if it may."""
-    other = next((one.name for one in upstream.level.directives if one.name not in _UNDERSTOOD), None)
+    """Return why an upstream should not keep connections; empty if it may."""
+    other = next((directive.name for directive in upstream.level.directives if directive.name not in _UNDERSTOOD), None)
     if other is not None:
         return f"its `{other}` may keep or share connections in its own way"
     if any(word.startswith("max_conns=") for server in upstream.servers for word in server.args):
@@ -205,7 +204,7 @@ def peculiar(upstream: Upstream) -> str:
 
 
 def _agree(changes: Collection[Change]) -> bool:
-    """Return whether all readings of a file are changed alike, those that are changed at all."""
+    """Return whether all changed readings of a file have the same changes."""
     readings: dict[object, dict[object, set[object]]] = {}
     for change in changes:
         of_file = readings.setdefault(change.source.original or change.source, {})

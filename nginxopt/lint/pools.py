@@ -1,11 +1,11 @@
-"""Kept connections: which upstreams have a pool, and what keeps a pass from using it.
+"""Connection pools: which upstreams have one, and what prevents a pass from using it.
 
-nginx keeps a connection to an upstream if the upstream has a pool, and the answer does not end the connection:
+nginx keeps a connection to an upstream if the upstream has a pool and the response does not close the connection:
 
-- proxy: the request says HTTP/1.1 and no `Connection: close` (ngx_http_proxy_process_header); HTTP/1.0 with
-  `Connection: keep-alive` is kept as well (seen on nginx 1.22.1: 20 requests, 1 connection).
-- fastcgi: `fastcgi_keep_conn on`. gRPC and memcached: always. uwsgi and SCGI: never, they have no notion of it
-  (nginx.org, ngx_http_upstream_module, keepalive).
+- proxy: the request uses HTTP/1.1 without `Connection: close` (ngx_http_proxy_process_header); HTTP/1.0 with
+  `Connection: keep-alive` is kept as well (verified on nginx 1.22.1: 20 requests, 1 connection).
+- fastcgi: with `fastcgi_keep_conn on`. gRPC and memcached: always. uwsgi and SCGI: never, as the protocols do not
+  support it (nginx.org, ngx_http_upstream_module, keepalive).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _COMMENTED_OUT = re.compile(r"\s*keepalive\s+\d+\s*;?")
 
 
 class Connection(Enum):
-    """What the upstream is told about the connection, by the `Connection` header of a pass.
+    """The kind of `Connection` header that a pass sends.
 
-    `DEFAULT`: nothing is configured. `CLEAR`: the header is not sent, or says nothing of a close. `KEEP_ALIVE`: it
-    asks to keep the connection. `CLOSE`: it says close. `UPGRADE`: it is that of a WebSocket. `MAPPED`: the value of
-    a map, which ends the connection of a request that upgrades to nothing. `CLIENT`: what the client says.
-    `UNKNOWN`: it cannot be told.
+    `DEFAULT`: nothing is configured. `CLEAR`: the header is not sent, or does not contain close. `KEEP_ALIVE`: it
+    asks to keep the connection. `CLOSE`: it contains close. `UPGRADE`: it is that of a WebSocket. `MAPPED`: it is the
+    value of a map that closes the connection of a request without an upgrade. `CLIENT`: it is the client's header.
+    `UNKNOWN`: it cannot be determined.
     """
 
     DEFAULT = auto()
@@ -45,39 +45,39 @@ class Connection(Enum):
     UNKNOWN = auto()
 
 
-# Every header that is not empty is sent, so the most harmful of them counts.
+# nginx sends every header that is not empty, so the most harmful one counts.
 _GRAVEST = (
     Connection.UNKNOWN, Connection.CLOSE, Connection.UPGRADE, Connection.MAPPED, Connection.CLIENT,
     Connection.KEEP_ALIVE, Connection.CLEAR,
 )  # fmt: skip
 
 
-def connection(model: Model, one: Pass) -> Connection:
-    """Return what a `proxy_pass` tells the upstream about the connection."""
-    if not knows_headers(one):
+def connection(model: Model, pass_: Pass) -> Connection:
+    """Return the kind of `Connection` header that a `proxy_pass` sends."""
+    if not knows_headers(pass_):
         return Connection.UNKNOWN
-    said = {_said(model, one, directive) for directive in headers(one, "connection")}
-    return next((kind for kind in _GRAVEST if kind in said), Connection.DEFAULT)
+    kinds = {_kind(model, pass_, directive) for directive in headers(pass_, "connection")}
+    return next((kind for kind in _GRAVEST if kind in kinds), Connection.DEFAULT)
 
 
-def knows_headers(one: Pass) -> bool:
-    """Return whether all `proxy_set_header` that hold for a pass were read: none may stand in a missing include."""
-    found = one.setting("set_header")
-    return found.known and not (found.level and found.level.is_open)
+def knows_headers(pass_: Pass) -> bool:
+    """Return whether all `proxy_set_header` of a pass are known: none may be in a missing include."""
+    setting = pass_.setting("set_header")
+    return setting.known and not (setting.level and setting.level.is_open)
 
 
-def headers(one: Pass, name: str) -> tuple[Directive, ...]:
-    """Return the `proxy_set_header` directives that hold for a pass and set the header `name` (in lower case)."""
-    found = one.setting("set_header").directives
-    return tuple(header for header in found if len(header.args) == 2 and header.args[0].lower() == name)
+def headers(pass_: Pass, name: str) -> tuple[Directive, ...]:
+    """Return the `proxy_set_header` directives of a pass that set the header `name` (in lower case)."""
+    directives = pass_.setting("set_header").directives
+    return tuple(header for header in directives if len(header.args) == 2 and header.args[0].lower() == name)
 
 
-def culprit(model: Model, one: Pass, kind: Connection) -> Directive:
-    """Return the `proxy_set_header Connection` of a pass that is of that kind, which there must be."""
-    return next(directive for directive in headers(one, "connection") if _said(model, one, directive) is kind)
+def culprit(model: Model, pass_: Pass, kind: Connection) -> Directive:
+    """Return the `proxy_set_header Connection` of a pass that is of that kind; there has to be one."""
+    return next(directive for directive in headers(pass_, "connection") if _kind(model, pass_, directive) is kind)
 
 
-def _said(model: Model, one: Pass, directive: Directive) -> Connection:
+def _kind(model: Model, pass_: Pass, directive: Directive) -> Connection:
     value = directive.args[1].lower()
     if "$" not in value:
         return _literal(value)
@@ -85,7 +85,7 @@ def _said(model: Model, one: Pass, directive: Directive) -> Connection:
     if name is None:
         return Connection.UNKNOWN
     if name.startswith("http_"):
-        upgrades = name == "http_upgrade" or any(header.args[1] for header in headers(one, "upgrade"))
+        upgrades = name == "http_upgrade" or any(header.args[1] for header in headers(pass_, "upgrade"))
         return Connection.UPGRADE if upgrades else Connection.CLIENT
     level = model.maps.get(name)
     idle = map_value(level, "") if level and variable(level.args[0]) == "http_upgrade" else None
@@ -111,20 +111,20 @@ def variable(text: str) -> str | None:
 
 
 def row(level: Level, key: str) -> Directive | None:
-    """Return the row of a map that says what `key` gives, or its `default`; None if there is none, or for a regex."""
+    """Return the row of a map for `key`, or its `default`; None if there is neither. Ignores regular expressions."""
     rows = {str(directive.name).lower(): directive for directive in level.directives if len(directive.args) == 1}
     return rows.get(key) or rows.get("default")
 
 
 def map_value(level: Level, key: str) -> str | None:
-    """Return the literal that a map gives for `key`; None if that cannot be told."""
-    found = row(level, key)
+    """Return the literal value of a map for `key`; None if it is unknown."""
+    row_of_key = row(level, key)
     if level.is_open or (
-        (found is None or found.name == "default")
+        (row_of_key is None or row_of_key.name == "default")
         and any(directive.name.startswith("~") and _may_match(directive.name, key) for directive in level.directives)
     ):
         return None
-    value = "" if found is None else str(found.args[0])
+    value = "" if row_of_key is None else str(row_of_key.args[0])
     return None if "$" in value else value
 
 
@@ -135,53 +135,53 @@ def _may_match(pattern: str, key: str) -> bool:
         return True
 
 
-def is_check(one: Pass) -> bool:
-    """Return whether a pass is, by its location, for a check of health now and then: it needs no kept connection.
+def is_check(pass_: Pass) -> bool:
+    """Return whether the location of a pass is for occasional health checks, which need no kept connection.
 
-    A location with `health_check` takes requests as well, unless it is internal.
+    A location with `health_check` also serves requests, unless it is internal.
     """
-    checks = bool(one.level.own("health_check")) and bool(one.level.own("internal"))
-    return checks or any(_CHECK.search(word) for word in one.level.args)
+    checks = bool(pass_.level.own("health_check")) and bool(pass_.level.own("internal"))
+    return checks or any(_CHECK.search(word) for word in pass_.level.args)
 
 
 def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
-    """Return the passes to each upstream, of the protocols whose connections can be kept."""
-    found: dict[Upstream, list[Pass]] = {}
-    for one in model.passes:
-        if one.upstream and one.protocol in KEEPERS:
-            found.setdefault(one.upstream, []).append(one)
-    return {upstream: tuple(passes) for upstream, passes in found.items()}
+    """Return the passes to each upstream by protocols that can keep connections."""
+    by_upstream: dict[Upstream, list[Pass]] = {}
+    for pass_ in model.passes:
+        if pass_.upstream and pass_.protocol in KEEPERS:
+            by_upstream.setdefault(pass_.upstream, []).append(pass_)
+    return {upstream: tuple(passes) for upstream, passes in by_upstream.items()}
 
 
-def wants_pool(model: Model, one: Pass) -> bool:
-    """Return whether a pass may keep its connections: nothing that it says speaks against it."""
-    if one.protocol == "fastcgi":
-        return one.setting("keep_conn").value == "on"
-    if one.protocol != "proxy":
+def wants_pool(model: Model, pass_: Pass) -> bool:
+    """Return whether a pass may keep its connections: nothing in its configuration prevents that."""
+    if pass_.protocol == "fastcgi":
+        return pass_.setting("keep_conn").value == "on"
+    if pass_.protocol != "proxy":
         return True
-    said = connection(model, one)
-    if said is Connection.KEEP_ALIVE:
+    header = connection(model, pass_)
+    if header is Connection.KEEP_ALIVE:
         return True
-    return said not in (Connection.CLOSE, Connection.UPGRADE) and not states_http10(one)
+    return header not in (Connection.CLOSE, Connection.UPGRADE) and not states_http10(pass_)
 
 
-def states_http10(one: Pass) -> bool:
-    """Return whether `proxy_http_version 1.0` is written for a pass."""
-    version = one.setting("http_version")
+def states_http10(pass_: Pass) -> bool:
+    """Return whether `proxy_http_version 1.0` is set explicitly for a pass."""
+    version = pass_.setting("http_version")
     return version.is_set and version.value == "1.0"
 
 
 def without_pool(model: Model) -> Iterator[tuple[Upstream, tuple[Pass, ...]]]:
-    """Yield the upstreams without a pool that want one, with the passes to them.
+    """Yield the upstreams that should have a pool but do not, with the passes to them.
 
-    Not those that say otherwise: by `keepalive 0`, by a `keepalive` that is commented out, or because nothing that
-    is passed to them may keep its connection. `ntlm` keeps connections of its own.
+    Skips upstreams with `keepalive 0` or a commented-out `keepalive`, those to which no pass may keep its connection,
+    and those with `ntlm`, which keeps connections of its own.
     """
     if model.target >= PIVOT:
         return
     for upstream, passes in users(model).items():
         declined = upstream.level.own("ntlm") or _commented_out(upstream)
-        if upstream.keepalive.is_unset and not declined and any(wants_pool(model, one) for one in passes):
+        if upstream.keepalive.is_unset and not declined and any(wants_pool(model, pass_) for pass_ in passes):
             yield upstream, passes
 
 
@@ -191,7 +191,7 @@ def _commented_out(upstream: Upstream) -> bool:
 
 
 def pools(model: Model) -> set[Upstream]:
-    """Return the upstreams that keep connections: stated, by default, or once `upstream-keepalive-missing` is heard."""
+    """Return the upstreams with a pool: stated, by default, or once `upstream-keepalive-missing` is fixed."""
     passed = users(model)
     stated = {upstream for upstream in passed if upstream.keepalive.value not in (None, "0")}
     if model.target < PIVOT:
@@ -199,5 +199,5 @@ def pools(model: Model) -> set[Upstream]:
     return stated | {
         upstream
         for upstream, passes in passed.items()
-        if upstream.keepalive.is_unset and any(wants_pool(model, one) for one in passes)
+        if upstream.keepalive.is_unset and any(wants_pool(model, pass_) for pass_ in passes)
     }

@@ -1,7 +1,7 @@
-"""Premises of fixes: conditions under which a fix changes nothing but speed, that no configuration shows.
+"""Premises of fixes: conditions that the configuration does not show, under which a fix changes nothing but speed.
 
-A fix that needs one is made only if it is declared, by `--assume NAME` or the setting `assume`. docs/premises.md is
-made of this module.
+A fix that needs a premise is applied only if the premise is declared, with `--assume NAME` or the setting `assume`.
+docs/premises.md is generated from this module.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from nginxopt.text import suggestion
 
 @dataclass(frozen=True, slots=True, order=True)
 class Premise:
-    """A condition that an operator can know and a configuration does not show.
+    """A condition that an operator can know but the configuration does not show.
 
     Attributes:
-        name: What it is declared by.
-        sentence: What is so where it holds, without a full stop.
-        check: How an operator finds out, as Markdown.
+        name: The name that declares it.
+        sentence: The condition, as a sentence without a full stop.
+        check: How an operator can verify it, as Markdown.
     """
 
     name: str
@@ -151,17 +151,17 @@ PREMISES = {
         SEVERAL_WORKERS,
     )
 }
-"""Every premise by its name."""
+"""The premises by name."""
 
 
 def named(names: Iterable[str]) -> frozenset[Premise]:
-    """Return the premises of these names. `UsageError` for a name that there is not."""
-    found = set()
+    """Return the premises of these names. Raise `UsageError` for an unknown name."""
+    premises = set()
     for name in names:
         if name not in PREMISES:
             raise UsageError(f'unknown premise "{name}"', hint=suggestion(name, PREMISES) or _all())
-        found.add(PREMISES[name])
-    return frozenset(found)
+        premises.add(PREMISES[name])
+    return frozenset(premises)
 
 
 def listed(premises: Iterable[Premise]) -> str:

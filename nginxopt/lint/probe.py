@@ -1,7 +1,7 @@
-"""Questions to a server that nginx passes to: what it does with HTTP/1.1 and with connections that are kept.
+"""Probes an upstream server: how it handles HTTP/1.1 and kept connections.
 
-Raw requests as nginx sends them, a handful, one after the other, and a few connections that are held meanwhile. What
-is seen speaks against a premise or does not; a server may still behave otherwise on other days and other paths.
+Sends a handful of raw requests like nginx, in sequence, and holds a few connections. An observation may refute a
+premise; it cannot prove one, as a server may behave differently at other times and paths.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from nginxopt.errors import RunError, UsageError
 from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
 
-_MOST = 16 << 20  # bytes of an answer that are read
-# What differs from answer to answer, or belongs to the connection and not to what is answered (RFC 9110, 7.6.1).
+_MOST = 16 << 20  # bytes of a response that are read
+# Headers that differ between responses, or belong to the connection and not to the response (RFC 9110, 7.6.1).
 _OF_THE_MESSAGE = {
     "date", "age", "expires", "connection", "keep-alive", "transfer-encoding", "content-length", "set-cookie", "server",
 }  # fmt: skip
@@ -28,7 +28,7 @@ _OF_THE_CONNECTION = re.compile(r"ntlm|negotiate|kerberos", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server and what it is asked for: `http://host:port/path`, or `http://unix:/socket:/path` as nginx has it."""
+    """A server and path: `http://host:port/path`, or `http://unix:/socket:/path` in nginx's syntax."""
 
     address: tuple[str, int] | str
     host: str
@@ -37,7 +37,7 @@ class Target:
 
     @classmethod
     def parse(cls, url: str) -> Target:
-        """Read a URL. `UsageError` if it is no http or https."""
+        """Parse a URL. Raise `UsageError` if it is not http or https."""
         scheme, _, rest = url.partition("://")
         if scheme not in ("http", "https") or not rest:
             raise UsageError(
@@ -57,8 +57,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is asked: idle connections that are held at a time, seconds one of them is, and seconds to wait for
-    an answer."""
+    """The extent of a probe: connections held idle, seconds one is held, and seconds to wait for a response."""
 
     held: int = 8
     idle: float = 5.0
@@ -67,7 +66,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Something seen, and whether it speaks against a premise; None: nothing can be said."""
+    """An observation, and whether it fits a premise; None if it does not decide."""
 
     premise: Premise
     fits: bool | None
@@ -86,18 +85,18 @@ class _Answer:
         return ", ".join(value for own, value in self.headers if own == name)
 
     def essence(self) -> dict[str, object]:
-        """What a client gets, but for what changes from answer to answer."""
+        """The response without the parts that differ between responses."""
         named = {name: self.header(name) for name, _ in self.headers if name not in _OF_THE_MESSAGE}
         return {"status": self.status, **named, "body": self.body}
 
     def differences(self, other: _Answer) -> set[str]:
-        """The names of what a client gets otherwise from another answer."""
-        one, two = self.essence(), other.essence()
-        return {name for name in {*one, *two} if one.get(name) != two.get(name)}
+        """The names of the parts that differ from another response."""
+        mine, theirs = self.essence(), other.essence()
+        return {name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name)}
 
 
 def probe(target: Target, effort: Effort) -> Iterator[Observation]:
-    """Ask a server, and yield what is seen as it is seen. `RunError` if it does not answer over HTTP/1.0."""
+    """Probe a server and yield observations as they are made. Raise `RunError` if it does not answer HTTP/1.0."""
     server = _Server(target, effort)
     for encoding in ("", "gzip"):
         yield from _versions(server, encoding)
@@ -106,23 +105,23 @@ def probe(target: Target, effort: Effort) -> Iterator[Observation]:
 
 
 def _versions(server: _Server, encoding: str) -> Iterator[Observation]:
-    """Compare answers over HTTP/1.0, as nginx asks by default before 1.29.7, with those over HTTP/1.1."""
+    """Compare responses over HTTP/1.0, nginx's default before 1.29.7, with those over HTTP/1.1."""
     old, again = server.once("1.0", encoding), server.once("1.0", encoding)
     if old is None or again is None:
         raise RunError("no response over HTTP/1.0")
     new = server.once("1.1", encoding)
-    asked = f" with Accept-Encoding: {encoding}" if encoding else ""
+    with_encoding = f" with Accept-Encoding: {encoding}" if encoding else ""
     if new is None:
-        yield Observation(HTTP11_BACKENDS, False, f"no response over HTTP/1.1{asked}")
+        yield Observation(HTTP11_BACKENDS, False, f"no response over HTTP/1.1{with_encoding}")
         return
     changing = old.differences(again)
     differs = sorted(old.differences(new) - changing)
-    text = f"HTTP/1.1{asked} has the same response as HTTP/1.0"
+    text = f"HTTP/1.1{with_encoding} has the same response as HTTP/1.0"
     if differs:
-        text = f"HTTP/1.1{asked} changes {', '.join(differs)}: {'; '.join(_compared(old, new, differs))}"
+        text = f"HTTP/1.1{with_encoding} changes {', '.join(differs)}: {'; '.join(_compared(old, new, differs))}"
     yield Observation(HTTP11_BACKENDS, not differs, text)
     if changing:
-        text = f"{', '.join(sorted(changing))} varies between responses{asked} and was not compared"
+        text = f"{', '.join(sorted(changing))} varies between responses{with_encoding} and was not compared"
         yield Observation(HTTP11_BACKENDS, None, text)
     if new.interim:
         text = f"unrequested interim responses over HTTP/1.1: {', '.join(map(str, new.interim))}"
@@ -141,16 +140,18 @@ def _compared(old: _Answer, new: _Answer, names: Sequence[str]) -> Iterator[str]
 
 
 def _kept(server: _Server) -> Iterator[Observation]:
-    """Ask twice over one connection, then hold it idle."""
+    """Send two requests over one connection, then hold it idle."""
     with server.connect() as connection:
         first = connection.ask("1.1")
         if first is None:
             return
         if connection.ends(0.2):
-            says = "close" in first.header("connection").lower() or first.version == "1.0"
-            text = "the server closes connections after a response" + ("" if says else " that does not announce it")
-            yield Observation(IDLE_CONNECTIONS, says, text)
-            if says:
+            announces_close = "close" in first.header("connection").lower() or first.version == "1.0"
+            text = "the server closes connections after a response" + (
+                "" if announces_close else " that does not announce it"
+            )
+            yield Observation(IDLE_CONNECTIONS, announces_close, text)
+            if announces_close:
                 yield Observation(IDLE_CONNECTIONS, None, "connections are not kept, so a pool does not help")
             return
         if connection.ask("1.1") is None:
@@ -168,7 +169,7 @@ def _kept(server: _Server) -> Iterator[Observation]:
 
 
 def _blocked(server: _Server) -> Iterator[Observation]:
-    """Hold idle connections that have been used, and ask over another."""
+    """Hold used connections idle, and send a request over another."""
     with contextlib.ExitStack() as stack:
         held = 0
         while held < server.effort.held:
@@ -194,7 +195,7 @@ class _Server:
 
 
 def _place(address: tuple[str, int] | str) -> str:
-    """Return an address as a URL has it: a path, or host and port."""
+    """Return an address as in a URL: a path, or host and port."""
     if isinstance(address, str):
         return f"unix:{address}"
     host, port = address
@@ -202,7 +203,7 @@ def _place(address: tuple[str, int] | str) -> str:
 
 
 class _Connection:
-    """One connection to the server; `RunError` if there is none."""
+    """A connection to the server. Raises `RunError` if it cannot be opened."""
 
     def __init__(self, target: Target, wait: float) -> None:
         self._target = target
@@ -234,7 +235,7 @@ class _Connection:
         self._socket.close()
 
     def ask(self, version: str, encoding: str = "") -> _Answer | None:
-        """Return the answer to a GET; None if there is none, or not all of it."""
+        """Return the response to a GET; None if it is missing or incomplete."""
         lines = [f"GET {self._target.path} HTTP/{version}", f"Host: {self._target.host}"]
         lines += ["Connection: close"] if version == "1.0" else []
         lines += [f"Accept-Encoding: {encoding}"] if encoding else []
@@ -247,7 +248,7 @@ class _Connection:
             return None
 
     def ends(self, seconds: float) -> float:
-        """Return after how many of these seconds the server ends the connection, 0 if it does not."""
+        """Wait for the given seconds; return when the server closed the connection, 0 if it did not."""
         started = time.monotonic()
         self._socket.settimeout(seconds)
         try:
@@ -269,11 +270,11 @@ class _Connection:
     def _head(self) -> tuple[str, int, list[tuple[str, str]]]:
         text = self._until(b"\r\n\r\n").decode("latin-1")
         first, *lines = text.removesuffix("\r\n\r\n").split("\r\n")
-        found = re.match(r"HTTP/(\d\.\d) (\d{3})", first)
-        if found is None:
+        status_line = re.match(r"HTTP/(\d\.\d) (\d{3})", first)
+        if status_line is None:
             raise ValueError(first)
         headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
-        return found[1], int(found[2]), headers
+        return status_line[1], int(status_line[2]), headers
 
     def _body(self, version: str, status: int, headers: list[tuple[str, str]]) -> bytes:
         named = dict(headers)
@@ -288,7 +289,7 @@ class _Connection:
         return self._rest()
 
     def _is_last(self) -> bool:
-        """Return whether the server ends the connection though nothing says so: then its end is that of the body."""
+        """Return whether the server closes the connection without announcing it, which ends the body."""
         with contextlib.suppress(OSError):
             self._rest()
             return True
@@ -321,7 +322,7 @@ class _Connection:
         return taken
 
     def _more(self) -> None:
-        """Receive some more; `TimeoutError` once the answer as a whole has taken too long."""
+        """Receive more data. Raise `TimeoutError` if the response as a whole takes too long."""
         self._socket.settimeout(max(0.001, self._deadline - time.monotonic()))
         data = self._socket.recv(65536)
         if not data or len(self._received) > _MOST:

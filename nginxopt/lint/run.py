@@ -1,4 +1,4 @@
-"""Rules over a configuration: what they find, sorted and without repetition."""
+"""Runs rules on a configuration; the findings are sorted and without duplicates."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 
 class Selected(NamedTuple):
-    """A rule that is to judge, and what its findings are if the settings say that, None if they do not."""
+    """A rule to run, and the severity of its findings from the settings; None if they do not set it."""
 
     rule: Rule
     severity: Severity | None
 
     def severity_of(self, finding: Finding) -> Severity:
-        """Return what a finding of the rule is: what the settings say, or else its cost, or else the rule."""
+        """Return the severity of a finding: from the settings, else from its cost, else from the rule."""
         return self.severity or finding.severity or self.rule.severity
 
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """What the rules found, in the order of files and places, and what kept a rule from judging."""
+    """The findings in order of files and places, and the errors that stopped rules."""
 
     diagnostics: tuple[Diagnostic, ...]
     errors: tuple[InputError, ...] = ()
 
 
 def lint(config: Config, rules: Iterable[Selected], target: Version, host: Host | None = None) -> Linted:
-    """Judge a configuration by every rule that speaks of the nginx `target`, and with `host` for that machine."""
+    """Run every rule that applies to the nginx version `target`, with `host` also those for the machine."""
     with collector_paused():
         return _lint(Model(config, target, host), rules)
 
@@ -60,16 +60,15 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
                 Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
                 for finding in _merged(rule.check(model), times)
             ]
-        except InputError as error:  # what only some rules read closely: nginx would refuse it
+        except InputError as error:  # only some rules parse this part, which nginx would reject
             errors[error.render()] = error
     return Linted(tuple(sorted(diagnostics, key=_order(config))), tuple(errors.values()))
 
 
 def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterator[Finding]:
-    """Yield each finding once, however often its file is read.
+    """Yield each finding once, however often its file is included.
 
-    A fix changes a file for all the places that read it, so it stands only if it is offered, and is the same, for
-    every one of them.
+    A fix changes a file for all places that include it, so it stands only if the same fix is offered for all of them.
     """
     groups: dict[tuple[Source, Span, str], list[tuple[Finding, bool]]] = {}
     offers = _Offers(times)
@@ -78,15 +77,15 @@ def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterato
         offers.add(finding.fix)
     for finding in read:
         stands = finding.fix is not None and offers.stands(finding.fix)
-        one = _original(finding) if offers.are_shared else finding
-        groups.setdefault((one.source, one.span, one.message), []).append((one, stands))
+        reported = _original(finding) if offers.are_shared else finding
+        groups.setdefault((reported.source, reported.span, reported.message), []).append((reported, stands))
     for group in groups.values():
         standing = [finding for finding, stands in group if stands]
         yield _joined(standing) if standing else offers.without_fix(group[0][0])
 
 
 def _joined(findings: list[Finding]) -> Finding:
-    """Return findings of one place as one, whose fix does for each reading of the file what is to be done there."""
+    """Merge the findings of one place; the fix of the result has the changes for every reading of the file."""
     first = findings[0]
     fixes = dict.fromkeys(finding.fix for finding in findings if finding.fix)
     if first.fix is None or len(fixes) == 1:
@@ -102,9 +101,9 @@ _Key = tuple[tuple[Change, ...], Safety]
 
 
 class _Offers:
-    """The fixes that a rule offers, and in which readings of a file each of them would change it.
+    """The fixes that a rule offers, with the readings of files that each would change.
 
-    `times` is how often each file is read; if that is once for all of them, there is nothing to compare.
+    `times` is how often each file is read; if all are read once, there is nothing to compare.
     """
 
     def __init__(self, times: Mapping[Source, int]) -> None:
@@ -114,12 +113,12 @@ class _Offers:
         self._stands: dict[_Key, bool] = {}
 
     def add(self, fix: Fix | None) -> None:
-        """Note a fix as a rule offers it."""
+        """Record a fix that a rule offers."""
         if fix is not None and self.are_shared:
             self._readings.setdefault(_key(fix), set()).update(change.source for change in fix.changes)
 
     def stands(self, fix: Fix) -> bool:
-        """Return whether a fix is offered for every reading of the files that it changes."""
+        """Return whether the fix is offered for every reading of the files that it changes."""
         if not self.are_shared:
             return True
         key = _key(fix)
@@ -130,7 +129,7 @@ class _Offers:
         return self._stands[key]
 
     def without_fix(self, finding: Finding) -> Finding:
-        """Return a finding without its fix, which does not stand, but with the reason."""
+        """Return a finding with the reason in place of its fix, which does not stand."""
         if finding.fix is None:
             return finding
         shared = max((change.source for change in finding.fix.changes), key=lambda source: self._times.get(source, 1))
@@ -152,7 +151,7 @@ def _of_file(change: Change) -> Change:
 
 
 def _original(finding: Finding) -> Finding:
-    """Return a finding in one of the readings of a file as one in the file."""
+    """Return a finding in a reading of a file as a finding in the file."""
     return replace(
         finding,
         source=_file(finding.source),
@@ -163,4 +162,9 @@ def _original(finding: Finding) -> Finding:
 
 def _order(config: Config) -> Callable[[Diagnostic], tuple[int, Span, str, str]]:
     numbers = {file.source: number for number, file in enumerate(config.files)}
-    return lambda found: (numbers[found.finding.source], found.finding.span, found.rule, found.message)
+    return lambda diagnostic: (
+        numbers[diagnostic.finding.source],
+        diagnostic.finding.span,
+        diagnostic.rule,
+        diagnostic.message,
+    )

@@ -1,4 +1,4 @@
-"""Which rules are asked: what the settings and the command line name, by id, by category or as `all`."""
+"""Selects the rules to run: those that the settings and the command line name by id, by category or as `all`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nginxopt.text import suggestion
 
 
 class _Named(IntEnum):
-    """How exactly a rule is named."""
+    """How specifically a rule is named."""
 
     NOT = 0
     WITH_ALL = 1
@@ -26,14 +26,14 @@ class _Named(IntEnum):
 def selection(
     rules: Iterable[Rule], settings: Settings, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
 ) -> tuple[Selected, ...]:
-    """Return the rules that are to be asked, in their order, and what a finding of each is.
+    """Return the rules to run, in order, with the severities of the settings.
 
-    Where nothing is selected these are the default rules. A category selects its default rules and ignores all of
-    its rules; an id and `all` mean what they name, whether default or not. Of `select` and `ignore` the more exact
-    one counts, an id more than a category and a category more than `all`; between equals, `ignore`.
+    If nothing is selected, these are the default rules. A category selects its default rules but ignores all of its
+    rules; ids and `all` include rules that are not default. The more specific of `select` and `ignore` wins, an id over
+    a category and a category over `all`; if both are equally specific, `ignore` wins.
 
-    `select` and `ignore` are those of the command line: `select` takes the place of all that the settings select
-    and ignore, `ignore` takes away from what is then selected. `UsageError` for a name that there is not.
+    `select` and `ignore` come from the command line: `select` replaces `select` and `ignore` of the settings, `ignore`
+    removes rules from the result. Raises `UsageError` for an unknown name.
     """
     rules = tuple(rules)
     _refuse_unknown([*select, *ignore], rules)
@@ -48,20 +48,22 @@ def selection(
 def reported(
     diagnostics: Iterable[Diagnostic], rules: Mapping[str, Rule], settings: Settings
 ) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics that `exclude` and `per-file-ignores` leave; `rules` has the rule of each by its id."""
+    """Return the diagnostics that `exclude` and `per-file-ignores` do not hide; `rules` has their rules by id."""
     silent = cache(lambda path: frozenset([ALL]) if settings.excludes(path) else settings.ignored_in(path))
-    return tuple(found for found in diagnostics if not is_ignored(rules[found.rule], silent(found.path)))
+    return tuple(
+        diagnostic for diagnostic in diagnostics if not is_ignored(rules[diagnostic.rule], silent(diagnostic.path))
+    )
 
 
 def is_ignored(rule: Rule, names: Iterable[str]) -> bool:
-    """Return whether `names` have the rule, its category or `all`."""
+    """Return whether `names` contain the rule, its category or `all`."""
     return _named(rule, frozenset(names)) > _Named.NOT
 
 
 def _chosen(
     rules: Iterable[Rule], select: Iterable[str] | None, ignore: Iterable[str], extend: Iterable[str] = ()
 ) -> Iterator[Rule]:
-    """Yield the rules that are selected more exactly than ignored; `select` is None for the default rules."""
+    """Yield the rules that are selected more specifically than ignored; `select` is None for the default rules."""
     selected, ignored = frozenset([*(select or ()), *extend]), frozenset(ignore)
     for rule in rules:
         default = _Named.WITH_ALL if select is None and rule.default else _Named.NOT

@@ -1,4 +1,4 @@
-"""Settings: what a file `nginxopt.toml`, or the table `[tool.nginxopt]` of a pyproject.toml, says.
+"""Settings from `nginxopt.toml` or the table `[tool.nginxopt]` of a pyproject.toml.
 
 docs/settings.md is the reference; the fields of `Settings` are its keys.
 """
@@ -31,31 +31,31 @@ FILE = "nginxopt.toml"
 PYPROJECT = "pyproject.toml"
 
 ALL = "all"
-"""What stands for every rule among ids and categories."""
+"""The name for all rules, where ids and categories are allowed."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is to be checked, by which rules, and how much a finding matters.
+    """What to check, which rules to run, and the severity of findings.
 
-    The key of a field is its name with dashes. Paths are already joined with the folder of the file; patterns
-    are relative to it and read as in `nginxopt.lint.patterns`. Names are ids of rules, categories, or `all`.
+    The key of a field is its name with dashes. Paths include the folder of the file; patterns are relative to it and
+    match as in `nginxopt.lint.patterns`. Names are rule ids, categories, or `all`.
 
     Attributes:
-        select: The names that are selected; None for the default rules.
-        extend_select: Names that are selected as well.
-        ignore: Names that are not selected.
-        severity: What a finding of a rule is, by the rule's id.
+        select: The names of the selected rules; None for the default rules.
+        extend_select: The names of additional rules.
+        ignore: The names of ignored rules.
+        severity: The severity of findings, by rule id.
         assume: The premises of fixes that hold.
-        per_file_ignores: The names whose findings are not told, by the pattern of a path.
-        target_version: Every nginx that the configuration is for, the oldest first; none if it is not stated.
-        paths: What is checked if nothing is named.
-        exclude: Patterns of paths that are not checked.
-        prefix: What relative includes start from; None for the folder of the main file.
-        fail_on: The least severity of a finding with which the exit status is 1.
-        context: Where a fragment stands, by the pattern of a path; the first that fits counts.
-        baseline: The findings that are not told; None for no such file.
-        origin: The file that says so; None if there is none.
+        per_file_ignores: The names whose findings are hidden, by path pattern.
+        target_version: The nginx versions that the configuration is for, oldest first; empty if not set.
+        paths: The paths to check if the command line names none.
+        exclude: The path patterns of files to skip.
+        prefix: The base of relative includes; None for the folder of the main file.
+        fail_on: The lowest severity that makes the exit status 1.
+        context: The context of fragments, by path pattern; the first match counts.
+        baseline: The path of the baseline; None if there is none.
+        origin: The settings file; None if there is none.
     """
 
     select: tuple[str, ...] | None = None
@@ -75,15 +75,15 @@ class Settings:
 
     @property
     def folder(self) -> Path:
-        """What patterns are relative to: the folder of the file, or the working directory."""
+        """The base of patterns: the folder of the file, or the working directory."""
         return self.origin.parent if self.origin is not None else Path()
 
     def excludes(self, path: str | os.PathLike[str]) -> bool:
-        """Return whether a file is not to be checked."""
+        """Return whether a file is skipped."""
         return patterns.matches(path, self.exclude, self.folder)
 
     def ignored_in(self, path: str | os.PathLike[str]) -> frozenset[str]:
-        """Return the names whose findings are not told for a file."""
+        """Return the names whose findings are hidden in a file."""
         return frozenset(
             name
             for pattern, names in self.per_file_ignores.items()
@@ -92,7 +92,7 @@ class Settings:
         )
 
     def context_of(self, path: str | os.PathLike[str]) -> Context | None:
-        """Return where a fragment is said to stand, None if nothing is said."""
+        """Return the context of a fragment, None if it is not set."""
         fitting = (at for pattern, at in self.context.items() if patterns.matches(path, [pattern], self.folder))
         return next(fitting, None)
 
@@ -103,10 +103,10 @@ def load(
     config: str | os.PathLike[str] | None = None,
     isolated: bool = False,
 ) -> Settings:
-    """Return the settings in `config`, or in the nearest file from the working directory upwards; `isolated`: none.
+    """Return the settings of `config`, or of the nearest file from the working directory upwards; `isolated` has none.
 
-    `rules` are the ids that there are. `InputError` for a file that cannot be read or says what is not understood,
-    `UsageError` for both `config` and `isolated`.
+    `rules` are the known rule ids. Raises `InputError` for an unreadable or invalid file, and `UsageError` for both
+    `config` and `isolated`.
     """
     if config is not None and isolated:
         raise UsageError("--config and --isolated cannot be used together")
@@ -117,9 +117,9 @@ def load(
 
 
 def _nearest(start: Path) -> Source | None:
-    """Return the first file with settings in `start` or above it, up to the folder that holds `.git`.
+    """Return the first settings file in `start` or its parents, up to the folder that contains `.git`.
 
-    Its path is relative to the working directory, as are those that a user gives.
+    Its path is relative to the working directory, like those on the command line.
     """
     for folder in (start, *start.parents):
         for name in (FILE, PYPROJECT):
@@ -140,21 +140,21 @@ def _open(path: Path) -> Source:
 
 
 def _table(source: Source) -> Value | None:
-    """Return the table that the settings are; None if a pyproject.toml has none."""
+    """Return the table of settings; None if a pyproject.toml has none."""
     from nginxopt.lint import toml  # many runs have no settings
 
     if Path(source.path).name != PYPROJECT:
         return toml.read(source)
-    if b"nginxopt" not in source.data:  # then it is not to be parsed, either
+    if b"nginxopt" not in source.data:  # saves parsing it
         return None
     tool = toml.read(source).table().get("tool")
     return tool.table().get("nginxopt") if tool is not None else None
 
 
 def read(source: Source, rules: Collection[str]) -> Settings:
-    """Return the settings that a file says; `rules` are the ids that there are.
+    """Parse a settings file; `rules` are the known rule ids.
 
-    `InputError` at what is not understood: TOML, a key, a type, a name of a rule, a version, a context.
+    Raises `InputError` at invalid TOML or an invalid key, type, rule name, version or context.
     """
     table = _table(source)
     if table is None:
@@ -190,13 +190,13 @@ def _names(value: Value, rules: Collection[str], _folder: Path) -> tuple[str, ..
 
 
 def _premises(value: Value, _rules: Collection[str], _folder: Path) -> frozenset[Premise]:
-    found: set[Premise] = set()
+    assumed: set[Premise] = set()
     for item in value.strings():
         try:
-            found |= premises.named([item.text()])
+            assumed |= premises.named([item.text()])
         except UsageError as error:
             raise item.error(error.message, hint=error.hint) from None
-    return frozenset(found)
+    return frozenset(assumed)
 
 
 def _names_by_pattern(value: Value, rules: Collection[str], folder: Path) -> Mapping[str, tuple[str, ...]]:
@@ -223,7 +223,7 @@ def _severity_by_rule(value: Value, rules: Collection[str], folder: Path) -> Map
 
 
 def _versions(value: Value, _rules: Collection[str], _folder: Path) -> tuple[Version, ...]:
-    """Return the versions that a string or an array of strings names, in order."""
+    """Return the versions in a string or an array of strings, sorted."""
     items = value.strings() if isinstance(value.data, list) else (value,)
     return tuple(sorted({_version(item) for item in items}))
 
@@ -261,4 +261,4 @@ KEYS: Mapping[str, _Reader] = {
     "context": _context_by_pattern,
     "baseline": _path,
 }
-"""Each key of a settings file, and what reads its value."""
+"""The keys of a settings file, with the functions that read their values."""

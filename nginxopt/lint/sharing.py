@@ -1,8 +1,8 @@
-"""Which passes may share the connections of a pool.
+"""Determines which passes may share the connections of a pool.
 
-A pool finds a connection by its address alone (ngx_http_upstream_get_keepalive_peer), so what is settled when a
-connection is opened must be the same for all that use it, and must not depend on the request: the protocol, the local
-address and options of the socket (ngx_http_upstream_init_request), and with TLS all that `*_ssl_*` directives say
+A pool finds a connection only by its address (ngx_http_upstream_get_keepalive_peer), so the properties of a new
+connection must be the same for all its users and must not depend on the request: the protocol, the local address and
+options of the socket (ngx_http_upstream_init_request), and with TLS everything that `*_ssl_*` directives set
 (ngx_http_upstream_ssl_init_connection; the SSL_CTX of a location, ngx_http_proxy_set_ssl).
 """
 
@@ -18,7 +18,7 @@ from nginxopt.semantics import Level, Pass, Upstream
 Identity = tuple[str, ...]
 
 _TLS = ("https", "grpcs", "suwsgi")
-_PLAIN = {"grpc": "grpc", "uwsgi": "uwsgi"}  # what a pass without a scheme means
+_PLAIN = {"grpc": "grpc", "uwsgi": "uwsgi"}  # the scheme of a pass without one
 _MIXED = (
     "proxied requests differ in TLS, protocol, local address or socket, and a pool would mix their connections: give "
     "each kind its own upstream"
@@ -32,31 +32,31 @@ _NAMED = "`{}` may also pass to it, and a pool would mix different kinds of conn
 
 
 def may_share(passes: Iterable[Pass]) -> bool:
-    """Return whether a connection opened for one of the passes will do for all of them."""
+    """Return whether a connection opened for one of the passes works for all of them."""
     return not _why_not(set(map(identity, passes)))
 
 
 def obstacles(model: Model) -> Obstacles:
-    """Return what keeps the passes to each upstream of a model from sharing connections."""
+    """Return what prevents the passes to each upstream of a model from sharing connections."""
     passes: dict[Upstream, list[Pass]] = {}
     strangers: dict[Identity, Pass] = {}
-    for one in model.passes:
-        if one.upstream is not None:
-            passes.setdefault(one.upstream, []).append(one)
-        elif _may_name_any(one):
-            strangers.setdefault(identity(one), one)
-    lengths = {one.upstream: _LENGTH for one in model.passes if one.upstream and may_lack_a_body(model, one)}
+    for pass_ in model.passes:
+        if pass_.upstream is not None:
+            passes.setdefault(pass_.upstream, []).append(pass_)
+        elif _may_name_any(pass_):
+            strangers.setdefault(identity(pass_), pass_)
+    lengths = {pass_.upstream: _LENGTH for pass_ in model.passes if pass_.upstream and may_lack_a_body(model, pass_)}
     return Obstacles(passes, strangers, lengths)
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacles:
-    """What may be passed to each upstream, by what was read.
+    """What the configuration may pass to each upstream.
 
     Attributes:
         passes: The passes that name an upstream.
-        strangers: Those whose variables may name any, one for each identity.
-        lengths: The upstreams whose requests may lack the body that they state, with the reason in words.
+        strangers: The passes whose variables may name any upstream, one for each identity.
+        lengths: The upstreams whose requests may lack the body that they announce, with the message.
     """
 
     passes: dict[Upstream, list[Pass]]
@@ -64,31 +64,31 @@ class Obstacles:
     lengths: dict[Upstream, str]
 
     def of(self, upstream: Upstream) -> str:
-        """Return why a pool of the upstream would mix connections, empty if it would not."""
+        """Return why a pool of the upstream would mix connections; empty if it would not."""
         named = set(map(identity, self.passes.get(upstream, ())))
         why = _why_not(named) or self.lengths.get(upstream, "")
         if why:
             return why
-        stranger = next((one for own, one in self.strangers.items() if named and own not in named), None)
+        stranger = next((pass_ for own, pass_ in self.strangers.items() if named and own not in named), None)
         return "" if stranger is None else _NAMED.format(f"{stranger.directive.name} {stranger.directive.args[0]}")
 
 
-def identity(one: Pass) -> Identity:
-    """Return what a connection for a pass is, as words; with a `$` if that depends on the request."""
-    version = one.setting("http_version").value if one.protocol == "proxy" else None
-    words = [one.protocol, one.scheme or _PLAIN.get(one.protocol, ""), "2" if version == "2" else ""]
-    for name in sorted(set(_settled(one))):
-        for directive in one.level.setting(name).directives:
+def identity(pass_: Pass) -> Identity:
+    """Return the properties of a connection for a pass, with a `$` in those that depend on the request."""
+    version = pass_.setting("http_version").value if pass_.protocol == "proxy" else None
+    words = [pass_.protocol, pass_.scheme or _PLAIN.get(pass_.protocol, ""), "2" if version == "2" else ""]
+    for name in sorted(set(_settled(pass_))):
+        for directive in pass_.level.setting(name).directives:
             words += ["|", name, *directive.args]
     return tuple(words)
 
 
-def _settled(one: Pass) -> Iterable[str]:
-    """Return the names of the directives in force that are settled when a connection is opened."""
-    prefixes = [f"{one.protocol}_bind", f"{one.protocol}_socket_"]
-    if one.scheme in _TLS or "$" in one.scheme:
-        prefixes.append(f"{one.protocol}_ssl_")
-    level: Level | None = one.level
+def _settled(pass_: Pass) -> Iterable[str]:
+    """Return the names of the directives that take effect when a connection is opened."""
+    prefixes = [f"{pass_.protocol}_bind", f"{pass_.protocol}_socket_"]
+    if pass_.scheme in _TLS or "$" in pass_.scheme:
+        prefixes.append(f"{pass_.protocol}_ssl_")
+    level: Level | None = pass_.level
     while level is not None:
         yield from (name for name in level.names if name.startswith(tuple(prefixes)))
         level = level.parent
@@ -100,10 +100,10 @@ def _why_not(identities: set[Identity]) -> str:
     return _VARIABLE if any("$" in word for words in identities for word in words) else ""
 
 
-def _may_name_any(one: Pass) -> bool:
-    """Return whether the target of a pass may be the name of any upstream: it is a variable, and has no port.
+def _may_name_any(pass_: Pass) -> bool:
+    """Return whether the target of a pass may be the name of any upstream: it is a variable without a port.
 
-    A port that is written is one of an address (ngx_http_upstream_init_request compares it with that of the upstream,
-    which has none).
+    A target with a port is an address (ngx_http_upstream_init_request compares it with that of the upstream, which has
+    none).
     """
-    return "$" in one.host and (one.port is None or "$" in one.port)
+    return "$" in pass_.host and (pass_.port is None or "$" in pass_.port)

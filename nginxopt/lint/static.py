@@ -1,4 +1,4 @@
-"""Which locations send files from disk, and which are for files that seldom change."""
+"""Finds locations that send files from disk, and those for files that rarely change."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FOLDER = re.compile(r"/(?:[\w.-]+/)*(?:static|assets|images|img|css|js|fonts)/?
 
 
 def senders(model: Model) -> Iterator[Level]:
-    """Yield the locations that send files of a stated `root` or `alias`, and servers that have only that.
+    """Yield the locations that send files from an explicit `root` or `alias`, and servers that do only that.
 
-    Left out are locations of one file (`=`), of certificates' challenges, those that answer otherwise, and those that
-    nobody may read.
+    Skips locations for a single file (`=`) or for ACME challenges, locations with another handler, and those that deny
+    everybody.
     """
     for level in model.levels("server"):
         if not level.levels and _sends(level):
@@ -36,7 +36,7 @@ def senders(model: Model) -> Iterator[Level]:
 
 
 def is_for_files(level: Level) -> bool:
-    """Return whether a location is, by its pattern, for files that seldom change: `~* \\.(css|js)$`, `/static/`."""
+    """Return whether the pattern of a location is for files that rarely change: `~* \\.(css|js)$`, `/static/`."""
     pattern = level.args[-1] if level.args else ""
     if level.args[:1] not in (("~",), ("~*",)):
         return bool(_FOLDER.fullmatch(pattern))

@@ -1,7 +1,7 @@
-"""Findings that comments hide, and what is to be said of these comments.
+"""Applies suppression comments, and reports invalid and unused ones.
 
-To be called with all that the rules found, before `per-file-ignores` and a baseline take anything away: what they
-hide is not unused. That a comment hides nothing is said only if all is known that it could hide.
+This runs on all findings, before `per-file-ignores` and the baseline, which do not make a comment unused. A comment is
+reported as unused only if all findings that it could hide are known.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from nginxopt.text import Change, Edit, Source, Span, encode, suggestion
 
 FAULTY = "suppression"
 UNUSED = "unused-suppression"
-"""The rules about suppressions. They are selected as any other and asked here, after all others."""
-
+"""The rules about suppressions. They are selected like any other, and run here after all others."""
 
 Further = Callable[[Collection[str]], Iterable[Sequence[Diagnostic]] | None]
-"""Returns what these rules find in the same configuration for other versions of nginx; None if what can be found is not
-known, as of a fragment."""
+"""Returns the findings of these rules in the same configuration for other nginx versions; None if they are not all
+known, as for a fragment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """What is left to tell, the findings about suppressions included, and how many findings are hidden."""
+    """The findings that remain, including those about suppressions, and the number of hidden findings."""
 
     diagnostics: tuple[Diagnostic, ...]
     hidden: int = 0
@@ -41,29 +40,29 @@ def suppress(
     known: Collection[str],
     further: Further = lambda _: (),
 ) -> Suppressed:
-    """Hide what the comments in the files of a configuration suppress.
+    """Hide the findings that comments in the files suppress.
 
-    `active` has the rules that were asked, with their severities: only they can be unused, and the two rules
-    about suppressions report only if they are in it. `known` has the ids of all rules. `further` is called if a
-    comment hides nothing. The result is in the order of files and places.
+    `active` are the rules that were run, with their severities: only their suppressions can be unused, and the two
+    rules about suppressions report only if they are active. `known` are the ids of all rules. `further` is called if a
+    comment hides nothing. The result is sorted by file and place.
     """
     diagnostics = tuple(diagnostics)
-    found = [one for file in files for one in suppressions(file)]
-    if not found:
+    written = [suppression for file in files for suppression in suppressions(file)]
+    if not written:
         return Suppressed(diagnostics)
-    hiding = _Hiding(found)
-    faults = _told(FAULTY, active, (fault for one in found for fault in _faults(one, known)))
-    left = hiding.left([*diagnostics, *faults])
+    hiding = _Hiding(written)
+    faults = _reported(FAULTY, active, (fault for suppression in written for fault in _faults(suppression, known)))
+    remaining = hiding.remaining([*diagnostics, *faults])
     is_known = UNUSED in active and hiding.look_further(active.keys() - {FAULTY, UNUSED}, further)
     judged = frozenset(active if is_known else ())
-    unused = _told(UNUSED, active, hiding.unused(judged - {UNUSED}, judged))
-    left += hiding.left(unused)
-    idle = _told(UNUSED, active, hiding.unused({UNUSED} & judged, judged))
+    unused = _reported(UNUSED, active, hiding.unused(judged - {UNUSED}, judged))
+    remaining += hiding.remaining(unused)
+    idle = _reported(UNUSED, active, hiding.unused({UNUSED} & judged, judged))
     every = len(diagnostics) + len(faults) + len(unused)
-    return Suppressed(_sorted(files, [*left, *idle]), every - len(left))
+    return Suppressed(_sorted(files, [*remaining, *idle]), every - len(remaining))
 
 
-def _told(rule: str, active: Mapping[str, Severity], findings: Iterable[Finding]) -> list[Diagnostic]:
+def _reported(rule: str, active: Mapping[str, Severity], findings: Iterable[Finding]) -> list[Diagnostic]:
     if rule not in active:
         return []
     return [Diagnostic(rule, active[rule], finding, page_url(rule)) for finding in findings]
@@ -72,54 +71,61 @@ def _told(rule: str, active: Mapping[str, Severity], findings: Iterable[Finding]
 def _sorted(files: Sequence[Block], diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     numbers = {file.source: number for number, file in enumerate(files)}
 
-    def order(one: Diagnostic) -> tuple[int, Span, str, str]:
-        return numbers.get(one.finding.source, len(files)), one.finding.span, one.rule, one.message
+    def order(diagnostic: Diagnostic) -> tuple[int, Span, str, str]:
+        return (
+            numbers.get(diagnostic.finding.source, len(files)),
+            diagnostic.finding.span,
+            diagnostic.rule,
+            diagnostic.message,
+        )
 
     return tuple(sorted(diagnostics, key=order))
 
 
 class _Hiding:
-    """Suppressions at work: it remembers which of their ids hid something."""
+    """Hides findings, and records which ids of the suppressions hid something."""
 
-    def __init__(self, found: Sequence[Suppression]) -> None:
-        self._found = found
+    def __init__(self, written: Sequence[Suppression]) -> None:
+        self._suppressions = written
         self._used: set[tuple[Suppression, str]] = set()
 
-    def left(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-        """Return what none of the suppressions hides."""
+    def remaining(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+        """Return the diagnostics that no suppression hides."""
         starts: dict[tuple[Source, str], list[tuple[int, int]]] = {}
-        for number, one in enumerate(diagnostics):
-            starts.setdefault((one.finding.source, one.rule), []).append((one.finding.span.start, number))
+        for number, diagnostic in enumerate(diagnostics):
+            starts.setdefault((diagnostic.finding.source, diagnostic.rule), []).append(
+                (diagnostic.finding.span.start, number)
+            )
         for places in starts.values():
             places.sort()
         hidden: set[int] = set()
-        for suppression in self._found:
+        for suppression in self._suppressions:
             for name in suppression.names:
                 inside = _inside(starts.get((suppression.source, name), []), suppression.scope)
                 hidden.update(inside)
                 self._used |= {(suppression, name)} if inside else set()
-        return [one for number, one in enumerate(diagnostics) if number not in hidden]
+        return [diagnostic for number, diagnostic in enumerate(diagnostics) if number not in hidden]
 
     def look_further(self, rules: Collection[str], further: Further) -> bool:
-        """See what of `rules` is hidden for other versions of nginx; return whether all of that is known."""
+        """Record what is hidden for other nginx versions; return whether all findings of `rules` there are known."""
         idle = {str(name) for _, names in self._idle(rules) for name in names}
-        found = further(idle) if idle else ()
-        for diagnostics in found or ():
-            self.left(diagnostics)
-        return found is not None
+        results = further(idle) if idle else ()
+        for diagnostics in results or ():
+            self.remaining(diagnostics)
+        return results is not None
 
     def unused(self, rules: Collection[str], judged: frozenset[str]) -> Iterator[Finding]:
-        """Yield a finding for each suppression that has some of `rules` and hid nothing of them.
+        """Yield a finding for each suppression that names some of `rules` but hid none of their findings.
 
-        It has a fix if all ids of the suppression are of rules that judged.
+        It has a fix if all ids of the suppression are in `judged`, the rules whose findings are all known.
         """
         for suppression, names in self._idle(rules):
             finding = _unused(suppression, names)
             yield finding if judged.issuperset(suppression.names) else replace(finding, fix=None)
 
     def _idle(self, rules: Collection[str]) -> Iterator[tuple[Suppression, list[Token]]]:
-        """Yield the suppressions that have some of `rules` and hid nothing of them, with these ids."""
-        for suppression in self._found:
+        """Yield the suppressions with ids in `rules` that hid nothing, with these ids."""
+        for suppression in self._suppressions:
             if suppression.kind is None or suppression.scope is None:
                 continue
             names = [name for name in suppression.names if name in rules and (suppression, name) not in self._used]
@@ -134,7 +140,7 @@ def _inside(starts: Sequence[tuple[int, int]], scope: Span | None) -> list[int]:
 
 
 def _unused(suppression: Suppression, names: Sequence[Token]) -> Finding:
-    """Return the finding for ids that hide nothing; its fix deletes them, or all if no other id is left."""
+    """Return the finding for ids that hide nothing; its fix deletes them, or the comment if no other id is left."""
     others = [name for name in suppression.names if name not in names]
     edit = Edit(suppression.removal, b"")
     if others and suppression.listed:
@@ -152,13 +158,13 @@ _PLACES = {
 
 
 def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Finding]:
-    """Yield what is wrong with a suppression."""
+    """Yield the faults of a suppression."""
     source, word = suppression.source, suppression.word
     if suppression.kind is None:
-        meant = suggestion(word, [kind.value for kind in Kind])
-        if meant or suppression.listed:  # else it is a sentence, no suppression
+        hint = suggestion(word, [kind.value for kind in Kind])
+        if hint or suppression.listed:  # otherwise it is a sentence, not a suppression
             yield Finding(
-                source, word.span, f'invalid suppression: unknown keyword "{word}"', help=meant or _form(Kind.LINE)
+                source, word.span, f'invalid suppression: unknown keyword "{word}"', help=hint or _form(Kind.LINE)
             )
         return
     if not suppression.names:

@@ -1,4 +1,4 @@
-"""What the rules about TLS share: which endpoints are known, and how a server gets a session cache."""
+"""Helpers of the TLS rules: known endpoints, and session caches for servers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SIZE = "10m"
 BY_HAND = "add a cache with a name that no other zone has: ssl_session_cache shared:NAME:10m"
 
 CLIENTS = "the server verifies client certificates, and a resumed session skips that: decide by hand"
-"""Why no cache is offered where several servers share the sessions of clients with certificates (CVE-2025-23419)."""
+"""Why there is no fix if several servers share the sessions of clients with certificates (CVE-2025-23419)."""
 
-# What differs between a full handshake and one that resumes a session (ngx_ssl_get_session_id and others in
+# Variables that differ between a full handshake and one that resumes a session (ngx_ssl_get_session_id and others in
 # ngx_event_openssl.c).
 _OF_HANDSHAKES = (
     "ssl_session_reused", "ssl_session_id", "ssl_ciphers", "ssl_curve", "ssl_curves", "ssl_early_data", "ssl_sigalg",
@@ -69,17 +69,19 @@ def cache_fix(model: Model, server: Level) -> Fix | None:
 
 
 def by_hand(model: Model, server: Level) -> str:
-    """Return what to do where `cache_fix` returns None."""
+    """Return the advice if `cache_fix` returns None."""
     return BY_HAND if _safety(model, server) else CLIENTS
 
 
 def _safety(model: Model, server: Level) -> Safety | None:
-    """Return what must hold for sessions to be resumed with a default server; None if nothing makes it safe.
+    """Return the safety of resuming sessions with a default server; None if it should not be offered.
 
-    A handshake that resumes a session verifies no certificate, runs no code of `ssl_certificate_by_lua` and the like,
-    and reads no certificate that a variable names.
+    A handshake that resumes a session does not verify certificates, run code such as `ssl_certificate_by_lua`, or read
+    certificates named by variables.
     """
-    shared = dict.fromkeys(other for one in endpoints(model) if one.default is server for other in one.servers)
+    shared = dict.fromkeys(
+        other for endpoint in endpoints(model) if endpoint.default is server for other in endpoint.servers
+    )
     asking = [other for other in shared if asks_for_certificates(other)]
     if asking and len(shared) > 1:
         return None
@@ -91,16 +93,16 @@ def _safety(model: Model, server: Level) -> Safety | None:
 
 
 def _depends_on_name(model: Model, servers: Collection[Level]) -> bool:
-    """Whether it matters which of the servers of an address a session was made with.
+    """Whether it matters which server of an address created a session.
 
-    In TLS 1.2 a session that is resumed has the name and the cipher that were agreed on with it, whatever name the
-    client says now, and nginx before 1.27.5 takes the server of that name until it knows the header: seen on nginx
-    1.22.1, so that `ssl_reject_handshake` lets in who has a session of another name.
+    In TLS 1.2, a resumed session keeps its original server name and cipher, whatever name the client sends now, and
+    nginx before 1.27.5 uses the server of that name until it reads the header. Verified on nginx 1.22.1:
+    `ssl_reject_handshake` accepts clients that have a session of another name.
     """
     if all(server.setting("ssl_protocols").value == "TLSv1.3" and _is_single(server) for server in servers):
         return False
-    tells = any(one.name not in _LOGS for one in readers(model, ("ssl_server_name",)))
-    return tells or len(set(map(_at_first, servers))) > 1
+    is_read = any(reader.name not in _LOGS for reader in readers(model, ("ssl_server_name",)))
+    return is_read or len(set(map(_at_first, servers))) > 1
 
 
 def _is_single(server: Level) -> bool:
@@ -109,7 +111,7 @@ def _is_single(server: Level) -> bool:
 
 
 def _at_first(server: Level) -> tuple[tuple[str, ...], ...]:
-    """Return what holds for a server before a request's header is read, as words."""
+    """Return the settings that apply to a server before the request header is read."""
     levels = [level for level in (server, server.parent) if level is not None]
     names = {name for level in levels for name in level.names if _AT_FIRST.fullmatch(name)}
     return tuple(
@@ -120,34 +122,38 @@ def _at_first(server: Level) -> tuple[tuple[str, ...], ...]:
 
 
 def asks_for_certificates(server: Level) -> bool:
-    """Whether clients of a server may be asked for certificates, by its directives or by those of OpenSSL."""
+    """Whether a server may ask clients for certificates, by its own directives or by OpenSSL commands."""
     verify = server.setting("ssl_verify_client")
-    commands = (one.args[0].lower() for one in server.setting("ssl_conf_command").directives if one.args)
+    commands = (command.args[0].lower() for command in server.setting("ssl_conf_command").directives if command.args)
     return not (verify.is_unset or verify.value == "off") or any("verify" in command for command in commands)
 
 
 def _decides_by_handshake(server: Level) -> bool:
-    """Whether a server accepts data before a handshake ends, or has certificates that a request chooses."""
+    """Whether a server accepts early data, or chooses certificates by variables."""
     early = server.setting("ssl_early_data")
-    certificates = (word for one in server.setting("ssl_certificate").directives for word in one.args)
+    certificates = (word for directive in server.setting("ssl_certificate").directives for word in directive.args)
     return not (early.is_unset or early.value == "off") or any("$" in word for word in certificates)
 
 
 def _tells_handshakes_apart(model: Model) -> bool:
-    """Whether something other than a log may see that a session was resumed."""
-    return is_read_by_code(model) or any(one.name not in _LOGS for one in readers(model, _OF_HANDSHAKES))
+    """Whether anything other than a log may detect a resumed session."""
+    return is_read_by_code(model) or any(reader.name not in _LOGS for reader in readers(model, _OF_HANDSHAKES))
 
 
 def _added(server: Level, line: str) -> tuple[Change, ...]:
-    assert server.block is not None  # nothing around it is unknown: see `endpoints`
-    own = [one for one in server.directives if one.name.startswith("ssl_") and one.source is server.block.source]
+    assert server.block is not None  # guaranteed by `endpoints`
+    own = [
+        directive
+        for directive in server.directives
+        if directive.name.startswith("ssl_") and directive.source is server.block.source
+    ]
     return (after(own[-1], [line]) if own else append(server.block, [line]),)
 
 
 def _argument(model: Model, server: Level) -> str | None:
-    """Return the shared cache of the configuration, or a new one: one for each address if clients are verified.
+    """Return the shared cache of the configuration or a new one; a separate one per address if clients are verified.
 
-    A client that one server verifies, with its own list of revoked ones, would come back to another by its session.
+    With a common cache, a client verified by one server could resume its session at another with other revocations.
     """
     if any(map(asks_for_certificates, model.levels("server"))):
         defaults = list(dict.fromkeys(endpoint.default for endpoint in endpoints(model)))
@@ -159,6 +165,6 @@ def _argument(model: Model, server: Level) -> str | None:
     return _new(model, "SSL")
 
 
-def _new(model: Model, wanted: str) -> str | None:
-    name = free_name(model, wanted)
+def _new(model: Model, preferred: str) -> str | None:
+    name = free_name(model, preferred)
     return None if name is None else f"shared:{name}:{SIZE}"

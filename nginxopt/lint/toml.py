@@ -1,8 +1,8 @@
-"""TOML values that know where they are written, so that an error in one has file, line and column.
+"""TOML values with their positions, for errors with file, line and column.
 
-`tomllib` says what a text means, not where. So the place of a value is looked for only when there is an error to
-tell, and with the help of `tomllib` again: a part of the text that it reads by itself is one statement, and of the
-places in it where the name could be written it is the one whose change changes the value.
+`tomllib` reports values without positions, so a position is searched only for an error message, using `tomllib` again:
+a part of the text that parses by itself is a statement, and of the places in it where a name could be, the right one is
+that whose change changes the value.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from nginxopt.errors import InputError
 from nginxopt.text import Source, Span
 
 Path = tuple[str | int, ...]
-"""The keys, and the numbers in arrays, that lead to a value."""
+"""The path of a value: keys, and indexes of arrays."""
 
 _MARK = "\ue000"
-"""A name that no settings have: a private character."""
+"""A name that does not occur in settings: a private-use character."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value of a TOML file; `path` leads to it."""
+    """A value of a TOML file, with its path."""
 
     source: Source
     data: Any
     path: Path = ()
 
     def error(self, message: str, *, expected: str | None = None, hint: str | None = None) -> InputError:
-        """Return an error at the key, or at the item of an array."""
+        """Return an error at the key or array item."""
         return InputError(message, source=self.source, span=_place(self), expected=expected, hint=hint)
 
     def table(self) -> dict[str, Value]:
-        """Return the values of a table by their keys; `InputError` if it is none."""
+        """Return the values of a table by key. Raise `InputError` if this is not a table."""
         self._require(dict, "a table")
         return {key: Value(self.source, value, (*self.path, key)) for key, value in self.data.items()}
 
     def strings(self) -> tuple[Value, ...]:
-        """Return the items of an array of strings; `InputError` if it is none."""
+        """Return the items of an array of strings. Raise `InputError` if this is not one."""
         self._require(list, 'an array of strings, such as ["a", "b"]')
         items = tuple(Value(self.source, item, (*self.path, number)) for number, item in enumerate(self.data))
         for item in items:
@@ -49,7 +49,7 @@ class Value:
         return items
 
     def text(self) -> str:
-        """Return a string; `InputError` if it is none, or empty."""
+        """Return a string. Raise `InputError` if this is not one, or is empty."""
         self._require(str, 'a string, such as "a"')
         if not self.data:
             raise self.error(f"{self._name} is empty")
@@ -68,7 +68,7 @@ class Value:
 
 
 def read(source: Source) -> Value:
-    """Return the table that a TOML file is; `InputError` with its place for what is no TOML."""
+    """Parse a TOML file. Raise `InputError` at the position of invalid TOML."""
     try:
         text = source.data.decode()
     except UnicodeDecodeError as error:
@@ -80,9 +80,9 @@ def read(source: Source) -> Value:
         raise _syntax_error(source, text, str(error)) from None
 
 
-def _syntax_error(source: Source, text: str, said: str) -> InputError:
-    """Make an error of what `tomllib` says: a message, and `(at line 3, column 5)` or `(at end of document)`."""
-    message, _, place = said.rpartition(" (at ")
+def _syntax_error(source: Source, text: str, description: str) -> InputError:
+    """Convert an error of `tomllib`: a message, then `(at line 3, column 5)` or `(at end of document)`."""
+    message, _, place = description.rpartition(" (at ")
     numbers = [int(number) for number in re.findall(r"\d+", place)]
     at = len(text.rstrip())
     if numbers:
@@ -92,7 +92,7 @@ def _syntax_error(source: Source, text: str, said: str) -> InputError:
 
 
 def _span(text: str, start: int, end: int) -> Span:
-    """Return the bytes of the characters from `start` to `end`."""
+    """Return the byte span of the characters from `start` to `end`."""
     before = len(text[:start].encode())
     return Span(before, before + len(text[start:end].encode()))
 
@@ -100,7 +100,7 @@ def _span(text: str, start: int, end: int) -> Span:
 class _Statement(NamedTuple):
     """A statement of a TOML file: `[a table]` or `key = value`.
 
-    `start` is its offset in characters; `table` the path of the table that it stands in, () for a header.
+    `start` is its offset in characters; `table` is the path of the table that contains it, () for a header.
     """
 
     text: str
@@ -110,8 +110,9 @@ class _Statement(NamedTuple):
 
 
 def _statements(text: str) -> Iterator[_Statement]:
-    """Yield the statements of a file that is TOML. A line end within one is in brackets or in quotes that its
-    beginning leaves open, so no shorter part of it can be read by itself.
+    """Yield the statements of a valid TOML file.
+
+    A line end inside a statement is within brackets or quotes, so no shorter part of the statement parses by itself.
     """
     table: tuple[str, ...] = ()
     start = 0
@@ -130,14 +131,14 @@ def _statements(text: str) -> Iterator[_Statement]:
 
 
 def _only(data: Any) -> tuple[str, ...]:
-    """Return the path that the data of a header is."""
+    """Return the path in the data of a header."""
     while isinstance(data, list):  # [[a]]
         data = data[0]
     return tuple(name for key, inner in data.items() for name in (key, *_only(inner)))
 
 
 def _at(data: Any, path: Path) -> Any:
-    """Return what `path` leads to, None if nothing is there: TOML has no null."""
+    """Return the value at `path`, None if there is none: TOML has no null."""
     for key in path:
         if isinstance(data, dict):
             data = data.get(key)
@@ -149,7 +150,7 @@ def _at(data: Any, path: Path) -> Any:
 
 
 def _place(value: Value) -> Span:
-    """Return where the last key of a path is written, or the item of an array that it leads to."""
+    """Return the span of the last key of a path, or of the array item at its end."""
     text = value.source.data.decode()
     for statement in _statements(text):
         depth = len(statement.table)
@@ -162,16 +163,16 @@ def _place(value: Value) -> Span:
 
 
 def _written(statement: _Statement, path: Path) -> tuple[int, int] | None:
-    """Return where in a statement the end of `path` is written; None if it is written with escapes."""
+    """Return the place of the last part of `path` in a statement; None if it is written with escapes."""
     value = _at(statement.data, path)
     name = re.escape(str(path[-1] if isinstance(path[-1], str) else value))
-    for found in re.finditer(f"\"{name}\"|'{name}'|(?<![\\w-]){name}(?![\\w-])", statement.text):
-        changed = f'{statement.text[: found.start()]}"{_MARK}"{statement.text[found.end() :]}'
+    for match in re.finditer(f"\"{name}\"|'{name}'|(?<![\\w-]){name}(?![\\w-])", statement.text):
+        changed = f'{statement.text[: match.start()]}"{_MARK}"{statement.text[match.end() :]}'
         try:
             data = tomllib.loads(changed)
         except tomllib.TOMLDecodeError:
             continue
         marked = (*path[:-1], _MARK) if isinstance(path[-1], str) else path
         if _at(data, marked) == (value if isinstance(path[-1], str) else _MARK):
-            return found.span()
+            return match.span()
     return None

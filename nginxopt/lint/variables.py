@@ -1,4 +1,4 @@
-"""Who reads a variable: the words of a configuration show most readers, but not those in code."""
+"""Finds the readers of a variable: the configuration shows most of them, but not those in code."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _CODE = re.compile(r".*_by_lua.*|lua_.*|js_.*|perl.*|ssi|.*wasm.*|modsecurity.*|
 
 
 def is_read_by_code(model: Model) -> bool:
-    """Return whether something may read any variable by its name, without a word that shows it: Lua, njs, Perl, SSI.
+    """Return whether Lua, njs, Perl or SSI may read any variable by name, which the configuration does not show.
 
-    What was not read may hold such code, and a module that is not known may run some.
+    A missing file may contain such code, and an unknown module may run it.
     """
-    return not model.is_whole or any(_is_code(*found) for found in model.config.walk())
+    return not model.is_whole or any(_is_code(*directive_and_scope) for directive_and_scope in model.config.walk())
 
 
 def readers(model: Model, names: Iterable[str]) -> Iterator[Directive]:
-    """Yield the directives that have one of these variables in a word; not the `map` that defines it."""
+    """Yield the directives that use one of these variables, without the `map` that defines it."""
     either = "|".join(map(re.escape, names))
     use = re.compile(rf"\$(?:\{{(?:{either})\}}|(?:{either})(?!\w))", re.IGNORECASE)
     for directive, _ in model.config.walk():
@@ -32,7 +32,7 @@ def readers(model: Model, names: Iterable[str]) -> Iterator[Directive]:
 
 def _is_code(directive: Directive, scope: Scope) -> bool:
     if not BLOCKS.issuperset(scope.context):
-        return False  # a row of a map or the like
+        return False  # a row of a map or similar block
     if directive.name == "ssi":
         return directive.args != ("off",)
     return directive.name not in NAMES or bool(_CODE.fullmatch(directive.name))

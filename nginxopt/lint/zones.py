@@ -1,6 +1,6 @@
-"""Shared memory: the names of its zones, which all modules of nginx share, those of `stream` and Lua included.
+"""Names of shared memory zones, which all modules of nginx share, including `stream` and Lua.
 
-nginx refuses a name that two kinds of directives use: "is already declared for a different use"
+nginx rejects a name that two kinds of directives use: "is already declared for a different use"
 (ngx_shared_memory_add in ngx_cycle.c).
 """
 
@@ -14,13 +14,13 @@ from nginxopt.lint.model import Model
 _BORDERS = re.compile(r"[:=,;]")
 
 
-def free_name(model: Model, wanted: str) -> str | None:
-    """Return `wanted`, or that with a number, as the name of a new zone; None if no name is surely free.
+def free_name(model: Model, preferred: str) -> str | None:
+    """Return `preferred`, if necessary with a number, as the name of a new zone; None if no name is certain to be free.
 
-    Each module has its own way to name a zone, so that any part of any word may be a name that is taken, but for the
-    words of an upstream and of what is passed to it. What was not read may have any name; and `:` ends one.
+    Modules name zones in different ways, so any part of any parameter may be a name in use, except in `upstream` and
+    `*_pass` directives. A missing file may use any name, and `:` ends a name.
     """
-    if not model.is_whole or _BORDERS.search(wanted):
+    if not model.is_whole or _BORDERS.search(preferred):
         return None
     taken = {
         part
@@ -29,5 +29,5 @@ def free_name(model: Model, wanted: str) -> str | None:
         for word in directive.args
         for part in _BORDERS.split(word)
     }
-    names = chain([wanted], (f"{wanted}_{number}" for number in count(2)))
+    names = chain([preferred], (f"{preferred}_{number}" for number in count(2)))
     return next(name for name in names if name not in taken)

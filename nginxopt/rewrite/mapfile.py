@@ -68,12 +68,13 @@ def free_name(config: Config, stem: str) -> str:
     """
     if config.http is None:
         return FRAGMENT_NAME
-    names = [str(include.args[0]) for include in config.includes]
+    included = [str(include.args[0]) for include in config.includes]
     for suffix in (".conf", ".maps", ".http"):
         for number in ("", *map(str, range(2, 100))):
             name = f"{stem}{number}{suffix}"
             path = os.path.join(config.prefix, name)  # noqa: PTH118
-            if not os.path.lexists(path) and not any(config.origin.reads(config.prefix, one, path) for one in names):
+            is_read = any(config.origin.reads(config.prefix, pattern, path) for pattern in included)
+            if not os.path.lexists(path) and not is_read:
                 return name
     return f".{stem}.conf"  # nginx's wildcards match no name that starts with a dot
 
@@ -108,8 +109,8 @@ def _may_set_sizes(config: Config, directive: Directive) -> bool:
     """Return whether a directive of the http block is a size of maps, or an include that may lead to one."""
     if directive.name != "include":
         return directive.name in sizes.MAPS
-    inner = (each for file in config.included(directive) for each in file.block.unfolded())
-    return config.is_missing(directive) or any(_may_set_sizes(config, each) for each in inner)
+    children = (child for file in config.included(directive) for child in file.block.unfolded())
+    return config.is_missing(directive) or any(_may_set_sizes(config, child) for child in children)
 
 
 def _lines(file: File, at: int, statements: Sequence[str]) -> bytes:

@@ -31,17 +31,17 @@ class Names:
         return name if len(name) <= LONGEST_GROUP else f"nxo_{zlib.crc32(self.stem.encode()):08x}_rest"
 
 
-def stem(asked: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:
+def stem(requested: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:
     """Return the start of all names: as asked for, or one made of the files that are compiled and of `as_what`.
 
     The same rules compiled in another way have other maps.
     """
-    if asked is None:
+    if requested is None:
         checksum = 0
         for file in compiled:
             checksum = zlib.crc32(file.source.data, checksum)
-        asked = f"nxo_{zlib.crc32(as_what.encode(), checksum) & 0xFFFFFF:06x}"
-    return _unused(asked, config)
+        requested = f"nxo_{zlib.crc32(as_what.encode(), checksum) & 0xFFFFFF:06x}"
+    return _unused(requested, config)
 
 
 def _unused(start: str, config: Config) -> str:

@@ -106,24 +106,24 @@ def differential(
     targets = [uri for uri in uris if _PLAIN_URI.match(uri)]
     chosen = tuple(targets[:: len(targets) // _INTERNAL_TARGETS + 1])
     scene = _Scene(phase, captures, chosen, auth=_has_auth_request(binary))
-    variables, said = _unknown_variables(scene, before, binary)
+    variables, defined = _unknown_variables(scene, before, binary)
     original = _Side(scene, before, b"", variables)
     compiled = _Side(scene, after, maps, variables)
     verdict = compiled.test(binary)
     if not verdict.ok:
         start = Mismatch("start", b"", b"", _why(verdict).encode(errors="surrogateescape"))
         return Differential(0, (start,), 1, time.monotonic() - started, 0, variables=variables)
-    warnings = tuple(str(warning) for warning in verdict.warnings if warning not in said.warnings)
-    asked = sample(uris, scene.fixed(), limit=limit, capturing=captures)
+    warnings = tuple(str(warning) for warning in verdict.warnings if warning not in defined.warnings)
+    sampled = sample(uris, scene.fixed(), limit=limit, capturing=captures)
     with contextlib.ExitStack() as running:
         pair = [running.enter_context(side.run(binary, avoid=before + after + maps)) for side in (original, compiled)]
-        tally = _compare(pair[0], pair[1], asked.requests, started + seconds, progress)
+        tally = _compare(pair[0], pair[1], sampled.requests, started + seconds, progress)
     return Differential(
         tally.requests,
         tuple(tally.shown),
         tally.mismatched,
         time.monotonic() - started,
-        asked.skipped + len(asked.requests) - tally.requests,
+        sampled.skipped + len(sampled.requests) - tally.requests,
         tally.unstable,
         variables,
         warnings,

@@ -104,7 +104,11 @@ def in_place(emission: Emission) -> list[str]:
     like = dict.fromkeys(new, _strictest(emission))
     written = change([emission.plan.config], texts, like=like, keep_old=True)
     notes = [f"  wrote {path}" for path in new]
-    notes += [f"  changed {one.path}; to undo: {one.undo}" for one in written if one.copy and one.path not in new]
+    notes += [
+        f"  changed {written_file.path}; to undo: {written_file.undo}"
+        for written_file in written
+        if written_file.copy and written_file.path not in new
+    ]
     if emission.maps_path is None:
         notes += _to_include(emission)
     return notes

@@ -139,7 +139,9 @@ class Plan:
         """The maps with many regular expressions that are in `subject`, or have rows in it."""
         sources = {file.source for file in below(self.config, self.subject)}
         maps = regex_maps(self.config)
-        return [each for each in maps if any(row.source in sources for row in (each.place, *each.rows))]
+        return [
+            regex_map for regex_map in maps if any(row.source in sources for row in (regex_map.place, *regex_map.rows))
+        ]
 
     @property
     def changed(self) -> dict[str, int]:

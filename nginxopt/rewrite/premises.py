@@ -33,7 +33,7 @@ SERVER_CONTEXT = Premise(
 OWN_NAMES = Premise("own-names", "no other part of the configuration uses the variable names of the maps")
 TABLE_SIZES = Premise(
     "table-sizes",
-    "hash tables have nginx's default sizes or larger, and those of hash.conf; nginx -t names one that is too small",
+    "hash tables have at least nginx's default sizes and those of hash.conf; nginx -t reports smaller ones",
 )
 MISSING_SIZES = Premise(
     "missing-sizes",

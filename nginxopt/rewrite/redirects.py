@@ -282,10 +282,12 @@ _MOST_PORTS = 64  # of a range: where a URL with another one leads to is not kno
 def sites(config: Config, servers: Sequence[Level]) -> Iterator[Site]:
     """Yield each server of a configuration as a site."""
     claims = Counter(
-        claim for one in servers for claim in {(port, name) for port, _ in _listens(one) for name in _names(one)}
+        claim
+        for server in servers
+        for claim in {(port, name) for port, _ in _listens(server) for name in _names(server)}
     )
     shared = frozenset(claim for claim, count in claims.items() if count > 1)
-    return (Site(config, one, shared) for one in servers)
+    return (Site(config, server, shared) for server in servers)
 
 
 def _is_path(location: Level) -> bool:

@@ -76,7 +76,7 @@ def placed(config: Config) -> tuple[Config, bool]:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Gathered:
     """What is gathered of a file."""
 
     sections: dict[Phase, list[Section]]
@@ -91,11 +91,11 @@ class _Found:
 
 
 def _rewrites(config: Config, file: File, captures_matter: bool) -> Rewrites:
-    found = _Found({}, [], [])
+    gathered = _Gathered({}, [], [])
     kinds = set(map(_kind, config.contexts(file)))
-    _gather(file.block, kinds, found, main=file is config.main)
-    sections = {phase: tuple(of_phase) for phase, of_phase in found.sections.items()}
-    return Rewrites(file, sections, captures_matter, tuple(found.inside_if), tuple(found.misplaced))
+    _gather(file.block, kinds, gathered, main=file is config.main)
+    sections = {phase: tuple(of_phase) for phase, of_phase in gathered.sections.items()}
+    return Rewrites(file, sections, captures_matter, tuple(gathered.inside_if), tuple(gathered.misplaced))
 
 
 def _kind(context: Context) -> str:
@@ -103,7 +103,7 @@ def _kind(context: Context) -> str:
     return context[-1] if context else "main"
 
 
-def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False) -> None:
+def _gather(block: Block, kinds: set[str], gathered: _Gathered, *, main: bool = False) -> None:
     phase = _phase(kinds, main=main)
     section: list[Span] = []
     stems = _stems(block)
@@ -111,16 +111,16 @@ def _gather(block: Block, kinds: set[str], found: _Found, *, main: bool = False)
         if isinstance(node, Comment):
             continue
         if _is_ours(node, stems):
-            section = found.closed(phase, section)
+            section = gathered.closed(phase, section)
             continue
         if node.name == "rewrite":
-            _put(node, phase, kinds, section, found)
+            _put(node, phase, kinds, section, gathered)
             continue
         if node.name not in transparent():
-            section = found.closed(phase, section)
+            section = gathered.closed(phase, section)
         if isinstance(node, Directive) and node.block:
-            _gather(node.block, {str(node.name)}, found)
-    found.closed(phase, section)
+            _gather(node.block, {str(node.name)}, gathered)
+    gathered.closed(phase, section)
 
 
 def _stems(block: Block) -> set[str]:
@@ -143,13 +143,15 @@ def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
     return (guard is not None and guard[1] in stems) or name.removesuffix("_hit") in stems - {name}
 
 
-def _put(node: Directive | Bulk, phase: Phase | None, kinds: set[str], section: list[Span], found: _Found) -> None:
+def _put(
+    node: Directive | Bulk, phase: Phase | None, kinds: set[str], section: list[Span], gathered: _Gathered
+) -> None:
     """Note a rewrite, or a run of them, where it belongs."""
     if phase is not None:
         section.append(node.span)
         return
     spans = [directive.span for directive in node] if isinstance(node, Bulk) else [node.span]
-    (found.inside_if if "if" in kinds else found.misplaced).extend(spans)
+    (gathered.inside_if if "if" in kinds else gathered.misplaced).extend(spans)
 
 
 def _phase(kinds: set[str], *, main: bool) -> Phase | None:

@@ -55,15 +55,15 @@ def standing(config: Config) -> dict[str, Standing]:
 
     `InputError` for one that nginx refuses, and for one under which it could not build any map.
     """
-    found: dict[str, Standing] = {}
+    by_name: dict[str, Standing] = {}
     for directive in chain.from_iterable(scope.directives for scope in _http_scopes(config)):
         if directive.name in DEFAULTS:
-            if directive.name in found:
+            if directive.name in by_name:
                 nginx = directive.located(f'"{directive.name}" directive is duplicate')
                 raise directive.error(f'"{directive.name}" is set twice', nginx=nginx)
             file = next(file for file in config.files if file.source is directive.source)
-            found[str(directive.name)] = Standing(file, directive, _size(directive))
-    return found
+            by_name[str(directive.name)] = Standing(file, directive, _size(directive))
+    return by_name
 
 
 def needed(
@@ -79,28 +79,28 @@ def needed(
     least = [now[name].size if name in now else DEFAULTS[name] for name in MAPS]
     is_known = is_http_known(config)
     others = _keys(config)
-    found = _native.map_sizes(runs, others, *least, as_is=not is_known)
-    if found is None:
+    map_sizes = _native.map_sizes(runs, others, *least, as_is=not is_known)
+    if map_sizes is None:
         raise DefectError("no hash table size fits the keys")
-    wanted = dict(zip(MAPS, found, strict=True))
-    wanted |= _of_variables(config, names, now, unseen=_UNSEEN if is_known else 0)
+    needed_sizes = dict(zip(MAPS, map_sizes, strict=True))
+    needed_sizes |= _of_variables(config, names, now, unseen=_UNSEEN if is_known else 0)
     return {
         name: size
-        for name, size in wanted.items()
+        for name, size in needed_sizes.items()
         if (now[name].size < size if name in now else size != DEFAULTS[name] or (is_known and name in MAPS))
     }
 
 
-def raised(wanted: Sizes, now: Mapping[str, Standing]) -> Iterator[tuple[File, Edit]]:
+def raised(sizes: Sizes, now: Mapping[str, Standing]) -> Iterator[tuple[File, Edit]]:
     """Yield the edits that make the sizes grow which are set."""
-    for name, size in wanted.items():
+    for name, size in sizes.items():
         if name in now:
             yield now[name].file, Edit(now[name].directive.args[0].span, encode(str(size)))
 
 
-def statements(wanted: Sizes, now: Mapping[str, Standing]) -> list[str]:
+def statements(sizes: Sizes, now: Mapping[str, Standing]) -> list[str]:
     """Return the directives for the sizes that are not set."""
-    return [f"{name} {size};" for name, size in wanted.items() if name not in now]
+    return [f"{name} {size};" for name, size in sizes.items() if name not in now]
 
 
 _HEAD = """\
@@ -109,15 +109,15 @@ _HEAD = """\
 """
 
 
-def text(wanted: Sizes) -> bytes:
+def text(sizes: Sizes) -> bytes:
     """Return a file that sets these sizes; empty if there are none."""
-    return encode(_HEAD + "".join(f"{name} {size};\n" for name, size in wanted.items()) + "\n") if wanted else b""
+    return encode(_HEAD + "".join(f"{name} {size};\n" for name, size in sizes.items()) + "\n") if sizes else b""
 
 
-def merged(wanted: Sizes, found: File) -> Sizes:
+def merged(sizes: Sizes, existing: File) -> Sizes:
     """Return the larger of `wanted` sizes and those that a file of sizes has."""
-    both = dict(wanted)
-    for directive in found.block.directives():
+    both = dict(sizes)
+    for directive in existing.block.directives():
         if directive.name in DEFAULTS:
             name, size = str(directive.name), _size(directive)
             both[name] = max(size, both.get(name, size))
@@ -169,5 +169,5 @@ def _of_variables(
     ours = set(names)
     others = {b"variable_of_a_module_%d" % number for number in range(unseen * len(defined | ours))}
     least = [now[name].size if name in now else DEFAULTS[name] for name in VARIABLES]
-    found = _native.variable_sizes(sorted(ours | others), least[0], least[1], may_be=sorted(defined))
-    return dict(zip(VARIABLES, found or least, strict=True))
+    variable_sizes = _native.variable_sizes(sorted(ours | others), least[0], least[1], may_be=sorted(defined))
+    return dict(zip(VARIABLES, variable_sizes or least, strict=True))

@@ -142,9 +142,9 @@ def _distance(name: str, other: str) -> int:
     before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
     for row, letter in enumerate(name, 1):
         line = [row]
-        for column, wanted in enumerate(other, 1):
-            cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != wanted))
-            if row > 1 and column > 1 and letter == other[column - 2] and name[row - 2] == wanted:
+        for column, target in enumerate(other, 1):
+            cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != target))
+            if row > 1 and column > 1 and letter == other[column - 2] and name[row - 2] == target:
                 cost = min(cost, before[column - 2] + 1)
             line.append(cost)
         before, last = last, line

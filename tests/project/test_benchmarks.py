@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks import instructions, memory, speed
+from benchmarks import instructions, memory, regex_map, regex_rows, speed
 from benchmarks.child import ChildError, run
 from benchmarks.mixes import MIXES, write
 from nginxopt import load_text
-from nginxopt.bench.rewrite_rules import FAR_MISS, fragment, literal, whole
+from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, whole
+from nginxopt.errors import RunError
 from nginxopt.rewrite import plan
 from nginxopt.system import nginx
 from tests.support import needs_nginx
@@ -75,6 +77,48 @@ def test_memory(capsys: pytest.CaptureFixture[str]) -> None:
     assert memory.main(["--sizes", "40", "--mixes", "wild", "--rounds", "1", "--json"]) in (0, 1)
     (result,) = json.loads(capsys.readouterr().out)
     assert all(result[form][of] > 0 for form in ("original", "compiled") for of in ("pss", "rss", "test"))
+
+
+def test_regex_rows() -> None:
+    """The rows have the shares that they say, are the same every time, and probes find or miss them."""
+    rows = list(regex_rows.rows(5_000))
+    assert rows == list(regex_rows.rows(5_000))
+    patterns = [re.compile(row[2 : row.index(b'" "')]) for row in rows]
+    literals = [re.fullmatch(rb"\^(?:[\w/.-]|\\\.)*(\.\*)?\$", pattern.pattern) for pattern in patterns]
+    assert 0.63 < sum(bool(literal and literal[1]) for literal in literals) / 5_000 < 0.67
+    assert 0.29 < sum(bool(literal and not literal[1]) for literal in literals) / 5_000 < 0.33
+    dots = [bool(literal and re.search(rb"[^\\]\.(?!\*\$)", literal[0])) for literal in literals]
+    assert 0.40 < sum(dots) / 5_000 < 0.60
+    assert sum(not pattern.pattern.startswith(b"^") for pattern in patterns) == 9
+    assert sum(b"$1" in row for row in rows) == 1
+    far, near, first, last = (probe.target for probe in regex_rows.probes(rows))
+    assert not any(pattern.search(target) for pattern in patterns for target in (far, near))
+    assert all(any(pattern.search(target) for pattern in patterns) for target in (first, last))
+
+
+@needs_nginx
+def test_regex_map(capsys: pytest.CaptureFixture[str]) -> None:
+    """A map is measured before and after the command, and both answer alike."""
+    options = ["--sizes", "60", "--rounds", "1", "--no-instructions"]
+    assert regex_map.main([*options, "--json"]) in (0, 1)
+    (result,) = json.loads(capsys.readouterr().out)
+    for form in ("none", "original", "compiled"):
+        assert set(result[form]["seconds"]) == {"far miss", "near miss", "hit first", "hit last"}
+        assert min(*result[form]["seconds"].values(), result[form]["pss"], result[form]["test"]) > 0
+    assert result["original"]["maps"] == 1
+    assert result["command"]["wall"] > 0
+
+
+@needs_nginx
+def test_regex_map_of_a_wrong_result() -> None:
+    """What answers in another way is no result."""
+    original, other = (
+        Parts(regex_rows.block([b'"~^/a.*$" "%s";\n' % value]), regex_rows.ASKED) for value in (b"/b", b"/c")
+    )
+    probes = [regex_rows.Probe("hit", b"/a")]
+    regex_map.same_answers(nginx.find(), original, original, probes)
+    with pytest.raises(RunError, match="another way"):
+        regex_map.same_answers(nginx.find(), original, other, probes)
 
 
 @needs_nginx

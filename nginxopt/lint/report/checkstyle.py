@@ -20,9 +20,9 @@ def render(report: Report) -> Iterator[str]:
     root = ElementTree.Element("checkstyle", version="4.3")
     for section in sections(report):
         file = ElementTree.SubElement(root, "file", name=xml(section.path))
-        for found in section.diagnostics:
-            text = "; ".join([found.message, *advice(found)])
-            _add(file, found.finding, str(found.severity), text, f"nginxopt.{found.rule}")
+        for diagnostic in section.diagnostics:
+            text = "; ".join([diagnostic.message, *advice(diagnostic)])
+            _add(file, diagnostic.finding, str(diagnostic.severity), text, f"nginxopt.{diagnostic.rule}")
         for error in section.errors:
             _add(file, error, "error", "; ".join([error.message, *details(error)]), "nginxopt.input")
     yield document(root)

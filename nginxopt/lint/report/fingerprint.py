@@ -20,12 +20,12 @@ def fingerprints(diagnostics: Sequence[Diagnostic], base: str) -> tuple[str, ...
     """
     digest = cache(_digest)  # on a long line there may be many findings
     keys = [_key(diagnostic, base, digest) for diagnostic in diagnostics]
-    found: Counter[tuple[str, str, str]] = Counter()
-    made: dict[int, str] = {}
+    counts: Counter[tuple[str, str, str]] = Counter()
+    by_number: dict[int, str] = {}
     for number in sorted(range(len(keys)), key=lambda number: diagnostics[number].finding.span):
-        made[number] = fingerprint(*keys[number], found[keys[number]])
-        found[keys[number]] += 1
-    return tuple(made[number] for number in range(len(keys)))
+        by_number[number] = fingerprint(*keys[number], counts[keys[number]])
+        counts[keys[number]] += 1
+    return tuple(by_number[number] for number in range(len(keys)))
 
 
 def fingerprint(rule: str, path: str, digest: str, number: int) -> str:

@@ -19,10 +19,10 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 def render(report: Report) -> Iterator[str]:
     """Yield a command a line: findings, errors, and notes as notices."""
-    for found in report.diagnostics:
-        place = _place(found.finding, found.path, report.base)
-        lines = [found.message, *advice(found), found.url]
-        yield _command(_COMMANDS[found.severity], {**place, "title": found.rule}, lines)
+    for diagnostic in report.diagnostics:
+        place = _place(diagnostic.finding, diagnostic.path, report.base)
+        lines = [diagnostic.message, *advice(diagnostic), diagnostic.url]
+        yield _command(_COMMANDS[diagnostic.severity], {**place, "title": diagnostic.rule}, lines)
     for error in report.errors:
         lines = [error.message, *details(error)]
         yield _command("error", {**_place(error, error.path, report.base), "title": "nginxopt"}, lines)

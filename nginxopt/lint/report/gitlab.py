@@ -23,19 +23,19 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.I
 
 def render(report: Report) -> Iterator[str]:
     """Yield the findings and the errors; an error is a `blocker`."""
-    made = fingerprints(report.diagnostics, report.base)
-    findings = [_finding(*pair, report.base) for pair in zip(report.diagnostics, made, strict=True)]
+    digests = fingerprints(report.diagnostics, report.base)
+    findings = [_finding(*pair, report.base) for pair in zip(report.diagnostics, digests, strict=True)]
     errors = [_error(error, number, report.base) for number, error in enumerate(report.errors)]
     yield json.dumps([*findings, *errors], indent=2) + "\n"
 
 
-def _finding(found: Diagnostic, made: str, base: str) -> dict[str, Any]:
+def _finding(diagnostic: Diagnostic, digest: str, base: str) -> dict[str, Any]:
     return {
-        "description": unicode("; ".join([found.message, *advice(found)])),
-        "check_name": found.rule,
-        "fingerprint": made,
-        "severity": _SEVERITIES[found.severity],
-        "location": _location(found.finding, found.path, base),
+        "description": unicode("; ".join([diagnostic.message, *advice(diagnostic)])),
+        "check_name": diagnostic.rule,
+        "fingerprint": digest,
+        "severity": _SEVERITIES[diagnostic.severity],
+        "location": _location(diagnostic.finding, diagnostic.path, base),
     }
 
 

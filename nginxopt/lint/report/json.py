@@ -112,10 +112,10 @@ def _note(note: Note) -> dict[str, Any]:
 
 
 def _place(placed: Placed) -> dict[str, int | None]:
-    found = ends(placed)
-    if found is None:
+    positions = ends(placed)
+    if positions is None:
         return dict.fromkeys(("line", "column", "end_line", "end_column"))
-    start, end = found
+    start, end = positions
     return {"line": start.line, "column": start.column, "end_line": end.line, "end_column": end.column}
 
 

@@ -29,7 +29,7 @@ def render(report: Report) -> Iterator[str]:
 
 def _suite(section: Section) -> ElementTree.Element:
     path = xml(section.path)
-    cases = [_failure(path, found) for found in section.diagnostics]
+    cases = [_failure(path, diagnostic) for diagnostic in section.diagnostics]
     cases += [_error(path, error) for error in section.errors]
     counts = {"failures": str(len(section.diagnostics)), "errors": str(len(section.errors))}
     cases = cases or [_case(path, "no findings")]
@@ -38,11 +38,11 @@ def _suite(section: Section) -> ElementTree.Element:
     return suite
 
 
-def _failure(path: str, found: Diagnostic) -> ElementTree.Element:
-    case = _case(path, f"{found.rule}{_at(found.finding)}")
-    failure = ElementTree.SubElement(case, "failure", type=str(found.severity), message=xml(found.message))
-    source, at = found.finding.source, found.finding.span
-    failure.text = xml("\n".join(["", source.snippet(at), *advice(found), found.url, ""]))
+def _failure(path: str, diagnostic: Diagnostic) -> ElementTree.Element:
+    case = _case(path, f"{diagnostic.rule}{_at(diagnostic.finding)}")
+    failure = ElementTree.SubElement(case, "failure", type=str(diagnostic.severity), message=xml(diagnostic.message))
+    source, at = diagnostic.finding.source, diagnostic.finding.span
+    failure.text = xml("\n".join(["", source.snippet(at), *advice(diagnostic), diagnostic.url, ""]))
     return case
 
 

@@ -60,12 +60,12 @@ class Report:
 
     def undeclared(self) -> frozenset[Premise]:
         """Return the premises with which more of the findings could be fixed."""
-        fixes = (found.fix for found in self.diagnostics if found.fix is not None)
+        fixes = (diagnostic.fix for diagnostic in self.diagnostics if diagnostic.fix is not None)
         return frozenset(premise for fix in fixes for premise in fix.safety.premises or ())
 
     def fixable(self) -> Counter[Grade]:
         """Return how many findings have a fix, by its kind."""
-        return Counter(found.fix.safety.grade for found in self.diagnostics if found.fix is not None)
+        return Counter(diagnostic.fix.safety.grade for diagnostic in self.diagnostics if diagnostic.fix is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,12 @@ class RuleCount:
 def by_rule(report: Report) -> Iterator[RuleCount]:
     """Yield the counts of the rules that found something, the most frequent first, then by their ids."""
     titles = {rule.id: rule.title for rule in report.rules}
-    counts = Counter(found.rule for found in report.diagnostics)
-    fixes = Counter((found.rule, found.fix.safety.grade) for found in report.diagnostics if found.fix is not None)
+    counts = Counter(diagnostic.rule for diagnostic in report.diagnostics)
+    fixes = Counter(
+        (diagnostic.rule, diagnostic.fix.safety.grade)
+        for diagnostic in report.diagnostics
+        if diagnostic.fix is not None
+    )
     for rule, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         yield RuleCount(rule, titles.get(rule, ""), count, *(fixes[rule, grade] for grade in Grade))
 

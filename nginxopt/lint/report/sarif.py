@@ -65,22 +65,24 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 def _results(report: Report) -> Iterator[dict[str, Any]]:
     indexes = {rule.id: index for index, rule in enumerate(report.rules)}
-    made = fingerprints(report.diagnostics, report.base)
-    for found, fingerprint in zip(report.diagnostics, made, strict=True):
-        index = {"ruleIndex": indexes[found.rule]} if found.rule in indexes else {}
-        yield {"ruleId": found.rule, **index, **_result(found, fingerprint, report.base)}
+    digests = fingerprints(report.diagnostics, report.base)
+    for diagnostic, fingerprint in zip(report.diagnostics, digests, strict=True):
+        index = {"ruleIndex": indexes[diagnostic.rule]} if diagnostic.rule in indexes else {}
+        yield {"ruleId": diagnostic.rule, **index, **_result(diagnostic, fingerprint, report.base)}
 
 
-def _result(found: Diagnostic, fingerprint: str, base: str) -> dict[str, Any]:
+def _result(diagnostic: Diagnostic, fingerprint: str, base: str) -> dict[str, Any]:
     related: list[dict[str, Any]] = []
-    for place in found.finding.related:
+    for place in diagnostic.finding.related:
         location = {**_location(place, place.source.path, base), "message": {"text": unicode(place.message)}}
         related += [location] if location not in related else []  # the schema wants them unique
-    fixes = [] if found.fix is None else list(_fixes(found.fix, base))
+    fixes = [] if diagnostic.fix is None else list(_fixes(diagnostic.fix, base))
     return {
-        "level": _LEVELS[found.severity],
-        "message": {"text": unicode(" ".join(_sentence(text) for text in (found.message, found.finding.help) if text))},
-        "locations": [_location(found.finding, found.path, base)],
+        "level": _LEVELS[diagnostic.severity],
+        "message": {
+            "text": unicode(" ".join(_sentence(text) for text in (diagnostic.message, diagnostic.finding.help) if text))
+        },
+        "locations": [_location(diagnostic.finding, diagnostic.path, base)],
         **({"relatedLocations": related} if related else {}),
         **({"fixes": fixes} if fixes else {}),
         "partialFingerprints": {"nginxopt/v1": fingerprint},

@@ -44,13 +44,13 @@ def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> I
     """
     style = Style(color)
     counts = list(by_rule(report))
-    digits = max((len(f"{found.count:,}") for found in counts), default=0)
-    width = max((len(found.rule) for found in counts), default=0)
-    for found in counts:
-        sign = _sign(found)
+    digits = max((len(f"{rule_count.count:,}") for rule_count in counts), default=0)
+    width = max((len(rule_count.rule) for rule_count in counts), default=0)
+    for rule_count in counts:
+        sign = _sign(rule_count)
         mark = style(sign, fg="cyan") if sign.strip() else sign
-        number = style(f"{found.count:>{digits},}", bold=True)
-        yield f"{number}  {found.rule:<{width}}  {mark}  {printable(found.title)}".rstrip() + "\n"
+        number = style(f"{rule_count.count:>{digits},}", bold=True)
+        yield f"{number}  {rule_count.rule:<{width}}  {mark}  {printable(rule_count.title)}".rstrip() + "\n"
     for error in report.errors:
         yield from _lines(_error(error, style))
     if quiet:
@@ -58,16 +58,16 @@ def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> I
     if counts or report.errors:
         yield "\n"
     yield from _lines(_counts(report, style))
-    if any(_sign(found).strip() for found in counts):
+    if any(_sign(rule_count).strip() for rule_count in counts):
         yield "  [*] fixable with --fix, [?] with --assume, [-] with --unsafe-fixes\n"
 
 
-def _sign(found: RuleCount) -> str:
-    if found.safe:
+def _sign(rule_count: RuleCount) -> str:
+    if rule_count.safe:
         return "[*]"
-    if found.conditional:
+    if rule_count.conditional:
         return "[?]"
-    return "[-]" if found.unsafe else "   "
+    return "[-]" if rule_count.unsafe else "   "
 
 
 def _lines(lines: Iterator[str] | list[str]) -> Iterator[str]:
@@ -98,8 +98,8 @@ def _place(placed: Placed, path: str | None, style: Style) -> str:
     path = path if placed.source is None else placed.source.path
     if path is None:
         return ""
-    found = ends(placed)
-    position = f":{found[0].line}:{found[0].column}" if found else ""
+    positions = ends(placed)
+    position = f":{positions[0].line}:{positions[0].column}" if positions else ""
     return f"{style(printable(path), bold=True)}{position}: "
 
 
@@ -122,13 +122,13 @@ def _counts(report: Report, style: Style) -> Iterator[str]:
         yield f"{'would fix' if report.shown else 'fixed'} {count(report.fixed, 'finding')}"
     missed = f", {len(report.errors):,} not checked" if report.errors else ""
     for_target = f"(for nginx {report.target.version}, {report.target.origin})"
-    found = count(len(report.diagnostics), "finding") if report.diagnostics else "no findings"
+    total = count(len(report.diagnostics), "finding") if report.diagnostics else "no findings"
     grades = Counter(diagnostic.severity for diagnostic in report.diagnostics)
     parts = ", ".join(
         style(_grade(severity, grades[severity]), fg=_COLORS[severity]) for severity in sorted(grades, reverse=True)
     )
     listed = f": {parts}" if parts else ""
-    yield f"{style(found, bold=True)} in {count(len(report.files), 'file')}{missed}{listed} {for_target}"
+    yield f"{style(total, bold=True)} in {count(len(report.files), 'file')}{missed}{listed} {for_target}"
 
 
 def _grade(severity: Severity, number: int) -> str:
@@ -154,5 +154,5 @@ def _benchmarks(report: Report) -> Iterator[str]:
     for diagnostic in report.diagnostics:
         if diagnostic.scenario is not None:
             rules[diagnostic.scenario].add(diagnostic.rule)
-    for scenario, found in sorted(rules.items()):
-        yield f"  measure {', '.join(sorted(found))} with nginxopt bench {scenario}"
+    for scenario, ids in sorted(rules.items()):
+        yield f"  measure {', '.join(sorted(ids))} with nginxopt bench {scenario}"

@@ -26,11 +26,11 @@ def sections(report: Report) -> Iterable[Section]:
 
     An error without a file belongs to the folder, `.`.
     """
-    found: dict[str, Section] = {}
+    by_name: dict[str, Section] = {}
 
     def section(path: str) -> Section:
         name = relative(path, report.base)
-        return found.setdefault(name, Section(name))
+        return by_name.setdefault(name, Section(name))
 
     for path in report.files:
         section(path)
@@ -38,7 +38,7 @@ def sections(report: Report) -> Iterable[Section]:
         section(diagnostic.path).diagnostics.append(diagnostic)
     for error in report.errors:
         section(error.path or ".").errors.append(error)
-    return found.values()
+    return by_name.values()
 
 
 def document(root: ElementTree.Element) -> str:

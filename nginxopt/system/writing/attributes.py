@@ -15,30 +15,30 @@ _OF_THE_TEXT = frozenset({"security.ima", "security.evm"})
 
 def copy_all(old: Path, new: Path) -> None:
     """Give a new file all that an old one has beside its text; `OSError` if that is not possible."""
-    wanted, has = old.stat(), new.stat()
-    if (wanted.st_uid, wanted.st_gid) != (has.st_uid, has.st_gid):
-        os.chown(new, wanted.st_uid, wanted.st_gid)
+    old_stat, has = old.stat(), new.stat()
+    if (old_stat.st_uid, old_stat.st_gid) != (has.st_uid, has.st_gid):
+        os.chown(new, old_stat.st_uid, old_stat.st_gid)
     before, after = _extended(new), _extended(old)
     for name in before.keys() - after.keys():  # such as the folder's default access control list
         os.removexattr(new, name)
     for name, value in after.items():
         if before.get(name) != value:
             os.setxattr(new, name, value)
-    new.chmod(stat.S_IMODE(wanted.st_mode))
+    new.chmod(stat.S_IMODE(old_stat.st_mode))
 
 
 def copy_access(old: Path, new: Path) -> None:
     """Let a new file be read by those who may read an old one, as far as possible; its owner may write it."""
-    wanted = old.stat()
+    old_stat = old.stat()
     with contextlib.suppress(OSError):
-        os.chown(new, wanted.st_uid, wanted.st_gid)
+        os.chown(new, old_stat.st_uid, old_stat.st_gid)
     before, after = _extended(new), _extended(old)
     if _ACL in before and _ACL not in after:
         os.removexattr(new, _ACL)
     for name in {_ACL, _LABEL} & after.keys():
         with contextlib.suppress(OSError):
             os.setxattr(new, name, after[name])
-    new.chmod(wanted.st_mode & 0o777 | stat.S_IWUSR)
+    new.chmod(old_stat.st_mode & 0o777 | stat.S_IWUSR)
 
 
 def _extended(file: Path) -> dict[str, bytes]:

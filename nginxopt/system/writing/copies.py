@@ -135,6 +135,6 @@ def _reserve(handle: int, size: int) -> None:
 
 
 def _write(handle: int, text: bytes) -> None:
-    left = memoryview(text)
-    while left:
-        left = left[os.write(handle, left) :]
+    rest = memoryview(text)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
