@@ -19,15 +19,17 @@ use std::collections::{HashMap, HashSet};
 
 use crate::first_match::{First, FirstMatch};
 use crate::hash::Sizes;
-use crate::map_block::{self, ExactRow, MapBlock, PatternRow};
+use crate::map_block::{self, MapBlock};
 use crate::prove::align::Known;
 use crate::prove::node::Node;
 use crate::prove::{Obligation, Refutation, maps, names};
 use crate::prove_map;
+use crate::quote::quote;
 
 /// The maps that tell the group of a URI.
 #[derive(Default)]
 pub struct Trees<'t> {
+    text: &'t [u8],
     by_name: HashMap<Cow<'t, [u8]>, MapBlock<'t>>,
 }
 
@@ -48,7 +50,7 @@ impl<'t> Trees<'t> {
                 return Err(Refutation::new(format!("${} is the variable of two maps", earlier.variable.escape_ascii())));
             }
         }
-        Ok(Trees { by_name })
+        Ok(Trees { text, by_name })
     }
 
     /// The variables that the maps define.
@@ -109,7 +111,7 @@ impl<'t> Trees<'t> {
 
     /// Checks that the look-up tells the group of the first rule that matches.
     fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>) -> Obligation<()> {
-        let mut rules = Vec::new();
+        let mut rules: Vec<(&[u8], &[u8])> = Vec::new();
         let mut numbers = HashSet::new();
         for group in groups {
             let number = number(group, variable).unwrap_or_default();
@@ -123,26 +125,44 @@ impl<'t> Trees<'t> {
                 rules.push((rule.word(1), number));
             }
         }
-        let original = MapBlock { span: root.span.clone(), ..original(&rules, &root.variable)? };
-        let proved = prove_map::prove_blocks(&original, &self.reached(root));
-        proved.map(|_| ()).map_err(|refutation| Refutation {
+        let original = original(&rules, &root.variable)?;
+        prove_map::prove(&original, &self.reached(root)).map(|_| ()).map_err(|refutation| Refutation {
             what: format!("the group of a URI: {}", refutation.what),
             counterexample: refutation.counterexample,
         })
     }
 
-    /// A map and all that it leads to.
-    fn reached(&self, root: &MapBlock<'t>) -> Vec<MapBlock<'t>> {
-        let mut reached = vec![root.clone()];
-        let mut seen = HashSet::from([root.variable.clone()]);
+    /// The text of a map and of all that it leads to.
+    fn reached(&self, root: &MapBlock) -> Vec<u8> {
+        let mut reached = vec![root.variable.as_ref()];
+        let mut seen = HashSet::from([root.variable.as_ref()]);
+        let mut text = Vec::new();
         let mut at = 0;
-        while let Some(block) = reached.get(at) {
-            let names: Vec<_> = prove_map::reads(block).into_iter().filter(|name| seen.insert(name.clone().into())).collect();
-            reached.extend(names.iter().filter_map(|name| self.by_name.get(&name[..]).cloned()));
+        while let Some(block) = reached.get(at).and_then(|name| self.by_name.get(*name)) {
+            text.extend_from_slice(&self.text[block.span.clone()]);
+            text.push(b'\n');
+            let names = reads(block).filter_map(|name| self.by_name.get_key_value(name));
+            reached.extend(names.map(|(name, _)| name.as_ref()).filter(|name| seen.insert(*name)));
             at += 1;
         }
-        reached
+        text
     }
+}
+
+/// The names of the variables that a map looks up, or leads to.
+fn reads<'b>(block: &'b MapBlock) -> impl Iterator<Item = &'b [u8]> {
+    let exact = block.exact.iter().map(|row| &*row.value);
+    let values = exact.chain(block.patterns.iter().map(|row| &*row.value)).chain(block.default.as_deref());
+    std::iter::once(&*block.source).chain(values).flat_map(variables)
+}
+
+/// The names behind each `$` of a value.
+fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    memchr::memchr_iter(b'$', value).map(|at| {
+        let name = &value[at + 1..];
+        let name = name.strip_prefix(b"{").unwrap_or(name);
+        &name[..name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(name.len())]
+    })
 }
 
 /// The number of a group: `if ($group = 7) { ... }`.
@@ -153,32 +173,21 @@ fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
     (name == variable && !number.is_empty() && number.iter().all(u8::is_ascii_digit)).then_some(number)
 }
 
-/// The map that the groups stand for: the rules' patterns in their order. A map tries no pattern on the empty string, to
-/// which `try_files` may lead; so that is a key.
-fn original<'t>(rules: &[(&'t [u8], &'t [u8])], variable: &Cow<'t, [u8]>) -> Obligation<MapBlock<'t>> {
-    let pattern = |(pattern, number): &(&'t [u8], &'t [u8])| PatternRow {
-        pattern: Cow::Borrowed(*pattern),
-        caseless: false,
-        value: Cow::Borrowed(*number),
-        span: 0..0,
-    };
+/// The text of the map that the groups stand for: the rules' patterns in their order. A map tries no pattern on the empty
+/// string, to which `try_files` may lead; so that is a key.
+fn original(rules: &[(&[u8], &[u8])], variable: &[u8]) -> Obligation<Vec<u8>> {
+    let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();
     let patterns: Vec<&[u8]> = rules.iter().map(|(pattern, _)| *pattern).collect();
     let index = FirstMatch::new(&patterns).map_err(|error| Refutation::new(error.to_string()))?;
-    let exact = match index.first(b"", rules.len()) {
-        First::None => Vec::new(),
-        First::Match(first) => {
-            let value = Cow::Borrowed(rules[first].1);
-            vec![ExactRow { key: Cow::Borrowed(b""), value, is_hostname: false, span: 0..0 }]
-        }
+    match index.first(b"", rules.len()) {
+        First::None => {}
+        First::Match(first) => text.extend_from_slice(&[b"\"\" ", rules[first].1, b";\n"].concat()),
         First::Unknown(..) => return Err(Refutation::on("it is not known which rule matches the empty URI", b"")),
-    };
-    Ok(MapBlock {
-        source: Cow::Borrowed(b"$uri"),
-        variable: variable.clone(),
-        volatile: true,
-        exact,
-        patterns: rules.iter().map(pattern).collect(),
-        default: Some(Cow::Borrowed(b"")),
-        ..MapBlock::default()
-    })
+    }
+    for (pattern, number) in rules {
+        quote(&[b"~", *pattern].concat(), &mut text);
+        text.extend_from_slice(&[b" ", *number, b";\n"].concat());
+    }
+    text.push(b'}');
+    Ok(text)
 }

@@ -5,12 +5,12 @@
 //! ([`crate::maps`]).
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::io::Write;
 
 use crate::first_match::{First, FirstMatch};
 use crate::map_block::{ExactRow, MapBlock, PatternRow};
-use crate::rewrite::plan::Plan;
-use crate::rewrite::runs::Run;
+use crate::maps::{self, Key, Map, Stays};
+use crate::rewrite::runs::Rule;
 
 /// Fewer rules than this are sooner tried.
 const FEWEST: usize = 5;
@@ -18,57 +18,108 @@ const FEWEST: usize = 5;
 /// The rules of the smallest group: a request compares its group with the number of each.
 const SMALLEST: usize = 8;
 
-/// The rules that stay, by their places in a run, and where each group ends among them.
+/// Rules that stay in their order, each by its pattern and its statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
-    pub rules: Vec<usize>,
+    rules: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The rules of a group; the last may have fewer.
     size: usize,
 }
 
+/// How the variables of groups are named.
+pub struct Names<'n> {
+    /// Holds the number of the group of the request.
+    pub group: &'n str,
+    /// The map that tells it.
+    pub map: &'n str,
+    /// How the names of the maps begin that this one leads to.
+    pub stem: &'n str,
+}
+
 impl Groups {
-    /// The rules that a plan leaves in their place, if they are enough to look up.
+    /// The rules in groups; `None` where to look them up costs more than to try them, or cannot be proved.
     ///
-    /// As many groups as rules in each: a miss compares numbers, at 150 instructions each, a hit tries the rules of one
-    /// group.
-    pub fn of(plan: &Plan) -> Option<Groups> {
-        let rules: Vec<usize> = plan.kept().map(|(rule, _)| rule).collect();
+    /// There are as many groups as a group has rules: a miss compares numbers, at 150 instructions each, and a hit tries the
+    /// rules of one group. `statements` are the texts of the rules; one of several lines could not be indented.
+    pub fn of(rules: &[&Rule], statements: &[&[u8]]) -> Option<Groups> {
+        if rules.len() < FEWEST || statements.iter().any(|statement| statement.contains(&b'\n')) {
+            return None;
+        }
         let size = SMALLEST.max((rules.len() as f64).sqrt().ceil() as usize);
-        (rules.len() >= FEWEST).then_some(Groups { rules, size })
+        let patterns = rules.iter().map(|rule| rule.pattern.to_vec());
+        let rules = patterns.zip(statements.iter().map(|statement| statement.to_vec())).collect();
+        let groups = Groups { rules, size };
+        groups.maps(&Names { group: "", map: "m", stem: "s" }).is_some().then_some(groups)
     }
 
-    /// The groups, each as the places of its rules in the run.
-    pub fn all(&self) -> impl Iterator<Item = &[usize]> {
-        self.rules.chunks(self.size)
+    /// The number of rules.
+    pub fn len(&self) -> usize {
+        self.rules.len()
     }
 
-    /// The number of the group of the rule at a place among those that stay.
-    fn number(&self, at: usize) -> Vec<u8> {
-        (at / self.size + 1).to_string().into_bytes()
+    /// Looks the group up, and tries its rules; with `clears`, `$1` to `$9` are empty where no rule fires.
+    pub fn statements(&self, names: &Names, clears: bool) -> Vec<u8> {
+        let mut text = format!("set ${} ${};\n", names.group, names.map).into_bytes();
+        for (number, rules) in (1..).zip(self.rules.chunks(self.size)) {
+            write!(text, "if (${} = {number}) {{\n", names.group).expect("a vector takes all that is written");
+            for (_, statement) in rules {
+                text.extend_from_slice(&[b"    ", &statement[..], b"\n"].concat());
+            }
+            text.extend_from_slice(b"}\n");
+        }
+        if clears {
+            text.extend_from_slice(b"# Leaves $1 to $9 empty if no rewrite fired, as the rewrites did.\n");
+            text.extend_from_slice(b"rewrite \"^a(?!)\" /;\n");
+        }
+        text
+    }
+
+    /// The maps that tell the group, the one for the statements first.
+    pub fn maps(&self, names: &Names) -> Option<Vec<Map>> {
+        let block = self.block(names.map)?;
+        let compiled = match maps::compile(&block, &maps::Options { stem: names.stem.to_owned() }) {
+            Ok(compiled) => compiled,
+            Err(Stays::NotWorse | Stays::UnboundedRow(_) | _) => return None,
+        };
+        let exact = block.exact.iter().map(|row| (Key::Exact(row.key.to_vec()), row.value.to_vec()));
+        let mut rows: Vec<(Key, Vec<u8>)> = exact.collect();
+        if let Some(guard) = compiled.guard {
+            let pattern = |row: &PatternRow| Key::Pattern { pattern: row.pattern.to_vec(), caseless: false };
+            rows.push(guard);
+            rows.extend(block.patterns.iter().map(|row| (pattern(row), row.value.to_vec())));
+        }
+        let source = block.source.to_vec();
+        let name = block.variable.to_vec();
+        let root = Map { source, name, volatile: true, hostnames: false, rows, default: compiled.default };
+        Some(std::iter::once(root).chain(compiled.maps).collect())
+    }
+
+    /// The number of the group of a rule.
+    fn number(&self, rule: usize) -> Vec<u8> {
+        (rule / self.size + 1).to_string().into_bytes()
     }
 
     /// The map that tells the number of the group which holds the first rule that matches `$uri`; `None` if it is not known
     /// which matches the empty URI, on which a map tries no pattern.
-    pub fn map<'r>(&self, run: &'r Run, variable: String) -> Option<MapBlock<'r>> {
-        let patterns: Vec<&[u8]> = self.rules.iter().map(|rule| &*run.rules[*rule].pattern).collect();
+    fn block(&self, variable: &str) -> Option<MapBlock<'_>> {
+        let patterns: Vec<&[u8]> = self.rules.iter().map(|(pattern, _)| &pattern[..]).collect();
         let exact = match FirstMatch::new(&patterns).ok()?.first(b"", patterns.len()) {
             First::None => Vec::new(),
-            First::Match(at) => vec![ExactRow {
-                key: Cow::Borrowed(b""),
-                value: Cow::Owned(self.number(at)),
-                is_hostname: false,
-                span: 0..0,
-            }],
+            First::Match(rule) => {
+                let value = Cow::Owned(self.number(rule));
+                vec![ExactRow { key: Cow::Borrowed(b""), value, is_hostname: false, span: 0..0 }]
+            }
             First::Unknown(..) => return None,
         };
-        let row = |(at, pattern): (usize, &'r [u8])| PatternRow {
+        let row = |(rule, pattern)| PatternRow {
             pattern: Cow::Borrowed(pattern),
             caseless: false,
-            value: Cow::Owned(self.number(at)),
+            value: Cow::Owned(self.number(rule)),
             span: 0..0,
         };
         Some(MapBlock {
             source: Cow::Borrowed(b"$uri"),
-            variable: Cow::Owned(variable.into_bytes()),
+            variable: Cow::Owned(variable.as_bytes().to_vec()),
             volatile: true,
             exact,
             patterns: patterns.into_iter().enumerate().map(row).collect(),
