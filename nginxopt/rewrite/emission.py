@@ -48,6 +48,7 @@ class Emission:
         maps_path: The path from which a whole configuration includes it; None for a fragment, whose user includes it.
         changes: The files that change.
         compiled: The runs that change, in text order.
+        trees: The end of `maps`: the maps that tell which group of rules a URI belongs to.
         sizes: The hash table sizes that the maps need, by directive, without nginx's defaults. A http block sets them
             once, before all maps: in a whole configuration, they are among the changes.
     """
@@ -58,6 +59,7 @@ class Emission:
     changes: tuple[Change, ...]
     compiled: tuple[Compiled, ...] = ()
     sizes: Sizes = field(default_factory=dict)
+    trees: bytes = field(default=b"", repr=False)
 
     @property
     def http(self) -> bytes:
@@ -77,7 +79,9 @@ def emit(plan: Plan) -> Emission:
     stems = [f"{plan.stem}_{number}" for number in range(1, len(runs) + 1)] if len(runs) > 1 else [plan.stem]
     names = [Names(stem) for stem in stems]
     natives = [run.native for _, run in runs]
-    place = _place(plan, [name for run, named in zip(natives, names, strict=True) for name in run.variables(named)])
+    trees = b"".join(run.trees(named) for run, named in zip(natives, names, strict=True))
+    variables = [name for run, named in zip(natives, names, strict=True) for name in run.variables(named)]
+    place = _place(plan, {*map(encode, variables), *sizes.variables(trees)})
     edits: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
     compiled = []
     for (part, run), named in zip(runs, names, strict=True):
@@ -90,19 +94,19 @@ def emit(plan: Plan) -> Emission:
     )
     before = sizes.text(place.sizes) if place.path is None else b""
     maps = _native.maps_text(before + _header(plan), list(zip(natives, names, strict=True)))
-    return Emission(plan, maps, place.path, changes, tuple(compiled), place.sizes)
+    return Emission(plan, maps + trees, place.path, changes, tuple(compiled), place.sizes, trees)
 
 
-def _place(plan: Plan, variables: Iterable[str]) -> mapfile.Place:
+def _place(plan: Plan, variables: Iterable[bytes]) -> mapfile.Place:
     standing = sizes.standing(plan.config)
     runs = [run.native for part in plan.parts for run in part.compiled]
-    needed = sizes.needed(runs, plan.config, {encode(name) for name in variables}, standing)
+    needed = sizes.needed(runs, plan.config, variables, standing)
     return mapfile.place(plan.config, plan.maps_name, needed, standing)
 
 
 def _headed(run: PlannedRun, maps: str) -> bytes:
     """Return the compiled run's comment."""
-    moved, rewrites = run.native.moved, count(len(run.native), "rewrite")
+    moved, rewrites = run.native.moved + run.native.grouped, count(len(run.native), "rewrite")
     return encode(f"# {moved:,} of {rewrites} here {be(moved)} looked up in the maps of {maps}.\n")
 
 

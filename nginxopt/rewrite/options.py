@@ -63,12 +63,14 @@ class Options:
         name: The start of the names of the emitted variables; by default made of the text of the rules.
         bound: How many strings a rule may match to be moved.
         target: The nginx that is to run the result, if known.
+        groups: Whether rules of a server that match endlessly many URIs are looked up in groups.
     """
 
     readings: Readings = Readings()
     name: str | None = None
     bound: int = BOUND
     target: Version | None = None
+    groups: bool = True
 
     def __post_init__(self) -> None:
         if not 1 <= self.bound <= MOST_BOUND:

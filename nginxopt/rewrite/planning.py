@@ -75,7 +75,7 @@ class PlannedRun:
     @property
     def is_compiled(self) -> bool:
         """Whether it has keys; otherwise it stays unchanged."""
-        return self.native.keys > 0
+        return self.native.keys > 0 or self.native.grouped > 0
 
     @property
     def kept(self) -> int:
@@ -127,7 +127,7 @@ class Plan:
     @property
     def moved(self) -> int:
         """The number of rules that a map replaces."""
-        return sum(run.native.moved for run in self._runs())
+        return sum(run.native.moved + run.native.grouped for run in self._runs())
 
     @property
     def keys(self) -> int:
@@ -300,6 +300,7 @@ def _compile(rewrites: Rewrites, phase: Phase, options: Options) -> _native.Comp
             captures_matter=rewrites.captures_matter,
             readings=options.readings,
             bound=options.bound,
+            groups=options.groups,
         )
     except _native.PatternError as error:
         start, end, message = error.args

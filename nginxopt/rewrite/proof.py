@@ -60,7 +60,8 @@ def prove(emission: Emission) -> Proof:
                 for file in plan.config.files
                 if file not in changed and _may_be_http(plan, file)
             ],
-            emission.maps,
+            emission.maps.removesuffix(emission.trees),
+            emission.trees,
             readings=plan.options.readings,
             transparent=sorted(sections.transparent()),
             harmless=sorted(captures.harmless()),

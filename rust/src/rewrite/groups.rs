@@ -11,6 +11,7 @@ use crate::first_match::{First, FirstMatch};
 use crate::map_block::{ExactRow, MapBlock, PatternRow};
 use crate::maps::{self, Key, Map, Stays};
 use crate::rewrite::runs::Rule;
+use crate::rewrite::text::Names;
 
 /// Fewer rules than this are sooner tried.
 const FEWEST: usize = 5;
@@ -26,16 +27,6 @@ pub struct Groups {
     size: usize,
 }
 
-/// How the variables of groups are named.
-pub struct Names<'n> {
-    /// Holds the number of the group of the request.
-    pub group: &'n str,
-    /// The map that tells it.
-    pub map: &'n str,
-    /// How the names of the maps begin that this one leads to.
-    pub stem: &'n str,
-}
-
 impl Groups {
     /// The rules in groups; `None` where to look them up costs more than to try them, or cannot be proved.
     ///
@@ -49,7 +40,7 @@ impl Groups {
         let patterns = rules.iter().map(|rule| rule.pattern.to_vec());
         let rules = patterns.zip(statements.iter().map(|statement| statement.to_vec())).collect();
         let groups = Groups { rules, size };
-        groups.maps(&Names { group: "", map: "m", stem: "s" }).is_some().then_some(groups)
+        groups.maps(&Names { stem: "s".to_owned(), group: "s".to_owned() }).is_some().then_some(groups)
     }
 
     /// The number of rules.
@@ -59,9 +50,9 @@ impl Groups {
 
     /// Looks the group up, and tries its rules; with `clears`, `$1` to `$9` are empty where no rule fires.
     pub fn statements(&self, names: &Names, clears: bool) -> Vec<u8> {
-        let mut text = format!("set ${} ${};\n", names.group, names.map).into_bytes();
+        let mut text = format!("set ${} ${};\n", names.rules(), names.rules_of_uri()).into_bytes();
         for (number, rules) in (1..).zip(self.rules.chunks(self.size)) {
-            write!(text, "if (${} = {number}) {{\n", names.group).expect("a vector takes all that is written");
+            write!(text, "if (${} = {number}) {{\n", names.rules()).expect("a vector takes all that is written");
             for (_, statement) in rules {
                 text.extend_from_slice(&[b"    ", &statement[..], b"\n"].concat());
             }
@@ -76,8 +67,8 @@ impl Groups {
 
     /// The maps that tell the group, the one for the statements first.
     pub fn maps(&self, names: &Names) -> Option<Vec<Map>> {
-        let block = self.block(names.map)?;
-        let compiled = match maps::compile(&block, &maps::Options { stem: names.stem.to_owned() }) {
+        let block = self.block(names.rules_of_uri())?;
+        let compiled = match maps::compile(&block, &maps::Options { stem: names.tree() }) {
             Ok(compiled) => compiled,
             Err(Stays::NotWorse | Stays::UnboundedRow(_) | _) => return None,
         };
@@ -101,7 +92,7 @@ impl Groups {
 
     /// The map that tells the number of the group which holds the first rule that matches `$uri`; `None` if it is not known
     /// which matches the empty URI, on which a map tries no pattern.
-    fn block(&self, variable: &str) -> Option<MapBlock<'_>> {
+    fn block(&self, variable: String) -> Option<MapBlock<'_>> {
         let patterns: Vec<&[u8]> = self.rules.iter().map(|(pattern, _)| &pattern[..]).collect();
         let exact = match FirstMatch::new(&patterns).ok()?.first(b"", patterns.len()) {
             First::None => Vec::new(),
@@ -119,7 +110,7 @@ impl Groups {
         };
         Some(MapBlock {
             source: Cow::Borrowed(b"$uri"),
-            variable: Cow::Owned(variable.as_bytes().to_vec()),
+            variable: Cow::Owned(variable.into_bytes()),
             volatile: true,
             exact,
             patterns: patterns.into_iter().enumerate().map(row).collect(),

@@ -27,6 +27,21 @@ impl Names {
         format!("{}_line", self.stem)
     }
 
+    /// The variable that holds the number of a group of rules.
+    pub fn rules(&self) -> String {
+        format!("{}_rules", self.stem)
+    }
+
+    /// The map that tells the group.
+    pub fn rules_of_uri(&self) -> String {
+        format!("{}_pattern", self.stem)
+    }
+
+    /// How the names of the maps begin that tell the group.
+    pub fn tree(&self) -> String {
+        format!("{}_", self.stem)
+    }
+
     /// The map that takes a final newline off the URI.
     fn stripped(&self) -> String {
         format!("{}_text", self.stem)
