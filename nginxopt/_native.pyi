@@ -113,6 +113,51 @@ def compile_rewrites(
 def maps_text(header: bytes, runs: Sequence[tuple[CompiledRun, _Names]]) -> bytes:
     """Return `header` and the maps of runs behind it."""
 
+class CompiledMap:
+    """The maps that take over the patterns of a `map` block.
+
+    `maps` are new blocks, to stand anywhere in the same http block. In the original block the rows with patterns
+    go, and `default` (a token) becomes its default; but if there is a `guard`, there are no new maps, the rows
+    stay, and the guard (a row) is put before them. `variables` are the names that `maps` define, `keys` those of
+    each table.
+
+    `rows` is the number of rows with patterns, of which `exact` have a table, `in_tree` stand in the `leaves` of
+    the tree, which has so many `buckets` with a row, and `floating` are tried one after the other behind guards.
+    `before` and `after` are the numbers of patterns tried for a subject that no row matches: far, near, worst.
+    """
+
+    maps: bytes
+    default: bytes
+    guard: bytes | None
+    variables: list[str]
+    keys: list[list[bytes]]
+    rows: int
+    exact: int
+    in_tree: int
+    floating: int
+    buckets: int
+    leaves: int
+    maps_written: int
+    before: tuple[int, int, int]
+    after: tuple[int, int, int]
+
+class StayingMap:
+    """A `map` block that stays as it is.
+
+    The reasons are `not-worse` (no fewer patterns would be tried), `default-captures`, `unbounded-row` (PCRE may
+    give up on the row of this number, from 0), `named-groups`, `too-deep`, `long-token` and `too-many-rows`.
+    """
+
+    reason: str
+    row: int | None
+
+def compile_map(block: bytes, *, stem: str) -> CompiledMap | StayingMap:
+    """Plan and write the maps that take over the patterns of a block, whose includes are inlined.
+
+    The names of the new variables start with `stem`: small letters, digits and underscores, at most 24.
+    `ValueError` for anything but one block that nginx reads. Some 10 us a row.
+    """
+
 def map_sizes(
     runs: list[CompiledRun], others: list[list[bytes]], max: int, bucket: int, *, as_is: bool
 ) -> tuple[int, int] | None:

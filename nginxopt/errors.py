@@ -1,12 +1,12 @@
 """The exception tree. Each class is one exit status, and the command line prints each in one place.
 
     NginxoptError
-    +-- UsageError      2   the call cannot be understood or contradicts itself
-    +-- InputError      3   a file that cannot be read or parsed; knows its place
-    +-- MissingError    4   something outside is needed: nginx, an engine, a version
-    +-- RunError        5   a benchmark that says nothing, a program that died, a server that does not answer
-    +-- OutputError     6   the result cannot be written to standard output: a full disk, a closed descriptor
-    +-- DefectError    70   a fault of nginxopt itself: nothing was written
+    +-- UsageError      2   invalid or contradictory options
+    +-- InputError      3   a file that cannot be read or parsed, with the place
+    +-- MissingError    4   something is not installed: nginx, a container engine, a package
+    +-- RunError        5   an invalid benchmark, a program that died, a server that does not answer
+    +-- OutputError     6   standard output cannot be written: a full disk, a closed descriptor
+    +-- DefectError    70   a bug in nginxopt; nothing was written
 
 Exit status 0 (done and clean) and 1 (findings, would change, gate not met) are results, not errors.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class NginxoptError(Exception):
-    """What every error of nginxopt is; `exit_code` is the status of the process that ends with it."""
+    """The base class of all errors; `exit_code` is the exit status of the command."""
 
     exit_code: ClassVar[int]
 
@@ -30,7 +30,7 @@ class NginxoptError(Exception):
         self.hint = hint
 
     def render(self) -> str:
-        """Return the error as it is shown: the message, and below it what helps."""
+        """Return the error for display: the message, then advice."""
         return "\n".join([self.message, *self._details()])
 
     def _details(self) -> list[str]:
@@ -38,7 +38,7 @@ class NginxoptError(Exception):
 
 
 class UsageError(NginxoptError):
-    """The call cannot be understood or contradicts itself."""
+    """Invalid or contradictory options."""
 
     exit_code = 2
 
@@ -72,7 +72,7 @@ class InputError(NginxoptError):
         self.nginx = nginx
 
     def render(self) -> str:
-        """Return the error as it is shown: place and message, the source line with carets, and what helps."""
+        """Return the error for display: place and message, the source line with carets, and advice."""
         return "\n".join([f"{self._place()}{self.message}", *self._snippet(), *self._details()])
 
     def _place(self) -> str:
@@ -95,13 +95,13 @@ class InputError(NginxoptError):
 
 
 class MissingError(NginxoptError):
-    """Something outside nginxopt is needed and not there."""
+    """Something outside nginxopt is required but missing."""
 
     exit_code = 4
 
 
 class RunError(NginxoptError):
-    """A benchmark that cannot go on or says nothing: a program died, a variant does not do what it claims."""
+    """A benchmark that cannot continue or is invalid: a program died, or a variant does not work as described."""
 
     exit_code = 5
 
@@ -113,6 +113,6 @@ class OutputError(NginxoptError):
 
 
 class DefectError(NginxoptError):
-    """A fault of nginxopt itself. Nothing was written."""
+    """A bug in nginxopt. Nothing was written."""
 
     exit_code = 70

@@ -1,4 +1,4 @@
-"""Names that a package takes from its modules on first use (PEP 562), so that importing the package costs nothing."""
+"""Lazy exports: a package imports names from its modules on first use (PEP 562), so importing the package is fast."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def attributes(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package that has the names of each of these modules.
+    """Return the `__getattr__` of a package that exports these names of modules.
 
-    They are its own, by their short names, or another package's, by their full ones: `nginxopt.version`.
+    Modules of the package have short names; those of other packages have full names, such as `nginxopt.version`.
     """
     places = {name: module for module, names in modules.items() for name in names}
 

@@ -1,4 +1,4 @@
-"""Versions of nginx."""
+"""nginx versions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Version:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the version that `text` names, the patch being 0 if left out; `UsageError` if it names none."""
+        """Return the version that `text` names, the patch being 0 if left out. Raises `UsageError` if it names none."""
         match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text.strip())
         if match is None:
             raise UsageError(f"{text!r} is not an nginx version", hint="for example 1.22.1")
@@ -42,5 +42,5 @@ class Version:
 
 
 def dotted(numbers: Iterable[int]) -> str:
-    """Return a version as people write it: `1.22.1`, or `1.21.4.1` of OpenResty."""
+    """Return a version in dotted form: `1.22.1`, or `1.21.4.1` of OpenResty."""
     return ".".join(map(str, numbers))

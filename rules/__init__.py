@@ -1,1 +1,1 @@
-"""The lint catalogue: one module is one rule, found by its presence; installed as `nginxopt.rules`."""
+"""The lint rules, one module each, installed as `nginxopt.rules`. Modules are discovered; there is no list."""

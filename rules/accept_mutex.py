@@ -55,12 +55,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import delete
+from nginxopt.config import layout
 from nginxopt.lint import SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity, Version, rule
 from nginxopt.semantics import Level, values
 
 EVEN = Version(1, 21, 6)
-"""From here on connections are spread evenly without the mutex (CHANGES 1.21.6)."""
+"""The first version that spreads connections evenly without the mutex (CHANGES 1.21.6)."""
 
 
 SPREAD = Safety.under(SEVERAL_WORKERS)
@@ -68,7 +68,7 @@ SPREAD = Safety.under(SEVERAL_WORKERS)
 
 @rule(severity=Severity.INFO, category="process", fix=(SPREAD, Safety.UNSAFE), since="1.11.3")
 def check(model: Model) -> Iterator[Finding]:
-    """Find the mutex where workers would wait for it."""
+    """Find `accept_mutex` where workers wait for it."""
     workers = model.root.setting("worker_processes")
     if workers.known and workers.value == "1":
         return
@@ -76,12 +76,12 @@ def check(model: Model) -> Iterator[Finding]:
         if directive.args and values.flag(directive.args[0]):
             message = "with accept_mutex on, workers accept connections in turn and wait up to half a second"
             safety = SPREAD if model.target >= EVEN and _is_even(events) else Safety.UNSAFE
-            fix = Fix("remove it: the default is off", (delete(directive),), safety)
+            fix = Fix("remove it: the default is off", (layout.delete(directive),), safety)
             yield Finding(directive.source, directive.args[0].span, message, fix)
 
 
 def _is_even(events: Level) -> bool:
-    """Return whether workers without the mutex take one connection at a time, by epoll."""
+    """Return whether workers without the mutex accept one connection at a time, with epoll."""
     several, method = events.setting("multi_accept"), events.setting("use")
     takes_one = several.is_unset or values.flag(several.value or "") is False
     return takes_one and (method.is_unset or method.value == "epoll")

@@ -65,7 +65,7 @@ def check(model: Model) -> Iterator[Finding]:
     for directive in logs:
         if _is_buffered(directive):
             continue
-        # All that write into one file must agree about its buffer.
+        # All logs to one file need the same buffer.
         fix = None if directive.args[0] in buffered else Fix(f"add `{BUFFER}`", (_buffered(directive),), Safety.UNSAFE)
         help_ = "" if fix else "another access_log writes to this file with a buffer: use the same buffer here"
         message = "access_log has no buffer: each line is a system call"
@@ -73,7 +73,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _is_file(directive: Directive) -> bool:
-    """Return whether a log is kept open in a file of its own, neither a pipe nor a terminal."""
+    """Return whether a log is a file that stays open, not syslog, a device or a variable path."""
     path = next(iter(directive.args), "off")
     return path != "off" and not path.startswith(("syslog:", "/dev/")) and "$" not in path
 
@@ -83,7 +83,7 @@ def _is_buffered(directive: Directive) -> bool:
 
 
 def _buffered(directive: Directive) -> Change:
-    """Put the buffer behind the format, which must be stated before it."""
+    """Add the buffer after the format, which has to precede it."""
     words = f" {BUFFER}" if len(directive.args) > 1 else f" combined {BUFFER}"
     end = directive.args[:2][-1].span.end
     return Change(directive.source, Edit(Span(end, end), encode(words)))

@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import after
+from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 
 LINE = "open_log_file_cache max=100;"
@@ -60,7 +60,9 @@ def check(model: Model) -> Iterator[Finding]:
         if "$" not in word or word.startswith("syslog:") or not level.setting("open_log_file_cache").is_unset:
             continue
         fits = level.kind not in ("if", "limit_except")  # where open_log_file_cache is not allowed
-        fix = Fix(f"add `{LINE}`", (after(level.own("access_log")[-1], [LINE]),), Safety.UNSAFE) if fits else None
+        fix = (
+            Fix(f"add `{LINE}`", (layout.after(level.own("access_log")[-1], [LINE]),), Safety.UNSAFE) if fits else None
+        )
         message = "access_log has a variable in its path: nginx opens and closes the file for each line"
         help_ = "" if fits else f"add `{LINE}` around it"
         yield Finding(directive.source, directive.args[0].span, message, fix, help_)

@@ -66,8 +66,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
 from nginxopt.semantics import Pass, Setting, values
 from nginxopt.text import Change, Edit, Span
@@ -78,7 +77,7 @@ BACKGROUND = Version(1, 11, 10)
 
 @rule(severity=Severity.INFO, category="cache", fix=Safety.UNSAFE, since="1.1.12", scenario="cache")
 def check(model: Model) -> Iterator[Finding]:
-    """Find caches that let everybody through until they are filled."""
+    """Find caches that let simultaneous requests through until they are filled."""
     for pass_ in model.passes:
         cache = pass_.setting("cache") if pass_.protocol in CACHED else None
         if cache is None or cache.directive is None or cache.value == "off":
@@ -101,7 +100,7 @@ def _judged(pass_: Pass, cache: Directive, target: Version) -> Finding | None:
 
 
 def _lacks_updating(stale: Setting) -> bool:
-    """Return whether old answers are not given out while a new one is fetched, and nobody decided so."""
+    """Return whether stale responses are not served during an update, without an explicit decision."""
     words = {word for directive in stale.directives for word in directive.args}
     return stale.known and words.isdisjoint({"updating", "off"})
 
@@ -119,5 +118,5 @@ def _changes(pass_: Pass, cache: Directive, target: Version) -> tuple[Change, ..
     if _lacks_updating(stale) and target >= BACKGROUND and pass_.setting("cache_background_update").is_unset:
         lines.append(f"{pass_.protocol}_cache_background_update on;")
     if lines:
-        changes.append(after(cache, lines))
+        changes.append(layout.after(cache, lines))
     return tuple(changes)

@@ -55,7 +55,7 @@ OFF = "use_temp_path=off"
 
 @rule(severity=Severity.INFO, category="cache", fix=Safety.under(FAST_DISK), since="1.7.10")
 def check(model: Model) -> Iterator[Finding]:
-    """Find caches that answers may be copied into."""
+    """Find caches to which responses may be copied from another file system."""
     for protocol in PROTOCOLS:
         temporary = [directive for directive, _ in model.each(f"{protocol}_temp_path") if directive.args]
         for directive, _ in model.each(f"{protocol}_cache_path"):

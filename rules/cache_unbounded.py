@@ -43,7 +43,7 @@ HELP = "add `max_size=` with some room below the free disk space"
 
 @rule(severity=Severity.WARNING, category="cache")
 def check(model: Model) -> Iterator[Finding]:
-    """Find caches that have no bound."""
+    """Find caches without a size limit."""
     for directive, _ in model.each(*PATHS):
         if directive.args and not any(word.startswith(("max_size=", "min_free=")) for word in directive.args):
             message = f"the cache in {directive.args[0]} has no max_size: it grows until the disk is full"

@@ -62,9 +62,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import after, replace
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.headers import heirs, takes_directives
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, rule
 from nginxopt.semantics import Pass
 from nginxopt.text import Change
 
@@ -73,7 +72,7 @@ CACHING = ("proxy", "fastcgi", "uwsgi", "scgi")
 
 @rule(severity=Severity.ERROR, category="cache", fix=Safety.UNSAFE, scenario="cache")
 def check(model: Model) -> Iterator[Finding]:
-    """Find caches in which nothing can be stored."""
+    """Find caches that cannot store anything."""
     for pass_ in model.passes:
         cache, buffering = pass_.setting("cache"), pass_.setting("buffering")
         if pass_.protocol not in CACHING or not cache.directive or cache.value == "off" or buffering.value != "off":
@@ -89,10 +88,12 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _change(model: Model, pass_: Pass) -> Change | None:
-    """Return the change, None where a pass within the location would inherit it."""
-    if any(heirs(model, pass_, "buffering")):
+    """Return the change; None if a pass in a nested block would inherit it."""
+    if any(headers.heirs(model, pass_, "buffering")):
         return None
     buffering = pass_.setting("buffering")
     if buffering.directive and buffering.level is pass_.level:
-        return replace(buffering.directive, buffering.directive.args[0], "on")
-    return after(pass_.directive, [f"{pass_.protocol}_buffering on;"]) if takes_directives(pass_) else None
+        return layout.replace(buffering.directive, buffering.directive.args[0], "on")
+    return (
+        layout.after(pass_.directive, [f"{pass_.protocol}_buffering on;"]) if headers.takes_directives(pass_) else None
+    )

@@ -54,8 +54,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.lint.static import is_for_files
+from nginxopt.lint import Finding, Model, Severity, rule, static
 from nginxopt.semantics import Level, Pass, values
 
 HELP = "add a cache: `proxy_cache_path` in http, `proxy_cache` and `proxy_cache_valid` here"
@@ -64,14 +63,14 @@ WHO = ("auth_basic", "auth_request", "auth_jwt", "access_by_lua_block", "access_
 
 @rule(severity=Severity.INFO, category="cache", scenario="cache")
 def check(model: Model) -> Iterator[Finding]:
-    """Find files that are passed on without a cache."""
+    """Find files that are proxied without a cache."""
     for pass_ in model.passes:
         level = pass_.level
         if (
             pass_.protocol == "proxy"
             and level.kind == "location"
             and level.source
-            and is_for_files(level)
+            and static.is_for_files(level)
             and _may(pass_)
         ):
             message = f"files at {level.args[-1]} come from the upstream on every request: no cache"
@@ -79,14 +78,14 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _may(pass_: Pass) -> bool:
-    """Return whether it is certain that nothing caches, and nothing speaks against it."""
+    """Return whether certainly nothing is cached, and nothing prevents it."""
     if not pass_.setting("cache").is_unset or not pass_.setting("store").is_unset:
         return False
     return values.flag(pass_.setting("buffering").value or "") is True and not _asks_who(pass_.level)
 
 
 def _asks_who(level: Level) -> bool:
-    """Return whether an answer may depend on who asks, or is no answer but a WebSocket."""
+    """Return whether a response may depend on the client, or the request is a WebSocket."""
     settings = [level.setting(name) for name in WHO]
     headers = [
         directive.args[0].lower() for directive in level.setting("proxy_set_header").directives if directive.args

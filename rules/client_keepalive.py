@@ -60,15 +60,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import replace
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import default, values
 
 
 @rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find what ends clients' connections early."""
+    """Find settings that close client connections early."""
     usual = default("keepalive_requests", model.target) or ""
     for directive, level in model.each("keepalive_requests", "keepalive_timeout"):
         if level.kind not in ("http", "server") or not directive.args:
@@ -86,5 +85,5 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _one(directive: Directive, message: str, value: str) -> Finding:
     word = directive.args[0]
-    fix = Fix(f"set it to the default, {value}", (replace(directive, word, value),), Safety.UNSAFE)
+    fix = Fix(f"set it to the default, {value}", (layout.replace(directive, word, value),), Safety.UNSAFE)
     return Finding(directive.source, word.span, message, fix)

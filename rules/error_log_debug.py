@@ -52,7 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import rewrite
+from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 
 
@@ -66,5 +66,7 @@ def check(model: Model) -> Iterator[Finding]:
         if word is None:
             continue
         path = directive.source.text(directive.args[0].span)
-        fix = Fix("log only warnings and errors", (rewrite(directive, f"error_log {path} warn;"),), Safety.UNSAFE)
+        fix = Fix(
+            "log only warnings and errors", (layout.rewrite(directive, f"error_log {path} warn;"),), Safety.UNSAFE
+        )
         yield Finding(directive.source, word.span, f"error_log at level {word} writes about 80 lines per request", fix)

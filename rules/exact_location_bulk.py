@@ -109,22 +109,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import REDIRECTS, Finding, Model, Severity, Version, rule
-from nginxopt.semantics import Level
-from nginxopt.semantics.locations import modifier
+from nginxopt.semantics import Level, locations
 
 LEAST = 100
-"""Three quarters of a megabyte in each worker; with fewer neither memory nor start-up time can be told apart."""
+"""Three quarters of a megabyte in each worker; below this, memory and start-up time do not differ measurably."""
 
 KILOBYTES = 7.6
-"""Of a worker, for one exact location: (80 MB - 4.0 MB) / 10,000, nginx 1.22.1."""
+"""Memory of a worker per exact location: (80 MB - 4.0 MB) / 10,000, nginx 1.22.1."""
 
 SORTED_FAST = Version(1, 25, 3)
-"""From here on locations are sorted by merging (CHANGES 1.25.3)."""
+"""The first version with merge sort for locations (CHANGES 1.25.3)."""
 
 
 @rule(severity=Severity.INFO, category="rewrite")
 def check(model: Model) -> Iterator[Finding]:
-    """Find servers with many redirects that are exact locations."""
+    """Find servers with many exact locations that only redirect."""
     for server in model.levels("server"):
         redirects = [level for level in server.levels if level.kind == "location" and _redirects(level)]
         if len(redirects) >= LEAST:
@@ -132,8 +131,8 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _redirects(location: Level) -> bool:
-    """Whether an exact location is nothing but a `return` to a fixed target."""
-    if modifier(location) != "=" or len(location.directives) != 1 or location.levels:
+    """Whether an exact location contains only a `return` to a fixed target."""
+    if locations.modifier(location) != "=" or len(location.directives) != 1 or location.levels:
         return False
     (only,) = location.directives
     return only.name == "return" and len(only.args) == 2 and only.args[0] in REDIRECTS

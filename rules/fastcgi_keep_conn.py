@@ -74,22 +74,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import after, replace
-from nginxopt.lint import Finding, Fix, Model, Severity, rule
-from nginxopt.lint.capacity import overflow
-from nginxopt.lint.headers import heirs, takes_directives
-from nginxopt.lint.pooling import POOLED, needed, peculiar
-from nginxopt.lint.sharing import Obstacles, obstacles
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Severity, capacity, headers, pooling, rule, sharing
 from nginxopt.semantics import Pass
 from nginxopt.text import Change
 
 ON = "fastcgi_keep_conn on;"
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=POOLED, since="1.1.4", scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=pooling.POOLED, since="1.1.4", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find FastCGI pools that stay empty."""
-    mixed = obstacles(model)
+    mixed = sharing.obstacles(model)
     for pass_ in model.passes:
         pooled = pass_.upstream is not None and pass_.upstream.keepalive.value not in (None, "0")
         if pass_.protocol == "fastcgi" and pooled and pass_.setting("keep_conn").value == "off":
@@ -98,22 +94,24 @@ def check(model: Model) -> Iterator[Finding]:
                 pass_.directive.source,
                 pass_.directive.name.span,
                 f'fastcgi_keep_conn is off: the keepalive connections of upstream "{pass_.host}" are not used',
-                None if why_not else Fix(f"add `{ON}`", (_change(pass_),), needed(model, POOLED)),
+                None if why_not else Fix(f"add `{ON}`", (_change(pass_),), pooling.needed(model, pooling.POOLED)),
                 why_not,
             )
 
 
-def _why_not(model: Model, pass_: Pass, mixed: Obstacles) -> str:
-    """Return why the line cannot be added where only this pass has it, empty if it can."""
-    if not takes_directives(pass_):
+def _why_not(model: Model, pass_: Pass, mixed: sharing.Obstacles) -> str:
+    """Return why the line cannot be added for this pass alone; empty if it can."""
+    if not headers.takes_directives(pass_):
         return f"`{ON}` is not allowed in this block: add it to the location"
-    if any(heirs(model, pass_, "keep_conn")):
+    if any(headers.heirs(model, pass_, "keep_conn")):
         return f"a nested location would inherit `{ON}`: move it to a separate location"
-    return (mixed.of(pass_.upstream) or peculiar(pass_.upstream) if pass_.upstream else "") or overflow(model)
+    return (
+        mixed.of(pass_.upstream) or pooling.peculiar(pass_.upstream) if pass_.upstream else ""
+    ) or capacity.overflow(model)
 
 
 def _change(pass_: Pass) -> Change:
     written = pass_.setting("keep_conn")
     if written.directive and written.level is pass_.level:
-        return replace(written.directive, written.directive.args[0], "on")
-    return after(pass_.directive, [ON])
+        return layout.replace(written.directive, written.directive.args[0], "on")
+    return layout.after(pass_.directive, [ON])

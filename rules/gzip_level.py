@@ -44,13 +44,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import replace
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.variables import is_read_by_code, readers
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, variables
 
 HIGH = ("7", "8", "9")
 ENOUGH = "6"
-"""zlib's own default."""
+"""The default of zlib."""
 
 _SIZES = ("bytes_sent", "body_bytes_sent", "gzip_ratio")
 _LOGS = ("log_format", "access_log")
@@ -67,10 +66,12 @@ def check(model: Model) -> Iterator[Finding]:
                 directive.source,
                 level.span,
                 f"gzip_comp_level {level} takes up to five times the CPU time of level {ENOUGH} and saves 1 to 2 %",
-                Fix(f"set it to {ENOUGH}", (replace(directive, level, ENOUGH),), safety),
+                Fix(f"set it to {ENOUGH}", (layout.replace(directive, level, ENOUGH),), safety),
             )
 
 
 def _tells_sizes(model: Model) -> bool:
-    """Return whether something other than a log may tell how many bytes were sent."""
-    return is_read_by_code(model) or any(reader.name not in _LOGS for reader in readers(model, _SIZES))
+    """Return whether anything other than a log may report the number of bytes sent."""
+    return variables.is_read_by_code(model) or any(
+        reader.name not in _LOGS for reader in variables.readers(model, _SIZES)
+    )

@@ -44,8 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive, Token
-from nginxopt.config.layout import delete, without
+from nginxopt.config import Directive, Token, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level
 
@@ -76,7 +75,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _fix(directive: Directive, level: Level, words: list[Token]) -> Fix | None:
     title = "take them out: " + ", ".join(words)
     if len(words) < len(directive.args):
-        return Fix(title, without(directive, words), Safety.UNSAFE)
-    # Without the directive its block compresses what the one around it says, and by default text/html as with it.
+        return Fix(title, layout.without(directive, words), Safety.UNSAFE)
+    # Without the directive, its block inherits the types of the outer block, by default text/html.
     outer = level.parent.setting("gzip_types") if level.parent else None
-    return Fix(title, (delete(directive),), Safety.UNSAFE) if outer and outer.is_unset else None
+    return Fix(title, (layout.delete(directive),), Safety.UNSAFE) if outer and outer.is_unset else None

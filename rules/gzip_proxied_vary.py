@@ -56,7 +56,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import after
+from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import values
 
@@ -69,12 +69,12 @@ WHY = {
 
 @rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find compression that does not fit a proxy before nginx."""
+    """Find compression that does not suit a proxy in front of nginx."""
     if not any(True for _ in model.each("set_real_ip_from")):
         return
     for directive, level in model.each("gzip"):
         missing = [name for name in LINES if level.setting(name).is_unset]
         if directive.args and values.flag(directive.args[0]) and missing and level.kind != "if":
             lines = [LINES[name] for name in missing]
-            fix = Fix(f"add `{' '.join(lines)}`", (after(directive, lines),), Safety.UNSAFE)
+            fix = Fix(f"add `{' '.join(lines)}`", (layout.after(directive, lines),), Safety.UNSAFE)
             yield Finding(directive.source, directive.name.span, WHY[missing[-1]], fix)

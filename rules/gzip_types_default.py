@@ -51,12 +51,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level, values
 
-# Without text/html, which is always compressed: nginx warns where it is named.
+# Without text/html, which is always compressed: nginx warns if it is listed.
 LINE = (
     "gzip_types text/plain text/css text/javascript application/javascript application/json application/xml "
     "image/svg+xml;"
@@ -70,13 +69,13 @@ def check(model: Model) -> Iterator[Finding]:
         if not (directive.args and values.flag(directive.args[0])) or not _lacks_types(directive, level):
             continue
         fits = level.kind != "if"  # where gzip_types is not allowed
-        fix = Fix("list text types", (after(directive, [LINE]),), Safety.UNSAFE) if fits else None
+        fix = Fix("list text types", (layout.after(directive, [LINE]),), Safety.UNSAFE) if fits else None
         message = "gzip without gzip_types compresses only text/html"
         yield Finding(directive.source, directive.name.span, message, fix, "" if fits else f"add `{LINE}` around it")
 
 
 def _lacks_types(directive: Directive, level: Level) -> bool:
-    """Return whether a part of what a `gzip` holds for has no types: a server or location in it, if there are."""
+    """Return whether a `gzip` applies to a block without types: one of its servers or locations, if there are any."""
     if not level.setting("gzip_types").is_unset:
         return False
     children = [child for child in level.levels if child.kind in ("server", "location")]

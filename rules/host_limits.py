@@ -80,22 +80,21 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics import Pass, Setting, sockets
-from nginxopt.semantics.listens import BACKLOG
+from nginxopt.semantics import BACKLOG, Pass, Setting, sockets
 
 if TYPE_CHECKING:
     from nginxopt.lint import Host
 
 PER_CONNECTION = 2
-"""Descriptors of a connection: its own, and that of a file, which may be a temporary one."""
+"""Descriptors per connection: its own, and one for a file, which may be temporary."""
 
 OWN = 5
-"""Descriptors that each worker has on Linux: standard input, output and error, epoll, and an eventfd."""
+"""Descriptors of each worker on Linux: standard input, output and error, epoll, and an eventfd."""
 
 
 @rule(severity=Severity.WARNING, category="process", host=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find what the machine does not allow; nothing where no machine is given."""
+    """Find settings beyond the limits of the machine; nothing without a machine."""
     if model.host is None:
         return
     yield from _rlimit(model, model.host)
@@ -145,7 +144,7 @@ def _descriptors(model: Model, host: Host) -> Iterator[Finding]:
 
 
 def _starts_with_the_hosts_limit(model: Model, host: Host) -> bool:
-    """Whether a worker has the limit that nginx was started with: no other is stated, or it cannot be set."""
+    """Whether a worker keeps the limit with which nginx was started: no other is set, or setting it fails."""
     setting = model.root.setting("worker_rlimit_nofile")
     return setting.is_unset or (setting.is_set and any(_rlimit(model, host)))
 
@@ -166,7 +165,7 @@ def _fixed(model: Model, workers: int) -> int:
 
 
 def _backlogs(model: Model, host: Host) -> Iterator[Finding]:
-    """Find queues longer than the system makes them; one finding for all that state no length."""
+    """Find queues longer than the system allows; only one finding for all queues of default length."""
     if host.somaxconn is None:
         return
     default_reported = False
@@ -189,7 +188,7 @@ def _backlogs(model: Model, host: Host) -> Iterator[Finding]:
 
 
 def _ports(model: Model, host: Host) -> Iterator[Finding]:
-    """Find connections for which there are too few local ports, if all of them go to the target with fewest servers."""
+    """Find too few local ports for the connections, if all go to the target with the fewest servers."""
     setting = _connections(model)
     connections, workers = _number(setting), _workers(model, host)
     targets = [(count, pass_) for pass_ in model.passes if (count := _addresses(pass_))]
@@ -209,7 +208,7 @@ def _ports(model: Model, host: Host) -> Iterator[Finding]:
 
 
 def _addresses(pass_: Pass) -> int:
-    """How many addresses take the connections of a pass; 0 if that is unknown, or they need no local ports."""
+    """The number of addresses of a pass; 0 if it is unknown, or if no local ports are needed."""
     if pass_.has_variable or pass_.setting("bind").is_set or not pass_.setting("bind").known:
         return 0
     if pass_.upstream is None:
@@ -223,7 +222,7 @@ def _addresses(pass_: Pass) -> int:
 
 
 def _processors(model: Model, host: Host) -> Iterator[Finding]:
-    """Find more workers than processors that may be used."""
+    """Find more workers than usable processors."""
     setting = model.root.setting("worker_processes")
     workers = _workers(model, host)
     if setting.directive is None or workers is None or host.cpus is None:
@@ -239,13 +238,13 @@ def _processors(model: Model, host: Host) -> Iterator[Finding]:
 
 
 def _workers(model: Model, host: Host) -> int | None:
-    """How many workers there are; `auto` is one for each processor that is online (`ngx_ncpu`)."""
+    """The number of workers; `auto` is one for each online processor (`ngx_ncpu`)."""
     setting = model.root.setting("worker_processes")
     return host.processors if setting.value == "auto" else _number(setting)
 
 
 def _connections(model: Model) -> Setting | None:
-    """What `events` says of `worker_connections`."""
+    """The `worker_connections` of `events`."""
     return next((level.setting("worker_connections") for level in model.levels("events")), None)
 
 

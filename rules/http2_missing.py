@@ -106,22 +106,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
-from nginxopt.lint.tls import endpoints
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule, tls
 from nginxopt.semantics import Endpoint, Level
 from nginxopt.text import Change, Edit, Span
 
 DIRECTIVE = Version(1, 25, 1)
-"""From here on `http2` is a directive of its own (CHANGES 1.25.1)."""
+"""The first version with a directive `http2` (CHANGES 1.25.1)."""
 
 
 @rule(severity=Severity.INFO, category="tls", fix=Safety.UNSAFE, since="1.9.5")
 def check(model: Model) -> Iterator[Finding]:
-    """Find servers for browsers that offer HTTP/1.1 alone."""
+    """Find servers for browsers that offer only HTTP/1.1."""
     without: dict[Level, list[Directive]] = {}
-    for endpoint in endpoints(model):
+    for endpoint in tls.endpoints(model):
         if _is_for_browsers(endpoint):
             for listen in endpoint.listens:
                 if listen.directive and not _is_excused(listen.level):
@@ -140,7 +138,7 @@ def _is_for_browsers(endpoint: Endpoint) -> bool:
 
 
 def _is_excused(server: Level) -> bool:
-    """Whether HTTP/2 is decided on, would gain nothing in a server, or is not for its clients."""
+    """Whether a server sets HTTP/2 explicitly, would not benefit from it, or has other clients than browsers."""
     return (
         server.setting("http2").is_set
         or server.setting("ssl_reject_handshake").value == "on"
@@ -151,7 +149,7 @@ def _is_excused(server: Level) -> bool:
 
 
 def _only_answers_itself(server: Level) -> bool:
-    """Whether all requests, or all but some in locations of their own, are answered by a `return` or redirected."""
+    """Whether a `return` or redirect answers all requests, apart from those in separate locations."""
     if server.own("return") or any(_is_redirect(rewrite.args) for rewrite in server.own("rewrite")):
         return True
     roots = [level for level in server.levels if level.kind == "location" and level.args == ("/",)]
@@ -166,7 +164,7 @@ def _is_redirect(args: tuple[str, ...]) -> bool:
 def _fix(model: Model, listens: list[Directive]) -> Fix:
     title = "offer HTTP/2; logs and $server_protocol then have HTTP/2.0"
     if model.target >= DIRECTIVE:
-        return Fix(title, (after(listens[-1], ["http2 on;"]),), Safety.UNSAFE)
+        return Fix(title, (layout.after(listens[-1], ["http2 on;"]),), Safety.UNSAFE)
     changes = tuple(_with_http2(listen) for listen in dict.fromkeys(listens))
     return Fix(f"{title} (for all servers of this address)", changes, Safety.UNSAFE)
 

@@ -83,17 +83,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import before, delete, quoted
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, without_captures
-from nginxopt.lint.variables import readers
-from nginxopt.semantics import Level, values
-from nginxopt.semantics.locations import matches
-from nginxopt.semantics.maphash import verdict
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, variables, without_captures
+from nginxopt.semantics import Level, locations, maphash, values
 from nginxopt.text import decode, encode
 
 LEAST = 3
-"""Fewer are as clear as a map, and cost next to nothing."""
+"""Fewer are as clear as a map and cost next to nothing."""
 
 _CAPTURE = re.compile(r"\$\{?[1-9]")
 _SPECIAL = ("default", "hostnames", "include", "volatile")
@@ -112,7 +108,7 @@ class _Case(NamedTuple):
 
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find conditions that a map can decide."""
+    """Find chains of conditions that a map can replace."""
     for level in model.levels("server", "location"):
         chains: dict[tuple[str, str], list[_Case]] = {}
         for inner in level.levels:
@@ -148,7 +144,7 @@ def _finding(model: Model, level: Level, cases: list[_Case]) -> Finding:
 
 
 def _advice(model: Model, level: Level, cases: list[_Case]) -> tuple[Fix | None, str]:
-    """Return the fix, or the map that is to be written by hand, or why there is none."""
+    """Return the fix, or advice: the map to write by hand, or why there is none."""
     try:
         rows, default = _map(level, cases)
     except ValueError as reason:
@@ -158,39 +154,39 @@ def _advice(model: Model, level: Level, cases: list[_Case]) -> tuple[Fix | None,
 
 
 def _map(level: Level, cases: list[_Case]) -> tuple[list[str], Directive | None]:
-    """Return the lines of the map, and the `set` before the cases that is its default.
+    """Return the lines of the map, and the preceding `set` that is its default.
 
-    `ValueError` with the reason if no map can say the same.
+    Raises `ValueError` with the reason if no map is equivalent.
     """
     name = cases[0].name
     default = next((directive for directive in level.own("set") if directive.args[:1] == (name,)), None)
     rows = _plain_rows(cases) if cases[0].operator == "=" else _regex_rows(cases)
     if default is not None and len(default.args) == 2:
-        rows.insert(0, f"default {quoted(default.args[1])};")
+        rows.insert(0, f"default {layout.quoted(default.args[1])};")
     return [f"map {cases[0].tested} {name} {{", *(f"    {row}" for row in rows), "}"], default
 
 
 def _plain_rows(cases: list[_Case]) -> list[str]:
     if any(case.operator != "=" for case in cases):
         raise ValueError("a map tries its plain keys before its regular expressions")
-    return [f"{_key(case.compared)} {quoted(case.value)};" for case in cases]
+    return [f"{_key(case.compared)} {layout.quoted(case.value)};" for case in cases]
 
 
 def _key(compared: str) -> str:
     is_special = compared in _SPECIAL or compared.startswith(("~", "\\"))
-    return quoted("\\" + compared) if is_special else quoted(compared) if compared else '""'
+    return layout.quoted("\\" + compared) if is_special else layout.quoted(compared) if compared else '""'
 
 
 def _regex_rows(cases: list[_Case]) -> list[str]:
-    """Return the rows of regular expressions, the last case first: it is the last `if`, but the first row, that counts.
+    """Return the rows of regular expressions, last case first: if several match, the last `if` but the first row wins.
 
-    A map tries none of them on an empty value (ngx_http_map_find), which so has a row of its own.
+    A map does not try them on an empty value (ngx_http_map_find), which therefore gets a separate row.
     """
     if any(case.operator == "=" for case in cases):
         raise ValueError("a map tries its plain keys before its regular expressions")
     ordered = cases[::-1]
-    rows = [f"{quoted(case.operator + _pattern(case))} {quoted(case.value)};" for case in ordered]
-    empty = next((f'"" {quoted(case.value)};' for case in ordered if _takes_empty(case)), None)
+    rows = [f"{layout.quoted(case.operator + _pattern(case))} {layout.quoted(case.value)};" for case in ordered]
+    empty = next((f'"" {layout.quoted(case.value)};' for case in ordered if _takes_empty(case)), None)
     return rows if empty is None else [empty, *rows]
 
 
@@ -206,7 +202,7 @@ def _pattern(case: _Case) -> str:
 
 def _takes_empty(case: _Case) -> bool:
     """Whether a case matches the empty value."""
-    answer = matches(encode(case.compared if case.operator == "~" else f"(?i){case.compared}"), b"")
+    answer = locations.matches(encode(case.compared if case.operator == "~" else f"(?i){case.compared}"), b"")
     if answer is None:
         raise ValueError(f'"{case.compared}" may match an empty value, on which a map tries no pattern')
     return answer
@@ -229,27 +225,27 @@ def _fix(model: Model, level: Level, cases: list[_Case], rows: list[str], defaul
     if sets != ours or len({case.operator == "=" for case in cases}) != 1 or not _is_simple(level, cases, default):
         return None
     gone = [case.condition for case in cases] + ([default] if default is not None else [])
-    changes = (before(server.opener, rows), *map(delete, gone))
+    changes = (layout.before(server.opener, rows), *map(layout.delete, gone))
     return Fix(f"move them into a map of {cases[0].tested}", changes, Safety.UNSAFE)
 
 
 def _captures_matter(model: Model, name: str) -> bool:
-    """Whether something may read `$1` to `$9` when the map has overwritten them.
+    """Whether anything may read `$1` to `$9` after the map has overwritten them.
 
-    A map is evaluated, and sets them, wherever its variable is read, also by way of another map.
+    A map is evaluated, and sets them, wherever its variable is read, also through another map.
     """
     blocks = model.levels("map", "geo", "split_clients")
     names = {name, *(level.args[-1] for level in blocks if level.args)}
     return model.reads_captures or any(
         any(map(_CAPTURE.search, directive.args))
-        for directive in readers(model, [variable.lstrip("$") for variable in names])
+        for directive in variables.readers(model, [variable.lstrip("$") for variable in names])
     )
 
 
 def _map_fits(http: Level, server: Directive, keys: list[str]) -> bool:
-    """Whether nginx takes a map ahead of a server: its keys fit, and no size of the tables is stated behind it.
+    """Whether nginx accepts a map before a server: its keys fit, and no hash table size is set after it.
 
-    The first map settles the sizes (ngx_http_map_block), after which a `map_hash_*` "directive is duplicate".
+    The first map fixes the sizes (ngx_http_map_block); after that, a `map_hash_*` "directive is duplicate".
     """
     sizes = [http.setting(name) for name in ("map_hash_max_size", "map_hash_bucket_size")]
     order = http.directives
@@ -260,11 +256,14 @@ def _map_fits(http: Level, server: Directive, keys: list[str]) -> bool:
     if len(numbers) < len(sizes) or not all(size.is_unset or size.directive in ahead for size in sizes):
         return False
     max_size, bucket = numbers
-    return bool(max_size and bucket) and verdict([encode(key) for key in keys], max_size or 0, bucket or 0) == "fits"
+    return (
+        bool(max_size and bucket)
+        and maphash.verdict([encode(key) for key in keys], max_size or 0, bucket or 0) == "fits"
+    )
 
 
 def _is_simple(level: Level, cases: list[_Case], default: Directive | None) -> bool:
-    """Whether every value is a constant, no key comes twice, and the default comes before the first case."""
+    """Whether every value is a constant, no key is repeated, and the default precedes the first case."""
     keys = [case.compared.lower() for case in cases]
     values = [case.value for case in cases] + ([default.args[1]] if default is not None else [])
     is_constant = not any("$" in value for value in [*values, *(keys if cases[0].operator == "=" else [])])

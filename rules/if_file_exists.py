@@ -70,11 +70,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import rewrite
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, transparent
-from nginxopt.semantics import Level
-from nginxopt.semantics.locations import modifier, path
+from nginxopt.semantics import Level, locations
 
 _FILE = re.compile(r"\$\{?(?:request_filename|uri|document_uri)\b")
 _REDIRECTS = ("http://", "https://", "$scheme")
@@ -97,7 +95,7 @@ def _looks_for_a_file(condition: Directive) -> bool:
 
 
 def _goes_on(directive: Directive) -> bool:
-    """Whether a rewrite is no redirect."""
+    """Whether a rewrite is not a redirect."""
     is_redirect = directive.args[2:3] in (("permanent",), ("redirect",))
     return len(directive.args) > 1 and not is_redirect and not directive.args[1].startswith(_REDIRECTS)
 
@@ -107,7 +105,9 @@ def _finding(level: Level, condition: Directive) -> Finding:
     everywhere = level.parent is not None and level.parent.kind == "server"
     cost = "on every request to the server" if everywhere else "and searches for a location again"
     statement = f"try_files $uri $uri/ {target}$is_args$args;"
-    fix = None if target is None else Fix(f"write `{statement}`", (rewrite(condition, statement),), Safety.UNSAFE)
+    fix = (
+        None if target is None else Fix(f"write `{statement}`", (layout.rewrite(condition, statement),), Safety.UNSAFE)
+    )
     return Finding(
         condition.source,
         condition.name.span,
@@ -118,9 +118,13 @@ def _finding(level: Level, condition: Directive) -> Finding:
 
 
 def _target(level: Level, condition: Directive) -> str | None:
-    """Return the fallback if the shape is the well-known one; None for any other."""
+    """Return the fallback of the well-known pattern; None for any other."""
     location = level.parent
-    if location is None or location.kind != "location" or (modifier(location), path(location)) != ("", "/"):
+    if (
+        location is None
+        or location.kind != "location"
+        or (locations.modifier(location), locations.path(location)) != ("", "/")
+    ):
         return None
     others = [directive for directive in location.directives if directive is not condition]
     is_plain = all(directive.name in transparent() and not _HANDLERS.fullmatch(directive.name) for directive in others)

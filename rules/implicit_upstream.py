@@ -80,13 +80,8 @@ import re
 from collections.abc import Iterator
 from itertools import chain, count
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after, before, replace
-from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
-from nginxopt.lint.capacity import SIZE, size
-from nginxopt.lint.headers import owners, with_header
-from nginxopt.lint.pools import headers, is_check, knows_headers, wants_pool
-from nginxopt.lint.sharing import may_share
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, capacity, headers, pools, rule, sharing
 from nginxopt.semantics import FRAGMENT, Level, Pass
 from nginxopt.text import Change
 
@@ -97,21 +92,21 @@ _LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
-    """Find servers that are passed to without an upstream."""
+    """Find passes to servers without an upstream block."""
     by_target: dict[Target, list[Pass]] = {}
     for pass_ in model.passes:
         if _is_meant(model, pass_):
             by_target.setdefault(_target(pass_), []).append(pass_)
     taken = {pass_.host.lower() for pass_ in model.passes} | set(model.upstreams)
-    levels = owners(model, lambda pass_: _target(pass_) if _is_meant(model, pass_) else None)
+    levels = headers.owners(model, lambda pass_: _target(pass_) if _is_meant(model, pass_) else None)
     for server, passes in by_target.items():
-        fix = _fix(passes, taken, levels.get(server, set()), size(model, len(by_target)))
+        fix = _fix(passes, taken, levels.get(server, set()), capacity.size(model, len(by_target)))
         yield _finding(passes, fix)
 
 
 def _is_meant(model: Model, pass_: Pass) -> bool:
     kept = pass_.protocol in ("proxy", "grpc", "fastcgi")
-    return kept and _is_implicit(model, pass_) and wants_pool(model, pass_)
+    return kept and _is_implicit(model, pass_) and pools.wants_pool(model, pass_)
 
 
 def _target(pass_: Pass) -> Target:
@@ -119,10 +114,10 @@ def _target(pass_: Pass) -> Target:
 
 
 def _is_implicit(model: Model, pass_: Pass) -> bool:
-    """Return whether a pass names a server, and for certain no upstream."""
+    """Return whether a pass names a server, and certainly not an upstream."""
     if "$" in f"{pass_.scheme}{pass_.host}{pass_.port}" or pass_.upstream is not None:
         return False
-    if is_check(pass_):
+    if pools.is_check(pass_):
         return False
     return pass_.names_an_address or model.is_whole
 
@@ -143,41 +138,41 @@ def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
 def _help(pass_: Pass) -> str:
     names = "Host and proxy_ssl_name" if pass_.scheme == "https" else "Host"
     kept = f"; set {names}, or the upstream's name is sent" if pass_.protocol == "proxy" else ""
-    return f"add an upstream with `server {_server(pass_)};` and `keepalive {SIZE};`, and pass to it{kept}"
+    return f"add an upstream with `server {_server(pass_)};` and `keepalive {capacity.SIZE};`, and pass to it{kept}"
 
 
 def _server(pass_: Pass) -> str:
-    """Return the server as an upstream names it."""
+    """Return the server as in an upstream block."""
     if pass_.port is None:
         return f"{pass_.host}:443" if pass_.scheme in ("https", "grpcs") else pass_.host
     return f"{pass_.host}:{pass_.port}"
 
 
 def _fix(passes: list[Pass], taken: set[str], levels: set[Level], keepalive: int) -> Fix | None:
-    """Return an upstream before the server of the first pass, and the passes to its name; None if that is not exact.
+    """Return the fix: an upstream before the server of the first pass, and passes to it; None if it is not exact.
 
-    Its name becomes one of those `taken`; `levels` are those whose headers hold for these passes only. `keepalive` is
-    the size of its pool, 0 if there is no room for one.
+    Adds its name to `taken`. `levels` are those whose headers apply only to these passes. `keepalive` is the size of
+    its pool, 0 if there is no room for one.
     """
     opener = _server_block(passes[0])
     if opener is None or not keepalive or passes[0].protocol != "proxy" or passes[0].scheme != "http":
         return None
-    if not may_share(passes):
+    if not sharing.may_share(passes):
         return None
     name = _name(passes[0], taken)
     block = (f"upstream {name} {{", f"    server {_server(passes[0])};", f"    keepalive {keepalive};", "}")
-    changes = {before(opener, block, in_any_order=True): None}
+    changes = {layout.before(opener, block, in_any_order=True): None}
     for pass_ in passes:
         moved = _moved(pass_, name, levels)
         if moved is None:
             return None
-        changes |= dict.fromkeys(moved)  # a set of headers that several passes share is changed once
+        changes |= dict.fromkeys(moved)  # headers that several passes share are changed once
     taken.add(name)
     return Fix(f"pass to an upstream `{name}` with a pool", tuple(changes), Safety.UNSAFE)
 
 
 def _server_block(pass_: Pass) -> Directive | None:
-    """Return the server block of a pass if an upstream may stand before it."""
+    """Return the server block of a pass if an upstream block is allowed before it."""
     server = pass_.level.around("server")
     if server is None or server.parent is None or server.parent.kind not in ("http", FRAGMENT):
         return None
@@ -186,18 +181,23 @@ def _server_block(pass_: Pass) -> Directive | None:
 
 
 def _moved(pass_: Pass, name: str, levels: set[Level]) -> list[Change] | None:
-    """Return the changes that pass to the upstream and leave all else as it is; None if there are none."""
+    """Return the changes that pass to the upstream and change nothing else; None if that is impossible."""
     location = pass_.level
-    if location.kind != "location" or pass_.has_variable or not knows_headers(pass_) or pass_.directive.source.original:
+    if (
+        location.kind != "location"
+        or pass_.has_variable
+        or not pools.knows_headers(pass_)
+        or pass_.directive.source.original
+    ):
         return None
-    redirect, host = _redirect(pass_, location), headers(pass_, "host")
+    redirect, host = _redirect(pass_, location), pools.header_directives(pass_, "host")
     if redirect is None or any("$proxy_" in word for header in _headers(pass_) for word in header.args):
         return None
-    changes = [replace(pass_.directive, pass_.directive.args[0], f"http://{name}{pass_.uri or ''}")]
+    changes = [layout.replace(pass_.directive, pass_.directive.args[0], f"http://{name}{pass_.uri or ''}")]
     if redirect:
-        changes.append(after(pass_.directive, [redirect]))
+        changes.append(layout.after(pass_.directive, [redirect]))
     if not host:
-        added = with_header(pass_, [f"proxy_set_header Host {_host(pass_)};"], levels)
+        added = headers.with_header(pass_, [f"proxy_set_header Host {_host(pass_)};"], levels)
         if added is None:
             return None
         changes += added
@@ -209,20 +209,20 @@ def _headers(pass_: Pass) -> tuple[Directive, ...]:
 
 
 def _host(pass_: Pass) -> str:
-    """Return what `$proxy_host` is before the fix (ngx_http_proxy_set_vars)."""
+    """Return the value of `$proxy_host` before the fix (ngx_http_proxy_set_vars)."""
     if pass_.host == "unix":
         return "localhost"
     return pass_.host if pass_.port in (None, "80") else f"{pass_.host}:{pass_.port}"
 
 
 def _redirect(pass_: Pass, location: Level) -> str | None:
-    """Return what `proxy_redirect default` means before the fix, nothing if it is not in force, None if unknown."""
+    """Return the `proxy_redirect default` before the fix; empty if it is not in effect, None if unknown."""
     setting = pass_.setting("redirect")
     words = [directive.args[:1] for directive in setting.directives]
     if not setting.known:
         return None
     if pass_.host == "unix" or (setting.is_set and ("default",) not in words):
-        return ""  # no answer speaks of a socket
+        return ""  # responses do not mention a socket
     target = pass_.directive.args[0]
     if setting.is_set and (len(words) > 1 or setting.level is location):
         return None
@@ -234,7 +234,7 @@ def _redirect(pass_: Pass, location: Level) -> str | None:
 
 
 def _name(pass_: Pass, taken: set[str]) -> str:
-    """Return a name for the upstream that is none of those `taken`."""
+    """Return a name for the upstream that is not in `taken`."""
     if pass_.host == "unix":
         base = (pass_.port or "").rpartition("/")[2].partition(".")[0] or "socket"
     elif _LOOPBACK.fullmatch(pass_.host):

@@ -51,7 +51,7 @@ from nginxopt.lint import Finding, Model, Severity, rule
 
 @rule(severity=Severity.INFO, category="proxy")
 def check(model: Model) -> Iterator[Finding]:
-    """Find upstreams that are balanced by networks."""
+    """Find upstreams that are balanced by network."""
     for upstream in model.upstreams.values():
         method = upstream.method
         if method is not None and method.name == "ip_hash" and len(upstream.servers) > 1:

@@ -73,26 +73,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after, delete, written
-from nginxopt.lint import Finding, Fix, Model, Severity, rule
-from nginxopt.lint.capacity import overflow
-from nginxopt.lint.pooling import POOLED, needed, peculiar
-from nginxopt.lint.sharing import obstacles
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Severity, capacity, pooling, rule, sharing
 from nginxopt.semantics import Upstream
 
 METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time")
 
 
-@rule(severity=Severity.ERROR, category="proxy", fix=POOLED, until="1.29.6", scenario="keepalive")
+@rule(severity=Severity.ERROR, category="proxy", fix=pooling.POOLED, until="1.29.6", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
-    """Find pools that a method behind them takes away."""
-    mixed = obstacles(model)
+    """Find pools that a later balancing method removes."""
+    mixed = sharing.obstacles(model)
     for upstream in model.upstreams.values():
         keepalive, method = upstream.keepalive.directive, _last_method(upstream)
         order = upstream.level.directives
         if keepalive and method and order.index(keepalive) < order.index(method):
-            why_not = _apart(keepalive, method) or mixed.of(upstream) or peculiar(upstream) or overflow(model)
+            why_not = (
+                _apart(keepalive, method)
+                or mixed.of(upstream)
+                or pooling.peculiar(upstream)
+                or capacity.overflow(model)
+            )
             yield Finding(
                 keepalive.source,
                 keepalive.name.span,
@@ -112,5 +113,5 @@ def _apart(keepalive: Directive, method: Directive) -> str:
 
 
 def _fix(model: Model, keepalive: Directive, method: Directive) -> Fix:
-    changes = (delete(keepalive), after(method, [written(keepalive)]))
-    return Fix(f"move keepalive behind {method.name}", changes, needed(model, POOLED))
+    changes = (layout.delete(keepalive), layout.after(method, [layout.written(keepalive)]))
+    return Fix(f"move keepalive behind {method.name}", changes, pooling.needed(model, pooling.POOLED))

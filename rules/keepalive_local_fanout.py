@@ -75,33 +75,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import append
-from nginxopt.lint import Finding, Fix, Model, Severity, rule
-from nginxopt.lint.capacity import SIZE
-from nginxopt.lint.pooling import POOLED, needed
-from nginxopt.lint.pools import users, wants_pool
-from nginxopt.lint.sharing import may_share, obstacles
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Severity, capacity, pooling, pools, rule, sharing
 
 MANY = 4
-"""From how many locations on."""
+"""The number of locations from which a finding is reported."""
 
 
-@rule(severity=Severity.INFO, category="proxy", fix=POOLED, since="1.29.7", scenario="keepalive")
+@rule(severity=Severity.INFO, category="proxy", fix=pooling.POOLED, since="1.29.7", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find default pools that are divided between many locations."""
-    mixed = obstacles(model)
-    for upstream, passes in users(model).items():
-        places = {pass_.level for pass_ in passes if wants_pool(model, pass_)}
+    mixed = sharing.obstacles(model)
+    for upstream, passes in pools.users(model).items():
+        places = {pass_.level for pass_ in passes if pools.wants_pool(model, pass_)}
         block = upstream.level.block
-        if block and upstream.keepalive.is_unset and len(places) >= MANY and may_share(passes):
+        if block and upstream.keepalive.is_unset and len(places) >= MANY and sharing.may_share(passes):
             why_not = mixed.of(upstream)
-            line = f"keepalive {SIZE};"
-            fix = Fix(f"add `{line}`, shared by all", (append(block, [line]),), needed(model, POOLED))
+            line = f"keepalive {capacity.SIZE};"
+            fix = Fix(
+                f"add `{line}`, shared by all", (layout.append(block, [line]),), pooling.needed(model, pooling.POOLED)
+            )
             yield Finding(
                 block.source,
                 upstream.level.span,
-                f'upstream "{upstream.name}" has the default pool, {SIZE} local: {len(places)} locations do not share'
-                " connections",
+                f'upstream "{upstream.name}" has the default pool, {capacity.SIZE} local: '
+                f"{len(places)} locations do not share connections",
                 None if why_not else fix,
                 why_not,
             )

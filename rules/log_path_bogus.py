@@ -62,8 +62,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import delete, rewrite
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level
 from nginxopt.text import Change
@@ -74,7 +73,7 @@ A_LOG = ("on", "true", "yes")
 
 @rule(severity=Severity.ERROR, category="log", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find logs with the name of a switch."""
+    """Find logs whose file name is a switch value."""
     for directive, level in model.each("access_log", "error_log"):
         word = next(iter(directive.args), None)
         if word is None or word.lower() not in (*NO_LOG, *A_LOG) or (directive.name, word) == ("access_log", "off"):
@@ -87,17 +86,17 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _switched_off(directive: Directive, level: Level) -> tuple[str, Change]:
-    """Return what a log is to be that nobody wants."""
+    """Return the fix for a log that should be off: title and change."""
     if directive.name == "error_log":
-        return "send errors to /dev/null", rewrite(directive, "error_log /dev/null crit;")
+        return "send errors to /dev/null", layout.rewrite(directive, "error_log /dev/null crit;")
     if len(level.own("access_log")) > 1:  # `off` would end the others too
-        return "take it away", delete(directive)
-    return "write `off`", rewrite(directive, "access_log off;")
+        return "take it away", layout.delete(directive)
+    return "write `off`", layout.rewrite(directive, "access_log off;")
 
 
 def _default(directive: Directive, level: Level) -> tuple[str, Change] | None:
-    """Return how to log where nginx logs by default, or as the level around says; None where that is nowhere."""
+    """Return the fix for a log that should be on: inherit it. None if the outer level has it off."""
     outer = level.parent.setting(str(directive.name)) if level.parent else None
     if len(directive.args) > 1 or (outer and outer.value == "off"):
         return None
-    return "remove it, to inherit the log of the level above", delete(directive)
+    return "remove it, to inherit the log of the level above", layout.delete(directive)

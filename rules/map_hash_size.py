@@ -59,18 +59,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nginxopt.config.layout import prepend, replace
+from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import Level, Setting
-from nginxopt.semantics.maphash import suitable, verdict
-from nginxopt.semantics.values import number
+from nginxopt.semantics import Level, Setting, maphash, values
 from nginxopt.text import Change, encode
 
 DEFAULTS = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
-"""Of ngx_http_map_module; the bucket is `ngx_cacheline_size`."""
+"""The defaults of ngx_http_map_module; the bucket size is `ngx_cacheline_size`."""
 
 MOST_TRIED = 65_536
-"""A larger table is only judged where nginx tries few sizes for it: its search takes quadratic time."""
+"""A larger table is checked only if nginx tries few sizes for it: the search takes quadratic time."""
 
 
 class _Map(NamedTuple):
@@ -80,7 +78,7 @@ class _Map(NamedTuple):
 
 @rule(severity=Severity.WARNING, category="rewrite", fix=Safety.SAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find maps whose keys do not fit their tables."""
+    """Find maps whose keys do not fit the hash table."""
     for http in model.levels("http"):
         settings = {name: http.setting(name) for name in DEFAULTS}
         sizes = {name: _size(setting) for name, setting in settings.items()}
@@ -92,7 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _judged(http: Level, maps: list[_Map], max_size: int, bucket: int) -> Iterator[Finding]:
     judged = [map_ for map_ in maps if max_size <= MOST_TRIED or max_size < 100 * len(map_.keys)]
-    verdicts = [verdict(map_.keys, max_size, bucket) for map_ in judged]
+    verdicts = [maphash.verdict(map_.keys, max_size, bucket) for map_ in judged]
     if all(outcome == "fits" for outcome in verdicts):
         return
     fix = _fix(http, [map_.keys for map_ in judged], max_size, bucket)
@@ -120,16 +118,16 @@ def _advice(fix: Fix | None) -> str:
 
 
 def _size(setting: Setting) -> int | None:
-    """Return what holds for a size; None if that is not known."""
+    """Return the effective size; None if it is unknown."""
     if not setting.known:
         return None
     value = setting.value if setting.is_set else str(DEFAULTS[setting.name])
-    size = number(value) if value is not None else None
+    size = values.number(value) if value is not None else None
     return size or None
 
 
 def _keys(level: Level) -> list[bytes]:
-    """Return the plain keys of a map as its table has them; none of one with `hostnames`."""
+    """Return the plain keys of a map; none for a map with `hostnames`."""
     flags = {str(directive.name) for directive in level.directives if not directive.args}
     if "hostnames" in flags:
         return []
@@ -139,7 +137,7 @@ def _keys(level: Level) -> list[bytes]:
 
 
 def _fix(http: Level, maps: Sequence[Sequence[bytes]], max_size: int, bucket: int) -> Fix | None:
-    sizes = suitable(maps, max_size, bucket)
+    sizes = maphash.suitable(maps, max_size, bucket)
     if sizes is None or http.block is None:
         return None
     new_sizes = dict(zip(DEFAULTS, sizes, strict=True))
@@ -153,8 +151,8 @@ def _fix(http: Level, maps: Sequence[Sequence[bytes]], max_size: int, bucket: in
         if directive is None:
             missing.append(f"{name} {size};")
         else:
-            changes.append(replace(directive, directive.args[0], str(size)))
+            changes.append(layout.replace(directive, directive.args[0], str(size)))
     if missing:
-        changes.append(prepend(http.block, missing))
+        changes.append(layout.prepend(http.block, missing))
     title = " and ".join(f"{name} {size}" for name, size in new_sizes.items() if size != now[name])
     return Fix(f"set {title}", tuple(changes))

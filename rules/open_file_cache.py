@@ -57,12 +57,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import prepend
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.static import senders
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, static
 from nginxopt.semantics import Level
 
-# The directive's example in nginx's documentation, without `open_file_cache_errors`: a new file is found at once.
+# The example of nginx's documentation, without `open_file_cache_errors`, so that a new file is found immediately.
 LINES = ("open_file_cache max=1000 inactive=20s;", "open_file_cache_valid 30s;", "open_file_cache_min_uses 2;")
 
 
@@ -70,13 +69,13 @@ LINES = ("open_file_cache max=1000 inactive=20s;", "open_file_cache_valid 30s;",
 def check(model: Model) -> Iterator[Finding]:
     """Find files that are opened for each request."""
     unset: dict[Level, None] = {}
-    for level in senders(model):
+    for level in static.senders(model):
         http = level.around("http")
         if http and level.setting("open_file_cache").is_unset:
             unset[http] = None
     for http in unset:
         if http.block:
             lines = [line for line in LINES if not http.own(line.split()[0])]
-            fix = Fix("keep files open", (prepend(http.block, lines),), Safety.UNSAFE)
+            fix = Fix("keep files open", (layout.prepend(http.block, lines),), Safety.UNSAFE)
             message = "open_file_cache is not set: every request opens its file again"
             yield Finding(http.block.source, http.span, message, fix)

@@ -69,11 +69,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.lint.pools import headers
+from nginxopt.lint import Finding, Model, Related, Severity, pools, rule
 from nginxopt.semantics import Level, Pass, Upstream
 
-# A directive that gives a hop a job, at whatever level it is in force.
+# The directives that give a hop a purpose, at any level.
 JOBS = frozenset({
     "ssl", "ssl_certificate", "http2", "http3", "proxy_cache", "proxy_store", "gzip", "brotli", "zstd", "gunzip",
     "limit_req", "limit_conn", "limit_rate", "limit_except", "client_max_body_size", "auth_basic", "auth_request",
@@ -93,7 +92,7 @@ _LOCAL = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?|unix:.*")
 
 @rule(severity=Severity.INFO, category="proxy", scenario="hop")
 def check(model: Model) -> Iterator[Finding]:
-    """Find hops that have no job of their own."""
+    """Find hops without a purpose."""
     plain, alone = _plain(model), _alone(model)
     jobs = [name for name in JOBS if next(model.each(name), None)]
     for pass_ in model.passes:
@@ -128,13 +127,13 @@ def _local(pass_: Pass) -> Finding:
 
 
 def _gives(pass_: Pass) -> str:
-    """Return what a hop without a job still provides."""
+    """Return what a hop without a purpose still provides."""
     gives = []
     if pass_.setting("buffering").value == "on":
         gives.append("buffered responses for slow clients")
     if pass_.setting("request_buffering").value == "on":
         gives.append("buffered request bodies")
-    if any(headers(pass_, name) for name in ("x-forwarded-for", "x-real-ip", "forwarded")):
+    if any(pools.header_directives(pass_, name) for name in ("x-forwarded-for", "x-real-ip", "forwarded")):
         gives.append("the client's address in a header")
     logged = pass_.level.setting("access_log")
     if logged.value not in _OFF:
@@ -143,7 +142,7 @@ def _gives(pass_: Pass) -> str:
 
 
 def _has_no_job(pass_: Pass, server: Level, jobs: list[str]) -> bool:
-    """Return whether a pass has no job: all levels are known, and nothing in force here does any work."""
+    """Return whether a hop has no purpose: all levels are known, and no directive in effect gives it one."""
     level: Level | None = pass_.level
     if level is None or level.kind != "location" or pass_.uri not in (None, "/") or pass_.has_variable:
         return False
@@ -163,20 +162,20 @@ def _works(level: Level, name: str) -> bool:
 
 
 def _only_location(pass_: Pass, server: Level) -> bool:
-    """Return whether a location is the whole of its server."""
+    """Return whether a location is the only content of its server."""
     locations = [level for level in server.levels if level.kind == "location"]
     return locations == [pass_.level] and pass_.level.args == ("/",) and not pass_.level.levels
 
 
 def _plain(model: Model) -> set[Level]:
-    """Return the servers at whose addresses no TLS, HTTP/2, QUIC or PROXY protocol ends."""
+    """Return the servers whose addresses do not use TLS, HTTP/2, QUIC or the PROXY protocol."""
     flags = ("http2", "quic", "proxy_protocol")
     ending = [endpoint for endpoint in model.endpoints.values() if endpoint.is_tls or any(map(endpoint.has, flags))]
     return set(model.levels("server")).difference(*(endpoint.servers for endpoint in ending))
 
 
 def _alone(model: Model) -> set[Level]:
-    """Return the servers at whose addresses no other listens, so that no names choose."""
+    """Return the servers that share no address with another."""
     shared = [endpoint.servers for endpoint in model.endpoints.values() if len(endpoint.servers) > 1]
     return set(model.levels("server")).difference(*shared)
 
@@ -188,7 +187,7 @@ def _single(upstream: Upstream) -> str | None:
 
 
 def _reached(model: Model, pass_: Pass) -> Level | None:
-    """Return the server of this configuration that a pass reaches, None if it reaches none or one of several."""
+    """Return the server in this configuration that a pass reaches; None if there is none or more than one."""
     host, port = _target(pass_)
     for address, endpoint in model.endpoints.items():
         here = address.is_wildcard or "localhost" in (host, address.host) or address.host == host
@@ -198,7 +197,7 @@ def _reached(model: Model, pass_: Pass) -> Level | None:
 
 
 def _target(pass_: Pass) -> tuple[str, int]:
-    """Return host and port of a target on this machine, a socket being a host with port 0; nothing for another."""
+    """Return host and port of a target on this machine, path and 0 for a socket; empty and -1 for another target."""
     server = _single(pass_.upstream) if pass_.upstream else _written(pass_)
     if server is None or not _LOCAL.fullmatch(server):
         return "", -1
@@ -209,7 +208,7 @@ def _target(pass_: Pass) -> tuple[str, int]:
 
 
 def _written(pass_: Pass) -> str:
-    """Return the server that a pass names itself, as an upstream would."""
+    """Return the server that a pass names, as in an upstream block."""
     return pass_.host if pass_.port is None else f"{pass_.host}:{pass_.port}"
 
 

@@ -78,14 +78,13 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from nginxopt.config.layout import prepend
+from nginxopt.config import layout
 from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import Level
-from nginxopt.semantics.locations import modifier
+from nginxopt.semantics import Level, locations
 
 LEAST, MOST = 20, 1_000
-"""At some 480 instructions each, 20 regular expressions cost more than a request without any; above 1,000 the compiled
-code takes more than 10 MB in each worker."""
+"""At about 480 instructions each, 20 regular expressions cost more than a request without any; above 1,000, the
+compiled code takes more than 10 MB in each worker."""
 
 NEEDS = Safety.under(PCRE_LIBRARY, PLAIN_COMMAND_LINE)
 
@@ -107,26 +106,26 @@ def check(model: Model) -> Iterator[Finding]:
         block.source,
         model.root.span,
         f"pcre_jit is not set, and requests to one server run through up to {most:,} regular expressions",
-        Fix("add `pcre_jit on;`", (prepend(block, ["pcre_jit on;"]),), _safety(model)),
+        Fix("add `pcre_jit on;`", (layout.prepend(block, ["pcre_jit on;"]),), _safety(model)),
     )
 
 
 def _count(server: Level) -> int:
-    """Return how many regular expressions a request to a server runs at most, of maps not counted."""
-    regexes = sum(modifier(level) in ("~", "~*") for level in server.walk() if level.kind == "location")
+    """Return the maximum number of regular expressions that a request to a server runs, without those of maps."""
+    regexes = sum(locations.modifier(level) in ("~", "~*") for level in server.walk() if level.kind == "location")
     within = max((_script(level) for level in server.walk() if level.kind == "location"), default=0)
     return _script(server) + regexes + within
 
 
 def _script(level: Level) -> int:
-    """Return how many there are in the rewrite rules of a level."""
+    """Return the number in the rewrite rules of a level."""
     rewrites = len(level.own("rewrite")) + sum(bulk.count for bulk in level.bulks)
     conditions = [child for child in level.own("if") if any(word in _OPERATORS for word in child.args)]
     return rewrites + len(conditions) + sum(len(child.own("rewrite")) for child in level.levels if child.kind == "if")
 
 
 def _safety(model: Model) -> Safety:
-    """Return UNSAFE where a pattern may need more stack than compiled code has: any word may be a pattern."""
+    """Return UNSAFE if a pattern may need more stack than the JIT provides; any word may be a pattern."""
     return Safety.UNSAFE if not model.is_whole or _repeats_a_group(model) else NEEDS
 
 

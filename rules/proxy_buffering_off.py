@@ -53,14 +53,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Comment, Directive
-from nginxopt.config.layout import delete
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.pools import headers, knows_headers
+from nginxopt.config import Comment, Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pools, rule
 from nginxopt.semantics import Level, Pass
 
 LONG = 300
-"""From how many seconds of `proxy_read_timeout` on an answer is taken for a stream."""
+"""The `proxy_read_timeout` in seconds from which responses are considered streams."""
 
 _STREAMS = re.compile(
     r"sse\b|\bws|event|stream|socket|chat|log|tail|live|hub|signalr|poll|watch|notif|push|completion|generate|mcp|"
@@ -72,7 +70,7 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 
 @rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find passes whose clients hold the upstream for no reason that can be seen."""
+    """Find passes without buffering that show no reason for it."""
     by_directive: dict[Directive, list[Pass]] = {}
     for pass_ in model.passes:
         setting = pass_.setting("buffering")
@@ -86,7 +84,9 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
     places = "" if total == 1 else f" in {len(plain)} of {total} places"
-    fix = Fix("delete `proxy_buffering off`", (delete(directive),), Safety.UNSAFE) if len(plain) == total else None
+    fix = (
+        Fix("delete `proxy_buffering off`", (layout.delete(directive),), Safety.UNSAFE) if len(plain) == total else None
+    )
     return Finding(
         directive.source,
         directive.args[0].span,
@@ -97,10 +97,10 @@ def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
 
 
 def _streams(pass_: Pass, directive: Directive) -> bool:
-    """Return whether something says that the answers of a pass are streams, or it cannot be known."""
-    if pass_.setting("cache").value not in ("off", None) or not knows_headers(pass_):
+    """Return whether anything suggests that the responses of a pass are streams, or it is unknown."""
+    if pass_.setting("cache").value not in ("off", None) or not pools.knows_headers(pass_):
         return True
-    upgrades = any(header.args[1] for header in headers(pass_, "upgrade"))
+    upgrades = any(header.args[1] for header in pools.header_directives(pass_, "upgrade"))
     if (
         upgrades
         or pass_.setting("request_buffering").value == "off"
@@ -111,7 +111,7 @@ def _streams(pass_: Pass, directive: Directive) -> bool:
 
 
 def _texts(pass_: Pass, directive: Directive) -> Iterator[str]:
-    """Yield what tells the purpose of a pass: its target, locations, server names, and the comments about it."""
+    """Yield the texts that suggest the purpose of a pass: target, locations, server names, comments."""
     yield from pass_.directive.args
     level: Level | None = pass_.level
     while level is not None and level.kind != "http":
@@ -134,6 +134,6 @@ def _comments(level: Level) -> Iterator[str]:
 
 
 def _seconds(time: str | None) -> float:
-    """Return a time of nginx in seconds, 0 for one that is not known."""
+    """Return an nginx time in seconds, 0 for an unknown one."""
     parts = re.findall(r"(\d+)(ms|[smhd]|)", time or "")
     return sum(int(number) * _SECONDS[unit] for number, unit in parts)

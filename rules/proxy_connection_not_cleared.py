@@ -100,32 +100,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.headers import NOT_IN_IF, heirs
-from nginxopt.lint.pooling import KEPT, Offer, cleared, may_keep, offers
-from nginxopt.lint.pools import Connection, connection, culprit, is_check, pools, states_http10
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, pooling, pools, rule
 from nginxopt.semantics import PIVOT, Pass, Upstream
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=(KEPT, Safety.UNSAFE), scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
-    """Find passes that leave a pool unused because they end their connections."""
-    pooled, offered = pools(model), offers(model)
+    """Find passes that leave a pool unused because they close their connections."""
+    pooled, offered = pools.pooled(model), pooling.offers(model)
     for pass_ in model.passes:
-        if pass_.upstream is not None and _is_meant(pass_, pooled) and not is_check(pass_):
-            kind = connection(model, pass_)
+        if pass_.upstream is not None and _is_meant(pass_, pooled) and not pools.is_check(pass_):
+            kind = pools.connection(model, pass_)
             offer = _offer(model, pass_, offered[pass_.upstream])
-            if kind is Connection.DEFAULT and model.target < PIVOT:
+            if kind is pools.Connection.DEFAULT and model.target < PIVOT:
                 yield _missing(pass_, offer)
-            elif kind in (Connection.CLOSE, Connection.CLIENT):
+            elif kind in (pools.Connection.CLOSE, pools.Connection.CLIENT):
                 yield _written(model, pass_, kind, offer)
 
 
 def _is_meant(pass_: Pass, pooled: set[Upstream]) -> bool:
-    return pass_.protocol == "proxy" and pass_.upstream in pooled and not states_http10(pass_)
+    return pass_.protocol == "proxy" and pass_.upstream in pooled and not pools.states_http10(pass_)
 
 
-def _missing(pass_: Pass, offer: Offer) -> Finding:
+def _missing(pass_: Pass, offer: pooling.Offer) -> Finding:
     return Finding(
         pass_.directive.source,
         pass_.directive.name.span,
@@ -135,10 +132,10 @@ def _missing(pass_: Pass, offer: Offer) -> Finding:
     )
 
 
-def _written(model: Model, pass_: Pass, kind: Connection, offer: Offer) -> Finding:
-    directive = culprit(model, pass_, kind)
+def _written(model: Model, pass_: Pass, kind: pools.Connection, offer: pooling.Offer) -> Finding:
+    directive = pools.culprit(model, pass_, kind)
     value = directive.args[1]
-    closes = kind is Connection.CLOSE
+    closes = kind is pools.Connection.CLOSE
     why = "closes the connection after each request" if closes else "closes the connections of clients that send close"
     return Finding(
         directive.source,
@@ -149,13 +146,17 @@ def _written(model: Model, pass_: Pass, kind: Connection, offer: Offer) -> Findi
     )
 
 
-def _offer(model: Model, pass_: Pass, offer: Offer) -> Offer:
-    return offer if offer.why_not or may_keep(model, pass_) else _on_request(model, pass_)
+def _offer(model: Model, pass_: Pass, offer: pooling.Offer) -> pooling.Offer:
+    return offer if offer.why_not or pooling.may_keep(model, pass_) else _on_request(model, pass_)
 
 
-def _on_request(model: Model, pass_: Pass) -> Offer:
-    """Return the fix for a pass that may need to end its connection: `close` is written, or bodies are streamed."""
-    if any(heirs(model, pass_, "set_header")):
-        return Offer(None, NOT_IN_IF)
-    changes = cleared(model, pass_, ())
-    return Offer(Fix("send no Connection header", changes, Safety.UNSAFE)) if changes else Offer(None, NOT_IN_IF)
+def _on_request(model: Model, pass_: Pass) -> pooling.Offer:
+    """Return the fix for a pass that may need to close its connection: `close` is explicit, or bodies are streamed."""
+    if any(headers.heirs(model, pass_, "set_header")):
+        return pooling.Offer(None, headers.NOT_IN_IF)
+    changes = pooling.cleared(model, pass_, ())
+    return (
+        pooling.Offer(Fix("send no Connection header", changes, Safety.UNSAFE))
+        if changes
+        else pooling.Offer(None, headers.NOT_IN_IF)
+    )

@@ -89,27 +89,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.headers import NOT_IN_IF, with_version
-from nginxopt.lint.pooling import KEPT, Offer, may_keep, offers
-from nginxopt.lint.pools import Connection, connection, is_check, pools
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, pooling, pools, rule
 from nginxopt.semantics import Pass
 
-_OTHERWISE = (Connection.CLOSE, Connection.UPGRADE, Connection.KEEP_ALIVE, Connection.UNKNOWN)
+_OTHERWISE = (pools.Connection.CLOSE, pools.Connection.UPGRADE, pools.Connection.KEEP_ALIVE, pools.Connection.UNKNOWN)
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=(KEPT, Safety.UNSAFE), scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
-    """Find passes that leave a pool unused because they speak HTTP/1.0."""
-    pooled, offered = pools(model), offers(model)
+    """Find passes that leave a pool unused because they use HTTP/1.0."""
+    pooled, offered = pools.pooled(model), pooling.offers(model)
     for pass_ in model.passes:
         if pass_.protocol != "proxy" or pass_.upstream not in pooled or pass_.setting("http_version").value != "1.0":
             continue
-        if connection(model, pass_) not in _OTHERWISE and not is_check(pass_):
+        if pools.connection(model, pass_) not in _OTHERWISE and not pools.is_check(pass_):
             yield _finding(pass_, _offer(model, pass_, offered[pass_.upstream]))
 
 
-def _finding(pass_: Pass, offer: Offer) -> Finding:
+def _finding(pass_: Pass, offer: pooling.Offer) -> Finding:
     written = pass_.setting("http_version").directive
     place = written.args[0] if written else pass_.directive.name
     return Finding(
@@ -121,13 +118,13 @@ def _finding(pass_: Pass, offer: Offer) -> Finding:
     )
 
 
-def _offer(model: Model, pass_: Pass, offer: Offer) -> Offer:
-    return offer if offer.why_not or may_keep(model, pass_) else _on_request(model, pass_)
+def _offer(model: Model, pass_: Pass, offer: pooling.Offer) -> pooling.Offer:
+    return offer if offer.why_not or pooling.may_keep(model, pass_) else _on_request(model, pass_)
 
 
-def _on_request(model: Model, pass_: Pass) -> Offer:
-    """Return the fix for a pass that may need HTTP/1.0: it is written, or bodies are sent on as they come."""
-    changes = with_version(model, pass_)
+def _on_request(model: Model, pass_: Pass) -> pooling.Offer:
+    """Return the fix for a pass that may need HTTP/1.0: it is explicit, or bodies are streamed."""
+    changes = headers.with_version(model, pass_)
     if changes is None:
-        return Offer(None, NOT_IN_IF)
-    return Offer(Fix("use HTTP/1.1", changes, Safety.UNSAFE))
+        return pooling.Offer(None, headers.NOT_IN_IF)
+    return pooling.Offer(Fix("use HTTP/1.1", changes, Safety.UNSAFE))

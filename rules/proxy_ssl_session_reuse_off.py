@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import delete
+from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 
 TLS = ("https", "grpcs", "suwsgi")
@@ -57,7 +57,7 @@ TLS = ("https", "grpcs", "suwsgi")
 
 @rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find passes over TLS that begin anew each time."""
+    """Find passes that need a full TLS handshake for each connection."""
     settings = (pass_.setting("ssl_session_reuse") for pass_ in model.passes if pass_.scheme in TLS)
     off = {setting.directive: setting.name for setting in settings if setting.directive and setting.value == "off"}
     for directive, name in off.items():
@@ -65,5 +65,5 @@ def check(model: Model) -> Iterator[Finding]:
             directive.source,
             directive.args[0].span,
             f"{name} is off: each upstream connection needs a full TLS handshake",
-            Fix(f"delete `{name} off`", (delete(directive),), Safety.UNSAFE),
+            Fix(f"delete `{name} off`", (layout.delete(directive),), Safety.UNSAFE),
         )

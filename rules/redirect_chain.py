@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from nginxopt.lint import Finding, Model, RedirectChain, Related, Severity, rule, shown
 
 MOST_SHOWN = 5
-"""Of how many URIs a message shows each; the notes have the others."""
+"""The maximum number of URIs in a message; the notes show the others."""
 
 
 @rule(severity=Severity.WARNING, category="rewrite")

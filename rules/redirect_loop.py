@@ -57,7 +57,7 @@ from nginxopt.text import Source, Span
 
 @rule(severity=Severity.ERROR, category="rewrite")
 def check(model: Model) -> Iterator[Finding]:
-    """Find redirects that come back."""
+    """Find redirect loops."""
     reported: set[tuple[Source, Span]] = set()
     for chain in model.chains:
         places = {(redirect.source, redirect.span) for redirect in chain.loop}
@@ -67,7 +67,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 MOST_STEPS = 4
-"""How many redirects have a note; a loop in which each URI is longer has no end."""
+"""The maximum number of redirects with a note; a loop in which each URI is longer has no end."""
 
 
 def _finding(chain: RedirectChain) -> Finding:

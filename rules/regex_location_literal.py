@@ -54,23 +54,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import quoted
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import FRAGMENT, Level
-from nginxopt.semantics.locations import modifier, path
+from nginxopt.semantics import FRAGMENT, Level, locations
 from nginxopt.text import Change, Edit, Span, encode
 
 _LITERAL = re.compile(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
-"""Anchored on both sides, and each character stands for itself; an unescaped dot is taken for one."""
+"""Anchored at both ends, with only literal characters; an unescaped dot counts as a dot."""
 
 
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find regular expressions of one URI."""
-    exact = {(level.parent, path(level)) for level in model.levels("location") if modifier(level) == "="}
+    """Find regular expressions that match one URI."""
+    exact = {
+        (level.parent, locations.path(level)) for level in model.levels("location") if locations.modifier(level) == "="
+    }
     for level in model.levels("location"):
-        literal = _LITERAL.fullmatch(path(level)) if modifier(level) == "~" else None
+        literal = _LITERAL.fullmatch(locations.path(level)) if locations.modifier(level) == "~" else None
         if literal is None or level.opener is None:
             continue
         uri = re.sub(r"\\(.)", r"\1", literal[1])
@@ -80,27 +80,29 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Finding:
-    head = f"location = {quoted(uri)}"
+    head = f"location = {layout.quoted(uri)}"
     span = Span(opener.args[0].start, opener.args[-1].end)
-    change = Change(opener.source, Edit(span, encode(f"= {quoted(uri)}")))
+    change = Change(opener.source, Edit(span, encode(f"= {layout.quoted(uri)}")))
     fix = Fix(f"write `{head}`", (change,), Safety.UNSAFE) if is_first and _may_be_exact(level, uri) else None
     return Finding(
         opener.source,
         span,
-        f'"{path(level)}" matches one URI, but runs on every request that no = or ^~ location matches',
+        f'"{locations.path(level)}" matches one URI, but runs on every request that no = or ^~ location matches',
         fix,
         help="" if fix else f"use `{head}`, which needs no regular expression",
     )
 
 
 def _may_be_exact(level: Level, uri: str) -> bool:
-    """Whether an exact location, if there is none yet, may stand there and means what this does but for its rank."""
+    """Whether an exact location is allowed there and means the same, apart from its precedence."""
     parent = level.parent
     if parent is None or parent.is_open or (level.levels and any(child.kind == "location" for child in level.levels)):
         return False
     if level.own("alias") or level.own("include") or "$" in uri:
         return False
     fits = parent.kind == "server" or (
-        parent.kind == "location" and modifier(parent) in ("", "^~") and uri.startswith(path(parent))
+        parent.kind == "location"
+        and locations.modifier(parent) in ("", "^~")
+        and uri.startswith(locations.path(parent))
     )
     return fits and parent.kind != FRAGMENT

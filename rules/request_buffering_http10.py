@@ -53,23 +53,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.headers import NOT_IN_IF, with_version
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, rule
 
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.7.11")
 def check(model: Model) -> Iterator[Finding]:
-    """Find bodies that are buffered although they should not be."""
+    """Find request bodies that are buffered although buffering is off."""
     for pass_ in model.passes:
         if pass_.protocol != "proxy" or pass_.setting("http_version").value != "1.0":
             continue
         buffering = pass_.setting("request_buffering")
         if buffering.directive and buffering.value == "off":
-            changes = with_version(model, pass_)
+            changes = headers.with_version(model, pass_)
             yield Finding(
                 buffering.directive.source,
                 buffering.directive.args[0].span,
                 "proxy_request_buffering off has no effect on chunked request bodies over HTTP/1.0",
                 Fix("use HTTP/1.1", changes, Safety.UNSAFE) if changes else None,
-                "" if changes else NOT_IN_IF,
+                "" if changes else headers.NOT_IN_IF,
             )

@@ -58,22 +58,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import quoted, rewrite
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import FRAGMENT, Level
 
 CODES = {"permanent": "301", "redirect": "302"}
 
 _ALL = re.compile(r"\^?(?:/?\(\.\*\)|\.\*|/?)\$?")
-"""A pattern that every URI matches, the empty one not counted; those with `$` do not match one with a newline."""
+"""Matches patterns that match every non-empty URI; those with `$` do not match one with a newline."""
 
 _WHOLE = re.compile(r"((?:https?|\$scheme)://[^\s/?%]+?)(?:\$\{?(?:request_uri|uri|document_uri)\}?|(/?)\$1)(\??)")
 
 
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find redirects of every URI to itself elsewhere."""
+    """Find redirects of every URI to the same URI elsewhere."""
     for directive, level in model.suspicious_rewrites:
         url = _url(directive)
         if url is not None:
@@ -81,7 +80,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _url(directive: Directive) -> str | None:
-    """Return how the URL begins that every URI is put behind; None if the rewrite is not of that kind."""
+    """Return the start of the URL to which every URI is appended; None for any other rewrite."""
     if len(directive.args) not in (2, 3) or not _ALL.fullmatch(directive.args[0]) or directive.args[0] in ("", "$"):
         return None
     target = _WHOLE.fullmatch(directive.args[1])
@@ -92,15 +91,15 @@ def _url(directive: Directive) -> str | None:
 
 
 def _repeats_the_slash(pattern: str, slash: str | None) -> bool:
-    """Whether the target has a slash more, or less, than the URI: `$1` may be with it or without."""
+    """Whether the target has one slash more or less than the URI: `$1` may start with it or not."""
     return slash is not None and (slash == "/") != ("/(" in pattern)
 
 
 def _finding(directive: Directive, level: Level, url: str) -> Finding:
     flag = directive.args[2] if len(directive.args) == 3 else "redirect"
     code = CODES.get(flag, "302")
-    answer = f"return {code} {quoted(url + '$request_uri')};"
-    fix = Fix(f"use `{answer}`", (rewrite(directive, answer),), Safety.UNSAFE)
+    answer = f"return {code} {layout.quoted(url + '$request_uri')};"
+    fix = Fix(f"use `{answer}`", (layout.rewrite(directive, answer),), Safety.UNSAFE)
     return Finding(
         directive.source,
         directive.args[0].span,
@@ -111,7 +110,7 @@ def _finding(directive: Directive, level: Level, url: str) -> Finding:
 
 
 def _is_original(level: Level, directive: Directive) -> bool:
-    """Whether `$uri` is certain to be the client's: no rule has changed it."""
+    """Whether `$uri` is certainly that of the client: no rule has changed it."""
     if "request_uri" in directive.args[1]:
         return True
     around = level.parent if level.kind == "if" else level

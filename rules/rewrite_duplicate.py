@@ -46,8 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive, directive_at
-from nginxopt.config.layout import delete
+from nginxopt.config import Directive, directive_at, layout
 from nginxopt.lint import Duplicate, Finding, Fix, Model, Related, Safety, Severity, rule
 
 
@@ -66,11 +65,11 @@ def _finding(duplicate: Duplicate) -> Finding:
         source,
         duplicate.span,
         f"this rewrite repeats the one in line {line} and never fires",
-        Fix("delete it", (delete(directive),), _safety(directive)),
+        Fix("delete it", (layout.delete(directive),), _safety(directive)),
         related=(Related(source, duplicate.of, "the same rewrite"),),
     )
 
 
 def _safety(rewrite: Directive) -> Safety:
-    """Return UNSAFE where a pattern that does not match may touch captures (pcre_exec: "ovector")."""
+    """Return UNSAFE if a pattern that does not match may change captures (pcre_exec: "ovector")."""
     return Safety.UNSAFE if "(" in rewrite.args[0] else Safety.SAFE

@@ -77,15 +77,15 @@ from nginxopt.lint import Finding, Model, Part, PlannedRun, Severity, cost, rule
 from nginxopt.text import Span
 
 LEAST = 20
-"""At 472 instructions each, that of a URI which no rule resembles, so many cost more than a request without rules."""
+"""At 472 instructions each, for a dissimilar URI, this many rules cost more than a request without rules."""
 
 NEAR = 1_508
-"""Instructions that one rule costs a request whose URI begins as the pattern does; `cost.REGEX` where it does not."""
+"""Instructions of a rule for a URI that starts like its pattern; `cost.REGEX` for a dissimilar URI."""
 
 
 @rule(severity=Severity.INFO, category="rewrite", scenario="rewrites", by_cost=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find runs of rewrites that a map can answer."""
+    """Find runs of rewrites that a map can replace."""
     for part in model.plan.parts:
         for run in part.runs:
             if run.native.moved >= LEAST:

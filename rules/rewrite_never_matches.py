@@ -64,21 +64,20 @@ from typing import NamedTuple
 
 from nginxopt.config import Directive, Token
 from nginxopt.lint import Finding, Model, Severity, rule, why_never
-from nginxopt.semantics import Level
-from nginxopt.semantics.locations import matches, modifier, path, pattern
+from nginxopt.semantics import Level, locations
 from nginxopt.text import encode
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _QUERY = re.compile(r"[\w./-]\?[A-Za-z_][\w.-]*=")
 _GLOB = re.compile(r"/\*\.\w")
 _PLACEHOLDER = re.compile(r"\$(?:\{[A-Z_][A-Z0-9_]*\}|[A-Z_][A-Z0-9_]+)")
-"""What envsubst fills in before nginx reads it; nginx itself knows no variables in the name of a location."""
+"""Matches placeholders that envsubst fills in; nginx itself has no variables in location names."""
 _PLAIN_START = re.compile(r"\^?\(?/")
 
 
 @rule(severity=Severity.ERROR, category="rewrite")
 def check(model: Model) -> Iterator[Finding]:
-    """Find patterns that nothing matches."""
+    """Find patterns that never match."""
     bare = {level for directive, level in model.suspicious_rewrites if _may_lose_the_slash(directive)}
     for directive, level in model.suspicious_rewrites:
         if len(directive.args) > 1 and level not in bare:
@@ -93,13 +92,13 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _location(location: Level) -> Finding | None:
-    opener, text, sign = location.opener, path(location), modifier(location)
+    opener, text, sign = location.opener, locations.path(location), locations.modifier(location)
     if opener is None or not text or text.startswith("@") or location.own("internal") or location.around("if"):
         return None
     if _PLACEHOLDER.search(text):
         return None
     if sign in ("~", "~*"):
-        why = _why(pattern(location), text, location)
+        why = _why(locations.pattern(location), text, location)
     elif text.startswith("^"):
         why = _Why("without `~`, it is a prefix, not a regular expression", "write `~` before it")
     else:
@@ -109,7 +108,7 @@ def _location(location: Level) -> Finding | None:
 
 
 class _Why(NamedTuple):
-    """Why nothing matches, what to do, and what it is that does not match."""
+    """Why a pattern never matches, what to do, and what it does not match."""
 
     reason: str
     advice: str
@@ -123,18 +122,18 @@ _QUERIES = _Why(
 
 
 def _why(text: bytes, shown: str, level: Level) -> _Why | None:
-    """Return why nothing, or nothing that is meant, matches a pattern; None if something may."""
+    """Return why a pattern matches nothing, or not what its author meant; None if it may match."""
     if _QUERY.search(shown):
         return _QUERIES
     glob = _GLOB.search(shown)
-    if glob is not None and matches(text, _file(shown)) is False:
+    if glob is not None and locations.matches(text, _file(shown)) is False:
         advice = "write `[^/]*` or `.*`, and `\\.` for a dot"
         return _Why("`*` repeats the slash before it and matches no other text", advice, "no such file")
     return _never(text, shown, level)
 
 
 def _file(glob: str) -> bytes:
-    """A URI that is meant where a `*` is thought to stand for any text."""
+    """A URI that the author meant if `*` was supposed to match any text."""
     return encode(glob.removeprefix("^").removesuffix("$").replace("/*.", "/index.").replace("\\", ""))
 
 
@@ -163,7 +162,7 @@ def _impossible(text: str) -> _Why:
 
 
 def _may_lose_the_slash(rewrite: Directive) -> bool:
-    """Whether what follows may see a URI without a slash at its beginning: the target has none, and rules go on."""
+    """Whether later rules may see a URI without a leading slash: the target has none, and the rewrite has no flag."""
     return len(rewrite.args) == 2 and not rewrite.args[1].startswith(("/", "http://", "https://", "$scheme"))
 
 

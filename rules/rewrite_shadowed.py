@@ -47,7 +47,7 @@ from nginxopt.lint import Dead, Finding, Model, Related, Severity, rule, shown
 from nginxopt.text import Source, Span
 
 MOST_KEPT = 2_000
-"""How many rules that match infinitely many URIs are compared with each other: at 50 us each, a tenth of a second."""
+"""The maximum number of kept rules that are compared with each other: at 50 us each, a tenth of a second."""
 
 
 @rule(severity=Severity.WARNING, category="rewrite")
@@ -74,6 +74,6 @@ def _finding(dead: Dead, by: Span, witness: bytes) -> Finding:
 
 
 def _name(source: Source, span: Span) -> Span:
-    """The first line of a rewrite: to its end, or to that of the line."""
+    """The first line of a rewrite."""
     end = source.data.find(b"\n", span.start, span.end)
     return span if end < 0 else Span(span.start, end)

@@ -52,11 +52,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import quoted, rewrite
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, transparent
-from nginxopt.semantics import Level
-from nginxopt.semantics.locations import matches, modifier, path
+from nginxopt.semantics import Level, locations
 from nginxopt.text import encode
 
 _CODES = {"permanent": "301", "redirect": "302"}
@@ -66,26 +64,26 @@ _CODES = {"permanent": "301", "redirect": "302"}
 def check(model: Model) -> Iterator[Finding]:
     """Find redirects by rewrite in exact locations."""
     for level in model.levels("location"):
-        directive = _only_rule(level) if modifier(level) == "=" else None
+        directive = _only_rule(level) if locations.modifier(level) == "=" else None
         answer = _return(level, directive) if directive is not None else None
         if directive is not None and answer is not None:
             yield Finding(
                 directive.source,
                 directive.name.span,
-                f"only {path(level)} reaches this rewrite: `return` needs no regular expression",
-                Fix(f"use `{answer}`", (rewrite(directive, answer),), Safety.UNSAFE),
+                f"only {locations.path(level)} reaches this rewrite: `return` needs no regular expression",
+                Fix(f"use `{answer}`", (layout.rewrite(directive, answer),), Safety.UNSAFE),
             )
 
 
 def _only_rule(location: Level) -> Directive | None:
-    """Return the rewrite of a location that has nothing else of its module."""
+    """Return the rewrite of a location without other rewrite module directives."""
     script = [directive for directive in location.directives if directive.name not in transparent()]
     rewrites = location.own("rewrite")
     return rewrites[0] if len(script) == len(rewrites) == 1 and not location.is_open else None
 
 
 def _return(location: Level, directive: Directive) -> str | None:
-    """Return the statement that does the same; None if there is none."""
+    """Return the equivalent `return` statement; None if there is none."""
     if len(directive.args) not in (2, 3):
         return None
     pattern, target, *flags = directive.args
@@ -93,8 +91,8 @@ def _return(location: Level, directive: Directive) -> str | None:
     is_url = target.startswith(("http://", "https://"))
     if code is None or not (target.startswith("/") or is_url) or (not flags and not is_url):
         return None
-    if "$" in target or "%" in target or not matches(encode(pattern), encode(path(location))):
+    if "$" in target or "%" in target or not locations.matches(encode(pattern), encode(locations.path(location))):
         return None
     if target.endswith("?"):
-        return f"return {code} {quoted(target[:-1])};"
-    return None if "?" in target else f"return {code} {quoted(target + '$is_args$args')};"
+        return f"return {code} {layout.quoted(target[:-1])};"
+    return None if "?" in target else f"return {code} {layout.quoted(target + '$is_args$args')};"

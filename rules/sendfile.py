@@ -80,34 +80,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import prepend, replace
-from nginxopt.lint import LOCAL_FILES, Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.static import senders
+from nginxopt.config import layout
+from nginxopt.lint import LOCAL_FILES, Finding, Fix, Model, Safety, Severity, rule, static
 from nginxopt.semantics import Level, values
 
 
 @rule(severity=Severity.INFO, category="static", fix=(Safety.under(LOCAL_FILES), Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
-    """Find files that are not sent by the kernel."""
+    """Find files that are not sent with sendfile."""
     unset: dict[Level, None] = {}
-    for level in senders(model):
+    for level in static.senders(model):
         setting, http = level.setting("sendfile"), level.around("http")
         if setting.is_unset and http:
             unset[http] = None
         elif setting.directive and values.flag(setting.value or "") is False:
             word = setting.directive.args[0]
-            fix = Fix("turn it on", (replace(setting.directive, word, "on"),), Safety.UNSAFE)
+            fix = Fix("turn it on", (layout.replace(setting.directive, word, "on"),), Safety.UNSAFE)
             message = "sendfile is off: each file is copied through the worker's memory"
             yield Finding(setting.directive.source, word.span, message, fix)
     for http in unset:
         if http.block:
-            fix = Fix("add `sendfile on;`", (prepend(http.block, ["sendfile on;"]),), _safety(http))
+            fix = Fix("add `sendfile on;`", (layout.prepend(http.block, ["sendfile on;"]),), _safety(http))
             message = "sendfile is not set: each file is copied through the worker's memory"
             yield Finding(http.block.source, http.span, message, fix)
 
 
 def _safety(http: Level) -> Safety:
-    """Return UNSAFE where the kernel would encrypt what it sends."""
+    """Return UNSAFE if the kernel encrypts what it sends (kTLS)."""
     words = (
         word.lower() for level in http.walk() for command in level.own("ssl_conf_command") for word in command.args
     )

@@ -65,9 +65,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import after, replace
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.static import senders
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, static
 from nginxopt.semantics import values
 
 CHUNK = "2m"
@@ -76,8 +75,8 @@ CHUNK = "2m"
 
 @rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find files that are sent in one go."""
-    for level in senders(model):
+    """Find files that are sent in one call."""
+    for level in static.senders(model):
         sendfile, chunk = level.setting("sendfile").directive, level.setting("sendfile_max_chunk")
         if sendfile is None or values.flag(level.setting("sendfile").value or "") is not True:
             continue
@@ -86,10 +85,10 @@ def check(model: Model) -> Iterator[Finding]:
         message = "sendfile sends up to 2 GB in one call, which blocks the worker"
         if chunk.directive:
             word = chunk.directive.args[0]
-            fix = Fix(f"set it to {CHUNK}", (replace(chunk.directive, word, CHUNK),))
+            fix = Fix(f"set it to {CHUNK}", (layout.replace(chunk.directive, word, CHUNK),))
             yield Finding(chunk.directive.source, word.span, message, fix)
         else:
             line = f"sendfile_max_chunk {CHUNK};"
             yield Finding(
-                sendfile.source, sendfile.name.span, message, Fix(f"add `{line}`", (after(sendfile, [line]),))
+                sendfile.source, sendfile.name.span, message, Fix(f"add `{line}`", (layout.after(sendfile, [line]),))
             )

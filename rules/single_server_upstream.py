@@ -56,7 +56,7 @@ _IGNORED = ("max_fails", "fail_timeout", "slow_start", "weight")
 
 @rule(severity=Severity.INFO, category="proxy", default=False, scenario="balance")
 def check(model: Model) -> Iterator[Finding]:
-    """Find upstreams with a server that nothing stands in for."""
+    """Find upstreams with a single server and no backup."""
     for upstream in model.upstreams.values():
         servers = [server for server in upstream.servers if server.args and "down" not in server.args]
         if len(servers) != 1 or upstream.level.is_open or not _ONE_ADDRESS.fullmatch(servers[0].args[0]):
@@ -74,7 +74,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _ignored(upstream: Upstream) -> list[str]:
-    """Return what is written for several servers."""
+    """Return the parameters that only matter with several servers."""
     words = [word.partition("=")[0] for server in upstream.servers for word in server.args[1:]]
     method = [str(upstream.method.name)] if upstream.method and upstream.method.name != "ntlm" else []
     return [word for word in _IGNORED if word in words] + method

@@ -55,9 +55,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import after, append, replace
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.tls import endpoints
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, tls
 from nginxopt.semantics import Level
 from nginxopt.text import Change
 
@@ -68,8 +67,8 @@ SMALL = "4k"
 
 @rule(severity=Severity.INFO, category="tls", fix=Safety.SAFE, since="1.5.9", default=False)
 def check(model: Model) -> Iterator[Finding]:
-    """Find servers that send records as large as can be."""
-    servers = dict.fromkeys(server for endpoint in endpoints(model) for server in endpoint.servers)
+    """Find servers that send TLS records of the maximum size."""
+    servers = dict.fromkeys(server for endpoint in tls.endpoints(model) for server in endpoint.servers)
     for server in servers:
         size = server.setting("ssl_buffer_size")
         if size.value not in DEFAULT or not server.opener:
@@ -86,10 +85,10 @@ def check(model: Model) -> Iterator[Finding]:
 def _changes(server: Level) -> tuple[Change, ...]:
     stated = server.setting("ssl_buffer_size").directive
     if stated:
-        return (replace(stated, stated.args[0], SMALL),)
+        return (layout.replace(stated, stated.args[0], SMALL),)
     own = [directive for directive in server.directives if directive.name.startswith("ssl_")]
     line = f"ssl_buffer_size {SMALL};"
     if own:
-        return (after(own[-1], [line]),)
+        return (layout.after(own[-1], [line]),)
     assert server.block is not None  # nothing around it is unknown: see `endpoints`
-    return (append(server.block, [line]),)
+    return (layout.append(server.block, [line]),)

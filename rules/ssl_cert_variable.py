@@ -59,8 +59,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import after
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level
 
@@ -69,7 +68,7 @@ CACHE = "ssl_certificate_cache max=1000 inactive=60s valid=60s;"
 
 @rule(severity=Severity.WARNING, category="tls", fix=Safety.UNSAFE, since="1.27.4")
 def check(model: Model) -> Iterator[Finding]:
-    """Find servers that read a certificate in each handshake and keep none."""
+    """Find servers that read a certificate in each handshake without a cache."""
     for server in model.levels("server"):
         by_variable = _by_variable(server)
         if not by_variable or not server.setting("ssl_certificate_cache").is_unset:
@@ -81,14 +80,14 @@ def check(model: Model) -> Iterator[Finding]:
             f"{first.name} has a variable: nginx reads and parses the file in every full handshake",
             Fix(
                 "cache parsed certificates; changed files are noticed within a minute",
-                (after(last, [CACHE]),),
+                (layout.after(last, [CACHE]),),
                 Safety.UNSAFE,
             ),
         )
 
 
 def _by_variable(server: Level) -> list[Directive]:
-    """The directives that name a file of a server's certificates by a variable."""
+    """The directives that name a certificate file of a server by a variable."""
     return [
         directive
         for name in ("ssl_certificate", "ssl_certificate_key")

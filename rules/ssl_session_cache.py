@@ -87,8 +87,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Finding, Model, Safety, Severity, rule
-from nginxopt.lint.tls import by_hand, cache_fix, endpoints, has_shared_cache
+from nginxopt.lint import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Finding, Model, Safety, Severity, rule, tls
 from nginxopt.semantics import Level
 
 
@@ -99,27 +98,27 @@ from nginxopt.semantics import Level
     since="1.5.9",
 )
 def check(model: Model) -> Iterator[Finding]:
-    """Find servers without tickets whose sessions no shared cache keeps."""
-    for endpoint in endpoints(model):
+    """Find servers without tickets and without a shared session cache."""
+    for endpoint in tls.endpoints(model):
         why = _nothing_kept(model, endpoint.default)
         for server in endpoint.servers:
             tickets = server.setting("ssl_session_tickets")
             off = tickets.directive
             if why and off and tickets.value == "off":
-                fix = cache_fix(model, endpoint.default)
+                fix = tls.cache_fix(model, endpoint.default)
                 yield Finding(
                     off.source,
                     off.args[0].span,
                     f"without tickets {why}, no TLS session is resumed: each connection is a full handshake",
                     fix,
-                    "" if fix else by_hand(model, endpoint.default),
+                    "" if fix else tls.by_hand(model, endpoint.default),
                 )
 
 
 def _nothing_kept(model: Model, default: Level) -> str:
-    """Say why the default server of an address keeps no session for all workers; empty if it does."""
+    """Return why the default server of an address keeps no sessions for all workers; empty if it does."""
     cache = default.setting("ssl_session_cache")
-    if has_shared_cache(default):
+    if tls.has_shared_cache(default):
         return ""
     if cache.value is not None and cache.value.startswith("builtin"):
         workers = model.root.setting("worker_processes")

@@ -61,8 +61,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Finding, Model, Safety, Severity, rule
-from nginxopt.lint.tls import by_hand, cache_fix, endpoints, has_shared_cache
+from nginxopt.lint import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Finding, Model, Safety, Severity, rule, tls
 
 
 @rule(
@@ -72,21 +71,21 @@ from nginxopt.lint.tls import by_hand, cache_fix, endpoints, has_shared_cache
     since="1.23.2",
 )
 def check(model: Model) -> Iterator[Finding]:
-    """Find addresses whose ticket keys are lost at a reload."""
-    for endpoint in endpoints(model):
+    """Find addresses that lose their ticket keys at a reload."""
+    for endpoint in tls.endpoints(model):
         server = endpoint.default
         keys = server.setting("ssl_session_ticket_key")
         tickets = server.setting("ssl_session_tickets").value != "off"
         rejecting = server.setting("ssl_reject_handshake").value == "on"
-        if not tickets or rejecting or keys.is_set or has_shared_cache(server) or not server.opener:
+        if not tickets or rejecting or keys.is_set or tls.has_shared_cache(server) or not server.opener:
             continue
         stated = server.setting("ssl_session_cache").directive
         place = stated or server.opener
-        fix = cache_fix(model, server)
+        fix = tls.cache_fix(model, server)
         yield Finding(
             place.source,
             stated.args[0].span if stated and stated.args else place.name.span,
             "without a shared session cache, a reload discards the ticket key: every client needs a full handshake",
             fix,
-            "" if fix else by_hand(model, server),
+            "" if fix else tls.by_hand(model, server),
         )

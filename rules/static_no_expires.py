@@ -64,9 +64,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import append
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.static import is_for_files, senders
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, static
 from nginxopt.semantics import Level
 
 LINE = "expires 1h;"
@@ -74,10 +73,10 @@ LINE = "expires 1h;"
 
 @rule(severity=Severity.INFO, category="static", fix=Safety.UNSAFE, default=False)
 def check(model: Model) -> Iterator[Finding]:
-    """Find locations for files that say nothing of how long these hold."""
-    for level in senders(model):
-        if level.block and is_for_files(level) and level.setting("expires").is_unset and _says_nothing(level):
-            fix = Fix(f"add `{LINE}`", (append(level.block, [LINE]),), Safety.UNSAFE)
+    """Find locations for files without an expiration time."""
+    for level in static.senders(model):
+        if level.block and static.is_for_files(level) and level.setting("expires").is_unset and _says_nothing(level):
+            fix = Fix(f"add `{LINE}`", (layout.append(level.block, [LINE]),), Safety.UNSAFE)
             message = "files have no expiration time: browsers request them again"
             yield Finding(level.block.source, level.span, message, fix)
 

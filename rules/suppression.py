@@ -45,5 +45,5 @@ from nginxopt.lint import Finding, Model, Severity, rule
 
 @rule(severity=Severity.WARNING, category="config")
 def check(_: Model) -> Iterator[Finding]:
-    """Find nothing: what comments hide is known after all rules were asked, so `nginxopt.lint.suppress` tells."""
+    """Find nothing: `nginxopt.lint.suppress` reports these findings after all rules have run."""
     return iter(())

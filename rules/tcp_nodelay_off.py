@@ -39,16 +39,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import delete
+from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import values
 
 
 @rule(severity=Severity.WARNING, category="client", fix=Safety.SAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find where short segments wait."""
+    """Find where short segments are delayed."""
     for directive, _ in model.each("tcp_nodelay"):
         if directive.args and values.flag(directive.args[0]) is False:
             message = "with tcp_nodelay off, the end of a response waits for the client's acknowledgement"
-            fix = Fix("remove it: the default is on", (delete(directive),))
+            fix = Fix("remove it: the default is on", (layout.delete(directive),))
             yield Finding(directive.source, directive.args[0].span, message, fix)

@@ -62,22 +62,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import delete
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.static import senders
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, static
 from nginxopt.semantics import Level, values
 
 
 @rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find where the header and the file could not be joined anyway."""
-    sending = set(senders(model))
+    """Find `tcp_nopush` without sendfile, where it has no effect."""
+    sending = set(static.senders(model))
     for directive, level in model.each("tcp_nopush"):
         held = [inner for inner in level.walk() if inner.setting("tcp_nopush").directive is directive]
         if not _is_on(directive) or not all(_is_without_sendfile(inner) for inner in held):
             continue
-        fix = Fix("take it away", (delete(directive),)) if sending.isdisjoint(held) else None
+        fix = Fix("take it away", (layout.delete(directive),)) if sending.isdisjoint(held) else None
         message = "tcp_nopush has no effect with sendfile off"
         yield Finding(
             directive.source, directive.name.span, message, fix, "" if fix else "add `sendfile on;` beside it"

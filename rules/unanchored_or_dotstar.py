@@ -61,7 +61,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics.locations import modifier
+from nginxopt.semantics import locations
 from nginxopt.text import Change, Edit
 
 _HEAD = re.compile(r"\^?\.\*(?![?+*{|)]|$)")
@@ -69,17 +69,17 @@ _TAIL = re.compile(r"(?<!\\)\.\*\$?$")
 _EVERYTHING = ("", "^", "$", "^/", "/", "^$")
 _GROUP = re.compile(r"(?<!\\)\((?!\?[:=!>#])")
 _BOUNDED = re.compile(r"(?:[^\\*+?{}\[\]#]|\\[^\w\s]|\\[dDsSwW]|\[\^?[\w./%,;:=&~ -]+\]|(?<=\()\?:)*")
-"""Nothing repeats, so that no error ends the search, and each escape is a character or a class."""
+"""Matches patterns without repetition, which cannot fail with an error; each escape is a character or a class."""
 
 
 @rule(severity=Severity.INFO, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
-    """Find patterns with an idle `.*`."""
+    """Find patterns with a useless `.*`."""
     for directive, _ in model.suspicious_rewrites:
         if directive.args:
             yield from _findings(directive, directive.args[0])
     for level in model.levels("location"):
-        if level.opener is not None and len(level.args) == 2 and modifier(level) in ("~", "~*"):
+        if level.opener is not None and len(level.args) == 2 and locations.modifier(level) in ("~", "~*"):
             yield from _findings(level.opener, level.opener.args[1])
 
 
@@ -103,7 +103,7 @@ def _findings(directive: Directive, pattern: Token) -> Iterator[Finding]:
 
 
 def _cut(directive: Directive, pattern: Token, head: int, tail: int) -> Change:
-    """Take bytes away at the edges of a pattern as it is written: what goes has no escapes."""
+    """Remove bytes at both ends of a pattern as written; they contain no escapes."""
     quote = int(pattern.quoted)
     written = directive.source.data[pattern.start : pattern.end]
     kept = written[:quote] + written[quote + head : len(written) - quote - tail] + written[len(written) - quote :]
@@ -111,7 +111,7 @@ def _cut(directive: Directive, pattern: Token, head: int, tail: int) -> Change:
 
 
 def _safety(pattern: str, rest: str, idle: list[str]) -> Safety:
-    """Return UNSAFE where a newline in the URI, what a group captures, or PCRE's limits make a difference."""
+    """Return UNSAFE if newlines in the URI, captures, or the limits of PCRE make a difference."""
     starts = pattern.startswith(".*")
     is_exact = all(part == ".*" for part in idle) and not (starts and (_GROUP.search(pattern) or "|" in rest))
     return Safety.SAFE if is_exact and _BOUNDED.fullmatch(rest) else Safety.UNSAFE

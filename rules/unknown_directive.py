@@ -48,30 +48,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import replace
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics.directives import BLOCKS, NAMES, nearest
+from nginxopt.semantics import directives
 
 
 @rule(severity=Severity.ERROR, category="config", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find names that are one of nginx's but for a letter or two."""
+    """Find names that differ from a directive of nginx by a letter or two."""
     rows = _is_of_rows(model)
     for directive, scope in model.config.walk():
-        if directive.name in NAMES or not BLOCKS.issuperset(scope.context):
+        if directive.name in directives.NAMES or not directives.BLOCKS.issuperset(scope.context):
             continue
         if rows and directive.source is model.config.main.source and not scope.context:
             continue
-        similar = nearest(str(directive.name))
+        similar = directives.nearest(str(directive.name))
         if similar:
             yield _finding(directive, similar)
 
 
 def _is_of_rows(model: Model) -> bool:
-    """Whether most of what stands outermost is unknown: the file is included in a `map`, or is of another program."""
+    """Whether most top-level names are unknown: the file is included in a `map`, or belongs to another program."""
     names = [directive.name for directive in model.config.main.block.unfolded()]
-    return sum(name in NAMES for name in names) * 2 < len(names)
+    return sum(name in directives.NAMES for name in names) * 2 < len(names)
 
 
 def _finding(directive: Directive, similar: tuple[str, ...]) -> Finding:
@@ -80,7 +79,7 @@ def _finding(directive: Directive, similar: tuple[str, ...]) -> Finding:
         directive.source,
         directive.name.span,
         f'unknown directive "{directive.name}"; did you mean {_or(similar)}?',
-        Fix(f"replace it with {similar[0]}", (replace(directive, directive.name, similar[0]),), Safety.UNSAFE)
+        Fix(f"replace it with {similar[0]}", (layout.replace(directive, directive.name, similar[0]),), Safety.UNSAFE)
         if is_clear
         else None,
         "" if is_clear else f"replace it with {_or(similar)}",

@@ -43,5 +43,5 @@ from nginxopt.lint import Finding, Model, Safety, Severity, rule
 
 @rule(severity=Severity.INFO, category="config", fix=Safety.SAFE)
 def check(_: Model) -> Iterator[Finding]:
-    """Find nothing: what comments hide is known after all rules were asked, so `nginxopt.lint.suppress` tells."""
+    """Find nothing: `nginxopt.lint.suppress` reports these findings after all rules have run."""
     return iter(())

@@ -62,8 +62,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.lint.pools import Connection, connection, users
+from nginxopt.lint import Finding, Model, Related, Severity, pools, rule
 from nginxopt.semantics import Pass
 
 OLD = "proxy_http_version 1.0; proxy_set_header Connection close;"
@@ -71,9 +70,9 @@ OLD = "proxy_http_version 1.0; proxy_set_header Connection close;"
 
 @rule(severity=Severity.INFO, category="proxy", since="1.29.7", default=False)
 def check(model: Model) -> Iterator[Finding]:
-    """Count what relies on defaults that nginx 1.29.7 changed."""
+    """Find passes that rely on defaults that nginx 1.29.7 changed."""
     changes = [(pass_, change) for pass_ in model.passes if (change := _change(model, pass_))]
-    new_pools = [up for up, _ in users(model).items() if up.keepalive.is_unset]
+    new_pools = [up for up, _ in pools.users(model).items() if up.keepalive.is_unset]
     if not changes:
         return
     first, _ = changes[0]
@@ -88,13 +87,13 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _change(model: Model, pass_: Pass) -> str:
-    """Return what changed for a pass, nothing if all that matters is stated."""
+    """Return what changes for a pass; empty if it sets everything explicitly."""
     if pass_.protocol != "proxy":
         return ""
     changes = []
     if pass_.setting("http_version").is_unset:
         changes.append("HTTP/1.1 instead of 1.0")
-    if connection(model, pass_) is Connection.DEFAULT:
+    if pools.connection(model, pass_) is pools.Connection.DEFAULT:
         changes.append("no Connection: close")
     if pass_.upstream and pass_.upstream.keepalive.is_unset:
         changes.append("keepalive connections")

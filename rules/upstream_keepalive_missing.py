@@ -113,16 +113,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.lint.pooling import KEPT, offers
-from nginxopt.lint.pools import without_pool
+from nginxopt.lint import Finding, Model, Severity, pooling, pools, rule
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=KEPT, since="1.1.4", until="1.29.6", scenario="keepalive")
+@rule(
+    severity=Severity.WARNING, category="proxy", fix=pooling.KEPT, since="1.1.4", until="1.29.6", scenario="keepalive"
+)
 def check(model: Model) -> Iterator[Finding]:
-    """Find upstreams that are passed to and have no pool."""
-    offered = offers(model)
-    for upstream, _ in without_pool(model):
+    """Find upstreams in use without a pool."""
+    offered = pooling.offers(model)
+    for upstream, _ in pools.without_pool(model):
         block = upstream.level.block
         if block is None:
             continue

@@ -67,8 +67,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from nginxopt.lint import Finding, Model, Related, Severity, Version, rule
-from nginxopt.lint.pools import variable
+from nginxopt.lint import Finding, Model, Related, Severity, Version, pools, rule
 from nginxopt.semantics import Level, Pass
 
 RESOLVE = Version(1, 27, 3)
@@ -80,14 +79,14 @@ MOST = 16
 _ADDRESS = re.compile(r"(?:\d+(?:\.\d+){3}|\[|localhost|unix:)")
 _PART = re.compile(r"(\$\w+|\$\{\w+\})")
 Written = dict[tuple[Level | None, str], list[str]]
-"""What `set` writes into a variable within a server."""
+"""The values that `set` assigns to a variable, by server and name."""
 
 _MAP_WORDS = ("hostnames", "volatile", "include")
 
 
 @rule(severity=Severity.INFO, category="proxy")
 def check(model: Model) -> Iterator[Finding]:
-    """Find fixed servers that are named by variables."""
+    """Find fixed servers whose names are in variables."""
     by_target: dict[tuple[str, ...], list[Pass]] = {}
     written = _written(model)
     for pass_ in model.passes:
@@ -116,7 +115,7 @@ def _finding(model: Model, servers: tuple[str, ...], passes: list[Pass]) -> Find
 
 
 def _servers(model: Model, pass_: Pass, written: Written) -> tuple[str, ...]:
-    """Return the servers that a target stands for, as `host:port`; none if it cannot be told, or names an upstream."""
+    """Return the servers of a target as `host:port`; empty if they are unknown, or if it names an upstream."""
     start = f"{pass_.scheme}://{pass_.host}" if pass_.scheme else pass_.host
     parts = _PART.split(start if pass_.port is None else f"{start}:{pass_.port}")
     choices = [_values(model, pass_.level, part, written) if index % 2 else [part] for index, part in enumerate(parts)]
@@ -132,7 +131,7 @@ def _servers(model: Model, pass_: Pass, written: Written) -> tuple[str, ...]:
 
 
 def _is_server(model: Model, target: str) -> bool:
-    """Return whether a target is a server that an upstream might name, and for certain no upstream itself."""
+    """Return whether a target is a server that an upstream block can name, and certainly not an upstream."""
     if _ADDRESS.match(target):
         return True
     named = target in model.upstreams or not (model.is_whole or ":" in target)
@@ -143,14 +142,14 @@ def _written(model: Model) -> Written:
     by_variable: Written = {}
     for directive, level in model.each("set"):
         if len(directive.args) == 2:
-            place = level.around("server"), variable(directive.args[0]) or ""
+            place = level.around("server"), pools.variable(directive.args[0]) or ""
             by_variable.setdefault(place, []).append(str(directive.args[1]))
     return by_variable
 
 
 def _values(model: Model, level: Level, word: str, written: Written) -> list[str]:
-    """Return the literals that a variable may have, or the variable itself if it may have others."""
-    name = variable(word) or ""
+    """Return the literal values of a variable, or the variable itself if it may have other values."""
+    name = pools.variable(word) or ""
     values = written.get((level.around("server"), name))
     source = model.maps.get(name)
     if values is None and source is not None and not source.is_open:

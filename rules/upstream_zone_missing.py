@@ -68,9 +68,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config.layout import prepend, quoted
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.zones import free_name
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, zones
 from nginxopt.semantics import Upstream
 
 # How many servers a zone holds, tried with `nginx -t` of 1.22.1 and 1.31.3 and sockets of long paths, which take most:
@@ -78,12 +77,12 @@ from nginxopt.semantics import Upstream
 _SIZES = ((24, "64k"), (128, "256k"), (512, "1m"), (2048, "4m"))
 
 _ADDRESS = re.compile(r"unix:.+|(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])(?::\d+)?")
-"""A server that is one address; a name may stand for any number of them."""
+"""Matches a server that is one address; a name may resolve to several."""
 
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.9.0")
 def check(model: Model) -> Iterator[Finding]:
-    """Find upstreams that each worker balances by what it did itself."""
+    """Find upstreams that each worker balances by its own connections only."""
     workers = model.root.setting("worker_processes").value
     if workers in (None, "1"):
         return
@@ -96,13 +95,13 @@ def check(model: Model) -> Iterator[Finding]:
                 block.source,
                 upstream.level.span,
                 f'upstream "{upstream.name}" has no zone: {what} counts only the connections of one worker',
-                Fix(f"add `{line}`", (prepend(block, [line]),), Safety.UNSAFE) if line else None,
+                Fix(f"add `{line}`", (layout.prepend(block, [line]),), Safety.UNSAFE) if line else None,
                 "" if line else "add a `zone` with a unique name that is large enough for all server addresses",
             )
 
 
 def _counting(upstream: Upstream) -> str | None:
-    """Return what in an upstream depends on the connections of all workers."""
+    """Return the setting that depends on the connections of all workers."""
     if any(word.startswith("max_conns=") for server in upstream.servers for word in server.args):
         return "max_conns"
     method = upstream.method
@@ -114,11 +113,11 @@ def _counting(upstream: Upstream) -> str | None:
 
 
 def _zone(model: Model, upstream: Upstream) -> str | None:
-    """Return the statement that makes a zone; None if it is unknown how large it must be, or what names are free."""
+    """Return the `zone` statement; None if its size or a free name is unknown."""
     if upstream.level.is_open or not all(
         _ADDRESS.fullmatch(word) for server in upstream.servers for word in server.args[:1]
     ):
         return None
     size = next((size for most, size in _SIZES if len(upstream.servers) <= most), None)
-    name = free_name(model, upstream.name)
-    return f"zone {quoted(name)} {size};" if size and name else None
+    name = zones.free_name(model, upstream.name)
+    return f"zone {layout.quoted(name)} {size};" if size and name else None

@@ -88,38 +88,34 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from nginxopt.config import Directive
-from nginxopt.config.layout import append, replace
-from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
-from nginxopt.lint.pooling import KEPT, needed, offers
-from nginxopt.lint.pools import Connection, connection, culprit, headers, pools, row, states_http10, variable
-from nginxopt.lint.variables import is_read_by_code, readers
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, pooling, pools, rule, variables
 from nginxopt.semantics import Level, Pass, Upstream
 from nginxopt.text import Change
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=(KEPT, Safety.UNSAFE), scenario="keepalive")
+@rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
-    """Find maps that close the connection of requests which upgrade to nothing."""
+    """Find maps that close the connection of requests without an upgrade."""
     by_map: dict[Level, Pass] = {}
     reasons: dict[Level, str] = {}
-    pooled, offered = pools(model), offers(model)
+    pooled, offered = pools.pooled(model), pooling.offers(model)
     for pass_ in model.passes:
-        if pass_.protocol != "proxy" or pass_.upstream not in pooled or states_http10(pass_):
+        if pass_.protocol != "proxy" or pass_.upstream not in pooled or pools.states_http10(pass_):
             continue
-        if connection(model, pass_) is Connection.MAPPED:
-            name = variable(culprit(model, pass_, Connection.MAPPED).args[1]) or ""
+        if pools.connection(model, pass_) is pools.Connection.MAPPED:
+            name = pools.variable(pools.culprit(model, pass_, pools.Connection.MAPPED).args[1]) or ""
             level = model.maps.get(name)
             if level:
                 by_map.setdefault(level, pass_)
                 reasons[level] = reasons.get(level) or offered[pass_.upstream].why_not
     for level, pass_ in by_map.items():
-        safety = _safety(model, variable(level.args[1]) or "", pooled)
+        safety = _safety(model, pools.variable(level.args[1]) or "", pooled)
         yield from _finding(level, pass_, reasons[level], safety)
 
 
 def _finding(level: Level, pass_: Pass, why_not: str, safety: Safety) -> Iterator[Finding]:
-    closing = row(level, "")
+    closing = pools.row(level, "")
     if closing is None:
         return
     change = None if why_not else _change(level, closing)
@@ -135,22 +131,24 @@ def _finding(level: Level, pass_: Pass, why_not: str, safety: Safety) -> Iterato
 
 def _change(level: Level, closing: Directive) -> Change | None:
     if closing.name != "default":
-        return replace(closing, closing.args[0], "")
-    return append(level.block, ["'' '';"]) if level.block else None
+        return layout.replace(closing, closing.args[0], "")
+    return layout.append(level.block, ["'' '';"]) if level.block else None
 
 
 def _safety(model: Model, name: str, pooled: Container[Upstream]) -> Safety:
-    """Return UNSAFE where a map's variable is used for more than the `Connection` header of passes to pools."""
-    if is_read_by_code(model) or not all(map(_is_connection, readers(model, [name]))):
+    """Return UNSAFE if the variable is used for more than the `Connection` header of passes to pools."""
+    if variables.is_read_by_code(model) or not all(map(_is_connection, variables.readers(model, [name]))):
         return Safety.UNSAFE
     sending = (pass_ for pass_ in model.passes if pass_.protocol == "proxy" and _sends(pass_, name))
-    keeping = (pass_.upstream in pooled and connection(model, pass_) is Connection.MAPPED for pass_ in sending)
-    return needed(model, KEPT) if all(keeping) else Safety.UNSAFE
+    keeping = (
+        pass_.upstream in pooled and pools.connection(model, pass_) is pools.Connection.MAPPED for pass_ in sending
+    )
+    return pooling.needed(model, pooling.KEPT) if all(keeping) else Safety.UNSAFE
 
 
 def _sends(pass_: Pass, name: str) -> bool:
     """Return whether a pass sends a `Connection` header with the variable."""
-    return any(name in header.args[1].lower() for header in headers(pass_, "connection"))
+    return any(name in header.args[1].lower() for header in pools.header_directives(pass_, "connection"))
 
 
 def _is_connection(directive: Directive) -> bool:

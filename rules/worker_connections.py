@@ -65,13 +65,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import append, replace
+from nginxopt.config import layout
 from nginxopt.lint import ENOUGH_DESCRIPTORS, Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import values
 
 DEFAULT = 512
 ENOUGH = 1024
-"""What nginx's own nginx.conf states, and what the usual limit of open files allows."""
+"""The value in nginx's default nginx.conf, which the usual limit of open files allows."""
 
 
 @rule(
@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
         setting = events.setting("worker_connections")
         if setting.is_unset and events.block:
             message = f"worker_connections is not set: each worker has {DEFAULT}, and a proxied request takes two"
-            change = append(events.block, [f"worker_connections {ENOUGH};"])
+            change = layout.append(events.block, [f"worker_connections {ENOUGH};"])
             fix = Fix(title, (change,), Safety.under(ENOUGH_DESCRIPTORS))
             yield Finding(events.block.source, events.span, message, fix)
         elif setting.directive and setting.directive.args:
@@ -94,5 +94,5 @@ def check(model: Model) -> Iterator[Finding]:
             count = values.number(word)
             if count is not None and count < DEFAULT:
                 message = f"worker_connections {word} is below the default, and a proxied request takes two"
-                fix = Fix(title, (replace(setting.directive, word, str(ENOUGH)),), Safety.UNSAFE)
+                fix = Fix(title, (layout.replace(setting.directive, word, str(ENOUGH)),), Safety.UNSAFE)
                 yield Finding(setting.directive.source, word.span, message, fix)

@@ -60,12 +60,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import prepend, replace
+from nginxopt.config import layout
 from nginxopt.lint import PLAIN_COMMAND_LINE, SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import values
 
 DOCKER_DNS = "127.0.0.11"
-"""Where containers ask for each other's names (Docker's documentation of networking)."""
+"""The name server of Docker networks (Docker's documentation of networking)."""
 
 NEEDS = Safety.under(PLAIN_COMMAND_LINE, SEVERAL_WORKERS)
 
@@ -74,24 +74,24 @@ TITLE = "start one per processor: `worker_processes auto;`"
 
 @rule(severity=Severity.INFO, category="process", fix=(NEEDS, Safety.UNSAFE), since="1.3.8")
 def check(model: Model) -> Iterator[Finding]:
-    """Find main files that start one worker."""
+    """Find main files that start a single worker."""
     if _is_pinned(model):
         return
     stated = model.root.own("worker_processes")
     for directive in stated:
         if directive.args and values.number(directive.args[0]) == 1:
             word = directive.args[0]
-            fix = Fix(TITLE, (replace(directive, word, "auto"),), Safety.UNSAFE)
+            fix = Fix(TITLE, (layout.replace(directive, word, "auto"),), Safety.UNSAFE)
             yield Finding(directive.source, word.span, "worker_processes is 1: nginx uses one processor", fix)
     events = next(model.levels("events"), None)
     if events and events.source and model.root.block and model.root.setting("worker_processes").is_unset:
-        fix = Fix(TITLE, (prepend(model.root.block, ["worker_processes auto;"]),), _safety(model))
+        fix = Fix(TITLE, (layout.prepend(model.root.block, ["worker_processes auto;"]),), _safety(model))
         message = "worker_processes is not set: nginx starts one worker and uses one processor"
         yield Finding(events.source, events.span, message, fix)
 
 
 def _safety(model: Model) -> Safety:
-    """Return UNSAFE for what may run in a container, and for limits that each worker counts for itself."""
+    """Return UNSAFE if nginx may run in a container, or if workers count limits separately."""
     foreground = any(
         values.flag(word) is False for directive in model.root.own("daemon") for word in directive.args[:1]
     )
@@ -111,6 +111,6 @@ def _safety(model: Model) -> Safety:
 
 
 def _is_pinned(model: Model) -> bool:
-    """Return whether workers are bound to stated processors: more of them share the last (ngx_get_cpu_affinity)."""
+    """Return whether workers are bound to given processors; further workers share the last (ngx_get_cpu_affinity)."""
     affinity = model.root.setting("worker_cpu_affinity")
     return not affinity.known or (affinity.is_set and affinity.value != "auto")

@@ -71,16 +71,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config.layout import after, prepend, replace
+from nginxopt.config import layout
 from nginxopt.lint import PLAIN_COMMAND_LINE, RAISES_THE_LIMIT, Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import values
 from nginxopt.text import Change
 
 USUAL = 1024
-"""The soft limit of a process where nobody has set another."""
+"""The usual soft limit of a process."""
 
 OTHERS = 256
-"""More than the logs, listening sockets and channels to other workers of most configurations."""
+"""More than the logs, listening sockets and worker channels of most configurations."""
 
 MOST = 1_048_576
 """Linux's default of `fs.nr_open`, above which nobody can set a limit."""
@@ -91,7 +91,7 @@ RAISED = Safety.under(RAISES_THE_LIMIT)
 
 @rule(severity=Severity.WARNING, category="process", fix=ADDED, scenario="rush")
 def check(model: Model) -> Iterator[Finding]:
-    """Find limits of open files that are below the number of connections."""
+    """Find open file limits below the number of connections."""
     for directive, level in model.each("worker_connections"):
         count = values.number(directive.args[0]) if level.kind == "events" and directive.args else None
         if not count:
@@ -104,7 +104,7 @@ def check(model: Model) -> Iterator[Finding]:
             stated = values.number(word)
             if stated is not None and stated < count:
                 message = f"worker_rlimit_nofile {word} is too low for {count} worker_connections"
-                raised = replace(limit.directive, word, str(enough))
+                raised = layout.replace(limit.directive, word, str(enough))
                 yield Finding(limit.directive.source, word.span, message, Fix(title, (raised,), RAISED))
         elif limit.is_unset and count > USUAL:
             message = f"worker_connections {count} exceeds the usual limit of {USUAL} open files"
@@ -114,7 +114,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _enough(model: Model, connections: int) -> int:
-    """Return a power of two: enough for the connections, a file for each, and the files that caches keep open."""
+    """Return a power of two that is enough for the connections, a file for each, and the files in caches."""
     needed = 2 * connections + OTHERS
     for directive, _ in model.each("open_file_cache", "open_log_file_cache"):
         sizes = (values.number(word.removeprefix("max=")) for word in directive.args if word.startswith("max="))
@@ -123,12 +123,12 @@ def _enough(model: Model, connections: int) -> int:
 
 
 def _added(model: Model, line: str) -> Change | None:
-    """Put a line into the main file, behind the number of workers if that is there."""
+    """Add a line to the main file, after `worker_processes` if it is there."""
     block = model.root.block
     workers = next(
         (directive for directive in model.root.own("worker_processes") if block and directive.source is block.source),
         None,
     )
     if workers:
-        return after(workers, [line])
-    return prepend(block, [line]) if block else None
+        return layout.after(workers, [line])
+    return layout.prepend(block, [line]) if block else None

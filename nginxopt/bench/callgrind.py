@@ -27,7 +27,7 @@ def per_request(ask: Ask, *, turn: int = 1) -> float:
     """Return the instructions of a request: the mean over many.
 
     `turn` is after how many requests they come again: the counts are multiples of it. `MissingError` without valgrind,
-    `RunError` if it writes no count.
+    Raises `RunError` if it writes no count.
     """
     few = math.ceil(FEW / turn) * turn
     more = math.ceil((MANY - FEW) / turn) * turn

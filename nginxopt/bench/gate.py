@@ -61,7 +61,7 @@ class Gate:
 
 
 def parse(text: str) -> Gate:
-    """Return the gate that `text` writes; `UsageError` with a caret under what is wrong."""
+    """Return the gate that `text` writes. Raises `UsageError` with a caret under what is wrong."""
     figure, at = _take(text, 0, _FIGURE, "a figure, such as p99, throughput, cpu or instructions")
     _refuse_unknown(text, figure)
     comparison, at = _take(text, at, _OPERATOR, "one of <= < >= > ==")
@@ -88,7 +88,7 @@ def check(
 ) -> tuple[GateResult, ...]:
     """Return what became of each gate: the value with the least margin, wherever it was seen.
 
-    `UsageError` for a gate on a figure that was not measured.
+    Raises `UsageError` for a gate on a figure that was not measured.
     """
     return tuple(_check(gate, list(_values(gate, experiment, summaries, ratios))) for gate in gates if summaries)
 

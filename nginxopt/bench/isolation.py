@@ -67,7 +67,7 @@ class Isolated:
 def isolate(config: Config) -> Isolated:
     """Return a whole configuration isolated.
 
-    `InputError` if it is no whole configuration, or if no server of it listens for plain HTTP.
+    Raises `InputError` if it is no whole configuration, or if no server of it listens for plain HTTP.
     """
     isolation = _Isolation(config)
     edits = isolation.edits()
@@ -185,7 +185,7 @@ class _Isolation:
 
 
 def _addresses(listen: Directive) -> tuple[Address, ...]:
-    """Return the addresses of a `listen`; `InputError` if there are none, or too many to have a port each here."""
+    """Return the addresses of a `listen`. Raises `InputError` if there are none, or too many."""
     addresses = read_addresses(listen.args[0])
     if not addresses:
         raise listen.error(f'nginx refuses the address "{listen.args[0]}"', at=listen.args[0])

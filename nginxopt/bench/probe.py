@@ -41,7 +41,7 @@ class _Response:
 
 
 def probe(site: Site, experiment: Experiment) -> Statuses:
-    """Return how the targets of each attack are answered; `RunError` where a variant does not do what it claims.
+    """Return how the targets of each attack are answered. Raises `RunError` where a variant does not do what it claims.
 
     Each probe of a variant is made, and up to 50 targets of each attack are asked. Targets without an answer of their
     own must be answered alike by all variants of a case.

@@ -62,7 +62,8 @@ def parts(emission: Emission) -> Parts:
 def proved(config: Config) -> Emission:
     """Return a file of rules compiled and proved.
 
-    `InputError` if it is no single file of rules of a server, or if none of them moves: before and after are the same.
+    Raises `InputError` if it is no single file of rules of a server, or if none of them moves: before and after are the
+    same.
     """
     if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.walk()):
         raise InputError(

@@ -70,8 +70,8 @@ def run(
 ) -> None:
     """Attack every variant in each of `rounds`, and hand each sample to `keep` as it comes.
 
-    `statuses` are those of the probes. `RunError` if an attack is answered otherwise, or if a counter is not what it
-    must be.
+    `statuses` are those of the probes. Raises `RunError` if an attack is answered otherwise, or if a counter is not
+    what it must be.
     """
     for number in range(1, rounds + 1):
         for attack in experiment.attacks:

@@ -31,7 +31,7 @@ _PLACE = re.compile(rb"@([a-z][a-z0-9]*(?:/[a-z0-9]+)?)@")
 
 
 def slug(name: str) -> str:
-    """Return a name as a part of a path: small letters, digits and hyphens."""
+    """Return a name as a part of a path: lowercase letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
@@ -88,7 +88,7 @@ def fixed_addresses(experiment: Experiment) -> dict[tuple[str, str], str]:
 def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str, bytes]:
     """Return the folder that runs without nginxopt, with its `run` (a shell script) and its README.
 
-    `ValueError` if a rate is still to be found: the folder states it.
+    Raises `ValueError` if a rate is still to be found: the folder states it.
     """
     addresses = fixed_addresses(experiment)
     targets: dict[str, bytes] = {}
@@ -152,7 +152,7 @@ def _shell(word: str) -> str:
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a folder, in which their directories are made; `RunError` if the disk does not take them."""
+    """Write files into a folder, with their directories. Raises `RunError` if that fails."""
     try:
         for path, data in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ _PROVENANCE: dict[str, type] = {"command": list, "load": list, "memory": int, "c
 
 
 def from_json(data: bytes, path: str) -> Result:
-    """Return the result that `data` holds; `InputError` if it holds none, or one of another format."""
+    """Return the result that `data` holds. Raises `InputError` if it holds none, or one of another format."""
     try:
         saved = json.loads(data, parse_constant=_refuse)
         if saved["format"] == FORMAT:
@@ -80,7 +80,7 @@ def _provenance(data: _Json) -> _Json:
 
 
 def _refuse_strangers(result: Result) -> None:
-    """`ValueError` if something was measured that is no attack of the experiment."""
+    """Raise `ValueError` if something was measured that is no attack of the experiment."""
     attacks = {(attack.variant, attack.case) for attack in result.experiment.attacks}
     measured = {(sample.variant, sample.case) for sample in result.samples}
     measured |= {(summary.variant, summary.case) for summary in result.summaries}
@@ -143,7 +143,7 @@ def _sample(data: _Json) -> Sample:
 
 
 def _checked(kind: type[_Kind], fields: _Json) -> _Kind:
-    """Return a `kind` of these fields; `TypeError` if one is not of the type it is declared with."""
+    """Return a `kind` of these fields. Raises `TypeError` if one is not of the type it is declared with."""
     record = kind(**fields)
     for name, hint in get_type_hints(kind).items():
         if not _fits(getattr(record, name), hint):

@@ -169,7 +169,7 @@ class Variant:
     size: int | None = None
 
     def node(self, role: str) -> Node:
-        """Return the node of that role; `KeyError` if there is none."""
+        """Return the node of that role. Raises `KeyError` if there is none."""
         return {node.role: node for node in self.nodes}[role]
 
 
@@ -219,7 +219,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A scenario made concrete; `ValueError` for names that lead nowhere.
+    """A scenario made concrete. Raises `ValueError` for names that lead nowhere.
 
     Attributes:
         scenario: The name of the scenario.
@@ -256,7 +256,7 @@ class Experiment:
             raise ValueError(f"variants {names}, of which {sorted(map(str, used))} are used")
 
     def variant(self, name: str) -> Variant:
-        """Return the variant of that name; `KeyError` if there is none."""
+        """Return the variant of that name. Raises `KeyError` if there is none."""
         return {variant.name: variant for variant in self.variants}[name]
 
     @property

@@ -45,7 +45,7 @@ class Site(Protocol):
     def execute(self, command: Sequence[str], *, seconds: float) -> bytes:
         """Run a command of the load generator in `folder` to its end and return its standard output.
 
-        `MissingError` if it cannot be run, `RunError` with its last words if it fails or does not end in time.
+        Raises `MissingError` if it cannot be run, `RunError` with its last words if it fails or does not end in time.
         """
 
     def ask(self, variant: Variant, role: str, target: Target) -> bytes:
@@ -73,7 +73,7 @@ class Site(Protocol):
 
     def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
         """Return the instructions of a request at the entry of a variant, the mean over the targets, counted in user
-        space by callgrind (`nginxopt.bench.callgrind`). `MissingError` where that cannot be.
+        space by callgrind (`nginxopt.bench.callgrind`). Raises `MissingError` where that cannot be.
         """
 
 
@@ -85,8 +85,8 @@ class Runner(Protocol):
     def deploy(self, experiment: Experiment, folder: Path) -> AbstractContextManager[Site]:
         """Start every variant and wait until it is ready; leave nothing running, whatever happens inside.
 
-        `folder` exists and is for what the run keeps. `MissingError` if something outside is needed and not there,
-        `InputError` in nginx's words if a configuration is refused.
+        `folder` exists and is for what the run keeps. Raises `MissingError` if something outside is needed and not
+        there, `InputError` in nginx's words if a configuration is refused.
         """
 
     def provenance(self) -> Mapping[str, str]:

@@ -38,7 +38,7 @@ def _sweep() -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold a folder; `BlockingIOError` if another process does."""
+    """Hold a folder. Raises `BlockingIOError` if another process does."""
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -57,8 +57,8 @@ def choose(site: SiteOptions, *, counts_instructions: bool) -> tuple[Runner, Gen
     """Return what runs nginx, and what makes the load there.
 
     `auto` are containers where an engine answers, unless a binary of nginx was named, or instructions are to be
-    counted: callgrind runs on this machine. `MissingError` if something outside is needed and not there, `UsageError`
-    for options that contradict each other.
+    counted: callgrind runs on this machine. Raises `MissingError` if something outside is needed and not there,
+    `UsageError` for options that contradict each other.
     """
     from nginxopt.bench.runner import engine
     from nginxopt.bench.runner.compose import Compose

@@ -161,7 +161,7 @@ def _refuse_contradictions(call: _Call, paths: Sequence[str]) -> None:
 
 
 def _refuse_overwriting(call: _Call, inputs: Inputs) -> None:
-    """`UsageError` if a report would overwrite a checked file."""
+    """Raise `UsageError` if a report would overwrite a checked file."""
     from nginxopt.config.filesystem import DISK
 
     checked = {DISK.identity(file.path) for config in inputs.configs for file in config.files}
@@ -232,7 +232,7 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
 
 
 def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
-    """Check the fixes with `nginx -t`; return its warnings. `DefectError` if they break the configuration."""
+    """Check the fixes with `nginx -t`; return its warnings. Raises `DefectError` if they break the configuration."""
     from nginxopt.lint.report.model import Note
     from nginxopt.system import nginx
     from nginxopt.system.nginx import trial

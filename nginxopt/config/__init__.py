@@ -1,8 +1,8 @@
-"""A configuration as nginx reads it.
+"""Reads a configuration as nginx does.
 
-Paths, text or the output of `nginx -T` go in; a `Config` comes out: the main file, the files it includes, and each
-directive with its words and their bytes. `Config.walk` is the one walk through it: it yields each directive with its
-`Scope`, the block it stands in as nginx reads it. `layout` makes edits that look like the author's.
+Input is paths, text or the output of `nginx -T`; output is a `Config`: the main file, the files it includes, and each
+directive with its words and their byte spans. `Config.walk` yields each directive with its `Scope`, the block that
+contains it as nginx reads it. `layout` makes edits in the style of the file.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
+    from nginxopt.config import layout
     from nginxopt.config.configuration import Config, load, load_text, reread
     from nginxopt.config.context import Context
     from nginxopt.config.reader import File
@@ -28,6 +29,7 @@ __all__ = [
     "Scope",
     "Token",
     "directive_at",
+    "layout",
     "load",
     "load_text",
     "reread",

@@ -1,11 +1,11 @@
-"""A configuration as nginx reads it: the main file, the files it includes, and where each of them stands.
+"""Reads a configuration like nginx: the main file, the files it includes, and their contexts.
 
 `load` reads a file and what it includes into a `Config`. A file is parsed once, wherever and however often it
 is included; `Config.contexts` gives every place it stands in. Long runs of rewrites stay folded: see
 `nginxopt.config.tree`.
 
-nginx stops at the first error as it reads on; here a file is read to its end before its includes are, so that
-of several errors it may report another one.
+nginx stops at the first error; here, a file is read to its end before its includes, so of several errors another may
+be reported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nginxopt.text import Source
 
 @dataclass(frozen=True, eq=False)
 class Config:
-    """A configuration or a fragment of one, with all it includes.
+    """A configuration or fragment with all its includes.
 
     `files` are in the order in which nginx first reads them; relative includes start from `prefix`.
     `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
@@ -64,7 +64,7 @@ class Config:
         return read_scope(self.main.block, lambda include: map(self._reading, self.included(include)))
 
     def walk(self) -> Iterator[tuple[Directive, Scope]]:
-        """Yield every directive as nginx reads them, includes in place, with its scope: see `Scope.walk`."""
+        """Yield every directive with its scope, in nginx's order of reading; see `Scope.walk`."""
         return self.scope.walk()
 
     @cached_property
@@ -75,11 +75,11 @@ class Config:
 
     @property
     def http(self) -> Directive | None:
-        """The `http` block of a main configuration, in whatever file it stands; None for a fragment."""
+        """The `http` block of a main configuration, in any of its files; None for a fragment."""
         return next((scope.opener for scope in self.scope.scopes if scope.context == ("http",)), None)
 
     def file(self, path: str | os.PathLike[str]) -> File:
-        """Return the file at `path`, by whatever name; `KeyError` if it is not part of the configuration."""
+        """Return the file at `path`, by whatever name. Raises `KeyError` if it is not part of the configuration."""
         identity = self.origin.identity(os.fspath(path))
         for file in self.files:
             if self.origin.identity(file.path) == identity:
@@ -125,7 +125,7 @@ def load(
     `conf_prefix` is that of its main file. `context` states where a fragment stands (`server`,
     `http,server`); without it, it is inferred. `missing_ok` reads on where an included file cannot be read
     (see `Config.missing`); one that does not parse is an error all the same. `files` is where files are read
-    from. `InputError` for a file that cannot be read or parsed, `UsageError` for an unknown context.
+    from. Raises `InputError` for a file that cannot be read or parsed, `UsageError` for an unknown context.
     """
     name = os.fspath(path)
     data = sys.stdin.buffer.read() if name == STDIN else contents(name, files)
@@ -161,7 +161,8 @@ def load_text(
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
     """Read a configuration again with other texts in place of some of its files; nothing is written.
 
-    Its main file stands where it stood, and a missing include is no error. `InputError` if a text does not parse.
+    Its main file stands where it stood, and a missing include is no error. Raises `InputError` if a text does not
+    parse.
     """
     files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)
     main = files.read(config.main.path)

@@ -1,4 +1,4 @@
-"""nginx's contexts: where a directive is allowed, and where a file may be included, judged by its directives.
+"""Contexts: where directives are allowed, and where a file may be included, inferred from its directives.
 
 A context is the tuple of the names of the enclosing blocks: `()` is the main one, `("http", "server")` a
 server's. Which directive may stand where is known from crossplane's table, which was made from nginx's
@@ -45,7 +45,7 @@ def known() -> tuple[Context, ...]:
 
 
 def parse_context(context: str | Sequence[str]) -> Context:
-    """Return the context that a user names: `server`, `http,server`, `("http", "server")`; `UsageError` if none.
+    """Return the context that a user names: `server`, `http,server`, `("http", "server")`. Raises `UsageError` if none.
 
     A name by itself is short for the usual place of that block in http.
     """
@@ -88,7 +88,7 @@ _Use = tuple[Context, str, bool]
 
 
 def _collect(block: Block, inner: Context, used: set[_Use]) -> None:
-    """Put every distinct use of a directive in a block, and in the blocks within, into `used`."""
+    """Add every distinct use of a directive in a block and its inner blocks to `used`."""
     for node in block.nodes:
         if isinstance(node, Directive):
             name = str(node.name)
@@ -104,12 +104,12 @@ def _collect(block: Block, inner: Context, used: set[_Use]) -> None:
 
 
 def _contradicts(context: Context, mask: int) -> bool:
-    """Return whether a directive is not allowed in a context; False for what is no context of nginx."""
+    """Return whether a directive is not allowed in a context; False for a block that is not an nginx context."""
     return not mask & _MASKS.get(_flat(context), mask)
 
 
 def _mask(name: str, is_block: bool) -> int | None:
-    """Return the contexts of a directive as a mask; None if it is not known."""
+    """Return the contexts of a directive as a mask; None for an unknown one."""
     if name not in DIRECTIVES:
         return None
     masks = [mask for mask in DIRECTIVES[name] if bool(mask & NGX_CONF_BLOCK) == is_block]

@@ -1,4 +1,4 @@
-"""What `nginx -T` prints: every file of a configuration, one after the other, as a place to read them from.
+"""Reads the output of `nginx -T`: all files of a configuration in sequence.
 
 For each file, in the order in which nginx first opens them, `main` (src/core/nginx.c) writes the line
 `# configuration file NAME:`, the bytes of the file, and a line feed. `ngx_conf_add_dump`
@@ -69,7 +69,7 @@ class Dump:
         return path in includes.among([path], prefix, name)
 
     def identity(self, path: str) -> str:
-        """Return the path as the dump knows it: no file has two."""
+        """Return the normalised path; a file in a dump has only one."""
         return _normal(path)
 
     def left_over(self, read: set[str]) -> list[InputError]:
@@ -90,7 +90,7 @@ class Dump:
 
 
 def _contents(header: re.Match[bytes], end: int) -> Span:
-    """Return what of the text between a header and `end` is of the file: all but the line end that nginx adds."""
+    """Return the content between a header and `end`, without the line end that nginx adds."""
     line_end = header["end"]
     is_added = header.string.endswith(line_end, header.end(), end)
     return Span(header.end(), end - len(line_end) * is_added)

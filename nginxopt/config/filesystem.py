@@ -22,7 +22,7 @@ class Files(Protocol):
     """What holds the files of a configuration. Paths are as nginx makes them: a prefix and what an `include` names."""
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file; `OSError` if it cannot be read, `ValueError` for what is no path."""
+        """Return the bytes of a file. Raises `OSError` if it cannot be read, `ValueError` for what is no path."""
 
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name` in nginx's order: see `nginxopt.config.includes.matches`."""

@@ -28,13 +28,13 @@ def matches(prefix: str, name: str) -> list[str]:
 
 
 def has_folder(prefix: str, name: str) -> bool:
-    """Return whether the folder is there in which the files of a name with wildcards would lie."""
+    """Return whether the folder of a name with wildcards exists."""
     fixed = _MAGIC.split(name, maxsplit=1)[0]
     return os.path.isdir(_join(prefix, os.path.dirname(fixed)))  # noqa: PTH112, PTH120 - no folder for any error
 
 
 def among(paths: Iterable[str], prefix: str, name: str) -> list[str]:
-    """Return the paths of `include name` if `paths` are all the files there are: as `matches`."""
+    """Return the paths of `include name` among `paths`, like `matches`."""
     if not is_pattern(name):
         return [_join(prefix, name)]
     root = Path(prefix)
@@ -46,7 +46,7 @@ def among(paths: Iterable[str], prefix: str, name: str) -> list[str]:
 def reads(prefix: str, name: str, path: str) -> bool:
     """Return whether `include name` reads the file at `path`, or would if it were there.
 
-    The folders of both are compared as the system finds them: `..`, doubled slashes and links mean what they lead to.
+    Folders are compared after resolving `..`, double slashes and links.
     """
     inside, last = os.path.split(name)
     file = Path(path)
@@ -58,17 +58,17 @@ def reads(prefix: str, name: str, path: str) -> bool:
 
 
 def is_pattern(name: str) -> bool:
-    """Return whether a name is one with wildcards."""
+    """Return whether a name contains wildcards."""
     return bool(_MAGIC.search(name))
 
 
 def _below(root: Path, path: str) -> Path:
-    """Return a path from `root` on; one that fits nothing if it does not lie there."""
+    """Return a path relative to `root`; one that matches nothing if it is outside."""
     return Path(path).relative_to(root) if Path(path).is_relative_to(root) else Path()
 
 
 def _fits(path: Path, pattern: tuple[str, ...]) -> bool:
-    """Return whether each part of a path fits its part of a pattern."""
+    """Return whether each part of a path matches its part of a pattern."""
     return len(path.parts) == len(pattern) and all(map(_part_fits, path.parts, pattern))
 
 

@@ -1,4 +1,4 @@
-"""The configurations named on a command line, each read with all it includes."""
+"""Reads the configurations named on the command line, with their includes."""
 
 # ruff: noqa: PTH110 - those of os.path take what cannot be asked for as absent, those of Path raise
 
@@ -55,7 +55,7 @@ def read(
 
     Each is read by itself, with relative includes from `InputOptions.prefix` on, or else from its own folder, or, where
     that finds less, from the nearest folder above with a `nginx.conf`. The output of `nginx -T` is read as the
-    files in it. `UsageError` for an unknown context.
+    files in it. Raises `UsageError` for an unknown context.
     """
     files, errors = paths.named(names, excludes)
     reading = _Reading(options or InputOptions())
@@ -68,12 +68,12 @@ def read(
 
 
 def _outer_first(path: str) -> tuple[bool, int]:
-    """Sort what is likely to include others to the front, so that the others need not be read by themselves."""
+    """Sort files that probably include others to the front, so that the others are not read separately."""
     return Path(path).name != _MAIN, len(Path(path).parts)
 
 
 class _Reading:
-    """Files as they are read, one after the other; `errors` are by the path that was to be read."""
+    """Reads files in sequence; `errors` are by path."""
 
     def __init__(self, options: InputOptions) -> None:
         self._options = options
@@ -87,7 +87,7 @@ class _Reading:
             yield self._configs[path]
 
     def read(self, path: str) -> None:
-        """Read what is at `path`, unless something that was read includes it."""
+        """Read the file at `path`, unless a file read before includes it."""
         if DISK.identity(path) in self._included:
             return
         try:
@@ -114,7 +114,7 @@ class _Reading:
         return config
 
     def _load_text(self, name: str, data: bytes) -> Config:
-        """Return a text as the configuration at `name`, with the includes that can be found."""
+        """Return a text as the configuration at `name`, with all includes that exist."""
         context = self._options.context(name)
         config = load_text(data, name, prefix=self._options.prefix, context=context, missing_ok=True)
         above = _above(name) if self._options.prefix is None else None
@@ -125,7 +125,7 @@ class _Reading:
 
 
 def _above(name: str) -> str | None:
-    """Return the nearest folder above that of a file that holds a `nginx.conf`; None if its own does, or none."""
+    """Return the nearest parent folder with a `nginx.conf`; None if there is none, or if the file's own has one."""
     folder = Path(name).absolute().parent
     if exists(folder / _MAIN):
         return None
@@ -136,12 +136,12 @@ def _above(name: str) -> str | None:
 
 
 def _is_open(config: Config, include: Directive) -> bool:
-    """Return whether an include has a relative path that leads nowhere."""
+    """Return whether an include has a relative path that does not exist."""
     return not include.args[0].startswith("/") and not config.included(include)
 
 
 def _once(errors: Sequence[InputError]) -> list[InputError]:
-    """Return the errors without those that came before: a broken file is found by each that includes it."""
+    """Return the errors without duplicates: each file that includes a broken file reports it."""
     first: dict[tuple[str, Span | None, str], InputError] = {}
     for error in errors:
         first.setdefault((DISK.identity(error.path or ""), error.span, error.message), error)

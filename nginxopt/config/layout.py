@@ -1,8 +1,8 @@
-"""Edits that look as if the author of the file had made them: indentation, line ends and comments stay as they are.
+"""Makes edits in the style of the file, with its indentation and line ends, and keeps comments.
 
-All of them return a `Change`, a byte span of one file and its new text. What is put in is a list of lines, each a
-whole statement (or a line of one), indented relative to the place. Lines end as those of the file do, but for line
-ends within a word, which are a part of its value.
+All functions return a `Change`, a byte span of a file and its new text. Inserted text is a list of lines, each a whole
+statement or a line of one, indented relative to the place. Lines get the line ends of the file, except line ends inside
+a word, which are part of its value.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _BLANKS = b" \t"
 
 
 def replace(directive: Directive, token: Token, word: str) -> Change:
-    """Put `word`, quoted if it must be, in the place of one word of a directive."""
+    """Replace a word of a directive by `word`, quoted if necessary."""
     return Change(directive.source, Edit(token.span, encode(quoted(word))))
 
 
 def rewrite(directive: Directive, text: str) -> Change:
-    """Put the statement `text` in the place of a directive; comments between its words go before it."""
+    """Replace a directive by the statement `text`; comments between its words move before it."""
     lines = [*_comments(directive), text]
     return _change(directive.source, directive.span, f"\n{indent(directive)}".join(lines))
 
 
 def delete(directive: Directive) -> Change:
-    """Take a directive away, with its line if nothing else stands in it; all comments stay but those in its block."""
+    """Delete a directive, with its line if that is empty otherwise; keep all comments except those in its block."""
     source, span = directive.source, directive.span
     start, end = _blanks_before(source, span.start), _blanks_after(source, span.end)
     first, last = _starts_line(source, start), _ends_line(source, end)
@@ -46,7 +46,7 @@ def delete(directive: Directive) -> Change:
 
 
 def without(directive: Directive, words: Sequence[Token]) -> tuple[Change, ...]:
-    """Take some words of a directive away, not all, with the blanks or the lines that they leave; comments stay."""
+    """Delete some words of a directive, but not all, with their blanks or lines; keep comments."""
     changes = []
     run: list[Token] = []
     before = directive.name
@@ -62,7 +62,7 @@ def without(directive: Directive, words: Sequence[Token]) -> tuple[Change, ...]:
 
 
 def after(directive: Directive | Bulk, lines: Sequence[str]) -> Change:
-    """Put statements behind a directive: on lines of their own, behind a comment at the end of its line."""
+    """Insert statements after a directive, on separate lines, after a comment at the end of its line."""
     source, end = directive.source, directive.span.end
     rest = _rest_of_line(source, end)
     if _starts_line(source, directive.span.start) and rest.strip(b" \t\r")[:1] in (b"", b"#"):
@@ -71,14 +71,14 @@ def after(directive: Directive | Bulk, lines: Sequence[str]) -> Change:
 
 
 def before(directive: Directive | Bulk, lines: Sequence[str], *, in_any_order: bool = False) -> Change:
-    """Put statements before a directive: on lines of their own if it begins one. `in_any_order` as `Edit` has it."""
+    """Insert statements before a directive, on separate lines if it begins a line. `in_any_order` is that of `Edit`."""
     source, start = directive.source, directive.span.start
     between = f"\n{indent(directive)}" if _starts_line(source, start) else " "
     return _insert(source, start, "".join(f"{line}{between}" for line in lines), in_any_order=in_any_order)
 
 
 def append(block: Block, lines: Sequence[str]) -> Change:
-    """Put statements at the end of a block, or of a file."""
+    """Append statements to a block or file."""
     nodes = list(_statements(block))
     if nodes and block.nodes[-1] is nodes[-1]:
         return after(nodes[-1], lines)
@@ -92,7 +92,7 @@ def append(block: Block, lines: Sequence[str]) -> Change:
 
 
 def prepend(block: Block, lines: Sequence[str]) -> Change:
-    """Put statements at the beginning of a block, or of a file behind the comments that open it."""
+    """Insert statements at the beginning of a block, or of a file after its leading comments."""
     first = next(_statements(block), None)
     return append(block, lines) if first is None else before(first, lines)
 
@@ -110,9 +110,9 @@ def indent(directive: Directive | Bulk) -> str:
 
 
 def quoted(word: str) -> str:
-    """Return a word as it may stand in a configuration: in quotes if it needs them.
+    """Return a word as written in a configuration, quoted if necessary.
 
-    A `$` stays what it is, the beginning of a variable.
+    A `$` still begins a variable.
     """
     if _PLAIN.fullmatch(word):
         return word
@@ -120,12 +120,12 @@ def quoted(word: str) -> str:
 
 
 def _statements(block: Block) -> Iterator[Directive | Bulk]:
-    """Yield what stands directly in a block, but for comments."""
+    """Yield the nodes of a block without comments."""
     return (node for node in block.nodes if not isinstance(node, Comment))
 
 
 def _without_run(directive: Directive, before: Token, run: Sequence[Token], following: Token | None) -> list[Change]:
-    """Take words away that stand behind each other, between two that stay, or before the `;`."""
+    """Delete consecutive words."""
     source = directive.source
     stop = following.start if following else directive.span.end - 1
     if not any(before.end <= comment.span.start < stop for comment in directive.comments):
@@ -134,7 +134,7 @@ def _without_run(directive: Directive, before: Token, run: Sequence[Token], foll
 
 
 def _with_blanks(source: Source, word: Token) -> Span:
-    """The line of a word if nothing else stands in it, or else the word with the blanks before it."""
+    """The line of a word if it is alone there, otherwise the word and the blanks before it."""
     start, end = _blanks_before(source, word.start), _blanks_after(source, word.end)
     if _starts_line(source, start) and _ends_line(source, end):
         return Span(start, _line_end(source, end))
@@ -161,7 +161,7 @@ def _newline(source: Source) -> bytes:
 
 
 def _with_line_ends(text: bytes, newline: bytes) -> bytes:
-    """Return statements with this line end between their words; one within a word belongs to its value."""
+    """Return statements with this line end between words; line ends inside words belong to their values."""
     if b"\n" not in text or (newline == b"\n" and b"\r\n" not in text):
         return text
     pieces = []
@@ -206,7 +206,7 @@ def _rest_of_line(source: Source, offset: int) -> bytes:
 
 
 def _line_end(source: Source, offset: int) -> int:
-    """The offset behind the line of `offset`, its line end included."""
+    """The offset after the line of `offset`, including its line end."""
     end = source.data.find(b"\n", offset)
     return len(source.data) if end < 0 else end + 1
 
@@ -221,12 +221,12 @@ def _at_end_of_file(source: Source, lines: Sequence[str], inner: str) -> Change:
 
 
 def _brace_indent(block: Block) -> str:
-    """The blanks before the closing brace of a block, which begins its line."""
+    """The blanks before the closing brace of a block, if it begins a line."""
     close = block.span.end - 1
     return block.source.data[_blanks_before(block.source, close) : close].decode()
 
 
 def _unit(source: Source) -> str:
-    """One step of indentation: that of the first block of the file that shows one, or four blanks."""
+    """One indentation step: that of the first indented block of the file, or four blanks."""
     match = _UNIT.search(source.data)
     return match[2].decode() if match else "    "

@@ -1,4 +1,4 @@
-"""From the names on a command line to files: files, folders, wildcards that the shell left, and standard input."""
+"""Finds the files named on the command line: files, folders, wildcards, and standard input."""
 
 # ruff: noqa: PTH112, PTH113 - those of os.path take what cannot be asked for as absent, those of Path raise
 
@@ -14,20 +14,20 @@ from nginxopt.config.filesystem import DISK, STDIN
 from nginxopt.errors import InputError
 
 SUFFIXES = (".conf", ".nginx", ".vhost")
-"""How the name of a configuration ends, wherever it lies."""
+"""Suffixes of configurations in any folder."""
 
 FOLDERS = ("conf.d", "vhosts.d")
-"""Where a name without a suffix is a configuration, too."""
+"""Folders in which names without a suffix are configurations too."""
 
 SITES = ("sites-available", "sites-enabled")
-"""Where nearly any name is a configuration: a site is often called by its domain, `example.com`."""
+"""Folders in which almost any name is a configuration: sites are often named by domain, `example.com`."""
 
 LEFT_BEHIND = (".bak", ".backup", ".disabled", ".md", ".old", ".orig", ".save", ".swp", ".tmp", ".txt")
-"""How a name ends in `SITES` that is none."""
+"""Suffixes of other files in `SITES`."""
 
 
 Excludes = Callable[[str], bool]
-"""Tells whether the file at a path is not wanted."""
+"""Returns whether to skip the file at a path."""
 
 
 def nothing(_: str) -> bool:

@@ -1,4 +1,4 @@
-"""Files into trees, and from file to file along the includes, each file read once."""
+"""Parses files and follows includes; each file is read once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class File:
 
     @property
     def path(self) -> str:
-        """The name of the file in messages: as it was given, or the prefix and the path in the `include`."""
+        """The name of the file in messages: as given, or built from the prefix and the `include`."""
         return self.source.path
 
 
@@ -45,7 +45,7 @@ class Reader:
         self.parents: dict[File, list[tuple[Directive, ...]]] = {main: [()]}
 
     def follow(self, file: File, parents: tuple[Directive, ...] = (), chain: tuple[File, ...] = ()) -> None:
-        """Read what `file` includes, which stands in `parents` and was included by the files of `chain`."""
+        """Read the includes of `file`, which is in the blocks `parents` and was included by the files of `chain`."""
         chain = (*chain, file)
         for include, inner in _includes(file.block, parents):
             if include not in self.included:
@@ -81,13 +81,13 @@ class Reader:
 
 
 def parsed(path: str, data: bytes) -> File:
-    """Return a text as the file at `path`; `InputError` if it cannot be parsed."""
+    """Return a text as the file at `path`. Raises `InputError` if it cannot be parsed."""
     source = Source(path, data)
     return File(source, parse(source))
 
 
 def contents(path: str, files: Files) -> bytes:
-    """Return the bytes of a main file; `InputError` if it cannot be read."""
+    """Return the bytes of a main file. Raises `InputError` if it cannot be read."""
     try:
         return Path(path).read_bytes() if is_descriptor(path) else files.read(path)
     except OSError as error:
@@ -98,7 +98,7 @@ def contents(path: str, files: Files) -> bytes:
 
 
 def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-    """Yield the includes of a file with what is around them; folded rewrites have none."""
+    """Yield the includes of a file with their parents; folded rewrites have none."""
     for node in block.unfolded():
         if node.block:
             yield from _includes(node.block, (*parents, node))

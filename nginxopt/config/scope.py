@@ -1,6 +1,6 @@
-"""Blocks as nginx reads them: what an `include` names stands where the `include` does.
+"""Blocks as nginx reads them, with included files in the place of each `include`.
 
-This is the one walk through a configuration. It goes from file to file, and leaves runs of rewrites folded: see
+This is the only walk through a configuration. It crosses files, and leaves runs of rewrites folded: see
 `nginxopt.config.tree`.
 """
 
@@ -19,16 +19,16 @@ IncludedBlocks = Callable[[Directive], Iterable[Block]]
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """The inside of a block, or of the main file, with the files that it includes.
+    """The content of a block or of the main file, including its includes.
 
     Attributes:
-        block: The block in whose file the scope begins.
-        parents: The directives whose blocks are around what stands here, outermost first, across files; the last one
-            opens the scope. Empty for the outermost scope.
+        block: The block in which the scope begins.
+        parents: The directives of the enclosing blocks, outermost first, across files; the last one opens the scope.
+            Empty for the outermost scope.
         context: The names of `parents`.
-        nodes: What stands directly in it, in nginx's order of reading, without comments. An `include` is followed by
-            what it includes.
-        scopes: The scopes directly in it: one for each directive of `nodes` that has a block, in the same order.
+        nodes: The nodes directly in it, in nginx's order of reading, without comments. An `include` is followed by
+            the nodes of its files.
+        scopes: The scopes directly in it, one for each directive of `nodes` with a block, in the same order.
     """
 
     block: Block
@@ -44,19 +44,19 @@ class Scope:
 
     @property
     def directives(self) -> Iterator[Directive]:
-        """What stands directly in it, without folded runs."""
+        """The directives directly in it, without folded runs."""
         return (node for node in self.nodes if isinstance(node, Directive))
 
     def tree(self) -> Iterator[Scope]:
-        """Yield the scope and all within it, in nginx's order of reading."""
+        """Yield the scope and all inner scopes, in nginx's order of reading."""
         yield self
         for scope in self.scopes:
             yield from scope.tree()
 
     def walk(self) -> Iterator[tuple[Directive, Scope]]:
-        """Yield every directive in it and in the scopes within, as nginx reads them, with the scope it stands in.
+        """Yield every directive in it and its inner scopes, with its scope, in nginx's order of reading.
 
-        Folded runs are left out.
+        Skips folded runs.
         """
         scopes = iter(self.scopes)
         for directive in self.directives:
@@ -66,14 +66,14 @@ class Scope:
 
 
 def read_scope(block: Block, included: IncludedBlocks) -> Scope:
-    """Return the outermost scope, that of the main file. Linear in the text, but for folded runs."""
+    """Return the outermost scope, that of the main file. Linear in the text, without folded runs."""
     scope = Scope(block)
     _read(scope, block, included)
     return scope
 
 
 def _read(scope: Scope, block: Block, included: IncludedBlocks) -> None:
-    """Add to a scope what stands in a block or file, and in the files that it includes."""
+    """Add the content of a block or file, including its includes, to a scope."""
     for node in block.nodes:
         if isinstance(node, Comment):
             continue

@@ -1,7 +1,7 @@
-"""The configuration that a file is a part of: the main file whose includes reach it.
+"""Finds the configuration that a file belongs to: the main file whose includes reach it.
 
-A file in `sites-enabled`, `conf.d` or `snippets` says nothing of what stands around it. Its main file does, and lies in
-a folder above it, or where nginx is installed to look for it.
+A file in `sites-enabled`, `conf.d` or `snippets` does not show its context. Its main file does, and is in a parent
+folder or at the usual place of an nginx installation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nginxopt.config.reader import File
 from nginxopt.errors import InputError, UsageError
 
 _NAMES = ("nginx.conf", "conf/nginx.conf")
-"""What a main file is called below its folder, and below nginx's prefix."""
+"""The name of a main file in its folder, and in nginx's prefix."""
 
 INSTALLED = (
     "/etc/nginx",

@@ -1,8 +1,8 @@
-"""Templates: texts of which another program makes a configuration.
+"""Detects templates, from which another program generates a configuration.
 
-A template that does not parse is refused for what it is, with its first tag, instead of for the brace that
-the parser stumbles over. One that parses is read as it is, with these exceptions, for a finding in what is
-no configuration yet may be false, and that is worse than a refusal:
+A template that does not parse is rejected as a template, at its first tag, instead of at the brace that confuses the
+parser. A template that parses is read, with these exceptions, because a finding in an unfinished configuration may be
+wrong, which is worse than an error:
 
 - a tag in a word of a directive (`listen <%= port %>;`, `root "{{ root }}";`, `worker_processes @N@;`): the
   value is not known, and a tag without quotes may have swallowed a directive;
@@ -59,7 +59,7 @@ _TEXT = {"return", "sub_filter", "add_header", "add_trailer", "log_format", "set
 
 
 def refused(error: InputError) -> InputError:
-    """Return an error that names the kind of template if the file is one, else `error`, which parsing it gave.
+    """Return an error that names the kind of template if the file is one, otherwise the parse error `error`.
 
     A text is one if a tag stands outside of comments and quotes: what is in them is no reason not to parse.
     """
@@ -70,7 +70,7 @@ def refused(error: InputError) -> InputError:
 
 
 def refuse_tags(block: Block) -> None:
-    """`InputError` at the first tag in a word of a file that parses, so that a value in it cannot be known.
+    """Raise `InputError` at the first tag in a word of a file that parses, so that a value in it cannot be known.
 
     Linear in the size of the text; the directives are looked at only where the text has a tag.
     """

@@ -1,6 +1,6 @@
-"""From the bytes of one file to statements: the native lexer's events as `Statement`s of `Token`s.
+"""Splits a file into statements: the events of the native lexer as `Statement`s of `Token`s.
 
-The rules are nginx's (`ngx_conf_read_token`); they stand in the crate, `rust/src/lexer.rs`.
+The rules of nginx (`ngx_conf_read_token`) are in the crate, `rust/src/lexer.rs`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nginxopt.text import Source, Span
 
 
 class Token(str):
-    """One word: the value nginx works with, which knows where it is written.
+    """A word: the value that nginx uses, with its position.
 
     `start` and `end` are byte offsets as written, quotes included; `quoted`: whether it is in quotes.
     """
@@ -50,7 +50,7 @@ class Comment:
 
 
 class Statement(NamedTuple):
-    """What stands in a file between two others of its kind.
+    """A statement, comment, or end of a block.
 
     `kind` is `;` for `words ;`, `{` for `words {`, `}`, `#` for a comment outside all statements, and `*` for
     a folded run; `rewrites` is its length. `start` and `end` are byte offsets, the `;`, `{` or `}` included;
@@ -71,7 +71,7 @@ def statements(
 ) -> Iterator[Statement]:
     """Yield the statements of `source`, or of its part from `start` (in `line`) to `end`.
 
-    Runs of at least `fold` rewrites are folded into one statement (0: none). `InputError` at the first place
+    Runs of at least `fold` rewrites are folded into one statement (0: none). Raises `InputError` at the first place
     where nginx would refuse to read on.
     """
     comments: list[Comment] = []

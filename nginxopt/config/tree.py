@@ -1,4 +1,4 @@
-"""From one file to a tree of directives: crossplane's parser over the native lexer.
+"""Parses a file into a tree of directives: crossplane's parser on top of the native lexer.
 
 `crossplane.parse` asks the global `crossplane.parser.lex` for `(token, line, quoted)`. `parse` puts the
 native lexer there for the time of the call. crossplane passes tokens and lines through unchanged, so a
@@ -31,10 +31,10 @@ from nginxopt.errors import InputError
 from nginxopt.text import Source, Span
 
 FOLD = 64
-"""From how many consecutive rewrites on a run is folded into a `Bulk`."""
+"""The number of consecutive rewrites from which a run is folded into a `Bulk`."""
 
 DEPTH = 200
-"""How deep blocks may nest: the parser, as nginx's, recurses."""
+"""The maximum depth of blocks: the parser is recursive, like that of nginx."""
 
 _MARK = "\ufeff"
 _SWAP = Lock()
@@ -102,7 +102,7 @@ class Bulk:
 
 
 def directive_at(source: Source, span: Span) -> Directive:
-    """Return the directive that stands at `span`: one of a `Bulk`, without the others being made."""
+    """Return the directive at `span`, for example one of a `Bulk` without making the others."""
     line = source.position(span.start).line
     part = statements(source, start=span.start, end=span.end, line=line)
     return _directive(source, next(statement for statement in part if statement.kind == ";"))
@@ -113,14 +113,14 @@ Node = Directive | Bulk | Comment
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """What stands between `{` and `}`, both in `span`, or a whole file."""
+    """The content between `{` and `}`, which are in `span`, or a whole file."""
 
     nodes: tuple[Node, ...]
     span: Span
     source: Source
 
     def directives(self) -> Iterator[Directive]:
-        """Yield the directives that stand directly in the block, those of each `Bulk` included."""
+        """Yield the directives directly in the block, including those of each `Bulk`."""
         for node in self.nodes:
             if isinstance(node, Directive):
                 yield node
@@ -128,11 +128,11 @@ class Block:
                 yield from node
 
     def unfolded(self) -> Iterator[Directive]:
-        """Yield the directives that stand directly in the block, and none of a `Bulk`."""
+        """Yield the directives directly in the block, without those of a `Bulk`."""
         return (node for node in self.nodes if isinstance(node, Directive))
 
     def walk(self) -> Iterator[Directive]:
-        """Yield every directive in the block and in the blocks within, in the order of the text."""
+        """Yield every directive in the block and its inner blocks, in text order."""
         for directive in self.directives():
             yield directive
             if directive.block:
@@ -140,7 +140,7 @@ class Block:
 
 
 def reading(block: Block, source: Source) -> Block:
-    """Return a copy of a block whose nodes have `source` for their source; its text is the same."""
+    """Return a copy of a block whose nodes have the source `source`, with the same text."""
     return replace(block, nodes=tuple([_reading(node, source) for node in block.nodes]), source=source)
 
 
@@ -154,7 +154,7 @@ def _reading(node: Node, source: Source) -> Node:
 def parse(source: Source) -> Block:
     """Return the tree of one file; includes are directives like any other.
 
-    `InputError` where nginx would refuse to read on, for a binary file, and for a byte order mark that makes
+    Raises `InputError` where nginx would refuse to read on, for a binary file, and for a byte order mark that makes
     the first directive unknown to nginx.
     """
     _refuse_binary(source)
@@ -170,7 +170,7 @@ def parse(source: Source) -> Block:
 
 @contextmanager
 def _lexer(lexer: Callable[[str], Iterator[tuple[str, Statement, bool]]]) -> Iterator[None]:
-    """Put `lexer` in the place of crossplane's own."""
+    """Replace crossplane's lexer by `lexer`."""
     theirs = crossplane.parser.lex
     crossplane.parser.lex = lexer
     try:
@@ -181,8 +181,8 @@ def _lexer(lexer: Callable[[str], Iterator[tuple[str, Statement, bool]]]) -> Ite
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Let the garbage collector rest: all that is built is kept, and looking for garbage in it again and
-    again takes more than half of the time of a large file.
+    """Pause the garbage collector: everything that is built is kept, and repeated searches for garbage take more than
+    half of the time for a large file.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,7 +1,8 @@
 """Checks a configuration with rules.
 
 Input is a `Config`; output is diagnostics with their fixes, and reports. `check` runs everything. Rules import their
-declaration (`rule`), the queries of a configuration (`Model`), and what they yield (`Finding`) from this package.
+declaration (`rule`), the queries of a configuration (`Model`), what they yield (`Finding`), and the modules that they
+share (`pools`, `headers`, `tls`, ...) from this package.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
+    from nginxopt.lint import capacity, cost, headers, pooling, pools, sharing, static, tls, variables, zones
     from nginxopt.lint.declare import Check, Example, Page, Rule, rule
     from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Severity
     from nginxopt.lint.model import Model
@@ -68,11 +70,21 @@ __all__ = [
     "Safety",
     "Severity",
     "Version",
+    "capacity",
+    "cost",
+    "headers",
+    "pooling",
+    "pools",
     "rule",
+    "sharing",
     "shown",
+    "static",
+    "tls",
     "transparent",
+    "variables",
     "why_never",
     "without_captures",
+    "zones",
 ]
 
 __getattr__ = attributes(

@@ -121,7 +121,7 @@ def text(known: Iterable[Entry]) -> str:
 
 
 def load(path: str) -> Baseline:
-    """Return the baseline at `path`; `InputError` if it cannot be read or is damaged."""
+    """Return the baseline at `path`. Raises `InputError` if it cannot be read or is damaged."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:

@@ -23,7 +23,16 @@ from nginxopt.lint.headers import (
     without_value,
 )
 from nginxopt.lint.model import Model
-from nginxopt.lint.pools import Connection, connection, headers, is_check, pools, states_http10, users, without_pool
+from nginxopt.lint.pools import (
+    Connection,
+    connection,
+    header_directives,
+    is_check,
+    pooled,
+    states_http10,
+    users,
+    without_pool,
+)
 from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION
 from nginxopt.lint.sharing import obstacles
 from nginxopt.semantics import PIVOT, Level, Pass, Upstream
@@ -78,7 +87,7 @@ class _Planner:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._passes = users(model)
-        self._pooled = pools(model)
+        self._pooled = pooled(model)
         self._without_pool = {upstream for upstream, _ in without_pool(model)}
         self._obstacles = obstacles(model)
         self._owners = owners(model, self._group)
@@ -190,7 +199,7 @@ def cleared(
     """Return the changes that stop a pass from sending a `Connection` header; None if that is impossible."""
     if connection(model, pass_) is Connection.DEFAULT:
         return with_header(pass_, [CLEARED], levels, first=first)
-    return without_value(pass_, headers(pass_, "connection"), levels, first=first)
+    return without_value(pass_, header_directives(pass_, "connection"), levels, first=first)
 
 
 def peculiar(upstream: Upstream) -> str:

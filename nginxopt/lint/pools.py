@@ -56,7 +56,7 @@ def connection(model: Model, pass_: Pass) -> Connection:
     """Return the kind of `Connection` header that a `proxy_pass` sends."""
     if not knows_headers(pass_):
         return Connection.UNKNOWN
-    kinds = {_kind(model, pass_, directive) for directive in headers(pass_, "connection")}
+    kinds = {_kind(model, pass_, directive) for directive in header_directives(pass_, "connection")}
     return next((kind for kind in _GRAVEST if kind in kinds), Connection.DEFAULT)
 
 
@@ -66,7 +66,7 @@ def knows_headers(pass_: Pass) -> bool:
     return setting.known and not (setting.level and setting.level.is_open)
 
 
-def headers(pass_: Pass, name: str) -> tuple[Directive, ...]:
+def header_directives(pass_: Pass, name: str) -> tuple[Directive, ...]:
     """Return the `proxy_set_header` directives of a pass that set the header `name` (in lower case)."""
     directives = pass_.setting("set_header").directives
     return tuple(header for header in directives if len(header.args) == 2 and header.args[0].lower() == name)
@@ -74,7 +74,9 @@ def headers(pass_: Pass, name: str) -> tuple[Directive, ...]:
 
 def culprit(model: Model, pass_: Pass, kind: Connection) -> Directive:
     """Return the `proxy_set_header Connection` of a pass that is of that kind; there has to be one."""
-    return next(directive for directive in headers(pass_, "connection") if _kind(model, pass_, directive) is kind)
+    return next(
+        directive for directive in header_directives(pass_, "connection") if _kind(model, pass_, directive) is kind
+    )
 
 
 def _kind(model: Model, pass_: Pass, directive: Directive) -> Connection:
@@ -85,7 +87,7 @@ def _kind(model: Model, pass_: Pass, directive: Directive) -> Connection:
     if name is None:
         return Connection.UNKNOWN
     if name.startswith("http_"):
-        upgrades = name == "http_upgrade" or any(header.args[1] for header in headers(pass_, "upgrade"))
+        upgrades = name == "http_upgrade" or any(header.args[1] for header in header_directives(pass_, "upgrade"))
         return Connection.UPGRADE if upgrades else Connection.CLIENT
     level = model.maps.get(name)
     idle = map_value(level, "") if level and variable(level.args[0]) == "http_upgrade" else None
@@ -190,7 +192,7 @@ def _commented_out(upstream: Upstream) -> bool:
     return any(isinstance(node, Comment) and _COMMENTED_OUT.match(node.text.lstrip("#")) for node in nodes)
 
 
-def pools(model: Model) -> set[Upstream]:
+def pooled(model: Model) -> set[Upstream]:
     """Return the upstreams with a pool: stated, by default, or once `upstream-keepalive-missing` is fixed."""
     passed = users(model)
     stated = {upstream for upstream in passed if upstream.keepalive.value not in (None, "0")}

@@ -1,7 +1,7 @@
-"""Whether something may read `$1` to `$9` after the rules of a configuration, so that they have to be what they were.
+"""Determines whether anything may read `$1` to `$9` after the rules, so that they have to be preserved.
 
-They are read by their names in the text, and at run time by what no text tells: Lua, njs, perl and SSI look variables
-up by name, and so may any module. So they count as read unless it is certain that nothing does.
+The text shows some readers; others look variables up by name at run time: Lua, njs, Perl and SSI, and possibly any
+module. So captures count as read unless it is certain that nothing reads them.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from nginxopt.semantics.directives import NGINX
 _CAPTURE = re.compile(r"\$\{?[1-9]")
 
 _READERS = re.compile(r"load_module|ssi|perl.*|js_.*|.*_by_lua.*|lua_.*")
-"""Directives of nginx's own that run programs, or bring in modules that may."""
+"""Directives of nginx that run code, or load modules that may."""
 
 _ROWS = frozenset(["map", "geo", "split_clients", "types", "charset_map", "match"])
-"""Blocks whose statements are no directives."""
+"""Blocks whose statements are not directives."""
 
 _FOLLOWS_AT_ONCE = frozenset(["set", "return", "break"])
-"""What nginx runs in an `if` right after its condition."""
+"""The directives that nginx runs in an `if` right after its condition."""
 
 
 @cache
 def harmless() -> frozenset[str]:
-    """Return the directives that read no captures but those in their text."""
+    """Return the directives that read only captures in their own parameters."""
     return frozenset(name for name in NGINX if not _READERS.fullmatch(name))
 
 
 def may_be_read(config: Config) -> bool:
-    """Return whether a configuration may read `$1` to `$9`: False only if it is certain that it does not."""
+    """Return whether a configuration may read `$1` to `$9`; False is certain."""
     return not is_known(config) or any(_may_read(directive, scope) for directive, scope in config.walk())
 
 
 def holds_rows(config: Config, file: File) -> bool:
-    """Return whether a file stands in blocks such as `map` only, whose statements are no directives."""
+    """Return whether a file is included only in blocks such as `map`, whose statements are not directives."""
     kinds = [context[-1:] for context in config.contexts(file)]
     return bool(kinds) and all(kind and kind[0] in _ROWS for kind in kinds)
 
@@ -54,9 +54,9 @@ def _may_read(directive: Directive, scope: Scope) -> bool:
 
 
 def _sets_captures(block: Directive, directive: Directive) -> bool:
-    """Return whether `directive` can only read captures that the entry into `block` has set.
+    """Return whether `directive` can only read captures that entering `block` has set.
 
-    The condition of an `if` is followed by its statements at once; the captures of a location are read after its rules.
+    The statements of an `if` run right after its condition; the captures of a location are read after its rules.
     """
     if block.name == "if":
         return directive.name in _FOLLOWS_AT_ONCE and len(block.args) == 3 and block.args[1] in ("~", "~*")
@@ -65,7 +65,7 @@ def _sets_captures(block: Directive, directive: Directive) -> bool:
 
 
 def _may_have_rules(block: Block) -> bool:
-    """Return whether a rewrite stands in a block or in those within it, or may be included there."""
+    """Return whether a block or an inner block contains or may include a rewrite."""
     return any(
         not isinstance(node, Comment)
         and (

@@ -1,8 +1,8 @@
-"""Where the maps go: the file they are written to, its include, and the directives for the sizes of nginx's tables.
+"""Places the maps: their file, its include, and the directives for hash table sizes.
 
-The sizes of maps have to stand before the first map (see `nginxopt.rewrite.sizes`). So maps and sizes come first in the
-http block, or right behind the sizes that a configuration sets itself; maps that need no sizes, behind missing files
-that may set them.
+Map hash sizes have to precede the first map (see `nginxopt.rewrite.sizes`). So maps and sizes come first in the http
+block, or right after the sizes that the configuration sets; maps that need no sizes come after missing files that may
+set them.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from nginxopt.rewrite.unread import is_http_known
 from nginxopt.text import Edit, Span, encode
 
 FRAGMENT_NAME = "http.conf"
-"""What the http part of a fragment is called: whoever includes the fragment includes it, too."""
+"""The name of the maps file of a fragment, which the user of the fragment includes too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the maps go.
+    """The place of the maps.
 
     Attributes:
-        name: What comments call the file, and what an include says.
-        path: Where the file is to be written; None for a fragment's.
-        sizes: The sizes that hold for the maps and are not nginx's own: set, raised or new. Those of a fragment have to
-            be set before its maps, by whoever includes it.
-        edits: The include, and sizes, by file.
-        adds: The words of the include, by the file that gets it.
+        name: The name of the file in comments and in the include.
+        path: The path of the file; None for a fragment.
+        sizes: The sizes for the maps that differ from nginx's defaults: set, raised or new. The user of a fragment has
+            to set them before its maps.
+        edits: The edits for the include and the sizes, by file.
+        adds: The words of the include, by file.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Place:
 
 
 def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing]) -> Place:
-    """Return where maps that need tables of `wanted` sizes go, in a file of that name; `now` are those that are set."""
+    """Return the place of maps that need the `wanted` sizes, in a file of that name; `now` are the sizes now set."""
     edits: dict[File, list[Edit]] = {}
     for file, edit in sizes.raised(wanted, now):
         edits.setdefault(file, []).append(edit)
@@ -61,10 +61,10 @@ def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing])
 
 
 def free_name(config: Config, stem: str) -> str:
-    """Return the name of the file of maps: `http.conf` for a fragment's.
+    """Return the name of the maps file: `http.conf` for a fragment.
 
-    That of a whole configuration goes into its folder: it is not taken there, and read by no include, whatever
-    wildcards and links that goes through. Asks the disk.
+    For a whole configuration, the name is free in its folder, and no include reads it, even through wildcards and
+    links. Uses the disk.
     """
     if config.http is None:
         return FRAGMENT_NAME
@@ -80,7 +80,7 @@ def free_name(config: Config, stem: str) -> str:
 
 
 def _after(config: Config, block: Directive, standing: list[Standing]) -> tuple[File, int]:
-    """Return where the include goes: behind the sizes of maps that are set, else first in the http block."""
+    """Return the place of the include: after the map hash sizes, otherwise first in the http block."""
     if standing:
         order = {directive: number for number, (directive, _) in enumerate(config.walk())}
         last = max(standing, key=lambda size: order[size.directive])

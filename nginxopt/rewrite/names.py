@@ -1,7 +1,7 @@
-"""The names of the variables that are emitted: none that the configuration has, and none that nginx refuses.
+"""Chooses names for emitted variables that the configuration does not use and nginx accepts.
 
-nginx ignores the case of names, and accepts one variable of two maps in silence (`ngx_http_add_variable`). A name made
-of the rules' text meets no other where a fragment cannot know what is defined elsewhere.
+nginx ignores the case of names, and silently accepts two maps of one variable (`ngx_http_add_variable`). Names derived
+from the text of the rules avoid collisions with definitions that a fragment cannot see.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from itertools import count
 from nginxopt.config import Config, File
 
 LONGEST_GROUP = 32
-"""PCRE1, and PCRE2 before 10.44, refuse a longer name of a group (`MAX_NAME_SIZE`)."""
+"""PCRE1, and PCRE2 before 10.44, reject longer group names (`MAX_NAME_SIZE`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """How the variables of a run are named: all but one begin with the stem (see rust/src/rewrite/text.rs)."""
+    """The names of a run's variables: all but one begin with the stem (see rust/src/rewrite/text.rs)."""
 
     stem: str
 
     @property
     def group(self) -> str:
-        """The group that holds the URI before its final newline: a variable, too, with a name that is not too long."""
+        """The group with the URI before its final newline, which is also a variable; its name is not too long."""
         name = f"{self.stem}_rest"
         return name if len(name) <= LONGEST_GROUP else f"nxo_{zlib.crc32(self.stem.encode()):08x}_rest"
 
 
 def stem(requested: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:
-    """Return the start of all names: as asked for, or one made of the files that are compiled and of `as_what`.
+    """Return the prefix of all names: the requested one, or one derived from the compiled files and `as_what`.
 
-    The same rules compiled in another way have other maps.
+    The same rules compiled with other options have other maps.
     """
     if requested is None:
         checksum = 0
@@ -45,7 +45,7 @@ def stem(requested: str | None, compiled: Iterable[File], config: Config, as_wha
 
 
 def _unused(start: str, config: Config) -> str:
-    """Return `start`, with a number if names of the configuration begin like it: variables, groups, names in Lua."""
+    """Return `start`, with a number if names in the configuration begin with it: variables, groups, names in Lua."""
     taken = set(_numbers(start, config))
     return start if not taken else next(f"{start}{number}" for number in count(2) if number not in taken)
 

@@ -1,4 +1,4 @@
-"""What a compilation is asked for."""
+"""The options of a compilation."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from nginxopt.errors import UsageError
 from nginxopt.version import Version
 
 OLDEST = Version(1, 11, 7)
-"""The oldest nginx that can run what is emitted: `volatile` in a map came with it (CHANGES 1.11.7)."""
+"""The oldest nginx that can run the result: the first with `volatile` maps (CHANGES 1.11.7)."""
 
 BOUND = 64
-"""How many strings a rule may match to be moved, unless said otherwise."""
+"""The default number of strings that a moved rule may match."""
 
 MOST_BOUND = 1024
-"""The largest bound: the proof lists the strings of a rule by itself, and no more than four times as many."""
+"""The largest bound: the proof lists the strings of a rule independently, and at most four times as many."""
 
 # What nginx computes by itself (ngx_http_core_prefix_variables; $is_args, $memcached_key), and what makes a redirect of
 # a target that starts with it (ngx_http_rewrite).
@@ -27,7 +27,7 @@ _TAKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """The differences that may be declared: each reads patterns as their authors may have meant them.
+    """The differences that may be declared: each reads patterns as their authors probably intended.
 
     Attributes:
         ignore_case: A pattern matches in any case of its letters.
@@ -45,24 +45,24 @@ class Readings:
 
     @classmethod
     def sentences(cls) -> dict[str, str]:
-        """Return what each reading makes different, by its name."""
+        """Return the difference that each reading declares, by name."""
         return {reading.name: reading.metadata["says"] for reading in fields(cls)}
 
     @classmethod
     def flag(cls, name: str) -> str:
-        """Return the option of the command line for a reading."""
+        """Return the command line option of a reading."""
         return f"--{name.replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `plan` and `emit` are asked for; `UsageError` for what cannot be.
+    """The options of `plan` and `emit`. Raises `UsageError` for invalid ones.
 
     Attributes:
         readings: The declared differences; by default none.
-        name: The start of the names of the emitted variables; by default made of the text of the rules.
-        bound: How many strings a rule may match to be moved.
-        target: The nginx that is to run the result, if known.
+        name: The prefix of emitted variable names; by default derived from the text of the rules.
+        bound: The number of strings that a moved rule may match.
+        target: The target nginx version, if known.
         groups: Whether rules of a server that match endlessly many URIs are looked up in groups.
     """
 

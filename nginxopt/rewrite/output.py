@@ -1,4 +1,4 @@
-"""An emission where a user wants it: printed, as a diff, in a folder, in place."""
+"""Outputs an emission: printed, as a diff, into a folder, or in place."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from nginxopt.system.inplace import change
 from nginxopt.text import diff, encode
 
 SERVER_NAME = "server.conf"
-"""What the rest of a fragment is called in a folder."""
+"""The name of the remaining fragment in an output folder."""
 SIZES_NAME = "hash.conf"
-"""What the sizes of nginx's hash tables are called in a folder, if nginx's own do not do."""
+"""The name of the hash table sizes in an output folder, if the defaults are too small."""
 _SIZES_BESIDE = "nginxopt-hash.http"
-"""What they are called beside the fragments of a folder, which share them."""
+"""Their name next to fragments in place, which share them."""
 
 
 def printed(emission: Emission) -> Iterator[bytes]:
-    """Yield the http part and the files that change, each under a heading that is a comment to nginx."""
+    """Yield the maps and the files that change, each under a heading in a comment."""
     main = emission.plan.config.main
     if emission.maps_path is None and emission.plan.config.http:
         yield _heading(f"{_name(main)}: nothing to change")
@@ -49,7 +49,7 @@ def printed(emission: Emission) -> Iterator[bytes]:
 
 
 def diffs(emission: Emission) -> Iterator[bytes]:
-    """Yield unified diffs of all that would change, the new files first."""
+    """Yield unified diffs of all changes, new files first."""
     for path, text in _new(emission).items():
         yield diff.added(text, path)
     for changed in emission.changes:
@@ -57,7 +57,7 @@ def diffs(emission: Emission) -> Iterator[bytes]:
 
 
 def into_folder(emission: Emission, path: str) -> list[str]:
-    """Write `http.conf` and `server.conf` of a fragment, or all files of a configuration as they become."""
+    """Write `http.conf` and `server.conf` of a fragment, or all files of a configuration with the changes."""
     config = emission.plan.config
     like = {_relative(config, file): file.path for file in config.files} if config.http else {}
     if config.http:
@@ -85,7 +85,7 @@ def into_folder(emission: Emission, path: str) -> list[str]:
 
 
 def _refuse_sources(config: Config, paths: Iterable[str]) -> None:
-    """`UsageError` if a file of the folder is one that was read: no copy of it would be kept."""
+    """Raise `UsageError` if an output file is an input file, of which no copy would be kept."""
     sources = {DISK.identity(file.path) for file in config.files}
     for path in paths:
         if DISK.identity(path) in sources:
@@ -93,7 +93,7 @@ def _refuse_sources(config: Config, paths: Iterable[str]) -> None:
 
 
 def in_place(emission: Emission) -> list[str]:
-    """Change the files; the maps come first, so that no include is ever without its file."""
+    """Change the files. The maps are written first, so that no include ever lacks its file."""
     if not emission.changes:
         change([emission.plan.config], {})
         return ["  nothing to change"]
@@ -115,13 +115,13 @@ def in_place(emission: Emission) -> list[str]:
 
 
 def _strictest(emission: Emission) -> str:
-    """Return the file that the fewest may read of those that change: the maps say what its rules said."""
+    """Return the changed file with the strictest permissions: the maps contain what its rules contained."""
     paths = [changed.file.path for changed in emission.changes] or [emission.plan.subject.path]
     return min(paths, key=lambda path: (Path(path).stat().st_mode & 0o777).bit_count())
 
 
 def _new(emission: Emission) -> dict[str, bytes]:
-    """Return the files that are new beside those of the configuration, or of the fragment."""
+    """Return the new files of the configuration or fragment."""
     if emission.maps_path is not None:
         return {emission.maps_path: emission.maps}
     if not emission.maps:
@@ -132,7 +132,7 @@ def _new(emission: Emission) -> dict[str, bytes]:
 
 
 def _to_include(emission: Emission) -> list[str]:
-    """Return what the user of a fragment has to do."""
+    """Return notes on what the user of a fragment has to do."""
     maps, shared = Path(_maps_path(emission)).absolute(), _shared_sizes(emission)
     notes = []
     if shared:
@@ -145,7 +145,7 @@ def _to_include(emission: Emission) -> list[str]:
 
 
 def _shared_sizes(emission: Emission) -> Mapping[str, int]:
-    """Return what the sizes beside a fragment become: those of other fragments of the folder stay, or grow."""
+    """Return the sizes for the file next to a fragment: those of other fragments in the folder are kept or raised."""
     path = _sizes_path(emission)
     if not emission.sizes or not os.path.exists(path):  # noqa: PTH110 - a path that cannot be asked for is not there
         return emission.sizes
@@ -153,7 +153,7 @@ def _shared_sizes(emission: Emission) -> Mapping[str, int]:
 
 
 def _maps_path(emission: Emission) -> str:
-    """Return where the maps of a fragment go: beside it."""
+    """Return the path of the maps of a fragment: next to it."""
     return _beside(emission, f"{Path(emission.plan.config.main.path).name}.http")
 
 
@@ -162,14 +162,14 @@ def _sizes_path(emission: Emission) -> str:
 
 
 def _beside(emission: Emission, name: str) -> str:
-    """Return a path beside a fragment that no `*.conf` matches, nor `*` where nginx includes all files."""
+    """Return a path next to a fragment that neither `*.conf` matches, nor `*` in folders that nginx includes whole."""
     where = Path(emission.plan.config.main.path)
     hidden = where.absolute().parent.name in (*SITES, *FOLDERS)
     return str(where.with_name(f".{name}" if hidden else name))
 
 
 def _http(emission: Emission) -> tuple[bytes, bytes]:
-    """Return the sizes and the maps of a fragment, each a text by itself."""
+    """Return the sizes and the maps of a fragment as separate texts."""
     if not emission.maps:
         return b"", encode(f"# No rewrite of {_name(emission.plan.config.main)} became a map.\n")
     before = sizes.text(emission.sizes)

@@ -1,4 +1,4 @@
-"""What is about to be written, tried as it will be read: the whole configuration, and by nginx itself."""
+"""Checks the result before it is written: reads the whole configuration, and tries it with nginx."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nginxopt.system.nginx import Binary, trial
 
 
 def read(emission: Emission) -> Config:
-    """Return the whole configuration as it will be; `DefectError` unless it reads the maps once, in its http block."""
+    """Return the whole new configuration. Raises `DefectError` unless it reads the maps once, in its http block."""
     texts = {change.file.path: change.after for change in emission.changes}
     path = emission.maps_path or ""
     try:
@@ -26,7 +26,7 @@ def read(emission: Emission) -> Config:
 
 
 def unchecked(emission: Emission, installed: str | None) -> Iterator[str]:
-    """Yield what of the configuration is not known here; `installed` is where it will lie, if that is elsewhere."""
+    """Yield what cannot be checked here; `installed` is the folder of the installed configuration, if it is another."""
     config = emission.plan.config
     if installed is not None:
         yield f"not checked with nginx -t: includes refer to {installed}, which is another directory"
@@ -36,7 +36,7 @@ def unchecked(emission: Emission, installed: str | None) -> Iterator[str]:
 
 
 def tried(emission: Emission, config: Config, binary: Binary) -> Iterator[str]:
-    """Yield what `nginx -t` says that it did not say before; `DefectError` if it refuses what it accepted."""
+    """Yield new messages of `nginx -t`. Raises `DefectError` if it refuses what it accepted."""
     before = trial.test(emission.plan.config, binary)
     if not before.ok:
         yield f"not checked with nginx -t, which refuses the original configuration ({'; '.join(before.reasons)})"

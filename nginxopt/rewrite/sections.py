@@ -1,9 +1,9 @@
-"""Where the rewrites of a configuration stand: the sections whose rules nginx tries one after the other.
+"""Finds the rewrites of a configuration: the sections whose rules nginx tries in sequence.
 
-The rewrite module keeps one ordered script for a server and one for a location (`ngx_http_rewrite_handler`).
-A *section* is a part of such a script, within one file, in which nothing but rewrites stands; what else the
-script holds (`set`, `if`, `return`, `break`, an `include`, a directive nobody knows) parts one section from the
-next. Directives of other modules are no part of the script, so that rules on both sides of them are together.
+The rewrite module keeps one ordered script per server and per location (`ngx_http_rewrite_handler`). A *section* is a
+part of such a script, within one file, that contains only rewrites; anything else in the script (`set`, `if`, `return`,
+`break`, an `include`, an unknown directive) ends a section. Directives of other modules are not part of the script, so
+rules on both sides of them belong to one section.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from nginxopt.semantics.directives import NGINX
 from nginxopt.text import Span
 
 Phase = Literal["server", "location"]
-"""Which of nginx's two rewrite phases runs rules: a server's, or a location's (`NGX_HTTP_SERVER_REWRITE_PHASE`)."""
+"""The rewrite phase that runs rules: that of a server or of a location (`NGX_HTTP_SERVER_REWRITE_PHASE`)."""
 
 Section = tuple[Span, ...]
-"""The rewrites, or folded runs of them, that nginx tries one after the other."""
+"""The rewrites, or folded runs of them, that nginx tries in sequence."""
 
 _NEVER = "^a(?!)"
-"""A pattern that matches nothing: the rule that is emitted with it leaves `$1` to `$9` empty."""
+"""A pattern that never matches; an emitted rule with it clears `$1` to `$9`."""
 
 _SCRIPT = {"rewrite", "if", "return", "set", "break", "include"}
 _GUARD = re.compile(r"\$(\w+)_key(?:_\d+)?")
 
 
 def transparent() -> frozenset[str]:
-    """Return the directives that add nothing to the script: all that nginx has but the rewrite module's.
+    """Return the directives that add nothing to the script: all of nginx except those of the rewrite module.
 
-    A directive that is not nginx's own may add to it, as those of ngx_devel_kit do (src/ndk_set_var.c).
+    Directives of third-party modules may add to it, as those of ngx_devel_kit do (src/ndk_set_var.c).
     """
     return NGINX - _SCRIPT
 
@@ -46,8 +46,8 @@ class Rewrites:
     Attributes:
         sections: The sections of its servers and of its locations.
         captures_matter: Whether `$1` to `$9` may be read after the rules.
-        inside_if: The rewrites that stand in an `if`.
-        misplaced: The rewrites that stand where nginx allows none.
+        inside_if: The rewrites inside an `if`.
+        misplaced: The rewrites in contexts where nginx does not allow them.
     """
 
     file: File
@@ -58,16 +58,16 @@ class Rewrites:
 
 
 def read(config: Config) -> tuple[Rewrites, ...]:
-    """Return the rewrites of all files that hold one, in nginx's order of reading."""
+    """Return the rewrites of all files that contain any, in nginx's order of reading."""
     captures_matter = captures.may_be_read(config)
     of_files = (_rewrites(config, file, captures_matter) for file in config.files)
     return tuple(of for of in of_files if of.sections or of.inside_if or of.misplaced)
 
 
 def placed(config: Config) -> tuple[Config, bool]:
-    """Return `config` with the one context its main file is compiled for, and whether that is taken as given.
+    """Return `config` with the context for which its main file is compiled, and whether that is an assumption.
 
-    A fragment that may stand in several places is taken for a server's, where nearly all of them are.
+    A fragment that fits several contexts is compiled for a server, where almost all of them belong.
     """
     server = ("http", "server")
     if len(config.candidates) < 2 or server not in config.candidates:
@@ -77,14 +77,14 @@ def placed(config: Config) -> tuple[Config, bool]:
 
 @dataclass(slots=True)
 class _Gathered:
-    """What is gathered of a file."""
+    """The rewrites of a file while they are gathered."""
 
     sections: dict[Phase, list[Section]]
     inside_if: list[Span]
     misplaced: list[Span]
 
     def closed(self, phase: Phase | None, section: list[Span]) -> list[Span]:
-        """Keep a section that has ended, if anything stands in it; return the next, which is empty."""
+        """Keep a completed section unless it is empty; return a new one."""
         if phase is not None and section:
             self.sections.setdefault(phase, []).append(tuple(section))
         return []
@@ -99,7 +99,7 @@ def _rewrites(config: Config, file: File, captures_matter: bool) -> Rewrites:
 
 
 def _kind(context: Context) -> str:
-    """Return the name of the innermost block that decides what a rewrite in it is."""
+    """Return the name of the innermost block, which determines the phase of a rewrite."""
     return context[-1] if context else "main"
 
 
@@ -124,14 +124,14 @@ def _gather(block: Block, kinds: set[str], gathered: _Gathered, *, main: bool = 
 
 
 def _stems(block: Block) -> set[str]:
-    """Return how the names of the guards in a block start that an earlier compilation emitted."""
+    """Return the prefixes of guards in a block that an earlier compilation emitted."""
     conditions = (node.args for node in block.unfolded() if node.name == "if" and len(node.args) == 3)
     guards = ((_GUARD.fullmatch(left), right) for left, operator, right in conditions if operator == "=")
     return {guard[1] for guard, right in guards if guard and right in ("$uri", f"${guard[1]}_line")}
 
 
 def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
-    """Return whether a statement was emitted by an earlier compilation, so that its rewrites are none to compile."""
+    """Return whether an earlier compilation emitted a statement, whose rewrites are then not compiled again."""
     if isinstance(node, Bulk):
         return False
     if node.name == "rewrite":
@@ -146,7 +146,7 @@ def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
 def _put(
     node: Directive | Bulk, phase: Phase | None, kinds: set[str], section: list[Span], gathered: _Gathered
 ) -> None:
-    """Note a rewrite, or a run of them, where it belongs."""
+    """Add a rewrite, or a run of them, where it belongs."""
     if phase is not None:
         section.append(node.span)
         return
@@ -155,10 +155,10 @@ def _put(
 
 
 def _phase(kinds: set[str], *, main: bool) -> Phase | None:
-    """Return the phase of a block that is any of `kinds`, or None where no rewrite can be moved.
+    """Return the phase of a block that is any of `kinds`; None if no rewrite can be moved.
 
-    Of a server and a location it is the location: what is right there is right in both.
-    The main file may be meant for several: for an `if` only if it cannot be meant for anything else.
+    For a server and a location it is the location, whose form is right in both. The main file may fit several
+    contexts; it counts as the content of an `if` only if nothing else is possible.
     """
     allowed = kinds - {"if"} if main and kinds - {"if"} else kinds
     if allowed == {"server"}:

@@ -53,7 +53,7 @@ class Standing:
 def standing(config: Config) -> dict[str, Standing]:
     """Return the sizes that the http block of a configuration sets; those of `stream` are that module's.
 
-    `InputError` for one that nginx refuses, and for one under which it could not build any map.
+    Raises `InputError` for one that nginx refuses, and for one under which it could not build any map.
     """
     by_name: dict[str, Standing] = {}
     for directive in chain.from_iterable(scope.directives for scope in _http_scopes(config)):

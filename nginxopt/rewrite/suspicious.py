@@ -14,7 +14,7 @@ from nginxopt.text import Span
 def suspicious_rewrites(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
     """Yield the rewrites of some levels; of a folded run only those that are suspicious (rewrite/suspicious.rs).
 
-    `InputError` at a rewrite of such a run that nginx refuses.
+    Raises `InputError` at a rewrite of such a run that nginx refuses.
     """
     for level in levels:
         for directive in level.own("rewrite"):

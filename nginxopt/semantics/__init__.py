@@ -1,7 +1,7 @@
-"""What nginx makes of a configuration.
+"""Interprets a configuration as nginx does.
 
-A `Config` goes in; levels and what they inherit, listening addresses, locations, upstreams and the passes to them,
-values and the sizes of hash tables come out.
+Input is a `Config`; output is levels with inheritance, listening addresses, locations, upstreams and the passes to
+them, values and hash table sizes.
 """
 
 from typing import TYPE_CHECKING
@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
+    from nginxopt.semantics import directives, locations, maphash, values
     from nginxopt.semantics.addresses import Address, read_addresses
     from nginxopt.semantics.defaults import PIVOT, default
     from nginxopt.semantics.inherit import FRAGMENT, Level, Setting, levels
-    from nginxopt.semantics.listens import Endpoint, Listen, endpoints, read_listens, sockets
+    from nginxopt.semantics.listens import BACKLOG, Endpoint, Listen, endpoints, read_listens, sockets
     from nginxopt.semantics.locations import Locations, Uncertain
     from nginxopt.semantics.maps import MANY_REGEXES, RegexMap, regex_maps
     from nginxopt.semantics.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 
 __all__ = [
+    "BACKLOG",
     "FRAGMENT",
     "MANY_REGEXES",
     "PIVOT",
@@ -33,13 +35,17 @@ __all__ = [
     "Uncertain",
     "Upstream",
     "default",
+    "directives",
     "endpoints",
     "levels",
+    "locations",
+    "maphash",
     "read_addresses",
     "read_listens",
     "read_pass",
     "regex_maps",
     "sockets",
+    "values",
 ]
 
 __getattr__ = attributes(
@@ -48,7 +54,7 @@ __getattr__ = attributes(
         "addresses": ("Address", "read_addresses"),
         "defaults": ("PIVOT", "default"),
         "inherit": ("FRAGMENT", "Level", "Setting", "levels"),
-        "listens": ("Endpoint", "Listen", "endpoints", "read_listens", "sockets"),
+        "listens": ("BACKLOG", "Endpoint", "Listen", "endpoints", "read_listens", "sockets"),
         "locations": ("Locations", "Uncertain"),
         "maps": ("MANY_REGEXES", "RegexMap", "regex_maps"),
         "upstreams": ("PROTOCOLS", "Pass", "Upstream", "read_pass"),

@@ -14,7 +14,7 @@ PORT = 80
 """The port of a `listen` that names none, and of a server without `listen` if root starts nginx (else 8000)."""
 
 RANGES = Version(1, 15, 10)
-"""From here on a `listen` may name a range of ports (CHANGES 1.15.10)."""
+"""The first version in which a `listen` may have a port range (CHANGES 1.15.10)."""
 
 _MOST_PORT = 65_535
 _MOST_PATH = 107
@@ -25,7 +25,7 @@ _HEXTET = re.compile(r"[0-9a-fA-F]{1,4}")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Address:
-    """What a server listens at, as nginx compares it: two that are equal are one.
+    """An address of a `listen`. Equal addresses are the same socket to nginx.
 
     Attributes:
         family: `inet`, `inet6`, `unix`, or `name` for a host that nginx looks up when it starts: such a one is only
@@ -42,7 +42,7 @@ class Address:
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether it is all addresses of the machine."""
+        """Whether it covers all addresses of the machine."""
         return self.host in ("0.0.0.0", "::") and self.family in ("inet", "inet6")
 
     @property
@@ -62,7 +62,7 @@ class Address:
 def read_addresses(text: str, *, datagram: bool = False, ranges: bool = True) -> tuple[Address, ...]:
     """Return the addresses that the first word of a `listen` names: one for each port; none if nginx refuses it.
 
-    `ranges`: whether nginx knows ranges of ports (`RANGES`).
+    `ranges` is whether nginx supports port ranges (`RANGES`).
     """
     if text[:5].lower() == "unix:":
         path = text[5:]

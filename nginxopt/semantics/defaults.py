@@ -1,12 +1,12 @@
-"""What nginx takes where nothing is set, by version: only what a rule asks for, each with its source."""
+"""nginx's defaults by version, each with its source; only those that rules need."""
 
 from __future__ import annotations
 
 from nginxopt.version import Version
 
 PIVOT = Version(1, 29, 7)
-"""From here on upstreams are pooled by default (CHANGES 1.29.7): `keepalive 32 local`, `proxy_http_version 1.1`, and no
-`Connection` header is sent."""
+"""The first version with a connection pool by default (CHANGES 1.29.7): `keepalive 32 local`, `proxy_http_version 1.1`,
+and no `Connection` header."""
 
 # Each default with the first version that has it, the newest last. Where nothing else is said the source is the
 # directive's "Default:" at nginx.org/en/docs.
@@ -52,5 +52,5 @@ _DEFAULTS: dict[str, tuple[tuple[Version, str], ...]] = {
 
 
 def default(name: str, target: Version) -> str | None:
-    """Return the default of the directive `name` in that nginx; None if it is not known here or there is none."""
+    """Return the default of the directive `name` in that version; None if there is none, or if it is not listed."""
     return next((value for since, value in reversed(_DEFAULTS.get(name, ())) if target >= since), None)

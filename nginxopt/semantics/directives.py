@@ -1,4 +1,4 @@
-"""The names of directives: those of nginx, NGINX Plus and modules in wide use, and which of them a wrong one may mean.
+"""The names of directives of nginx, NGINX Plus and common modules, and corrections of misspelt names.
 
 crossplane has the names of nginx up to 1.17. What came since is here, as it stands in the `ngx_command_t` tables of
 nginx 1.31.5 (src/); for NGINX Plus and the modules of the nginx project as at nginx.org/en/docs; for the others as in
@@ -118,7 +118,7 @@ def _letters_of_names() -> dict[str, int]:
 
 @cache
 def nearest(name: str) -> tuple[str, ...]:
-    """Return the names of nginx that an unknown one is a misspelling of, in alphabetical order; mostly one or none.
+    """Return the directives of nginx of which an unknown name may be a misspelling, in alphabetical order.
 
     Up to seven characters one letter may be wrong, missing, too many or swapped with the next; from eight on two. A
     name of less than four characters is near to too many.

@@ -1,4 +1,4 @@
-"""What holds where: blocks as nginx merges them, and the effective value of a directive at any of them.
+"""Inheritance: levels as nginx merges them, and the effective value of a directive at each of them.
 
 nginx reads the configuration of a block, then merges into it what the block around it says (`ngx_http_merge_servers`,
 `ngx_http_merge_locations` in ngx_http.c): a directive that a level does not have comes from the nearest level around
@@ -25,7 +25,7 @@ FRAGMENT = "fragment"
 """The kind of the outermost level of a file that may stand in several contexts."""
 
 _MERGED = {"main", "http", "stream", "server", "location", "if", "limit_except", FRAGMENT}
-"""The kinds of levels that take values from around them, or have some to give."""
+"""The kinds of levels that inherit values, or pass them on."""
 
 _AROUND = {
     "http": {"main"},
@@ -105,14 +105,14 @@ class Level:
         return self._own.keys()
 
     def setting(self, name: str) -> Setting:
-        """Return what holds for the directive `name` here, inherited or by default."""
+        """Return the effective setting of the directive `name`, own, inherited or by default."""
         setting = self._settings.get(name)
         if setting is None:
             setting = self._settings[name] = self._stated(name) or self._inherited(name)
         return setting
 
     def _stated(self, name: str) -> Setting | None:
-        """Return what this level itself sets for a directive; None if it certainly sets nothing."""
+        """Return the own setting of a directive at this level; None if it certainly has none."""
         directives = self.own(name)
         if not directives and any(rival in self._own for rival in _RIVALS.get(name, ())):
             return Setting(name, (), self, True, None)
@@ -127,14 +127,14 @@ class Level:
         return Setting(name, (), None, True, default(name, self.target)) if outer is None else outer.setting(name)
 
     def around(self, kind: str) -> Level | None:
-        """Return the nearest level of that kind, which may be this one; None if there is none."""
+        """Return the nearest enclosing level of that kind, which may be this one; None if there is none."""
         level: Level | None = self
         while level is not None and level.kind != kind:
             level = level.parent
         return level
 
     def walk(self) -> Iterator[Level]:
-        """Yield this level and all within it, in the order of reading."""
+        """Yield this level and all inner levels, in the order of reading."""
         yield self
         for level in self.levels:
             yield from level.walk()
@@ -182,7 +182,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What holds for a directive at a level.
+    """The effective setting of a directive at a level.
 
     Attributes:
         directives: Those that set it: one, or all of a list such as `proxy_set_header`; none if it is not set.
@@ -199,17 +199,17 @@ class Setting:
 
     @property
     def is_set(self) -> bool:
-        """Whether a directive sets it."""
+        """Whether it is set explicitly."""
         return bool(self.directives)
 
     @property
     def is_unset(self) -> bool:
-        """Whether it is certain that no directive sets it."""
+        """Whether it is certainly not set."""
         return self.known and not self.directives
 
     @property
     def directive(self) -> Directive | None:
-        """The directive that counts: the last one."""
+        """The effective directive: the last one."""
         return self.directives[-1] if self.directives else None
 
     @property
@@ -279,7 +279,7 @@ def _is_misplaced(block: Directive, level: Level) -> bool:
 
 
 def _open(level: Level, include: Directive) -> None:
-    """Note that what a level includes was not read."""
+    """Record that includes of a level were not read."""
     stock = _STOCK.get(include.args[0].rpartition("/")[2])
     if stock:
         level.unread.add(stock)

@@ -1,4 +1,4 @@
-"""Where servers listen: the `listen` directives of http as nginx reads them, and the addresses that servers share.
+"""The `listen` directives of http as nginx reads them, and the addresses that servers share.
 
 The parameters of a `listen` hold for its address and port, not for its server: `ssl`, `http2`, `quic` and
 `proxy_protocol` of any of them hold for all of one address (`ngx_http_add_addresses` in ngx_http.c), and what belongs
@@ -27,7 +27,7 @@ _BINDING_VALUES = ("setfib", "fastopen", "backlog", "rcvbuf", "sndbuf", "accept_
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listen:
-    """One `listen` of a server, or where a server listens that has none.
+    """A `listen` of a server, or the default of a server without one.
 
     Attributes:
         directive: None for a server without `listen`.
@@ -85,7 +85,7 @@ class Listen:
 
 @dataclass(frozen=True, eq=False)
 class Endpoint:
-    """An address with all that listens at it, in the order of reading."""
+    """An address with all its listens, in the order of reading."""
 
     address: Address
     listens: tuple[Listen, ...]

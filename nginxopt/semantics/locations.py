@@ -1,4 +1,4 @@
-"""Which location nginx chooses for a URI (`ngx_http_core_find_location` in ngx_http_core_module.c).
+"""Selects the location of a URI like nginx (`ngx_http_core_find_location` in ngx_http_core_module.c).
 
 First the longest prefix among those that stand side by side, an exact one at once; then within it, and unless it is
 `^~`, the regular expressions beside it in their order.
@@ -16,7 +16,7 @@ MODIFIERS = ("=", "^~", "~", "~*")
 
 
 class Uncertain(Exception):  # noqa: N818 - no error: a question that the text leaves open
-    """What was read does not decide it."""
+    """The configuration that was read does not determine the location."""
 
 
 def modifier(location: Level) -> str:
@@ -35,7 +35,7 @@ def path(location: Level) -> str:
 
 
 class Locations:
-    """The locations that stand side by side in a server or a location."""
+    """The sibling locations in a server or location."""
 
     def __init__(self, level: Level) -> None:
         self._is_open = level.is_open

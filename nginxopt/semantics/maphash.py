@@ -1,4 +1,4 @@
-"""What nginx does with the keys of a map under given sizes of its hash tables, and sizes that suit them."""
+"""Simulates the hash tables of maps, and finds sizes that fit their keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maps that try regular expressions: those of a look-up that no plain key answers, one after the other.
+"""Maps with regular expressions, which a lookup tries in sequence if no plain key matches.
 
 nginx looks a value up among the plain keys, and then tries each row that is a regular expression, in the order of the
 text, until one matches (`ngx_http_map_find`).
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from nginxopt.config import Config, Directive
 
 MANY_REGEXES = 20
-"""At some 480 instructions each, so many cost more than a request without any."""
+"""At about 480 instructions each, this many cost more than a request without any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where requests are passed to: the `*_pass` directives and the upstreams that they name."""
+"""The `*_pass` directives and the upstreams that they name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """The modules that pass requests on; the directive of each is its name and `_pass`."""
 
 METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time", "ntlm")
-"""The directives that choose how an upstream balances; without one it goes round."""
+"""The directives that select a balancing method; the default is round robin."""
 
 _LITERAL_HOST = re.compile(r"localhost|\d+(?:\.\d+){0,3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
 _SCHEME = re.compile(r"([^:/?]*)://")
@@ -36,7 +36,7 @@ class Upstream:
 
     @property
     def method(self) -> Directive | None:
-        """The directive that chooses how it balances, the last if there are several; None: it goes round."""
+        """The directive of its balancing method, the last if there are several; None for round robin."""
         return next((directive for directive in reversed(self.level.directives) if directive.name in METHODS), None)
 
     @property
@@ -47,7 +47,7 @@ class Upstream:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass:
-    """One `proxy_pass`, `fastcgi_pass` ... at the level where it stands.
+    """A `proxy_pass`, `fastcgi_pass` or similar directive, at its level.
 
     Attributes:
         protocol: One of `PROTOCOLS`.
@@ -81,7 +81,7 @@ class Pass:
         return self.upstream is None and (self.port is not None or bool(_LITERAL_HOST.fullmatch(self.host)))
 
     def setting(self, name: str) -> Setting:
-        """Return what holds for a directive of its protocol: `setting("buffering")` for `proxy_buffering`."""
+        """Return the setting of a directive of its protocol: `setting("buffering")` for `proxy_buffering`."""
         return self.level.setting(f"{self.protocol}_{name}")
 
 

@@ -1,4 +1,4 @@
-"""Arguments as nginx reads them: flags, numbers, sizes and times. None is returned for what nginx would refuse.
+"""Parses arguments like nginx: flags, numbers, sizes and times. Functions return None for invalid arguments.
 
 The sources are `ngx_conf_set_flag_slot` in ngx_conf_file.c, `ngx_atoi` in ngx_string.c, and ngx_parse.c.
 """

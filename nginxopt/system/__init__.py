@@ -1,1 +1,1 @@
-"""All effects: files, processes, HTTP, the machine, the nginx binary and its trials."""
+"""Side effects: files, processes, HTTP, the host, and nginx."""

@@ -1,9 +1,8 @@
-"""Files written so that nothing is lost: all of them or none, each at once, links and attributes as they were.
+"""Writes files without losing data: all or none, each atomically, keeping links and attributes.
 
-Every new text is first written to a hidden name beside its file and given the owner, mode and extended attributes of
-the old one. Then all that was read is compared with what is there now, and only then the new files are renamed into
-place. A file that cannot be replaced is written in place, and a copy of its old text is kept. If something fails
-half-way, what was done is undone.
+Every new text is first written to a hidden file next to the old one, with its owner, mode and extended attributes. Then
+all texts that were read are compared with the current files, and only then the new files are renamed into place. A file
+that cannot be replaced is written in place, and a copy of its old text is kept. If a step fails, all are undone.
 
 `targets` finds what the paths stand for and what must not be written; `steps` has the ways to write one file, each with
 its way back; `copies`, `attributes`, `scratch` and `interrupts` are what they are made of.
@@ -37,11 +36,11 @@ def write_all(
     keep_old: bool = False,
     so_far: str = "nothing was written",
 ) -> tuple[Written, ...]:
-    """Write each text to its path, in the order given, or none of them; return what became of each file.
+    """Write each text to its path, in order, or none of them; return what was written.
 
-    `read` has texts that must still stand in their files, whether these are written or not. `like` names for a new
-    file one whose owner and mode it gets. With `keep_old` a copy of each old text is kept. Links are followed. What is
-    not a regular file (a device, a pipe, /dev/stdout) is written to as it is. `InputError` for a path that cannot be
+    `read` has texts that must still stand in their files, whether these are written or not. `like` names for a new file
+    one whose owner and mode it gets. With `keep_old` a copy of each old text is kept. Links are followed. What is not a
+    regular file (a device, a pipe, /dev/stdout) is written to as it is. Raises `InputError` for a path that cannot be
     written and for a file that was changed since it was read; it ends with `so_far`, or with what cannot be undone.
     """
     lost: list[str] = []
@@ -77,10 +76,10 @@ def _written(
 
 
 class _Scratches(contextlib.ExitStack):
-    """The hidden names in the folders that are written to."""
+    """The hidden names in the folders with files to write."""
 
     def __init__(self, files: Iterable[Target]) -> None:
-        """Open the folders of files, always in the same order, so that no two runs wait for each other."""
+        """Open the folders of files, always in the same order, to avoid deadlocks between runs."""
         super().__init__()
         self._opened: dict[Path, Scratch | OSError] = {}
         try:
@@ -102,7 +101,7 @@ class _Scratches(contextlib.ExitStack):
             self._opened[folder] = error
 
     def __call__(self, folder: Path) -> Scratch:
-        """Return the names in a folder; `OSError` if it may not be read."""
+        """Return the names in a folder. Raises `OSError` if it may not be read."""
         scratch = self._opened[folder]
         if isinstance(scratch, OSError):
             raise scratch
@@ -121,7 +120,7 @@ def _naming(target: Target) -> Iterator[None]:
 
 
 def folder(path: str, names: Sequence[str]) -> Path:
-    """Make the folder at `path`, with what lies between it and each of `names`; `InputError` if that cannot be."""
+    """Make the folder at `path` and the folders of `names` in it. Raises `InputError` if that fails."""
     root = Path(path)
     try:
         for name in ("", *names):

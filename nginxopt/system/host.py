@@ -1,7 +1,7 @@
-"""The machine: the limits of the system that nginx will meet, read from Linux's files and never changed.
+"""The limits of the machine for nginx, read from files of Linux and never changed.
 
-`Host` is a plain record, so that a rule can be asked about any machine; `read_host` reads this one. What cannot be
-read is None, and no rule judges it.
+`Host` is a plain record, so that rules can check any machine; `read_host` reads this one. What cannot be read is None,
+and no rule checks it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nginxopt.config import Config
 from nginxopt.errors import MissingError
 
 UNLIMITED = 2**63 - 1
-"""What a limit is that is none."""
+"""The value of an unlimited limit."""
 
 _PID_FILES = ("/run/nginx.pid", "/var/run/nginx.pid", "/usr/local/nginx/logs/nginx.pid")
 _SYSTEMCTL = ("systemctl", "show", "nginx", "-p", "LoadState,LimitNOFILE,LimitNOFILESoft")
@@ -29,7 +29,7 @@ _SYSTEMCTL_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Nofile:
-    """How many descriptors a process may have open (RLIMIT_NOFILE), and whose limits they are, to be named."""
+    """The open file limits (RLIMIT_NOFILE) of a process, and its name for messages."""
 
     soft: int
     hard: int
@@ -38,7 +38,7 @@ class Nofile:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What a machine allows.
+    """The limits of a machine.
 
     Attributes:
         file_max: Descriptors of all processes together (`fs.file-max`).
@@ -125,7 +125,7 @@ def _nofile(process: Path, master: str | None, service: Callable[[], str]) -> No
 
 
 def _limit(word: str) -> int:
-    """A limit as `/proc` (`unlimited`) or systemd (`infinity`) writes it."""
+    """Parse a limit of `/proc` (`unlimited`) or systemd (`infinity`)."""
     return int(word) if word.isdecimal() else UNLIMITED
 
 
@@ -177,7 +177,7 @@ def _share(words: Sequence[str]) -> Iterator[float]:
 
 
 def _count(ranges: str) -> int | None:
-    """How many numbers `0-3,8` names; None if it names none."""
+    """The count of numbers in `0-3,8`; None if there are none."""
     pairs = re.findall(r"(\d+)(?:-(\d+))?", ranges)
     return sum(int(last or first) - int(first) + 1 for first, last in pairs) or None
 

@@ -1,6 +1,6 @@
-"""Raw HTTP/1.1 to 127.0.0.1: requests are the bytes that are sent, and answers the bytes that came.
+"""Raw HTTP/1.1 to 127.0.0.1: requests are the bytes sent, and responses the bytes received.
 
-The questions asked here are about bytes, so nothing is parsed but where an answer ends.
+Tests compare bytes, so nothing is parsed except the end of a response.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""New texts for the files of configurations, written only if the configurations are still what was read."""
+"""Writes new texts for files of configurations, if these have not changed since they were read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def change(
 ) -> tuple[Written, ...]:
     """Write new texts into files of configurations, and new files beside them, as `system.files.write_all` does.
 
-    What killed runs have left beside the files is removed, even if there is nothing to write. `InputError`, and nothing
+    Removes leftovers of killed runs, even if there is nothing to write. `InputError`, and nothing
     is written, if a file of the configurations was changed since it was read, or an include has other files now.
     """
     read = _read(configs)
@@ -34,7 +34,7 @@ def change(
 
 
 def _read(configs: Iterable[Config]) -> dict[str, bytes]:
-    """Return what was read from each file."""
+    """Return the text that was read from each file."""
     read: dict[str, bytes] = {}
     for config in configs:
         for file in config.files:
@@ -44,7 +44,7 @@ def _read(configs: Iterable[Config]) -> dict[str, bytes]:
 
 
 def _refuse_other_files(config: Config) -> None:
-    """`InputError` if an include leads to other files than those that were read."""
+    """Raise `InputError` if an include leads to other files than those that were read."""
     for include in config.includes:
         known = [config.origin.identity(file.path) for file in config.included(include)]
         paths = config.origin.matches(config.prefix, str(include.args[0]))
@@ -56,7 +56,7 @@ def _refuse_other_files(config: Config) -> None:
 
 
 def _refuse_to_keep_where_it_is_read(config: Config, paths: Iterable[str]) -> None:
-    """`InputError` if an include would read the copies that are kept: a wildcard that begins with a dot finds them."""
+    """Raise `InputError` if an include would read the kept copies, as a wildcard with a leading dot does."""
     files = [os.path.split(os.path.realpath(path)) for path in paths]
     copies = [os.path.join(folder, f".{name}.{BACKUP}") for folder, name in files]  # noqa: PTH118
     for include in config.includes:

@@ -1,4 +1,4 @@
-"""Processes that end with us: started so that the kernel ends them if we die, and ended by pid."""
+"""Processes that do not outlive this one: the kernel ends them if it dies; otherwise they are ended by pid."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def start(
     errors: IO[bytes] | int | None = None,
     open_files: int | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a command in a session of its own, so that a Ctrl-C at the terminal reaches us alone.
+    """Start a command in a separate session, so that Ctrl-C at the terminal reaches only this process.
 
     It gets SIGTERM when the thread that starts it is gone, however that ended, `kill -9` included (PR_SET_PDEATHSIG
     in prctl(2)). `open_files` is its soft limit of open files, at most the hard one, which RLIM_INFINITY means.
-    `OSError` if it cannot be run.
+    Raises `OSError` if it cannot be run.
     """
     return subprocess.Popen(
         command,
@@ -47,20 +47,20 @@ def start(
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A command that has ended: its exit status, negative for a signal, and what it printed."""
+    """A finished command: its exit status, negative for a signal, and its output."""
 
     status: int
     output: bytes
     errors: bytes
 
     def last(self, lines: int = 1) -> str:
-        """Return its last lines, of the errors if there are any."""
+        """Return its last lines, of standard error if there are any."""
         text = (self.errors.strip() or self.output).decode(errors="replace")
         return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-lines:])
 
 
 def run(command: Sequence[str], *, cwd: Path, seconds: float, open_files: int | None = None) -> Completed:
-    """Run a command to its end, started as `start` does; `RunError` if it does not end in time."""
+    """Run a command to its end, started as `start` does. Raises `RunError` if it does not end in time."""
     running = start(command, cwd=cwd, output=subprocess.PIPE, errors=subprocess.PIPE, open_files=open_files)
     with running:
         try:
@@ -74,7 +74,7 @@ def run(command: Sequence[str], *, cwd: Path, seconds: float, open_files: int | 
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End by pid, politely first.
+    """End a process by pid, first with SIGTERM.
 
     More than once: a single-process nginx only notes a signal, and sleeps on if that happens between its look at the
     note and its wait for events (ngx_single_process_cycle); the next signal wakes it.

@@ -1,7 +1,7 @@
-"""Bytes with places: sources and spans, edits, diffs, suggestions. Nothing here knows nginx.
+"""Text with positions: sources and spans, edits, diffs, suggestions. Independent of nginx.
 
-A `Source` is the bytes of a file; a `Span` is a place in it, an `Edit` puts text in its stead, and a `Change` says of
-which file. `apply` makes a new text of edits.
+A `Source` is the bytes of a file, a `Span` is a range in it, an `Edit` replaces a span, and a `Change` is an edit of a
+source. `apply` applies edits to a text.
 """
 
 from nginxopt.text.edit import Change, ChangeSet, Draft, Edit, EditSet, apply

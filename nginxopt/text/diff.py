@@ -1,4 +1,4 @@
-"""Unified diffs from edits: what changed is known, so nothing has to be searched for, however long the file."""
+"""Unified diffs from edits. The changes are known, so no search is needed, even in long files."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from nginxopt.text.edit import Edit, apply
 from nginxopt.text.source import Span
 
 CONTEXT = 3
-"""How many unchanged lines stand around a change."""
+"""The number of context lines around a change."""
 
 
 _SEARCHED = 10_000
-"""Up to how many pairs of lines what stays is looked for within the lines that edits touch."""
+"""The maximum number of line pairs that are compared to find unchanged lines in a hunk."""
 
 
 @dataclass(slots=True)
 class _Hunk:
-    """The lines from `start` up to `end` of the old text, counted from 0, and what they become."""
+    """The lines from `start` to `end` of the old text, from 0, and their replacement."""
 
     start: int
     end: int
@@ -28,7 +28,7 @@ class _Hunk:
 
 
 def unified(old: bytes, edits: Iterable[Edit], name: str) -> bytes:
-    """Return what `edits` make of `old` in the form of `diff -u`; empty if nothing changes. Linear in the text."""
+    """Return the effect of `edits` on `old` as a unified diff; empty if nothing changes. Linear in the text."""
     lines = _lines(old)
     hunks = [part for hunk in _hunks(old, list(edits)) for part in _minimal(hunk, lines)]
     if not hunks:
@@ -41,14 +41,14 @@ def unified(old: bytes, edits: Iterable[Edit], name: str) -> bytes:
 
 
 def added(text: bytes, name: str) -> bytes:
-    """Return the diff that makes a new file of `text`."""
+    """Return the diff that creates a file with `text`."""
     lines = _lines(text)
     head = [b"--- /dev/null\n", b"+++ %s\n" % name.encode(), b"@@ -0,0 +1,%d @@\n" % len(lines)]
     return b"".join([*head, *(_line(b"+", line) for line in lines)])
 
 
 def _hunks(old: bytes, edits: list[Edit]) -> Iterator[_Hunk]:
-    """Yield the whole lines that edits touch, with what becomes of them; edits whose lines meet are one hunk."""
+    """Yield the whole lines that edits touch, with their replacement; adjacent edits form one hunk."""
     starts = [0, *(match.end() for match in re.finditer(rb"\n", old))]
     if starts[-1] != len(old):
         starts.append(len(old))
@@ -85,7 +85,7 @@ def _hunk(old: bytes, starts: list[int], start: int, end: int, edits: list[Edit]
 
 
 def _minimal(hunk: _Hunk, lines: list[bytes]) -> Iterator[_Hunk]:
-    """Yield the parts of a hunk that change: lines in it may stay, such as one that text is put behind."""
+    """Yield the parts of a hunk that change, without unchanged lines, such as one after which text is inserted."""
     from difflib import SequenceMatcher
 
     old = lines[hunk.start : hunk.end]
@@ -98,7 +98,7 @@ def _minimal(hunk: _Hunk, lines: list[bytes]) -> Iterator[_Hunk]:
 
 
 def _groups(hunks: list[_Hunk]) -> Iterator[list[_Hunk]]:
-    """Put hunks together whose lines of context meet."""
+    """Merge hunks whose context lines overlap."""
     group = [hunks[0]]
     for hunk in hunks[1:]:
         if hunk.start - group[-1].end > 2 * CONTEXT:
@@ -126,7 +126,7 @@ def _write(group: list[_Hunk], lines: list[bytes], shift: int, out: list[bytes])
 
 
 def _range(start: int, size: int) -> bytes:
-    """A range of lines as `diff -u` writes it: an empty one is named by the line before it."""
+    """A line range in the format of `diff -u`: an empty one has the number of the line before it."""
     return b"%d,%d" % (start + 1 if size else start, size)
 
 
@@ -135,5 +135,5 @@ def _line(mark: bytes, line: bytes) -> bytes:
 
 
 def _lines(text: bytes) -> list[bytes]:
-    """Split at LF alone, as `diff` and `patch` do."""
+    """Split at LF only, like `diff` and `patch`."""
     return re.findall(rb"[^\n]*\n|[^\n]+", text)

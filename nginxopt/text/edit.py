@@ -1,4 +1,4 @@
-"""The one kind of edit: a byte span and the bytes that take its place."""
+"""Edits: a byte span and its replacement."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Edit:
 
 
 def apply(data: bytes, edits: Iterable[Edit]) -> bytes:
-    """Return `data` with the edits made; `ValueError` if two of them overlap, or one is not within `data`.
+    """Return `data` with the edits made. Raises `ValueError` if two of them overlap, or one is not within `data`.
 
-    What is inserted at one place stays in the order given, before what replaces text from there on.
+    Insertions at one place stay in the given order, before a replacement that begins there.
     """
     pieces = []
     at = 0
@@ -37,7 +37,7 @@ def apply(data: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def _in_order(edits: Iterable[Edit], size: int) -> list[Edit]:
-    """Return edits of a text of `size` bytes from left to right; `ValueError` if they cannot be made together."""
+    """Return edits of a text of `size` bytes from left to right. Raises `ValueError` if they conflict."""
     ordered = sorted(edits, key=lambda edit: (edit.span.start, len(edit.span) > 0))
     at = 0
     for edit in ordered:
@@ -50,13 +50,13 @@ def _in_order(edits: Iterable[Edit], size: int) -> list[Edit]:
 
 
 class EditSet:
-    """Edits of one text, in order, that can be made together whatever their order: they stand apart."""
+    """Edits of one text, sorted, that do not conflict."""
 
     def __init__(self) -> None:
         self.edits: list[Edit] = []
 
     def near(self, edit: Edit) -> list[Edit]:
-        """Return the edits that overlap one, or touch it so that their order would matter; the same one, too."""
+        """Return the edits that overlap the given one, or touch it so that their order matters; also an equal one."""
         near = []
         for number in range(bisect_right(self.edits, edit.span.end, key=_start) - 1, -1, -1):
             if self.edits[number].span.end < edit.span.start:
@@ -65,7 +65,7 @@ class EditSet:
         return [other for other in near if other == edit or _meet(edit, other)]
 
     def add(self, edit: Edit) -> None:
-        """Add an edit. Those that start together are ordered by their ends, so that the ends are in order, too."""
+        """Add an edit. Edits with the same start are sorted by their ends, so the ends are sorted too."""
         insort(self.edits, edit, key=lambda other: (other.span.start, other.span.end))
 
 
@@ -74,7 +74,7 @@ def _start(edit: Edit) -> int:
 
 
 def _meet(edit: Edit, other: Edit) -> bool:
-    """Return whether two edits overlap, or touch where one of them inserts something whose order matters."""
+    """Return whether two edits overlap, or touch at an insertion whose order matters."""
     first, second = edit.span, other.span
     if len(first) and len(second):
         return first.start < second.end and second.start < first.end
@@ -88,14 +88,14 @@ _Piece = Span | memoryview
 
 
 class Draft:
-    """A text that is changed in several rounds: spans of the original, and what was put between them."""
+    """A text that is edited in several rounds: spans of the original, and the insertions between them."""
 
     def __init__(self, data: bytes) -> None:
         self.original = data
         self._pieces: list[_Piece] = [Span(0, len(data))]
 
     def change(self, edits: Iterable[Edit]) -> None:
-        """Make edits of the text as it is now, as `apply` does. Linear in pieces and edits."""
+        """Apply edits to the current text, like `apply`. Linear in pieces and edits."""
         ordered = _in_order(edits, sum(map(len, self._pieces)))
         old = deque(self._pieces)
         new: list[_Piece] = []
@@ -109,7 +109,7 @@ class Draft:
 
     @property
     def text(self) -> bytes:
-        """The text as it is now."""
+        """The current text."""
         original = memoryview(self.original)
         return b"".join(
             original[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in self._pieces
@@ -117,7 +117,7 @@ class Draft:
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """The edits that make the text of now out of the original in one step."""
+        """The edits that turn the original into the current text in one step."""
         edits: list[Edit] = []
         at = 0
         put: list[memoryview] = []
@@ -132,7 +132,7 @@ class Draft:
 
 
 def _take(pieces: deque[_Piece], count: int) -> list[_Piece]:
-    """Take the pieces of the next `count` bytes off the left end."""
+    """Remove the pieces of the next `count` bytes from the left end."""
     taken: list[_Piece] = []
     while count:
         piece = pieces.popleft()
@@ -152,22 +152,22 @@ def _split(piece: _Piece, at: int) -> tuple[_Piece, _Piece]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An edit, and the text that it belongs to."""
+    """An edit of a source."""
 
     source: Source
     edit: Edit
 
 
 class ChangeSet:
-    """Changes of any texts that can be made together."""
+    """Changes of any sources that do not conflict."""
 
     def __init__(self) -> None:
         self._edits: dict[Source, EditSet] = {}
 
     def take(self, changes: Iterable[Change]) -> bool:
-        """Take changes, all or none of them; return whether they can be made with those taken before.
+        """Add all of the changes or none; return whether they are compatible with those added before.
 
-        What was taken before is not taken again.
+        Changes that were added before are not added again.
         """
         new = [change for change in dict.fromkeys(changes) if change.edit not in self._near(change)]
         if any(self._near(change) for change in new):
@@ -178,7 +178,7 @@ class ChangeSet:
 
     @property
     def edits(self) -> dict[Source, list[Edit]]:
-        """What was taken, by text."""
+        """The edits by source."""
         return {source: apart.edits for source, apart in self._edits.items()}
 
     def _near(self, change: Change) -> list[Edit]:

@@ -1,4 +1,4 @@
-"""Text that may hold any byte of a file, made fit for what is to show it: a terminal, an encoder, XML."""
+"""Escapes text from files, which may contain any byte, for terminals, encoders and XML."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Numbers of things, in words."""
+"""Counts with plural nouns."""
 
 from __future__ import annotations
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """Return `1 file`, `2,000 files`; the plural is the noun with an s unless it is given."""
+    """Return `1 file`, `2,000 files`; the default plural adds an s."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def be(number: int) -> str:
-    """Return `is` of one thing and `are` of any other number."""
+    """Return `is` for 1 and `are` for any other number."""
     return "is" if number == 1 else "are"

@@ -1,17 +1,17 @@
-"""Text cut to a length, in the middle of what is long in it."""
+"""Shortens text in the middle of its long words."""
 
 from __future__ import annotations
 
 import re
 
 _SHORTEST = 12
-"""To how many characters a word is cut before the sentence itself is."""
+"""The length to which words are cut before the sentence itself is cut."""
 
 
 def fit(sentence: str, width: int) -> str:
-    """Return a sentence of at most `width` characters: of its words, URIs and names, the longest are cut.
+    """Return a sentence of at most `width` characters: its longest words, URIs and names are cut.
 
-    A word that is cut has `…` in its middle; so has the sentence, if that is not enough.
+    A cut word has `…` in its middle; if that is not enough, so does the sentence.
     """
     if len(sentence) <= width:
         return sentence

@@ -1,7 +1,7 @@
-"""Source text and places in it. A place is a byte span; line and column are derived from it.
+"""Source text and byte spans in it, from which lines and columns are derived.
 
-Bytes are what nginx reads, so bytes are kept. Text made of them is UTF-8 with `surrogateescape`: any byte
-survives the way to `str` and back.
+Sources keep bytes, as nginx reads bytes. Text is decoded as UTF-8 with `surrogateescape`, so that any byte survives
+decoding and encoding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 _WIDTH = 100
-"""How many columns of a line a snippet shows."""
+"""The maximum width of a snippet in columns."""
 
 
 def decode(data: bytes) -> str:
@@ -23,13 +23,13 @@ def decode(data: bytes) -> str:
 
 
 def encode(text: str) -> bytes:
-    """Return the bytes that `decode` made `text` of."""
+    """Return the bytes that `decode` decoded to `text`."""
     return text.encode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """The bytes from `start` up to, not including, `end`; `ValueError` unless 0 <= start <= end."""
+    """The bytes from `start` up to, not including, `end`. Raises `ValueError` unless 0 <= start <= end."""
 
     start: int
     end: int
@@ -55,7 +55,7 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A text and the name it has in messages. Two sources are equal only if they are the same object.
+    """A text and its name in messages. Sources are compared by identity.
 
     A file that nginx reads in several places has a source for each reading, if these must be distinguished: then
     `original` is the source of the file itself.
@@ -82,7 +82,7 @@ class Source:
         return decode(self._line(number))
 
     def position(self, offset: int) -> Position:
-        """Return where the byte at `offset` stands; the end of the text has a position too.
+        """Return the position of the byte at `offset`; the end of the text also has one.
 
         Logarithmic in the number of lines, which are found once, at the first call.
         """
@@ -93,10 +93,10 @@ class Source:
         return Position(number, len(decode(before)) + 1)
 
     def snippet(self, span: Span) -> str:
-        """Return the first line of `span` and, below it, carets under what of the span is in that line.
+        """Return the first line of `span`, and below it carets under the part of the span on that line.
 
-        Tabs stay, so that the carets stand right in any terminal. What cannot be printed is shown as U+FFFD,
-        and a long line is cut around the carets.
+        Tabs are kept, so that the carets align in any terminal. Unprintable characters become U+FFFD, and a long line
+        is cut around the carets.
         """
         position = self.position(span.start)
         line = self.line(position.line)
@@ -125,7 +125,7 @@ def _printable(char: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """How many columns of a terminal a text takes (Unicode Standard Annex 11)."""
+    """The width of a text in terminal columns (Unicode Standard Annex 11)."""
     return len(text) if text.isascii() else sum(map(_width, text))
 
 
@@ -136,7 +136,7 @@ def _width(char: str) -> int:
 
 
 def _cut(line: str, start: int, length: int) -> tuple[str, int, int]:
-    """Cut `line` to `_WIDTH` characters around those marked; return it with their new place and number."""
+    """Cut `line` to `_WIDTH` characters around the marked ones; return it with their new place and number."""
     if len(line) <= _WIDTH:
         return line, start, min(length, max(1, len(line) - start))
     first = max(0, min(start - _WIDTH // 3, len(line) - _WIDTH))

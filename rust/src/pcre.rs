@@ -67,23 +67,55 @@ unsafe impl Sync for Regex {}
 impl Regex {
     /// Compiles a pattern, any bytes. Some microseconds.
     pub fn new(pattern: &[u8]) -> Result<Regex, CompileError> {
+        Regex::with_options(pattern, 0)
+    }
+
+    /// As [`Regex::new`], with the option for which nginx has `~*` (`NGX_REGEX_CASELESS`).
+    pub fn caseless(pattern: &[u8]) -> Result<Regex, CompileError> {
+        Regex::with_options(pattern, sys::PCRE2_CASELESS)
+    }
+
+    fn with_options(pattern: &[u8], options: u32) -> Result<Regex, CompileError> {
         let (mut code, mut offset) = (0, 0);
         // SAFETY: the pattern is valid for its length and copied; a null context means the defaults.
         let compiled = unsafe {
-            sys::pcre2_compile_8(pattern.as_ptr(), pattern.len(), 0, &mut code, &mut offset, ptr::null_mut())
+            sys::pcre2_compile_8(pattern.as_ptr(), pattern.len(), options, &mut code, &mut offset, ptr::null_mut())
         };
         NonNull::new(compiled).map(|code| Regex { code }).ok_or(CompileError { code, offset })
     }
 
     /// The number of capturing groups, named ones included.
     pub fn group_count(&self) -> u32 {
-        let mut count = 0u32;
-        // SAFETY: the code is valid, and this piece of information is a `uint32_t` (pcre2api).
+        self.number(sys::PCRE2_INFO_CAPTURECOUNT)
+    }
+
+    /// The names of the groups that have one, with their numbers, in the order of the names.
+    pub fn names(&self) -> Vec<(Vec<u8>, usize)> {
+        let (count, size) = (self.number(sys::PCRE2_INFO_NAMECOUNT), self.number(sys::PCRE2_INFO_NAMEENTRYSIZE));
+        let mut table: *const u8 = ptr::null();
+        // SAFETY: the code is valid, and this piece of information is a pointer into it (pcre2api).
         let code = unsafe {
-            sys::pcre2_pattern_info_8(self.code.as_ptr(), sys::PCRE2_INFO_CAPTURECOUNT, (&raw mut count).cast())
+            sys::pcre2_pattern_info_8(self.code.as_ptr(), sys::PCRE2_INFO_NAMETABLE, (&raw mut table).cast())
         };
-        assert_eq!(code, 0, "PCRE2 tells the groups of a pattern it compiled");
-        count
+        if code != 0 || count == 0 {
+            return Vec::new();
+        }
+        // SAFETY: the table has so many entries of this size: a number in two bytes, and a name that ends in NUL.
+        let table = unsafe { std::slice::from_raw_parts(table, (count * size) as usize) };
+        let entry = |entry: &[u8]| {
+            let name = entry[2..].iter().copied().take_while(|byte| *byte != 0).collect();
+            (name, usize::from(u16::from_be_bytes([entry[0], entry[1]])))
+        };
+        table.chunks_exact(size as usize).map(entry).collect()
+    }
+
+    /// A piece of information that is a `uint32_t` (pcre2api).
+    fn number(&self, what: u32) -> u32 {
+        let mut number = 0u32;
+        // SAFETY: the code is valid, and `what` is one of those that fill a `uint32_t`.
+        let code = unsafe { sys::pcre2_pattern_info_8(self.code.as_ptr(), what, (&raw mut number).cast()) };
+        assert_eq!(code, 0, "PCRE2 tells of a pattern it compiled");
+        number
     }
 
     /// Whether the pattern matches somewhere in the subject, found within so many calls of `match()` from any one place of
@@ -221,6 +253,14 @@ mod tests {
         assert_eq!(regex.captures(b"x/b", 10_000), Ok(Some(vec![Some(1..3), None, Some(2..3)])));
         assert_eq!(regex.captures(b"/a", 10_000), Ok(Some(vec![Some(0..2), Some(1..2)])));
         assert_eq!(regex.captures(b"/c", 10_000), Ok(None));
+    }
+
+    /// Names come with the numbers of their groups; letters match in any case where that is asked for.
+    #[test]
+    fn names() {
+        let regex = super::Regex::caseless(b"(x)(?<beta>b)|(?<alpha>a)").unwrap();
+        assert_eq!(regex.names(), [(b"alpha".to_vec(), 3), (b"beta".to_vec(), 2)]);
+        assert_eq!((regex.is_match(b"XB", 100), super::Regex::new(b"a").unwrap().names().len()), (Outcome::Yes, 0));
     }
 
     /// A pattern that PCRE2 does not take says where and why.

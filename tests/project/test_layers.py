@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,14 @@ def test_the_contracts_hold() -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 broken" in done.stdout
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "rules").glob("*.py")), ids=lambda path: path.stem)
+def test_a_rule_imports_what_packages_export(path: Path) -> None:
+    """A rule imports names from packages, each on their list, and reaches into none of their modules."""
+    for package, name in names(path):
+        assert package in ("config", "lint", "semantics", "text"), f"{path.name} imports from nginxopt.{package}"
+        assert name in import_module(f"nginxopt.{package}").__all__, f"nginxopt.{package} does not export {name}"
 
 
 def test_every_package_is_named() -> None:

@@ -65,7 +65,7 @@ class Vegeta:
 
 
 def parse(rows: bytes, raw: str) -> Outcome:
-    """Return the outcome of the rows of `vegeta encode -to=csv`; `RunError` if there are none."""
+    """Return the outcome of the rows of `vegeta encode -to=csv`. Raises `RunError` if there are none."""
     starts, ends, latencies = [], [], []
     statuses: Counter[str] = Counter()
     errors: Counter[str] = Counter()

@@ -53,7 +53,7 @@ class Wrk:
 
 
 def parse(printed: bytes) -> Outcome:
-    """Return the outcome that the script printed; `RunError` if it printed none."""
+    """Return the outcome that the script printed. Raises `RunError` if it printed none."""
     text = printed.decode(errors="replace")
     lines = [line for line in text.splitlines() if line.startswith(MARK)]
     seen = json.loads(lines[-1].removeprefix(MARK)) if lines else {}

@@ -67,7 +67,7 @@ class Table:
 
 
 def render(result: Result) -> str:
-    """Return the page. `MissingError` if what draws the charts is not installed (`nginxopt.bench.report.vega`)."""
+    """Return the page. Raises `MissingError` without the chart package (`nginxopt.bench.report.vega`)."""
     return xml(template("report.html.j2").render(_page(result)))
 
 

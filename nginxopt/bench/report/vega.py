@@ -55,7 +55,7 @@ def svg(spec: Spec, title: str, description: str) -> str:
     """Return the chart as an `<svg>` element to put into a page.
 
     It has the title and the description that a screen reader reads, no size but its proportions (`viewBox`), no ids and
-    no reference to anything outside. `MissingError` if the extra `html` is not installed.
+    no reference to anything outside. Raises `MissingError` if the extra `html` is not installed.
     """
     require()
     import vl_convert
@@ -65,7 +65,7 @@ def svg(spec: Spec, title: str, description: str) -> str:
 
 
 def require() -> None:
-    """`MissingError` if what draws is not installed: to be known before a run, not after it."""
+    """Raise `MissingError` if what draws is not installed: to be known before a run, not after it."""
     try:
         import vl_convert  # noqa: F401
     except ImportError:

@@ -1,7 +1,7 @@
 """The runner in containers: Docker Compose starts every nginx and the load generator, each in a container of its own.
 
-All that is asked inside is asked by `docker exec`, so that the engine may run in a virtual machine. Published on
-127.0.0.1 are the ports of the nodes, for the probes; the load goes from container to container.
+Commands run inside containers with `docker exec`, so the engine may be in a virtual machine. The ports of the nodes are
+published on 127.0.0.1 for the probes; the load goes from container to container.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Compose:
         return {"BENCH_USER": self._engine.owner, **{f"CPUS_{role}": cpus for role, cpus in self._cpus.items()}}
 
     def _prepare(self, project: str, folder: Path) -> None:
-        """Build the images, and pull those that are ready but not here; `MissingError` for one that cannot be had."""
+        """Build the images, or pull ready ones. Raises `MissingError` for an unavailable image."""
         for image in filter(None, (self._images.nginx, self._images.load)):
             self._pull(image)
         if self._images.files():
@@ -264,5 +264,5 @@ def _reason(build: Completed) -> str:
 
 
 def _words(refusal: str) -> str:
-    """The words of nginx, without the process in front and the place of the prefix in a container."""
+    """nginx's message, without the process and the path of the prefix in a container."""
     return re.sub(r"^\d+#\d+: ", "", refusal).replace("/bench/nginx/", "")

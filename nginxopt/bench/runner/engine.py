@@ -57,11 +57,11 @@ class Engine:
     owner: str
 
     def run(self, *arguments: str, folder: Path | None = None, seconds: float = _ASK_SECONDS) -> Completed:
-        """Run a command of docker to its end; `RunError` if it does not end in time."""
+        """Run a command of docker to its end. Raises `RunError` if it does not end in time."""
         return _run([self.docker, *arguments], seconds, folder)
 
     def ask(self, *arguments: str) -> str:
-        """Return what a command of docker prints; `RunError` with its last words if it fails."""
+        """Return what a command of docker prints. Raises `RunError` with its last words if it fails."""
         completed = self.run(*arguments)
         if completed.status:
             raise RunError(f"docker {arguments[0]}: {completed.last()}")
@@ -76,7 +76,7 @@ class Engine:
     def project(self) -> Iterator[str]:
         """Yield the name of a new project, and remove its containers, networks and volumes at the end.
 
-        A process of its own does that, which outlives us. `RunError` if something is left.
+        A process of its own does that, which outlives us. Raises `RunError` if something is left.
         """
         name = f"nginxopt-{secrets.token_hex(4)}"
         keeper = subprocess.Popen(

@@ -255,7 +255,7 @@ def _request(address: str, target: Target, *, alone: bool = False) -> Request:
 
 
 def counters(answer: bytes, whose: str) -> Status:
-    """Return the counters in an answer of stub_status; `RunError` if there are none."""
+    """Return the counters in an answer of stub_status. Raises `RunError` if there are none."""
     numbers = re.search(rb"requests\n (\d+) \d+ (\d+)", answer)
     if numbers is None:
         raise RunError(f"{whose} serves no status")

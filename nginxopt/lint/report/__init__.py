@@ -1,4 +1,4 @@
-"""What linting found, in the formats that people and servers read: one module a format, imported when asked for."""
+"""Reports of findings, with one module per format, imported on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS = {
     "junit": "JUnit XML: a suite for each file, a failure for each finding",
     "checkstyle": "Checkstyle XML",
 }
-"""Each format is a module of this package with `render(report)`; and what it is."""
+"""The formats with their descriptions; each is a module of this package with `render(report)`."""
 
 COUNTED = ("text", "json")
 """The formats that also have `statistics(report)`."""
@@ -30,7 +30,7 @@ def render(
     """Yield the report in a format, in pieces that follow each other; all of it can be encoded as UTF-8.
 
     `statistics` counts by rule instead of listing findings. `color` styles text for a terminal, `quiet` leaves out of
-    it all but findings and errors. `ValueError` if there is no such format, or no statistics in it.
+    it all but findings and errors. Raises `ValueError` if there is no such format, or no statistics in it.
     """
     if name not in (COUNTED if statistics else FORMATS):
         raise ValueError(f"unknown {'statistics' if statistics else 'report'} format {name}")

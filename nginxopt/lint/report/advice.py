@@ -1,4 +1,4 @@
-"""Words that several formats share."""
+"""The advice lines that several formats share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from nginxopt.lint.premises import listed
 
 
 def advice(diagnostic: Diagnostic) -> list[str]:
-    """Return what to do about a finding, a line each: the fix with the option that makes it, then the help."""
+    """Return the advice for a finding as lines: the fix with the option that applies it, then the help."""
     lines = []
     if diagnostic.fix is not None:
         lines.append(f"fix: {diagnostic.fix.title} ({_option(diagnostic.fix.safety)})")
@@ -17,7 +17,7 @@ def advice(diagnostic: Diagnostic) -> list[str]:
 
 
 def _option(safety: Safety) -> str:
-    """Return the option that makes a fix of that safety."""
+    """Return the option that applies a fix of that safety."""
     if safety.premises is None:
         return "unsafe: --unsafe-fixes"
     return f"--assume {listed(safety.premises)}" if safety.premises else "--fix"

@@ -1,6 +1,6 @@
-"""A report in the form of Checkstyle, which many servers and editors read.
+"""A Checkstyle report, which many servers and editors read.
 
-The form is that of `com.puppycrawl.tools.checkstyle.XMLLogger`.
+The format is that of `com.puppycrawl.tools.checkstyle.XMLLogger`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def render(report: Report) -> Iterator[str]:
 
 def _add(file: ElementTree.Element, placed: Placed, severity: str, message: str, source: str) -> None:
     positions = ends(placed)
-    # What has no place is shown at the first line.
+    # Entries without a position get the first line.
     line, column = (1, 1) if positions is None else (positions[0].line, positions[0].column)
     attributes = {"line": str(line), "column": str(column), "severity": severity, "message": xml(message)}
     ElementTree.SubElement(file, "error", attributes, source=source)

@@ -1,4 +1,4 @@
-"""What a finding is known by when lines move: for baselines, and for servers that compare two reports."""
+"""Fingerprints of findings that survive moved lines, for baselines and for servers that compare reports."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nginxopt.text import Source, Span, encode
 
 
 def fingerprints(diagnostics: Sequence[Diagnostic], base: str) -> tuple[str, ...]:
-    """Return the fingerprint of each diagnostic, in their order: 32 hexadecimal digits, no two alike.
+    """Return a unique fingerprint of each diagnostic, in order: 32 hexadecimal digits.
 
-    It is made of the rule, the path relative to the folder `base`, and the text of the lines that the finding marks;
-    findings in which all these are equal are numbered in the order of their places. So it survives other lines coming
-    and going, indentation and line ends, another place of the whole folder, and a rule that words its message anew.
+    It covers the rule, the path relative to the folder `base`, and the text of the finding's lines; findings that are
+    equal in all these are numbered by position. So it survives changes to other lines, indentation, line ends, the
+    location of the whole folder, and the message of the rule.
     """
     digest = cache(_digest)  # on a long line there may be many findings
     keys = [_key(diagnostic, base, digest) for diagnostic in diagnostics]
@@ -34,7 +34,7 @@ def fingerprint(rule: str, path: str, digest: str, number: int) -> str:
 
 
 def text_digest(text: bytes) -> str:
-    """Return 32 hexadecimal digits that stand for a text."""
+    """Return a digest of a text: 32 hexadecimal digits."""
     import hashlib
 
     return hashlib.sha256(text).hexdigest()[:32]
@@ -53,6 +53,6 @@ def _lines(source: Source, span: Span) -> Span:
 
 
 def _digest(source: Source, lines: Span) -> str:
-    """The digest of lines, each without what is around it."""
+    """The digest of lines without surrounding blanks."""
     text = source.data[lines.start : lines.end]
     return text_digest(b"\n".join(line.strip() for line in text.split(b"\n")))

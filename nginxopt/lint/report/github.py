@@ -18,7 +18,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def render(report: Report) -> Iterator[str]:
-    """Yield a command a line: findings, errors, and notes as notices."""
+    """Yield one command per line: findings, errors, and notes as notices."""
     for diagnostic in report.diagnostics:
         place = _place(diagnostic.finding, diagnostic.path, report.base)
         lines = [diagnostic.message, *advice(diagnostic), diagnostic.url]

@@ -1,4 +1,4 @@
-"""A report as GitLab's Code Quality, which shows in a merge request what is new and what is gone.
+"""A GitLab Code Quality report, which shows new and resolved findings in a merge request.
 
 The form: "Code Quality report format" in GitLab's documentation. Findings are compared by their fingerprints.
 """
@@ -51,7 +51,7 @@ def _error(error: InputError, number: int, base: str) -> dict[str, Any]:
 
 
 def _location(placed: Placed, path: str, base: str) -> dict[str, Any]:
-    """Where it is; what has no place is shown at the first line."""
+    """The location; the first line for an entry without a position."""
     positions = ends(placed)
     begin, end = (1, 1) if positions is None else (positions[0].line, positions[1].line)
     return {"path": unicode(relative(path, base)), "lines": {"begin": begin, "end": end}}

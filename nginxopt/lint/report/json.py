@@ -1,4 +1,4 @@
-"""A report with all there is, as JSON in ASCII. Its schema is `schemas/lint-report.json`."""
+"""A complete report as ASCII JSON. Its schema is `schemas/lint-report.json`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nginxopt.text import Change
 from nginxopt.text.escape import unicode
 
 VERSION = 1
-"""Grows when a reader of reports would have to change."""
+"""Incremented by changes that readers of reports have to follow."""
 
 
 def render(report: Report) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _edit(change: Change) -> dict[str, Any]:
 
 
 def _replacement(text: bytes) -> dict[str, str | None]:
-    """What stands there after an edit: as text, or, where it is no UTF-8, as base64."""
+    """The replacement text of an edit, as base64 if it is not UTF-8."""
     try:
         return {"text": text.decode(), "base64": None}
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""What one run of the linter has to report, whatever the format."""
+"""The content of a lint report, in any format."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from nginxopt.lint.target import Target
 
 PROJECT = PAGES.partition("/blob/")[0]
-"""Where nginxopt is told about."""
+"""The page of the project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is to be known of a run beside its findings, such as an include that names no file.
+    """A message about a run apart from its findings, such as an include without a file.
 
     `message` is a sentence without a full stop; the place may be missing.
     """
@@ -38,14 +38,14 @@ class Report:
 
     Attributes:
         diagnostics: Sorted by file, offset and rule.
-        files: Every file that was checked, as it is named in messages, in the order of reading.
-        target: The nginx that the configuration was judged for.
-        base: The folder that relative paths start from, absolute.
-        rules: The rules that were asked.
+        files: Every checked file, as named in messages, in the order of reading.
+        target: The target nginx version.
+        base: The base of relative paths, an absolute folder.
+        rules: The rules that were run.
         errors: The files that could not be read or parsed.
-        notes: What else is to be known.
-        fixed: How many findings were fixed before `diagnostics` were found; None if nothing was to be fixed.
-        shown: Whether the fixes were only shown: then `diagnostics` are what would be left.
+        notes: Other messages.
+        fixed: The number of findings fixed before `diagnostics` were found; None without --fix.
+        shown: Whether the fixes were only shown: then `diagnostics` are the findings that would remain.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -59,18 +59,18 @@ class Report:
     shown: bool = False
 
     def undeclared(self) -> frozenset[Premise]:
-        """Return the premises with which more of the findings could be fixed."""
+        """Return the premises that would allow more fixes."""
         fixes = (diagnostic.fix for diagnostic in self.diagnostics if diagnostic.fix is not None)
         return frozenset(premise for fix in fixes for premise in fix.safety.premises or ())
 
     def fixable(self) -> Counter[Grade]:
-        """Return how many findings have a fix, by its kind."""
+        """Return the number of findings with a fix, by kind of fix."""
         return Counter(diagnostic.fix.safety.grade for diagnostic in self.diagnostics if diagnostic.fix is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """How often a rule found something, and how many of these have a fix of each `Grade`, in that order.
+    """The number of findings of a rule, and how many have a fix of each `Grade`, in that order.
 
     `title` is empty for a rule that is not in the report.
     """
@@ -84,7 +84,7 @@ class RuleCount:
 
 
 def by_rule(report: Report) -> Iterator[RuleCount]:
-    """Yield the counts of the rules that found something, the most frequent first, then by their ids."""
+    """Yield the counts of rules with findings, most frequent first, then by id."""
     titles = {rule.id: rule.title for rule in report.rules}
     counts = Counter(diagnostic.rule for diagnostic in report.diagnostics)
     fixes = Counter(
@@ -97,6 +97,6 @@ def by_rule(report: Report) -> Iterator[RuleCount]:
 
 
 def details(error: InputError) -> list[str]:
-    """Return what helps with an error, a line each: what could stand there, what nginx says, a hint."""
+    """Return the details of an error as lines: what was expected, what nginx says, a hint."""
     parts = {"expected": error.expected, "nginx says": error.nginx, "hint": error.hint}
     return [f"{name}: {text}" for name, text in parts.items() if text]

@@ -24,7 +24,7 @@ _MARKDOWN = re.compile(
 
 
 def versions(rule: Rule) -> str:
-    """Return the nginx that a rule speaks of: `all`, `from 1.25.1`, `up to 1.29.6`, `1.7.11 to 1.29.6`."""
+    """Return the nginx versions of a rule: `all`, `from 1.25.1`, `up to 1.29.6`, `1.7.11 to 1.29.6`."""
     if rule.since is not None and rule.until is not None:
         return f"{rule.since} to {rule.until}"
     if rule.since is not None:
@@ -121,7 +121,7 @@ def _severity(rule: Rule) -> str:
 
 
 def _means(safety: Safety) -> str:
-    """Return what a fix of that safety is, and the option that makes it."""
+    """Return the description of a fix of that safety, with its option."""
     if safety.premises is None:
         return "unsafe (`--unsafe-fixes`): may change more than speed"
     if not safety.premises:
@@ -131,7 +131,7 @@ def _means(safety: Safety) -> str:
 
 
 def premise_page(premise: Premise, rules: Iterable[Rule], folder: str = PAGES, level: str = "#") -> str:
-    """Return the section of a premise in Markdown: what it says, how to find out, and the rules whose fixes need it."""
+    """Return the section of a premise in Markdown: the condition, how to verify it, and the rules that need it."""
     sentence = f"{premise.sentence[0].upper()}{premise.sentence[1:]}."
     needing = [_link(rule, folder) for rule in _sorted(rules) if premise in rule.premises]
     needed = f"\n\nNeeded by {', '.join(needing)}." if needing else ""

@@ -1,4 +1,4 @@
-"""Where things are, as reports tell it: paths below a folder, lines and columns."""
+"""Positions in reports: relative paths, lines and columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nginxopt.text import Position, Source, Span
 
 
 class Placed(Protocol):
-    """What may have a place: a finding, what is related to it, an error, a note."""
+    """Anything that may have a position: a finding, a related place, an error, a note."""
 
     @property
     def source(self) -> Source | None:
@@ -21,7 +21,7 @@ class Placed(Protocol):
 
 
 def ends(placed: Placed) -> tuple[Position, Position] | None:
-    """Return the position of the first character and the one behind the last; None for no particular place."""
+    """Return the positions of the first character and after the last; None without a position."""
     if placed.source is None or placed.span is None:
         return None
     return placed.source.position(placed.span.start), placed.source.position(placed.span.end)
@@ -30,7 +30,7 @@ def ends(placed: Placed) -> tuple[Position, Position] | None:
 def relative(path: str, base: str) -> str:
     """Return `path` relative to the folder `base` if it is below it, else absolute; both without `.` and `..`.
 
-    `path` is itself relative to `base`, or absolute. The disk is not asked: links stay what they are called.
+    `path` is itself relative to `base`, or absolute. Does not use the disk, so links are not resolved.
     """
     folder = os.path.normpath(base).rstrip("/") + "/"
     whole = os.path.normpath(path if path.startswith("/") else folder + path)

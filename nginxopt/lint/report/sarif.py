@@ -29,7 +29,7 @@ _ROOT_IS = "The working directory of nginxopt."
 
 
 def render(report: Report) -> Iterator[str]:
-    """Yield one run: the rules that were asked, their results, and errors and notes as notifications."""
+    """Yield one run: the rules, their results, and errors and notes as notifications."""
     run = {
         "tool": {"driver": _driver(report.rules)},
         "invocations": [{"executionSuccessful": not report.errors, "toolExecutionNotifications": _notices(report)}],
@@ -94,7 +94,7 @@ def _sentence(text: str) -> str:
 
 
 def _fixes(fix: Fix, base: str) -> Iterator[dict[str, Any]]:
-    """The fix, unless it writes bytes that are no UTF-8: SARIF edits text, which has none."""
+    """The fix, unless it writes bytes that are not UTF-8, which SARIF cannot represent."""
     try:
         changes = [
             {"artifactLocation": _artifact(path, base), "replacements": list(map(_replacement, in_file))}
@@ -150,7 +150,7 @@ def _region(source: Source, span: Span) -> dict[str, int]:
 
 
 def _artifact(path: str, base: str) -> dict[str, str]:
-    """A URI: relative to the folder of the run, or of a file elsewhere."""
+    """A URI, relative to the folder of the run if the file is in it."""
     name = relative(path, base)
     uri = quote(encode(name))
     return {"uri": f"file://{uri}"} if name.startswith("/") else {"uri": uri, "uriBaseId": _ROOT}

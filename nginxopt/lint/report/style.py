@@ -1,4 +1,4 @@
-"""Styles of a terminal."""
+"""Terminal styles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Style:
-    """Styles text, or leaves it as it is."""
+    """Styles text, or returns it unchanged."""
 
     def __init__(self, color: bool) -> None:
         self._color = color

@@ -1,4 +1,4 @@
-"""A report for people: `file:line:column: severity rule message`, the source line, what to do; counts at the end."""
+"""A report for the terminal: `file:line:column: severity rule message`, source line, advice; counts at the end."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "bl
 
 
 def render(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
-    """Yield the findings, the errors, the notes and the counts; nothing raw of a file reaches the terminal.
+    """Yield the findings, errors, notes and counts; text from files is escaped.
 
-    With `quiet` the findings and the errors are all.
+    `quiet` omits all but findings and errors.
     """
     style = Style(color)
     for diagnostic in report.diagnostics:
@@ -38,9 +38,9 @@ def render(report: Report, *, color: bool = False, quiet: bool = False) -> Itera
 
 
 def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
-    """Yield a line for each rule that found something: how often, its id, and a mark for its safest fix.
+    """Yield a line for each rule with findings: count, id, and a mark for its safest fix.
 
-    `[*]` is a safe one, `[?]` one with premises, `[-]` an unsafe one.
+    `[*]` marks a safe fix, `[?]` a fix with premises, `[-]` an unsafe fix.
     """
     style = Style(color)
     counts = list(by_rule(report))
@@ -94,7 +94,7 @@ def _error(error: InputError, style: Style) -> Iterator[str]:
 
 
 def _place(placed: Placed, path: str | None, style: Style) -> str:
-    """`file:line:column: `, as much of it as is known."""
+    """`file:line:column: `, as far as known."""
     path = path if placed.source is None else placed.source.path
     if path is None:
         return ""

@@ -1,4 +1,4 @@
-"""What the XML formats share: the report by files, and a document of elements."""
+"""Helpers of the XML formats: the report by file, and a document of elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nginxopt.lint.report.place import relative
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What was found in one file. `path` is as `place.relative` names it."""
+    """The findings in one file. `path` is that of `place.relative`."""
 
     path: str
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -22,7 +22,7 @@ class Section:
 
 
 def sections(report: Report) -> Iterable[Section]:
-    """Return a section for every file that was checked, in that order, then for those that could not be.
+    """Return a section for every checked file, in order, then for the files with errors.
 
     An error without a file belongs to the folder, `.`.
     """

@@ -1,7 +1,7 @@
-"""The nginx binary: the one place that finds it, runs `nginx -t`, and starts it.
+"""Finds nginx, runs `nginx -t`, and starts it; no other package does.
 
 `Binary.test` and `trial` return a `Verdict` on a text, a folder or a changed configuration; `running` and `Instance`
-start nginx on 127.0.0.1 and wait until it is ready; `prefix` has the folder for it.
+start nginx on 127.0.0.1 and wait until it is ready; `prefix` makes a folder for it.
 """
 
 from typing import TYPE_CHECKING

@@ -81,7 +81,7 @@ def _run(command: Sequence[str], folder: Path | None = None) -> subprocess.Compl
 def find(path: str | None = None) -> Binary:
     """Return the nginx at `path`, or else the one on PATH, or else /usr/sbin/nginx.
 
-    `MissingError` if there is none, or if it does not run.
+    Raises `MissingError` if there is none, or if it does not run.
     """
     binary = shutil.which(path or "nginx") or (None if path else shutil.which("/usr/sbin/nginx"))
     if binary is None:

@@ -1,6 +1,7 @@
-"""An nginx that runs for a while: the one place that starts it, and waits until it is ready.
+"""Starts nginx for a while, and waits until it is ready.
 
-Everything happens on 127.0.0.1. nginx ends with the block that runs it, and with us: see `nginxopt.system.process`.
+It listens on 127.0.0.1 only. nginx ends with the block that runs it, and with this process: see
+`nginxopt.system.process`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from nginxopt.system.http import Client
 
 PID_FILE = "nginx.pid"
-"""Where a configuration that runs here has its `pid`, relative to its prefix."""
+"""The `pid` file of configurations, relative to the prefix."""
 
 _START_SECONDS = 20.0
 _POLL_SECONDS = 0.002
@@ -66,7 +67,7 @@ class Instance:
 
     `servers` and `http` are as in `configuration`; `files` are put into the prefix (`html/...` is served).
     `wrapper` goes before the command (for example a profiler). Each server has a free port of its own in
-    `ports`, whose digits do not occur in `avoid`. `InputError` with the error log if nginx does not start
+    `ports`, whose digits do not occur in `avoid`. Raises `InputError` with the error log if nginx does not start
     within `start_seconds`.
     """
 
@@ -134,7 +135,7 @@ def running(
 ) -> Iterator[Running]:
     """Yield nginx once it is ready, run by `command` with the pid file `PID_FILE` in `prefix`; it ends with the block.
 
-    `open_files` is the soft limit it starts with. `InputError` with what it says if it does not start within
+    `open_files` is the soft limit it starts with. Raises `InputError` with what it says if it does not start within
     `start_seconds`.
     """
     pid_file, terminal = prefix / PID_FILE, prefix / "terminal"

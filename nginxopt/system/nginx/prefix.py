@@ -1,4 +1,4 @@
-"""A folder in which nginx runs by itself: a private prefix, free ports of 127.0.0.1, and a configuration for them."""
+"""Private prefixes for nginx, free ports of 127.0.0.1, and configurations for them."""
 
 from __future__ import annotations
 

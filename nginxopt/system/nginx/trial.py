@@ -30,7 +30,7 @@ def test(config: Config, binary: Binary) -> Verdict:
 def test_changed(config: Config, changed: Collection[str], binary: Binary) -> Verdict:
     """Return nginx's verdict on a configuration whose files at the paths `changed` are not on the disk yet.
 
-    `InputError` if a file cannot be put beside the main file.
+    Raises `InputError` if a file cannot be put beside the main file.
     """
     with contextlib.ExitStack() as cleanup:
         folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="nginxopt-")))

@@ -53,11 +53,11 @@ class Verdict:
         return cls(status == 0, messages)
 
     def is_worse_than(self, before: Verdict) -> bool:
-        """Return whether nginx refuses what it accepted, or refuses it for another reason."""
+        """Return whether nginx newly rejects the configuration, or rejects it for another reason."""
         return not self.ok and (before.ok or self.reasons != before.reasons)
 
     def new_warnings(self, before: Verdict) -> list[str]:
-        """Return the warnings that were not there before, wherever they stood."""
+        """Return the new warnings, regardless of their places."""
         known = {message.text for message in before.messages}
         return [warning.sentence for warning in self.warnings if warning.text not in known]
 

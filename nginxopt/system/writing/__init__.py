@@ -1,1 +1,1 @@
-"""What writing all files or none is made of: see `nginxopt.system.files`."""
+"""Parts of `nginxopt.system.files`, which writes all files or none."""

@@ -14,7 +14,7 @@ _OF_THE_TEXT = frozenset({"security.ima", "security.evm"})
 
 
 def copy_all(old: Path, new: Path) -> None:
-    """Give a new file all that an old one has beside its text; `OSError` if that is not possible."""
+    """Give a new file all attributes of an old one. Raises `OSError` if that is not possible."""
     old_stat, has = old.stat(), new.stat()
     if (old_stat.st_uid, old_stat.st_gid) != (has.st_uid, has.st_gid):
         os.chown(new, old_stat.st_uid, old_stat.st_gid)

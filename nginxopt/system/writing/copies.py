@@ -13,7 +13,7 @@ from nginxopt.system.writing import attributes
 from nginxopt.system.writing.scratch import Scratch
 
 BACKUP = "nginxopt-orig"
-"""How the name of a kept file ends. It begins with a dot, so that no `include` with a glob picks it up."""
+"""The suffix of kept files. Their names begin with a dot, so no `include` with a glob reads them."""
 
 NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 NO_LINKS = (errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
@@ -22,11 +22,11 @@ NO_LINKS = (errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Scratches = Callable[[Path], Scratch]
-"""Opens the hidden names in a folder; `OSError` if none can be put there."""
+"""Opens the hidden names in a folder. Raises `OSError` if none can be put there."""
 
 
 def make(path: Path, text: bytes, mode: int = 0o600) -> os.stat_result:
-    """Write a text to a file that is not there yet, and to the disk; return its status. `OSError` if that fails."""
+    """Write a text to a new file and flush it to disk; return its status. Raises `OSError` if that fails."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
         _write(handle, text)
@@ -46,7 +46,7 @@ def duplicate(old: Path, new: Path) -> None:
 
 
 def keep(file: Path, scratches: Scratches, *, named: Path | None = None) -> tuple[Path, bool]:
-    """Return a copy of a file, and whether it is new: one that holds the same may be there. `OSError` if that fails.
+    """Return a copy of a file, and whether it is new, as an equal one may exist. Raises `OSError` if that fails.
 
     It lies beside the file under the name of `named` (by default that of the file), or, where nothing can be put
     there, in a folder of its own among the temporary files.
@@ -76,7 +76,7 @@ def _kept_beside(file: Path, scratch: Scratch, named: Path) -> tuple[Path, bool]
 
 
 def give(staged: Path, name: Path) -> None:
-    """Give a file a name that is free; `FileExistsError` if it is not."""
+    """Give a file a free name. Raises `FileExistsError` if it is not."""
     try:
         os.link(staged, name, follow_symlinks=False)
     except OSError as error:
@@ -88,7 +88,7 @@ def give(staged: Path, name: Path) -> None:
 
 
 def _names(file: Path) -> Iterator[Path]:
-    """Yield the names for a copy of a file, shortened to what the file system takes."""
+    """Yield the names for a copy of a file, shortened for the file system."""
     longest = 255
     with contextlib.suppress(OSError):
         longest = os.pathconf(file.parent, "PC_NAME_MAX")
@@ -103,14 +103,14 @@ def _names(file: Path) -> Iterator[Path]:
 
 
 def _same(file: Path, other: Path) -> bool:
-    """Return whether two files are regular and hold the same."""
+    """Return whether two files are regular and have the same content."""
     with contextlib.suppress(OSError):
         return not file.is_symlink() and file.is_file() and file.read_bytes() == other.read_bytes()
     return False
 
 
 def overwrite(file: Path, text: bytes) -> None:
-    """Put a text into a file that stays the same file; `OSError` if that fails, then it may hold part of it."""
+    """Put a text into a file that stays the same file. Raises `OSError` if that fails, then it may hold part of it."""
     handle = os.open(file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         _reserve(handle, len(text))
@@ -122,7 +122,7 @@ def overwrite(file: Path, text: bytes) -> None:
 
 
 def _reserve(handle: int, size: int) -> None:
-    """Take the room that a longer text needs before the old one is touched; `OSError` if there is none."""
+    """Take the room that a longer text needs before the old one is touched. Raises `OSError` if there is none."""
     before = os.fstat(handle).st_size
     if size <= before or not hasattr(os, "posix_fallocate"):
         return

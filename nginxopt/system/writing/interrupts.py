@@ -1,4 +1,4 @@
-"""Work that signals do not interrupt: what they ask for happens when it is done."""
+"""Defers signals until a block of work is done."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Put off the signals that end a process until the block is left; then the first of them takes effect.
+    """Defer the signals that end a process until the block ends; then the first of them takes effect.
 
     Python runs handlers in the main thread alone, so that in another thread there is nothing to put off.
     """

@@ -1,4 +1,4 @@
-"""Hidden names in a folder for files that are on their way, and the removal of those that a killed run has left.
+"""Hidden names in a folder for files being written, and the removal of leftovers of killed runs.
 
 A name is `.nginxopt-TOKEN-N`: no `include` with a glob picks it up, and it fits beside a name of any length. A run that
 uses such names holds a lock on their folder (flock(2)), which the kernel releases however the run ends. So two runs do
@@ -24,9 +24,10 @@ _AGAIN_SECONDS = 0.02
 
 
 class Scratch:
-    """Hidden names in one folder; leaving it removes what still has one.
+    """Hidden names in one folder; on exit, remaining hidden files are removed.
 
-    It waits until no other run is writing there. `OSError` if the folder cannot be read, or the other run does not end.
+    It waits until no other run is writing there. Raises `OSError` if the folder cannot be read, or the other run does
+    not end.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,12 +43,12 @@ class Scratch:
             raise
 
     def name(self) -> Path:
-        """Return a new name, for a file that is yet to be made."""
+        """Return a new name for a file."""
         self._names.append(self.folder / f".nginxopt-{self._token}-{len(self._names)}")
         return self._names[-1]
 
     def leave(self, name: Path) -> None:
-        """Leave what has a name where it is, until the next run."""
+        """Keep the hidden files until the next run."""
         self._names.remove(name)
 
     def __enter__(self) -> Self:
@@ -63,7 +64,7 @@ class Scratch:
 
 
 def sweep(folders: Iterable[str | Path]) -> None:
-    """Remove what runs that were killed have left in these folders. What cannot be removed stays."""
+    """Remove leftovers of killed runs in these folders, as far as possible."""
     for folder in {Path(folder) for folder in folders}:
         with contextlib.suppress(OSError):
             handle = _opened(folder)
@@ -79,7 +80,7 @@ def _opened(folder: Path) -> int:
 
 
 def _lock(handle: int, seconds: float) -> bool:
-    """Lock a folder; return whether that is possible on its file system. `OSError` if it is in use for so long."""
+    """Lock a folder; return whether its file system supports that. Raises `OSError` after a time-out."""
     until = time.monotonic() + seconds
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The steps of a write: a file that is made, one that is replaced, one that is written in place. Each can be undone."""
+"""The steps of a write: create, replace, or write in place. Each can be undone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _NotReplaceableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of a file.
+    """A file that was written.
 
     Attributes:
         path: Its name as it was given.
@@ -56,17 +56,17 @@ class Step(Protocol):
 
     @property
     def written(self) -> Written:
-        """What became of the file."""
+        """The file that was written."""
 
     def commit(self) -> None:
-        """Write it; `OSError` if that fails, `ChangedError` if it must not be."""
+        """Write it. Raises `OSError` if that fails, `ChangedError` if it must not be."""
 
     def undo(self) -> str | None:
         """Restore what was there before; return what could not be restored."""
 
 
 def prepared(target: Target, scratches: Scratches, *, keep_old: bool) -> Step:
-    """Return the step that writes a file, after all that can be done beforehand; `OSError` if that fails."""
+    """Prepare a file as far as possible; return the step that writes it. Raises `OSError` if that fails."""
     if target.status is None:
         return _Creation(target, scratches)
     if target.file.stat().st_nlink > 1:
@@ -78,7 +78,7 @@ def prepared(target: Target, scratches: Scratches, *, keep_old: bool) -> Step:
 
 
 class _Creation:
-    """A new file. It gets its name only if nothing else has got that in the meantime."""
+    """Creates a file. It gets its name only if the name is still free."""
 
     def __init__(self, target: Target, scratches: Scratches) -> None:
         self.target = target
@@ -101,7 +101,7 @@ class _Creation:
 
 
 class _Replacement:
-    """A new file that takes the place of an old one by a rename. The old one keeps a hidden name until all is done."""
+    """Replaces a file by renaming a new one. The old one keeps a hidden name until all steps are done."""
 
     def __init__(self, target: Target, scratches: Scratches, *, keep_old: bool) -> None:
         self.target = target
@@ -130,7 +130,7 @@ class _Replacement:
             raise _NotReplaceableError("a new file cannot get its owner or attributes") from None
 
     def _link_old(self) -> None:
-        """Give the old file a hidden name, from which it can be restored whatever happens to the disk."""
+        """Give the old file a hidden name, from which it can be restored."""
         try:
             os.link(self.target.file, self._old, follow_symlinks=False)
         except OSError as error:
@@ -167,7 +167,7 @@ class _Replacement:
         return trouble
 
     def _rescued(self) -> Path:
-        """Return where the old text is after all hidden names are gone."""
+        """Return where the old text is once the hidden names are removed."""
         if self._copy:
             return self._copy
         try:
@@ -178,7 +178,7 @@ class _Replacement:
 
 
 class _InPlace:
-    """A new text in an old file, of which a copy is kept."""
+    """Writes a text into an existing file, and keeps a copy of the old text."""
 
     def __init__(self, target: Target, scratches: Scratches, why: str) -> None:
         self.target = target
@@ -221,7 +221,7 @@ def _discard(copy: Path | None) -> None:
 
 
 def _trouble(restore: Callable[[], object], what: str) -> str | None:
-    """Restore something; return what is left as it is if that fails, and why."""
+    """Restore something; if that fails, return what was not restored, and why."""
     try:
         restore()
     except OSError as error:

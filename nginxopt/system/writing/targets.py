@@ -50,7 +50,7 @@ class Stream:
     descriptor: int | None
 
     def write(self) -> None:
-        """Write the text; `InputError` if that fails."""
+        """Write the text. Raises `InputError` if that fails."""
         try:
             name = self.path if self.descriptor is None else self.descriptor
             with open(name, "wb", closefd=self.descriptor is None) as file:
@@ -62,9 +62,9 @@ class Stream:
 def find(
     texts: Mapping[str, bytes], read: Mapping[str, bytes], like: Mapping[str, str]
 ) -> tuple[list[Stream], list[Target]]:
-    """Return what is behind each path of `texts`, a file with several names once; nothing is changed.
+    """Return the target of each path in `texts`, a file with several names once; change nothing.
 
-    `InputError` for a folder, a file that is read-only, one with several names that is to get several texts, and
+    Raises `InputError` for a folder, a file that is read-only, one with several names that is to get several texts, and
     what was read but is no regular file.
     """
     streams: list[Stream] = []
@@ -86,7 +86,7 @@ def find(
 
 
 def refuse_changed(read: Mapping[str, bytes]) -> None:
-    """`InputError` if a file does not hold what was read from it; what was read from a stream is gone."""
+    """Raise `InputError` if a file does not hold what was read from it; what was read from a stream is gone."""
     for path, text in read.items():
         if is_stream(path):
             continue
@@ -111,7 +111,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def is_stream(path: str) -> bool:
-    """Return whether a path is something that is written to and not replaced, such as /dev/null."""
+    """Return whether a path is written to but not replaced, such as /dev/null."""
     try:
         status = _status(path)
     except OSError:
@@ -124,7 +124,7 @@ def _is_stream(path: str, status: os.stat_result) -> bool:
 
 
 def _refuse_replacing(path: str, status: os.stat_result, read: Mapping[str, bytes]) -> None:
-    """`InputError` for a folder, and for what was read as a file and has no text to change."""
+    """Raise `InputError` for a folder, and for what was read as a file and has no text to change."""
     if stat.S_ISDIR(status.st_mode):
         raise unwritable(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
     if path in read:
@@ -137,7 +137,7 @@ def _refuse_two_texts(target: Target, other: Target) -> None:
 
 
 def _refuse_read_only(target: Target) -> None:
-    """`InputError` if nobody may write to a file, or not this user; root may, but was not asked to overrule a mode."""
+    """Raise `InputError` if the file is read-only, even for root, who should not override its mode."""
     if target.status is None:
         return
     if not target.status.st_mode & 0o222:
@@ -166,7 +166,7 @@ def _descriptor(path: str) -> int | None:
 
 
 def _linked(path: str) -> Iterator[str]:
-    """Yield a path, what it links to, and so on."""
+    """Yield a path and the links that it leads through."""
     for _ in range(_LINKS):
         path = os.path.abspath(path)  # noqa: PTH100
         yield path

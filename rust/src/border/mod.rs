@@ -4,6 +4,7 @@
 
 mod hash;
 mod lexer;
+mod maps;
 mod prove;
 mod rewrite;
 mod run;
@@ -18,6 +19,8 @@ mod _native {
     use super::hash::{map_sizes, map_verdict, variable_sizes};
     #[pymodule_export]
     use super::lexer::{Events, LexError};
+    #[pymodule_export]
+    use super::maps::{CompiledMap, StayingMap, compile_map};
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]

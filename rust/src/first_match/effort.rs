@@ -6,7 +6,7 @@
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
 use super::judge::is_anchored;
-use crate::syntax::{Ast, Hir, Pattern};
+use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 
 /// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or the
 /// start of an attempt, may be a few calls.
@@ -59,6 +59,20 @@ impl Bounds {
             before_prefix: anchored && up_to_prefix(&pattern.ast, true) == usize::MAX,
         }
     }
+}
+
+/// The longest subject there may be: no request line and no header is longer, unless the buffers for them are 8 times
+/// what they are by default.
+const LONGEST_SUBJECT: f64 = 65_536.0;
+
+/// Whether every PCRE comes to an answer, whatever the subject: the limit counts anew from each place of it.
+pub(crate) fn always_decides(pattern: &Pattern) -> bool {
+    pattern.longest() == usize::MAX && effort(&pattern.ast, LONGEST_SUBJECT).calls <= MOST_CALLS
+}
+
+/// Whether PCRE comes to an answer wherever a subject does not begin like the pattern: see [`up_to_prefix`].
+pub(crate) fn is_decided_by_prefix(ast: &Ast) -> bool {
+    up_to_prefix(ast, true) == usize::MAX
 }
 
 /// A bound on the calls for a pattern of finitely many strings, whatever the subject, from any one place of it: the limit

@@ -99,6 +99,15 @@ impl FirstMatch {
     }
 }
 
+/// Literals, in small letters, of which each match of an exactly known pattern has one in it, in any case of letters: the
+/// set with the longest; empty if none is known.
+pub(crate) fn needed_literals(pattern: &[u8]) -> Vec<Vec<u8>> {
+    let shortest = |literals: &&[Vec<u8>]| literals.iter().map(Vec::len).min().unwrap_or(0);
+    let requirements = requirement::of(pattern);
+    let sets = requirements.iter().map(|requirement| requirement.need.literals());
+    sets.max_by_key(shortest).unwrap_or_default().to_vec()
+}
+
 /// Byte strings, one behind the other.
 struct Texts {
     bytes: Vec<u8>,

@@ -53,9 +53,12 @@ impl<'t> Trees<'t> {
         Ok(Trees { text, by_name })
     }
 
-    /// The variables that the maps define.
+    /// The variables that the maps define, and the groups of their patterns that a value holds: what else a value may hold
+    /// is the number of a group of rules.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
-        self.by_name.keys().map(|name| &**name)
+        let values = self.by_name.values().flat_map(|block| &block.patterns).flat_map(|row| variables(&row.value));
+        let groups: HashSet<&[u8]> = values.filter(|name| !self.by_name.contains_key(*name)).collect();
+        self.by_name.keys().map(|name| &**name).chain(groups)
     }
 
     /// Checks that nginx builds each table without a warning.

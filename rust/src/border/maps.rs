@@ -1,0 +1,129 @@
+//! [`crate::maps`] for Python.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::map_block;
+use crate::maps::cost::Cost;
+use crate::maps::{Compiled, Options, Stays, compile};
+
+/// What a map compiles to.
+#[pyclass(frozen, module = "nginxopt._native")]
+pub struct CompiledMap {
+    compiled: Compiled,
+}
+
+/// Why a map stays as it is.
+#[pyclass(frozen, get_all, module = "nginxopt._native")]
+pub struct StayingMap {
+    reason: &'static str,
+    row: Option<usize>,
+}
+
+/// Patterns tried: far, near, worst.
+type Tried = (usize, usize, usize);
+
+fn tried(cost: Cost) -> Tried {
+    (cost.far, cost.near, cost.worst)
+}
+
+#[pymethods]
+impl CompiledMap {
+    #[getter]
+    fn maps<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.compiled.text())
+    }
+
+    #[getter]
+    fn default<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let mut token = Vec::new();
+        crate::quote::quote(&self.compiled.default, &mut token);
+        PyBytes::new(py, &token)
+    }
+
+    #[getter]
+    fn guard<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.compiled.guard_row().map(|row| PyBytes::new(py, &row))
+    }
+
+    #[getter]
+    fn rows(&self) -> usize {
+        self.compiled.shape.rows
+    }
+
+    #[getter]
+    fn exact(&self) -> usize {
+        self.compiled.shape.exact
+    }
+
+    #[getter]
+    fn in_tree(&self) -> usize {
+        self.compiled.shape.in_tree
+    }
+
+    #[getter]
+    fn floating(&self) -> usize {
+        self.compiled.shape.floating
+    }
+
+    #[getter]
+    fn buckets(&self) -> usize {
+        self.compiled.shape.buckets
+    }
+
+    #[getter]
+    fn leaves(&self) -> usize {
+        self.compiled.shape.leaves
+    }
+
+    #[getter]
+    fn maps_written(&self) -> usize {
+        self.compiled.maps.len()
+    }
+
+    #[getter]
+    fn before(&self) -> Tried {
+        tried(Cost::of_rows(self.compiled.shape.rows))
+    }
+
+    #[getter]
+    fn after(&self) -> Tried {
+        tried(self.compiled.cost)
+    }
+
+    /// The variables that the maps define, those of groups included.
+    #[getter]
+    fn variables(&self) -> Vec<String> {
+        self.compiled.variables().iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
+    /// The keys of the table of each map.
+    #[getter]
+    fn keys(&self) -> Vec<Vec<Vec<u8>>> {
+        self.compiled.keys()
+    }
+}
+
+#[derive(IntoPyObject)]
+pub enum Outcome {
+    Compiled(CompiledMap),
+    Stays(StayingMap),
+}
+
+#[pyfunction]
+#[pyo3(signature = (block, *, stem))]
+pub fn compile_map(py: Python<'_>, block: &[u8], stem: String) -> PyResult<Outcome> {
+    let plan = || {
+        let map = map_block::read_one(block).map_err(|error| error.to_string())?;
+        Ok(compile(&map, &Options { stem }))
+    };
+    Ok(match py.detach(plan).map_err(|error: String| PyValueError::new_err(error))? {
+        Ok(compiled) => Outcome::Compiled(CompiledMap { compiled }),
+        Err(stays) => Outcome::Stays(staying(stays)),
+    })
+}
+
+fn staying(stays: Stays) -> StayingMap {
+    StayingMap { reason: stays.code(), row: stays.row() }
+}

@@ -1,0 +1,175 @@
+//! Rows that are tried one after the other, in groups behind patterns that tell when none of them can match.
+
+use crate::maps::pattern::{LONGEST, beginning_with, token_length};
+use crate::maps::sequence::Sequence;
+use crate::maps::text::{Key, Map};
+use crate::maps::writer::Writer;
+
+/// So few rows are tried sooner than a guard.
+const UNGUARDED: usize = 2;
+
+/// How many rows are tried behind a guard that lets a subject pass; more are divided by guards of their own.
+const GROUP: usize = 12;
+
+/// A shorter literal is in too many subjects.
+const SHORTEST_LITERAL: usize = 2;
+
+/// Chains rows, with names of their own.
+pub struct Chain<'w, 'm> {
+    writer: &'w mut Writer<'m>,
+    /// What the names of its maps start with.
+    label: &'w str,
+    count: usize,
+}
+
+/// What tells that no row of a group can match.
+enum Guard {
+    /// The rows match nothing but what begins like this.
+    Beginning(Vec<u8>),
+    /// They match nothing but what has this somewhere, in any case of letters.
+    Inside(Vec<u8>),
+}
+
+impl<'w, 'm> Chain<'w, 'm> {
+    /// Writes maps that try the rows in their order, and returns the variable of the first; `next` is the value where
+    /// none of them matches. Where PCRE gives up on a row, the value is that of no match at all.
+    pub fn write(writer: &'w mut Writer<'m>, label: &'w str, rows: &[usize], next: &[u8]) -> Vec<u8> {
+        let mut chain = Chain { writer, label, count: 0 };
+        let groups = chain.groups(rows);
+        groups.into_iter().rev().fold(next.to_vec(), |next, group| chain.group(group, &next))
+    }
+
+    /// Cuts rows into groups, each with a guard that fits a pattern, or without any.
+    fn groups<'r>(&self, rows: &'r [usize]) -> Vec<&'r [usize]> {
+        let mut groups = Vec::new();
+        for run in rows.chunk_by(|one, other| self.is_guarded(*one) == self.is_guarded(*other)) {
+            let mut rest = run;
+            while !rest.is_empty() {
+                let is_guarded = self.is_guarded(rest[0]);
+                let count = if is_guarded {
+                    most(rest.len(), |count| self.guard(&rest[..count]).is_some())
+                } else {
+                    rest.len()
+                };
+                let (group, others) = rest.split_at(count);
+                groups.push(group);
+                rest = others;
+            }
+        }
+        groups
+    }
+
+    fn group(&mut self, rows: &[usize], next: &[u8]) -> Vec<u8> {
+        let guard = if rows.len() > UNGUARDED { self.guard(rows) } else { None };
+        let Some(guard) = guard else { return self.plain(rows, None, next) };
+        if rows.len() <= GROUP
+            && let Guard::Beginning(pattern) = guard
+        {
+            return self.plain(rows, Some(pattern), next);
+        }
+        let body = if rows.len() <= GROUP {
+            self.plain(rows, None, next)
+        } else {
+            rows.chunks(GROUP).rev().fold(next.to_vec(), |next, group| self.group(group, &next))
+        };
+        let mut map = self.next_map();
+        match guard {
+            Guard::Beginning(pattern) => {
+                map.rows.push((self.none_begins(pattern), next.to_vec()));
+                map.default = body;
+            }
+            Guard::Inside(pattern) => {
+                map.rows.push((Key::Pattern { pattern, caseless: true }, body));
+                map.default = next.to_vec();
+            }
+        }
+        self.writer.add(map)
+    }
+
+    /// The rows, one by one.
+    fn plain(&mut self, rows: &[usize], guard: Option<Vec<u8>>, next: &[u8]) -> Vec<u8> {
+        let mut map = self.next_map();
+        map.rows.extend(guard.map(|pattern| (self.none_begins(pattern), next.to_vec())));
+        map.rows.extend(rows.iter().map(|row| self.writer.verbatim(*row)));
+        map.default = self.writer.fallback();
+        if rows.iter().all(|row| self.writer.rows[*row].is_certain) {
+            map.default = next.to_vec();
+        } else if map.default != next {
+            // nginx takes the default, too, where PCRE gives up.
+            map.rows.push((Key::Pattern { pattern: b"^".to_vec(), caseless: false }, next.to_vec()));
+        }
+        self.writer.add(map)
+    }
+
+    fn next_map(&mut self) -> Map {
+        self.count += 1;
+        self.writer.of_source(&format!("{}{}", self.label, self.count))
+    }
+
+    fn none_begins(&self, pattern: Vec<u8>) -> Key {
+        Key::Pattern { pattern: [b"^(?!", &*pattern, b")"].concat(), caseless: self.writer.folded }
+    }
+
+    /// Whether something tells that the row cannot match.
+    fn is_guarded(&self, row: usize) -> bool {
+        self.begins(row) || self.contains(row)
+    }
+
+    fn begins(&self, row: usize) -> bool {
+        let row = &self.writer.rows[row];
+        row.beginnings.is_some() && row.is_skippable
+    }
+
+    fn contains(&self, row: usize) -> bool {
+        let row = &self.writer.rows[row];
+        let shortest = row.needs.iter().map(Vec::len).min().unwrap_or(0);
+        row.is_certain && shortest >= SHORTEST_LITERAL
+    }
+
+    /// The guard of some rows; `None` if it does not fit a pattern, or a row has none.
+    fn guard(&self, rows: &[usize]) -> Option<Guard> {
+        let mut sequences = Vec::new();
+        let mut literals = Vec::new();
+        for &row in rows {
+            if self.begins(row) {
+                sequences.extend(self.writer.rows[row].sequences());
+            } else if self.contains(row) {
+                literals.extend(self.writer.rows[row].needs.iter().map(|literal| literal.as_slice()));
+            } else {
+                return None;
+            }
+        }
+        let guard = if literals.is_empty() {
+            Guard::Beginning(beginning_with(&sequences, self.writer.folded)?)
+        } else {
+            Guard::Inside(inside(&sequences, &literals)?)
+        };
+        let (Guard::Beginning(pattern) | Guard::Inside(pattern)) = &guard;
+        (token_length(pattern) + b"~*^(?!)".len() <= LONGEST).then_some(guard)
+    }
+}
+
+/// A pattern for what begins with one of the sequences, or has one of the literals in it.
+fn inside(sequences: &[&Sequence], literals: &[&[u8]]) -> Option<Vec<u8>> {
+    let literals: Vec<Sequence> =
+        literals.iter().map(|literal| Sequence { bytes: literal.to_vec(), sets: Vec::new() }).collect();
+    let inside = beginning_with(&literals.iter().collect::<Vec<_>>(), true)?;
+    if sequences.is_empty() {
+        return Some(inside);
+    }
+    Some([b"^(?:", &*beginning_with(sequences, true)?, b")|", &*inside].concat())
+}
+
+/// The largest number from 1 to `limit` for which `holds`, if it holds for all smaller ones; 1 is not asked.
+fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let mut fine = 1;
+    while fine < limit && holds((fine * 2).min(limit)) {
+        fine = (fine * 2).min(limit);
+    }
+    let mut wrong = (fine * 2).min(limit + 1);
+    while fine + 1 < wrong {
+        let middle = fine.midpoint(wrong);
+        if holds(middle) { fine = middle } else { wrong = middle }
+    }
+    fine
+}

@@ -1,0 +1,188 @@
+//! The trie of the keys, cut into chunks that each fit a pattern.
+
+use std::cmp::Reverse;
+
+use hashbrown::HashMap;
+
+use crate::maps::entry::Entry;
+use crate::maps::pattern::{DEEPEST, LONGEST, escape, escaped_length};
+use crate::maps::trie::Trie;
+
+/// How long the text of a chunk may be behind the path of its root, which takes at most 4 bytes of each of its own.
+const MOST_TEXT: usize = LONGEST - 4 * super::sequence::LONGEST - 88;
+
+/// The chunks of a trie of keys, each with a node as its root; what they lead to are chunks further down.
+pub struct Chunks<'k> {
+    trie: &'k Trie,
+    entries: &'k [Entry<'k>],
+    is_key: Vec<bool>,
+    is_root: Vec<bool>,
+    /// Whether there is a key at the node or further down.
+    has_keys: Vec<bool>,
+    spellings: Spellings<'k>,
+}
+
+/// The spellings of the keys: a table does not tell those apart that differ by case.
+#[derive(Default)]
+struct Spellings<'k>(HashMap<Vec<u8>, &'k [u8]>);
+
+impl<'k> Spellings<'k> {
+    /// Whether a key may have this spelling, which it then has.
+    fn take(&mut self, key: &'k [u8]) -> bool {
+        *self.0.entry(key.to_ascii_lowercase()).or_insert(key) == key
+    }
+}
+
+impl<'k> Chunks<'k> {
+    /// Cuts the trie where a text would be too long, or its groups too deep; of keys that differ by case alone the one
+    /// that more rows begin with is left. Linear but for a logarithm. `None` if such keys leave no place to cut.
+    pub fn new(trie: &'k Trie, entries: &'k [Entry<'k>], is_key: Vec<bool>) -> Option<Chunks<'k>> {
+        let count = trie.nodes.len();
+        let (is_root, has_keys, spellings) = (vec![false; count], vec![false; count], Spellings::default());
+        let mut chunks = Chunks { trie, entries, is_key, is_root, has_keys, spellings };
+        chunks.settle_spellings();
+        let mut sizes = vec![Size::default(); count];
+        for at in (0..count).rev() {
+            let children = trie.nodes[at].children.clone();
+            chunks.has_keys[at] = chunks.is_key[at] || children.clone().any(|child| chunks.has_keys[child]);
+            sizes[at] = chunks.size(at, &sizes);
+            if !sizes[at].fits() && !chunks.cut(at, &mut sizes) {
+                return None;
+            }
+        }
+        Some(chunks)
+    }
+
+    fn settle_spellings(&mut self) {
+        let mut keys: Vec<usize> = (0..self.is_key.len()).filter(|at| self.is_key[*at]).collect();
+        keys.sort_by_key(|at| Reverse(self.trie.nodes[*at].under.len()));
+        for at in keys {
+            self.is_key[at] = self.spellings.take(self.path(at));
+        }
+    }
+
+    /// Makes children of a node roots of chunks, the largest first, until the node's text fits.
+    fn cut(&mut self, at: usize, sizes: &mut [Size]) -> bool {
+        let mut children: Vec<usize> = self.branches(at).filter(|child| sizes[*child].text > 0).collect();
+        children.sort_by_key(|child| Reverse((sizes[*child].depth >= DEEPEST, sizes[*child].text)));
+        for child in children {
+            if !self.spellings.take(self.path(child)) {
+                continue;
+            }
+            self.is_root[child] = true;
+            self.is_key[child] = true;
+            sizes[child] = Size::default();
+            sizes[at] = self.size(at, sizes);
+            if sizes[at].fits() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The children of a node that keys stand under.
+    fn branches(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
+        self.trie.nodes[at].children.clone().filter(|child| self.has_keys[*child])
+    }
+
+    fn label(&self, at: usize) -> &'k [u8] {
+        let node = &self.trie.nodes[at];
+        &self.entries[node.under.start].sequence.bytes[node.above..node.depth]
+    }
+
+    pub fn path(&self, at: usize) -> &'k [u8] {
+        let node = &self.trie.nodes[at];
+        &self.entries[node.under.start].sequence.bytes[..node.depth]
+    }
+
+    /// The size of the text behind the path of a node, as [`Chunks::write`] writes it.
+    fn size(&self, at: usize, sizes: &[Size]) -> Size {
+        let mut size = Size::default();
+        let mut count = 0;
+        for child in self.branches(at) {
+            let label: usize = self.label(child).iter().map(|byte| escaped_length(*byte)).sum();
+            size.text += label + sizes[child].text + 1;
+            size.depth = size.depth.max(sizes[child].depth);
+            count += 1;
+        }
+        if count > 1 || (count == 1 && self.is_key[at]) {
+            size.text += 5;
+            size.depth += 1;
+        }
+        size
+    }
+
+    /// The chunks below the chunk of a root (the first node is one, too), in the order of their paths.
+    pub fn below(&self, root: usize) -> Vec<usize> {
+        let mut roots = Vec::new();
+        let mut stack = vec![root];
+        while let Some(at) = stack.pop() {
+            if self.is_root[at] && at != root {
+                roots.push(at);
+            } else {
+                let children: Vec<usize> = self.branches(at).collect();
+                stack.extend(children.into_iter().rev());
+            }
+        }
+        roots
+    }
+
+    /// Whether there is a key at a node or further down.
+    pub fn has_keys(&self, at: usize) -> bool {
+        self.has_keys[at]
+    }
+
+    /// Whether the path of a node is a key; roots are.
+    pub fn is_key(&self, at: usize) -> bool {
+        self.is_key[at]
+    }
+
+    /// The pattern, without an anchor, that matches the longest key of the chunk that a subject begins with: each key
+    /// stands before those that it begins with.
+    pub fn pattern(&self, root: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.path(root).iter().for_each(|byte| escape(*byte, &mut out));
+        self.write(root, root, &mut out);
+        out
+    }
+
+    /// Writes what follows the path of a node.
+    fn write(&self, at: usize, root: usize, out: &mut Vec<u8>) {
+        if self.is_root[at] && at != root {
+            return;
+        }
+        let branches: Vec<usize> = self.branches(at).collect();
+        if branches.is_empty() {
+            return;
+        }
+        let is_group = branches.len() > 1 || self.is_key[at];
+        if is_group {
+            out.extend_from_slice(b"(?:");
+        }
+        for (number, child) in branches.into_iter().enumerate() {
+            if number > 0 {
+                out.push(b'|');
+            }
+            self.label(child).iter().for_each(|byte| escape(*byte, out));
+            self.write(child, root, out);
+        }
+        if is_group {
+            out.extend_from_slice(if self.is_key[at] { b"|)" } else { b")" });
+        }
+    }
+}
+
+/// The size of a text.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    /// In bytes of a token.
+    text: usize,
+    /// How deep groups are nested.
+    depth: usize,
+}
+
+impl Size {
+    fn fits(self) -> bool {
+        self.text <= MOST_TEXT && self.depth <= DEEPEST
+    }
+}

@@ -1,0 +1,91 @@
+//! What a subject costs that no row matches: how many patterns are tried for it.
+
+use crate::first_match::{First, FirstMatch};
+use crate::map_block::read;
+use crate::map_machine::{Machine, Request};
+use crate::maps::compile::Compiled;
+use crate::maps::row::Row;
+
+/// How many subjects are tried.
+const MOST_PROBES: usize = 2_000;
+
+/// What no row begins with.
+const JUNK: &[u8] = b"zqvx7/kwj9-0";
+
+/// The variable that holds the subject.
+const SUBJECT: &[u8] = b"nxo_subject";
+
+/// Patterns tried for a subject that no row matches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// For one that begins like no row.
+    pub far: usize,
+    /// For one that begins like some row, in the median.
+    pub near: usize,
+    /// The most.
+    pub worst: usize,
+}
+
+impl Cost {
+    /// Of a map that tries all its rows.
+    pub fn of_rows(rows: usize) -> Cost {
+        Cost { far: rows, near: rows, worst: rows }
+    }
+
+    /// Of a compiled map, found by running it.
+    pub fn of(compiled: &Compiled, rows: &[Row], first: &FirstMatch, source: &[u8]) -> Cost {
+        let text = text(compiled, source);
+        let blocks = read(&text).unwrap_or_default();
+        let machine = Machine::new(&blocks);
+        let tried = |subject: &[u8]| {
+            let mut request = Request::with(SUBJECT, subject);
+            machine.value(&mut request, &compiled.default);
+            request.tried
+        };
+        let is_miss = |subject: &&Vec<u8>| first.first(subject, rows.len()) == First::None;
+        let far = tried(&far(rows));
+        let mut near: Vec<usize> = probes(rows).iter().filter(is_miss).map(|subject| tried(subject)).collect();
+        near.sort_unstable();
+        let median = near.get(near.len() / 2).copied().unwrap_or(far);
+        let worst = near.last().copied().unwrap_or(far).max(far);
+        Cost { far, near: median, worst }
+    }
+}
+
+/// The maps, of a variable in place of what the original looks up.
+fn text(compiled: &Compiled, source: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    for map in &compiled.maps {
+        let mut map = map.clone();
+        if let Some(before) = map.source.strip_suffix(source) {
+            map.source = [before, b"$", SUBJECT].concat();
+        }
+        map.write(&mut text);
+    }
+    text
+}
+
+fn far(rows: &[Row]) -> Vec<u8> {
+    let slashes = rows.iter().filter(|row| row.sequences().iter().any(|sequence| sequence.bytes[0] == b'/')).count();
+    let start: &[u8] = if 2 * slashes > rows.len() { b"/" } else { b"" };
+    [start, JUNK].concat()
+}
+
+/// For rows evenly taken: what they begin with, and something else behind it or in place of its last byte.
+fn probes(rows: &[Row]) -> Vec<Vec<u8>> {
+    let step = rows.len().div_ceil(MOST_PROBES / 4).max(1);
+    let mut probes = Vec::new();
+    for row in rows.iter().step_by(step) {
+        if let Some(sequence) = row.sequences().first() {
+            let bytes = &*sequence.bytes;
+            let fixed = sequence.sets.first().map_or(bytes, |(at, _)| &bytes[..*at]);
+            probes.extend([[bytes, JUNK].concat(), [fixed, JUNK].concat(), bytes[..bytes.len() - 1].to_vec()]);
+        } else if let Some(literal) = row.needs.first() {
+            probes.push([b"/", &**literal, JUNK].concat());
+        }
+        if let Some(string) = row.strings.iter().flat_map(|strings| &strings.strings).next() {
+            probes.push(string[..string.len().saturating_sub(1)].to_vec());
+        }
+    }
+    probes
+}

@@ -1,0 +1,75 @@
+//! Where the rows stand in the trie of all that they begin with.
+
+use crate::maps::row::Row;
+use crate::maps::sequence::Sequence;
+
+/// A set of so many bytes is a dot, or the like: in the wild, one that was not escaped.
+const WIDE_SET: usize = 200;
+
+/// How many dots of a row are followed.
+const MOST_DOTS: usize = 4;
+
+/// A row at a path: its matches begin with it, or some do.
+#[derive(Clone, Copy)]
+pub struct Entry<'r> {
+    pub row: usize,
+    pub sequence: &'r Sequence,
+    /// How many bytes of the sequence are the path.
+    pub length: usize,
+    pub kind: Kind,
+}
+
+/// What a row is at the end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Here the pattern has a dot. Subjects with any other byte are meant; those with a dot have an entry further down.
+    Dot,
+    /// No more is known.
+    Open,
+    /// All subjects that begin with the path match.
+    Covering,
+}
+
+impl<'r> Entry<'r> {
+    pub fn path(&self) -> &'r [u8] {
+        &self.sequence.bytes[..self.length]
+    }
+
+    /// Whether the row may match what begins with `text`, which is longer than the path and begins with it.
+    pub fn reaches(&self, text: &[u8]) -> bool {
+        (self.kind != Kind::Dot || text[self.length] != b'.') && self.sequence.fits(text, self.length)
+    }
+}
+
+impl AsRef<[u8]> for Entry<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self.path()
+    }
+}
+
+/// The entries of the rows in `members`, sorted by path, then by row.
+pub fn entries<'r>(rows: &'r [Row], members: impl Iterator<Item = usize>, in_lines: bool) -> Vec<Entry<'r>> {
+    let mut entries = Vec::new();
+    for row in members {
+        let covers = rows[row].covers(in_lines);
+        for sequence in rows[row].sequences() {
+            add(row, sequence, covers, &mut entries);
+        }
+    }
+    entries.sort_by(|one, other| (one.path(), one.row).cmp(&(other.path(), other.row)));
+    entries
+}
+
+fn add<'r>(row: usize, sequence: &'r Sequence, covers: bool, entries: &mut Vec<Entry<'r>>) {
+    let last_byte = (0..sequence.bytes.len()).rev().find(|at| !sequence.sets.iter().any(|(place, _)| place == at));
+    for (number, (at, set)) in sequence.sets.iter().enumerate() {
+        let is_dot = set.contains(b'.') && set.iter().count() >= WIDE_SET;
+        if !is_dot || number >= MOST_DOTS || last_byte.is_none_or(|last| last < *at) {
+            entries.push(Entry { row, sequence, length: *at, kind: Kind::Open });
+            return;
+        }
+        entries.push(Entry { row, sequence, length: *at, kind: Kind::Dot });
+    }
+    let kind = if covers { Kind::Covering } else { Kind::Open };
+    entries.push(Entry { row, sequence, length: sequence.bytes.len(), kind });
+}

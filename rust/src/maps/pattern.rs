@@ -1,0 +1,184 @@
+//! Patterns that tell what a subject begins with or contains, as text for PCRE.
+//!
+//! They hold nothing but bytes, classes, `(?:`, `|`, `)`, which every PCRE reads alike, and try each place once.
+
+use crate::maps::sequence::Sequence;
+use crate::quote;
+use crate::syntax::ByteSet;
+
+/// How long the token of a pattern may be in the file: `ngx_conf_read_token` reads no longer one than 4,093 bytes.
+pub const LONGEST: usize = 4_000;
+
+/// How deep groups may be nested: PCRE compiles no more than 250 (`PARENS_NEST_LIMIT`).
+pub const DEEPEST: usize = 100;
+
+/// How long the token of a pattern is in a file, its quotes included.
+pub fn token_length(pattern: &[u8]) -> usize {
+    let mut token = Vec::new();
+    quote::escape_pattern(pattern, &mut token);
+    token.len() + 2
+}
+
+/// Writes a byte that stands for itself; a backslash takes the meaning off any punctuation.
+pub fn escape(byte: u8, out: &mut Vec<u8>) {
+    if b"\\^$.[|()?*+{".contains(&byte) {
+        out.push(b'\\');
+    }
+    out.push(byte);
+}
+
+/// How many bytes of a file a byte of a pattern takes at most.
+pub fn escaped_length(byte: u8) -> usize {
+    match byte {
+        b'\\' => 4,
+        b'"' | b'\n' | b'\r' | b'\t' => 2,
+        b'^' | b'$' | b'.' | b'[' | b'|' | b'(' | b')' | b'?' | b'*' | b'+' | b'{' => 2,
+        _ => 1,
+    }
+}
+
+/// A pattern for what begins with one of the sequences, without an anchor; `caseless` if PCRE is told so. `None` if its
+/// groups are nested too deep.
+pub fn beginning_with(sequences: &[&Sequence], caseless: bool) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    (alternatives(sequences, 0, caseless, &mut out) <= DEEPEST).then_some(out)
+}
+
+/// Writes what follows the first `at` places, which all the sequences share; returns the depth of its groups.
+fn alternatives(sequences: &[&Sequence], at: usize, caseless: bool, out: &mut Vec<u8>) -> usize {
+    // Whatever follows a sequence that ends here, the subject begins with it.
+    if sequences.iter().any(|sequence| sequence.bytes.len() == at) {
+        return 0;
+    }
+    let mut branches: Vec<(Place, Vec<&Sequence>)> = Vec::new();
+    for sequence in sequences {
+        let place = Place::of(sequence, at, caseless);
+        match branches.iter_mut().find(|(other, _)| *other == place) {
+            Some((_, branch)) => branch.push(sequence),
+            None => branches.push((place, vec![sequence])),
+        }
+    }
+    if let [(place, branch)] = branches.as_slice() {
+        place.write(out);
+        return alternatives(branch, at + 1, caseless, out);
+    }
+    out.extend_from_slice(b"(?:");
+    let mut depth = 0;
+    for (number, (place, branch)) in branches.iter().enumerate() {
+        if number > 0 {
+            out.push(b'|');
+        }
+        place.write(out);
+        depth = depth.max(alternatives(branch, at + 1, caseless, out));
+    }
+    out.push(b')');
+    depth + 1
+}
+
+/// What may stand at a place of a sequence.
+#[derive(PartialEq, Eq)]
+enum Place {
+    Byte(u8),
+    Set(ByteSet),
+}
+
+impl Place {
+    /// Where case is ignored, a class says the same of both cases: PCRE takes `[^A-Z]` for no letter at all.
+    fn of(sequence: &Sequence, at: usize, caseless: bool) -> Place {
+        let set = sequence.sets.iter().find(|(place, _)| *place == at);
+        let set = set.map(|(_, set)| if caseless { set.fold() } else { *set });
+        set.map_or(Place::Byte(sequence.bytes[at]), Place::Set)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Place::Byte(byte) => escape(*byte, out),
+            Place::Set(set) => class(set, out),
+        }
+    }
+}
+
+/// Writes a class of a set of bytes.
+fn class(set: &ByteSet, out: &mut Vec<u8>) {
+    if *set == ByteSet::ALL {
+        return out.extend_from_slice(b"[\\x00-\\xff]");
+    }
+    let others = set.complement();
+    let is_short = others.ranges().len() < set.ranges().len();
+    out.extend_from_slice(if is_short { b"[^" } else { b"[" });
+    for (first, last) in if is_short { others.ranges() } else { set.ranges() } {
+        member(first, out);
+        if last > first {
+            out.push(b'-');
+            member(last, out);
+        }
+    }
+    out.push(b']');
+}
+
+fn member(byte: u8, out: &mut Vec<u8>) {
+    if byte.is_ascii_alphanumeric() {
+        out.push(byte);
+    } else {
+        out.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::maps::sequence::beginnings;
+    use crate::pcre::{Outcome, Regex};
+    use crate::syntax::parse;
+
+    fn sequences(patterns: &[&str]) -> Vec<Sequence> {
+        let read = |pattern: &&str| beginnings(&parse(pattern.as_bytes()).unwrap(), false).unwrap().sequences;
+        patterns.iter().flat_map(read).collect()
+    }
+
+    fn text(patterns: &[&str]) -> String {
+        let sequences = sequences(patterns);
+        let pattern = beginning_with(&sequences.iter().collect::<Vec<_>>(), false).expect("a pattern");
+        String::from_utf8(pattern).expect("ASCII")
+    }
+
+    /// What sequences share is written once; what a shorter one contains is left out.
+    #[test]
+    fn forms() {
+        assert_eq!(text(&["^/a"]), "/a");
+        assert_eq!(text(&["^/ab", "^/acd", "^/ace"]), "/a(?:b|c(?:d|e))");
+        assert_eq!(text(&["^/a", r"^/a\.b"]), "/a");
+        assert_eq!(text(&["^/a.b", r"^/a\.b", r"^/a\d"]), r"/a(?:[^\x0a]b|\.b|[0-9])");
+        assert_eq!(text(&[r"(?s)^/a.b"]), r"/a[\x00-\xff]b");
+    }
+
+    /// Each byte stands for itself, and a class for its members.
+    #[test]
+    fn bytes() {
+        for byte in 1..=255 {
+            let sequence = Sequence { bytes: vec![byte], sets: Vec::new() };
+            let pattern = beginning_with(&[&sequence], false).unwrap();
+            assert!(token_length(&pattern) - 2 <= escaped_length(byte), "{byte}");
+            let set = ByteSet::of(|other| other == byte || other == byte ^ 1);
+            let mut in_set = Vec::new();
+            class(&set, &mut in_set);
+            let [plain, in_set] = [pattern, in_set].map(|pattern| Regex::new(&pattern).unwrap());
+            for other in 0..=255 {
+                assert_eq!(plain.is_match(&[other], 100) == Outcome::Yes, other == byte);
+                assert_eq!(in_set.is_match(&[other], 100) == Outcome::Yes, set.contains(other));
+            }
+        }
+    }
+
+    /// Groups nested deeper than PCRE reads are no pattern.
+    #[test]
+    fn deep() {
+        let chain: Vec<Sequence> = (1..130)
+            .map(|length| {
+                let bytes = [vec![b'/'; length], vec![b'a']].concat();
+                Sequence { bytes, sets: Vec::new() }
+            })
+            .collect();
+        assert_eq!(beginning_with(&chain.iter().collect::<Vec<_>>(), false), None);
+    }
+}

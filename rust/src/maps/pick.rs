@@ -1,0 +1,57 @@
+//! Which of two rows comes first, by the numbers in front of their values.
+
+use crate::maps::text::{Key, Map};
+use crate::maps::writer::{DIGITS, Writer};
+
+/// Writes the maps that take the value with the lower number, of the tree and of the floating rows, and returns the
+/// variable that has it. Where there is neither, it is the default of the original map.
+///
+/// From here on values have no numbers.
+pub fn write(writer: &mut Writer, tree: &[u8], floating: &[u8]) -> Vec<u8> {
+    writer.is_numbered = false;
+    let tree_value = write_value(writer, tree, "value", "text");
+    let floating_value = write_value(writer, floating, "fvalue", "ftext");
+    write_number(writer, floating, "fn", "fnumber");
+    write_number(writer, tree, "tn", "tnumber");
+    let lower = Map {
+        source: [&*writer.variable("fn"), b":", &writer.variable("tn")].concat(),
+        rows: vec![(pattern(lower()), floating_value.clone()), (pattern(b"^[0-9]+:\\z".to_vec()), floating_value)],
+        default: tree_value.clone(),
+        ..writer.of_value(Vec::new(), "lower")
+    };
+    let lower = writer.add(lower);
+    let mut pick = writer.of_value(floating.to_vec(), "pick");
+    pick.rows.push((Key::Exact(Vec::new()), tree_value));
+    pick.default = lower;
+    writer.add(pick)
+}
+
+/// `$what`: the value of a variable without its number, or the default.
+fn write_value(writer: &mut Writer, variable: &[u8], what: &str, group: &str) -> Vec<u8> {
+    let mut map = writer.of_value(variable.to_vec(), what);
+    let group_name = String::from_utf8_lossy(&writer.name(group)).into_owned();
+    map.rows.push((
+        pattern(format!(r"(?s)^[0-9]{{{DIGITS}}}\|(?<{group_name}>.*)\z").into_bytes()),
+        writer.variable(group),
+    ));
+    map.default = writer.fallback();
+    writer.add(map)
+}
+
+/// `$what`: the number of the value of a variable, or nothing.
+fn write_number(writer: &mut Writer, variable: &[u8], what: &str, group: &str) {
+    let mut map = writer.of_value(variable.to_vec(), what);
+    let group_name = String::from_utf8_lossy(&writer.name(group)).into_owned();
+    map.rows.push((pattern(format!(r"^(?<{group_name}>[0-9]{{{DIGITS}}})\|").into_bytes()), writer.variable(group)));
+    writer.add(map);
+}
+
+/// Matches two numbers `a:b` of as many digits if `a` is lower: after what they share, its next digit is.
+fn lower() -> Vec<u8> {
+    let digits: Vec<String> = (0..9).map(|digit| format!("{digit}[0-9]*:\\1[{}-9]", digit + 1)).collect();
+    format!("^([0-9]*)(?:{})", digits.join("|")).into_bytes()
+}
+
+fn pattern(pattern: Vec<u8>) -> Key {
+    Key::Pattern { pattern, caseless: false }
+}

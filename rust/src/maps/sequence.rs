@@ -1,0 +1,373 @@
+//! What each match of a pattern begins with: bytes, and places where one out of a set may stand.
+
+use crate::syntax::{Ast, ByteSet, Pattern};
+
+/// The longest beginning that is known of a pattern, in bytes: keys are no longer.
+pub const LONGEST: usize = 128;
+
+/// The most beginnings of one pattern.
+const MOST: usize = 32;
+
+/// A class of at most so many bytes stands for as many beginnings.
+const SMALL_CLASS: usize = 4;
+
+/// The most rounds of a repetition that are followed.
+const MOST_ROUNDS: u32 = 16;
+
+/// One beginning: the subject starts with these bytes, but for the places where a set allows others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sequence {
+    /// A byte for each place; where there is a set, a dot if that is one of its members.
+    pub bytes: Vec<u8>,
+    /// The places where more than one byte may stand, ascending.
+    pub sets: Vec<(usize, ByteSet)>,
+}
+
+impl Sequence {
+    /// Whether a string that begins with `text` may begin with the sequence, as far as the bytes from `from` on tell.
+    pub fn fits(&self, text: &[u8], from: usize) -> bool {
+        let end = self.bytes.len().min(text.len());
+        (from..end).all(|at| self.allows(at, text[at]))
+    }
+
+    /// Whether a byte may stand at a place of the sequence.
+    pub fn allows(&self, at: usize, byte: u8) -> bool {
+        let set = self.sets.iter().find(|(place, _)| *place == at);
+        set.map_or(self.bytes[at] == byte, |(_, set)| set.contains(byte))
+    }
+
+    /// Adds a place where one byte of a set may stand.
+    pub fn push(&mut self, set: &ByteSet) {
+        let mut members = set.iter();
+        let first = members.next().unwrap_or_default();
+        let is_one = members.next().is_none();
+        if !is_one {
+            self.sets.push((self.bytes.len(), *set));
+        }
+        self.bytes.push(if is_one || !set.contains(b'.') { first } else { b'.' });
+    }
+}
+
+/// What follows a sequence in a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Something of which nothing is known.
+    Unknown,
+    /// Whatever has no newline, but for one at the end.
+    Line,
+    /// Whatever there is.
+    Anything,
+}
+
+/// What all matches of a pattern begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beginnings {
+    /// A match begins with one of these.
+    pub sequences: Vec<Sequence>,
+    /// If it is known, all subjects match that begin with one of them and go on like this.
+    pub tail: Tail,
+}
+
+/// The beginnings of a pattern, in small letters if `folded`: then for subjects in small letters. `None` if a match need
+/// not begin where the subject does, or nothing is known of where it begins.
+pub fn beginnings(pattern: &Pattern, folded: bool) -> Option<Beginnings> {
+    let items = flatten(&pattern.ast);
+    for split in 0..=items.len() {
+        let tail = tail(&items[split..]);
+        if tail == Tail::Unknown {
+            continue;
+        }
+        let walk = Walk::over(&items[..split], folded);
+        if walk.is_exact() {
+            return walk.sequences().map(|sequences| Beginnings { sequences, tail });
+        }
+        break;
+    }
+    let sequences = Walk::over(&items, folded).sequences()?;
+    Some(Beginnings { sequences, tail: Tail::Unknown })
+}
+
+/// The items of a pattern in their order, without the groups around them; `x+` is `xx*`.
+fn flatten(ast: &Ast) -> Vec<Ast> {
+    match ast {
+        Ast::Concat(items) => items.iter().flat_map(flatten).collect(),
+        Ast::Capture { sub, .. } => flatten(sub),
+        Ast::Repeat { min: 1, max: None, greedy, sub } if matches!(**sub, Ast::Byte(_) | Ast::Class(_)) => {
+            let rest = Ast::Repeat { min: 0, max: None, greedy: *greedy, sub: sub.clone() };
+            vec![(**sub).clone(), rest]
+        }
+        other => vec![other.clone()],
+    }
+}
+
+/// What the last items of a pattern match, wherever they are tried.
+fn tail(items: &[Ast]) -> Tail {
+    let (items, end) = match items {
+        [items @ .., end @ (Ast::Dollar | Ast::End)] => (items, Some(end)),
+        items => (items, None),
+    };
+    if !items.iter().all(can_be_left_out) {
+        return Tail::Unknown;
+    }
+    let reach = items.iter().map(star).max_by_key(|tail| *tail as u8).unwrap_or(Tail::Unknown);
+    match (end, reach) {
+        (None, _) | (_, Tail::Anything) => Tail::Anything,
+        (Some(Ast::Dollar), Tail::Line) => Tail::Line,
+        _ => Tail::Unknown,
+    }
+}
+
+/// Whether the item matches the empty string at any place.
+fn can_be_left_out(item: &Ast) -> bool {
+    match item {
+        Ast::Empty => true,
+        Ast::Repeat { min, sub, .. } => *min == 0 || can_be_left_out(sub),
+        Ast::Capture { sub, .. } => can_be_left_out(sub),
+        Ast::Concat(items) => items.iter().all(can_be_left_out),
+        Ast::Alternation(branches) => branches.iter().any(can_be_left_out),
+        _ => false,
+    }
+}
+
+/// What an item such as `.*` matches by itself.
+fn star(item: &Ast) -> Tail {
+    let Ast::Repeat { min: 0, max: None, sub, .. } = item else { return Tail::Unknown };
+    match &**sub {
+        Ast::Class(set) if *set == ByteSet::ALL => Tail::Anything,
+        Ast::Class(set) if set.complement() == ByteSet::of(|byte| byte == b'\n') => Tail::Line,
+        _ => Tail::Unknown,
+    }
+}
+
+/// A beginning that is being read.
+#[derive(Clone, Default, PartialEq)]
+struct Part {
+    sequence: Sequence,
+    /// Whether it stands where the subject starts.
+    is_anchored: bool,
+    /// Whether what follows is not known.
+    is_closed: bool,
+}
+
+/// The beginnings of the items read so far.
+struct Walk {
+    parts: Vec<Part>,
+    folded: bool,
+    /// Whether a subject that begins with one of the parts need not match what was read.
+    is_superset: bool,
+}
+
+impl Walk {
+    fn over(items: &[Ast], folded: bool) -> Walk {
+        let mut walk = Walk { parts: vec![Part::default()], folded, is_superset: false };
+        items.iter().for_each(|item| walk.item(item));
+        walk
+    }
+
+    /// Whether the items match what begins with one of the parts, and nothing else.
+    fn is_exact(&self) -> bool {
+        !self.is_superset && self.parts.iter().all(|part| !part.is_closed)
+    }
+
+    /// The sequences, without those that another contains; `None` if one is not tied to the start or is empty.
+    fn sequences(self) -> Option<Vec<Sequence>> {
+        let is_known = |part: &Part| part.is_anchored && !part.sequence.bytes.is_empty();
+        if !self.parts.iter().all(is_known) {
+            return None;
+        }
+        let mut sequences: Vec<Sequence> = Vec::new();
+        for Part { sequence, .. } in self.parts {
+            if !sequences.contains(&sequence) {
+                sequences.push(sequence);
+            }
+        }
+        Some(sequences)
+    }
+
+    fn item(&mut self, item: &Ast) {
+        match item {
+            Ast::Empty => {}
+            Ast::Dollar | Ast::End | Ast::WordBoundary | Ast::NotWordBoundary => self.is_superset = true,
+            Ast::Start => self.start(),
+            Ast::Byte(byte) => self.set(&ByteSet::of(|other| other == *byte)),
+            Ast::Class(set) => self.set(set),
+            Ast::Concat(items) => items.iter().for_each(|item| self.item(item)),
+            Ast::Capture { sub, .. } => self.item(sub),
+            Ast::Superset { sub, .. } => {
+                self.is_superset = true;
+                self.item(sub);
+            }
+            Ast::Alternation(branches) => self.branches(branches),
+            Ast::Repeat { min, max, sub, .. } => self.repeat(*min, *max, sub),
+        }
+    }
+
+    /// The start of the subject; where bytes stand before it, there is no match.
+    fn start(&mut self) {
+        for part in self.parts.iter_mut().filter(|part| !part.is_closed) {
+            self.is_superset |= !part.sequence.bytes.is_empty();
+            part.is_anchored |= part.sequence.bytes.is_empty();
+        }
+    }
+
+    /// The set as it is read: of small letters, each of which stands for both cases.
+    fn folded(&mut self, set: &ByteSet) -> ByteSet {
+        if !self.folded {
+            return *set;
+        }
+        let both = set.fold();
+        self.is_superset |= both != *set;
+        ByteSet::of(|byte| !byte.is_ascii_uppercase() && both.contains(byte))
+    }
+
+    /// One byte of a set.
+    fn set(&mut self, set: &ByteSet) {
+        let set = self.folded(set);
+        let members: Vec<u8> = set.iter().take(SMALL_CLASS + 1).collect();
+        let open = self.parts.iter().filter(|part| !part.is_closed).count();
+        if members.is_empty() {
+            return self.close(); // a class that nothing is in
+        }
+        let is_spelled = members.len() <= SMALL_CLASS
+            && self.parts.len() + open * (members.len() - 1) <= MOST
+            && !members.iter().any(|byte| byte.is_ascii_lowercase() && set.contains(byte.to_ascii_uppercase()));
+        if is_spelled && members.len() > 1 {
+            let branches: Vec<Ast> = members.into_iter().map(Ast::Byte).collect();
+            return self.branches(&branches);
+        }
+        for part in self.parts.iter_mut().filter(|part| !part.is_closed) {
+            if part.sequence.bytes.len() < LONGEST {
+                part.sequence.push(&set);
+            } else {
+                part.is_closed = true;
+            }
+        }
+    }
+
+    fn branches(&mut self, branches: &[Ast]) {
+        let before = self.parts.clone();
+        let (open, mut parts): (Vec<Part>, Vec<Part>) = self.parts.drain(..).partition(|part| !part.is_closed);
+        for branch in branches {
+            let mut walk = Walk { parts: open.clone(), folded: self.folded, is_superset: false };
+            walk.item(branch);
+            self.is_superset |= walk.is_superset;
+            for part in walk.parts {
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
+            }
+            if parts.len() > MOST {
+                self.parts = before;
+                return self.close();
+            }
+        }
+        self.parts = parts;
+    }
+
+    fn repeat(&mut self, min: u32, max: Option<u32>, sub: &Ast) {
+        for _ in 0..min.min(MOST_ROUNDS) {
+            self.item(sub);
+        }
+        match max {
+            Some(max) if min > MOST_ROUNDS || max - min > 2 => self.close(),
+            Some(max) => {
+                for _ in min..max {
+                    self.branches(&[sub.clone(), Ast::Empty]);
+                }
+            }
+            None => self.close(),
+        }
+    }
+
+    fn close(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.is_closed = true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::parse;
+
+    fn read(pattern: &str, folded: bool) -> Option<(Vec<String>, Tail)> {
+        let beginnings = beginnings(&parse(pattern.as_bytes()).expect("a pattern that is read"), folded)?;
+        let text = |sequence: &Sequence| {
+            let mut text = String::from_utf8(sequence.bytes.clone()).expect("UTF-8");
+            for (at, _) in sequence.sets.iter().rev() {
+                text.replace_range(at..&(at + 1), "_");
+            }
+            text
+        };
+        Some((beginnings.sequences.iter().map(text).collect(), beginnings.tail))
+    }
+
+    fn sensitive(pattern: &str) -> (Vec<String>, Tail) {
+        read(pattern, false).unwrap_or_else(|| panic!("{pattern}: nothing known"))
+    }
+
+    /// Bytes, sets and branches up to what may be repeated, and what follows them.
+    #[test]
+    fn known() {
+        for (pattern, sequences, tail) in [
+            ("^/a", &["/a"][..], Tail::Anything),
+            ("^/a.*", &["/a"], Tail::Anything),
+            ("^/a(.*)$", &["/a"], Tail::Line),
+            ("^/a.+$", &["/a_"], Tail::Line),
+            (r"^/a.*\z", &["/a"], Tail::Unknown),
+            (r"(?s)^/a.*\z", &["/a"], Tail::Anything),
+            ("^/a/?.*$", &["/a"], Tail::Line),
+            ("^/a$", &["/a"], Tail::Unknown),
+            ("^/a.b", &["/a_b"], Tail::Anything),
+            ("^/(a|bc)d.*$", &["/ad", "/bcd"], Tail::Line),
+            ("^/[ab]x", &["/ax", "/bx"], Tail::Anything),
+            ("^/[aA]x", &["/_x"], Tail::Anything),
+            (r"^/a(\d+)/b", &["/a_"], Tail::Unknown),
+            ("^/a(/.*)?$", &["/a/", "/a"], Tail::Unknown),
+            ("^/a(?!b)c", &["/ac"], Tail::Unknown),
+            ("^/a$.*", &["/a"], Tail::Unknown),
+            (r"^/a\bc", &["/ac"], Tail::Unknown),
+            ("^/ab?c{2,9}", &["/abcc", "/acc"], Tail::Unknown),
+            ("^/a|^/b", &["/a", "/b"], Tail::Anything),
+            ("^/a*b", &["/"], Tail::Unknown),
+        ] {
+            let sequences: Vec<String> = sequences.iter().map(|text| (*text).to_owned()).collect();
+            assert_eq!(sensitive(pattern), (sequences, tail), "{pattern}");
+        }
+    }
+
+    /// Nothing is known without an anchor in each branch, or where nothing stands behind it.
+    #[test]
+    fn unknown() {
+        for pattern in ["/a", "^/a|/b", "(^|/)a", "^", "^.*x", "", "x^/a"] {
+            assert_eq!(read(pattern, false), None, "{pattern}");
+        }
+    }
+
+    /// In small letters a pattern that tells cases apart is known to begin so, and no more.
+    #[test]
+    fn folded() {
+        let known = |pattern| read(pattern, true).expect("a beginning");
+        assert_eq!(known("(?i)^/aB.*"), (vec!["/ab".to_owned()], Tail::Anything));
+        assert_eq!(known("^/aB.*"), (vec!["/ab".to_owned()], Tail::Unknown));
+        assert_eq!(known("^/[Aa]1"), (vec!["/a1".to_owned()], Tail::Anything));
+        assert_eq!(known("^/[A-Z]1"), (vec!["/_1".to_owned()], Tail::Unknown));
+    }
+
+    /// Sets are looked at where the text has a byte, from a place on.
+    #[test]
+    fn fits() {
+        let sequence = &beginnings(&parse(b"^/a.[0-9]*").unwrap(), false).unwrap().sequences[0];
+        assert!(sequence.fits(b"/", 0) && sequence.fits(b"/ax9", 0) && sequence.fits(b"?a", 1));
+        assert!(!sequence.fits(b"/a\n", 0) && !sequence.fits(b"/b", 0));
+    }
+
+    /// Long beginnings and many branches are cut.
+    #[test]
+    fn bounded() {
+        let (long, tail) = sensitive(&format!("^/{}", "a".repeat(500)));
+        assert_eq!((long[0].len(), tail), (LONGEST, Tail::Unknown));
+        assert_eq!(sensitive("^/[a-z]x").0, ["/_x"]);
+        let (many, _) = sensitive(&format!("^/{}", "(a|b)".repeat(8)));
+        assert!(many.len() <= MOST && many.iter().all(|text| text.len() >= 5));
+    }
+}

@@ -1,0 +1,108 @@
+//! Maps as text.
+
+use crate::quote::{escape_pattern, quote, quote_key, quoted_length};
+
+/// The longest token: it has to end within nginx's buffer of 4,096 bytes (`NGX_CONF_BUFFER`).
+pub const LONGEST_TOKEN: usize = 4_090;
+
+/// A map to be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Map {
+    /// What is looked up: a value.
+    pub source: Vec<u8>,
+    /// The name of its variable, without `$`.
+    pub name: Vec<u8>,
+    pub volatile: bool,
+    pub hostnames: bool,
+    pub rows: Vec<(Key, Vec<u8>)>,
+    /// The value of `default`; it is left out if it is empty.
+    pub default: Vec<u8>,
+}
+
+/// The key of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Looked up in a hash.
+    Exact(Vec<u8>),
+    /// Given to PCRE.
+    Pattern { pattern: Vec<u8>, caseless: bool },
+}
+
+impl Map {
+    /// Adds the block to a text.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"map ");
+        quote(&self.source, out);
+        out.extend_from_slice(b" $");
+        out.extend_from_slice(&self.name);
+        out.extend_from_slice(b" {\n");
+        for (flag, is_set) in [("volatile", self.volatile), ("hostnames", self.hostnames)] {
+            if is_set {
+                out.extend_from_slice(format!("    {flag};\n").as_bytes());
+            }
+        }
+        if !self.default.is_empty() {
+            out.extend_from_slice(b"    default ");
+            quote(&self.default, out);
+            out.extend_from_slice(b";\n");
+        }
+        for (key, value) in &self.rows {
+            out.extend_from_slice(b"    ");
+            key.write(out);
+            out.push(b' ');
+            quote(value, out);
+            out.extend_from_slice(b";\n");
+        }
+        out.extend_from_slice(b"}\n");
+    }
+
+    /// The names of the groups of its patterns.
+    pub fn groups(&self) -> impl Iterator<Item = &[u8]> {
+        let patterns = self.rows.iter().filter(|(key, _)| key.exact().is_none());
+        patterns.filter_map(|(key, _)| key.group())
+    }
+
+    /// Whether nginx reads each of its words.
+    pub fn has_short_tokens(&self) -> bool {
+        let values = self.rows.iter().map(|(_, value)| value).chain([&self.default, &self.source]);
+        let values_fit = values.into_iter().all(|value| quoted_length(value) <= LONGEST_TOKEN);
+        values_fit && self.rows.iter().all(|(key, _)| key.token().len() <= LONGEST_TOKEN)
+    }
+}
+
+impl Key {
+    pub fn exact(&self) -> Option<&Vec<u8>> {
+        match self {
+            Key::Exact(key) => Some(key),
+            Key::Pattern { .. } => None,
+        }
+    }
+
+    /// The name of the first group of a pattern.
+    fn group(&self) -> Option<&[u8]> {
+        let Key::Pattern { pattern, .. } = self else { return None };
+        let start = memchr::memmem::find(pattern, b"(?<")? + 3;
+        let end = start + memchr::memchr(b'>', &pattern[start..])?;
+        let is_name = |name: &&[u8]| name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        pattern.get(start..end).filter(is_name)
+    }
+
+    fn token(&self) -> Vec<u8> {
+        let mut token = Vec::new();
+        self.write(&mut token);
+        token
+    }
+
+    /// Writes the key as a token.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Key::Exact(key) => quote_key(key, out),
+            Key::Pattern { pattern, caseless } => {
+                out.extend_from_slice(if *caseless { b"\"~*" } else { b"\"~" });
+                // A star at the start of a pattern would be read as the sign for no case; PCRE refuses it anyway.
+                escape_pattern(pattern, out);
+                out.push(b'"');
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! A trie of byte strings, without nodes that neither branch nor end a string.
+
+use std::ops::Range;
+
+/// A node with more children has labels of one byte to them: whatever must fit a pattern can be cut there.
+const WIDE: usize = 30;
+
+/// A trie over sorted strings; the first node is the root, and children stand behind their parents.
+pub struct Trie {
+    pub nodes: Vec<Node>,
+}
+
+/// A node; its path is what the strings under it share up to `depth`.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The length of the path, in bytes.
+    pub depth: usize,
+    /// The length of the parent's path.
+    pub above: usize,
+    /// The strings whose path passes or ends here.
+    pub under: Range<usize>,
+    /// Those that end here.
+    pub own: Range<usize>,
+    pub children: Range<usize>,
+}
+
+impl Trie {
+    /// `strings` are in ascending order. Linear in their bytes.
+    pub fn new<S: AsRef<[u8]>>(strings: &[S]) -> Trie {
+        let root = Node { depth: 0, above: 0, under: 0..strings.len(), own: 0..0, children: 0..0 };
+        let mut nodes = vec![root];
+        let mut at = 0;
+        while at < nodes.len() {
+            let Node { depth, under, .. } = nodes[at].clone();
+            let ends = strings[under.clone()].iter().take_while(|string| string.as_ref().len() == depth).count();
+            let own = under.start..under.start + ends;
+            let below = &strings[own.end..under.end];
+            let branches: Vec<usize> =
+                below.chunk_by(|one, other| one.as_ref()[depth] == other.as_ref()[depth]).map(<[S]>::len).collect();
+            let first = nodes.len();
+            let mut start = own.end;
+            for count in &branches {
+                let under = start..start + count;
+                let depth = if branches.len() > WIDE { depth + 1 } else { shared(&strings[under.clone()], depth) };
+                nodes.push(Node { depth, above: nodes[at].depth, under, own: 0..0, children: 0..0 });
+                start += count;
+            }
+            nodes[at].own = own;
+            nodes[at].children = first..nodes.len();
+            at += 1;
+        }
+        Trie { nodes }
+    }
+}
+
+/// Up to which byte sorted strings are the same.
+fn shared<S: AsRef<[u8]>>(strings: &[S], from: usize) -> usize {
+    let (first, last) = (strings[0].as_ref(), strings[strings.len() - 1].as_ref());
+    from + first[from..].iter().zip(&last[from..]).take_while(|(one, other)| one == other).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each string ends in one node, whose path it is; paths branch where strings do.
+    #[test]
+    fn nodes() {
+        let strings = ["/", "/a", "/a", "/abc", "/abd", "x"];
+        let trie = Trie::new(&strings);
+        let paths: Vec<&str> = trie.nodes.iter().map(|node| &strings[node.under.start][..node.depth]).collect();
+        assert_eq!(paths, ["", "/", "x", "/a", "/ab", "/abc", "/abd"]);
+        assert_eq!(trie.nodes.iter().map(|node| node.own.len()).collect::<Vec<_>>(), [0, 1, 1, 2, 0, 1, 1]);
+        assert_eq!((trie.nodes[0].children.clone(), trie.nodes[4].children.clone()), (1..3, 5..7));
+    }
+
+    /// The labels of many children are a byte.
+    #[test]
+    fn wide() {
+        let strings: Vec<String> = (b'A'..=b'z').map(|byte| format!("/{}bc", byte as char)).collect();
+        let trie = Trie::new(&strings);
+        assert_eq!((trie.nodes[1].depth, trie.nodes[1].children.len()), (1, strings.len()));
+        assert!(trie.nodes[1].children.clone().all(|child| trie.nodes[child].depth == 2));
+    }
+
+    /// No string at all is a root.
+    #[test]
+    fn empty() {
+        assert_eq!(Trie::new::<&str>(&[]).nodes.len(), 1);
+    }
+}

@@ -1,0 +1,213 @@
+//! Questions about languages, over all subjects but the empty one, which no map asks a pattern about.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Look};
+
+use crate::language::{Limits, Question, Subjects, Witness, witness_among};
+use crate::prove_map::row::Language;
+use crate::syntax::{Ast, Hir, Pattern};
+
+/// A newline, and a byte behind it: `$` does not match before it, nor does a dot pass it.
+pub const INNER_NEWLINE: &[u8] = b"(?s)\n.";
+
+fn ask(question: Question, language: &Hir, others: &[&Hir]) -> Witness {
+    witness_among(Subjects::All, question, language, others, &Limits::default())
+}
+
+/// Whether two languages have no subject in common; not known counts as no.
+pub fn are_disjoint(one: &Hir, other: &Hir) -> bool {
+    ask(Question::Inside, one, &[other]) == Witness::Nothing
+}
+
+/// Whether a language is in the union of others; not known counts as no.
+pub fn is_included(language: &Hir, others: &[&Hir]) -> bool {
+    ask(Question::Outside, language, others) == Witness::Nothing
+}
+
+/// A short subject of both languages.
+pub fn common(one: &Hir, other: &Hir) -> Option<Vec<u8>> {
+    found(ask(Question::Inside, one, &[other]))
+}
+
+/// A short subject of one language and not of the other.
+pub fn outside(one: &Hir, other: &Hir) -> Option<Vec<u8>> {
+    found(ask(Question::Outside, one, &[other]))
+}
+
+fn found(witness: Witness) -> Option<Vec<u8>> {
+    match witness {
+        Witness::Found(subject) => Some(subject),
+        Witness::Nothing | Witness::Unknown => None,
+    }
+}
+
+/// The subjects that begin with a key; in any case of letters if `caseless`.
+pub fn beginning_with(key: &[u8], caseless: bool) -> Hir {
+    let byte = |byte: &u8| {
+        let spellings = [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
+        let ranges = spellings.map(|spelling| ClassBytesRange::new(spelling, spelling));
+        Hir::class(Class::Bytes(ClassBytes::new(ranges)))
+    };
+    let start = Hir::look(Look::Start);
+    let key = if caseless { key.iter().map(byte).collect() } else { vec![Hir::literal(key)] };
+    Hir::concat([start].into_iter().chain(key).collect())
+}
+
+/// Whether a newline stands in a match at its very end at most: the pattern is tied to both ends, and nothing in it takes
+/// one.
+pub fn has_no_inner_newline(ast: &Ast) -> bool {
+    fn takes_none(ast: &Ast) -> bool {
+        match ast {
+            Ast::Byte(byte) => *byte != b'\n',
+            Ast::Class(set) => !set.contains(b'\n'),
+            Ast::Concat(parts) | Ast::Alternation(parts) => parts.iter().all(takes_none),
+            Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => takes_none(sub),
+            Ast::Empty | Ast::Start | Ast::Dollar | Ast::End | Ast::WordBoundary | Ast::NotWordBoundary => true,
+        }
+    }
+    match ast {
+        Ast::Concat(items) => match items.as_slice() {
+            [Ast::Start, inner @ .., Ast::Dollar | Ast::End] => inner.iter().all(takes_none),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Which patterns match all that begins with a key, as found out so far: what stands behind the literal prefix is the same
+/// in most.
+#[derive(Default)]
+pub struct Covers(RefCell<HashMap<Asked, bool>>);
+
+/// What stands behind the literal prefix, what is left of the key, whether letters are in any case, and whether something
+/// is left out.
+type Asked = (String, Vec<u8>, bool, bool);
+
+impl Covers {
+    /// Whether all subjects that begin with `key`, which is not empty, and are not in `left_out` are in the language. What
+    /// is left out has to stay so whatever is put in front of it.
+    pub fn holds(&self, language: &Language, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
+        if !language.translation.exact {
+            return false;
+        }
+        let Ast::Concat(items) = &language.pattern.ast else {
+            return holds(language.translation.hir.clone(), key, caseless, left_out);
+        };
+        let [Ast::Start, behind @ ..] = items.as_slice() else {
+            return holds(language.translation.hir.clone(), key, caseless, left_out);
+        };
+        let taken = behind.iter().zip(&key[..key.len() - 1]).take_while(|(item, _)| is_single(item)).count();
+        if !behind.iter().zip(&key[..taken]).all(|(item, byte)| takes(item, *byte, caseless)) {
+            return false;
+        }
+        let (rest, tail) = (&behind[taken..], &key[taken..]);
+        if rest.is_empty() {
+            return true;
+        }
+        if !rest.iter().all(looks_forward) {
+            return holds(language.translation.hir.clone(), key, caseless, left_out);
+        }
+        let question = (format!("{rest:?}"), tail.to_vec(), caseless, left_out.is_some());
+        if let Some(answer) = self.0.borrow().get(&question) {
+            return *answer;
+        }
+        let ast = Ast::Concat([&[Ast::Start], rest].concat());
+        let rest = Pattern { ast, looks: Vec::new(), ..language.pattern.clone() }.translate();
+        let answer = rest.exact && holds(rest.hir, tail, caseless, left_out);
+        self.0.borrow_mut().insert(question, answer);
+        answer
+    }
+}
+
+fn holds(hir: Hir, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
+    let others: Vec<&Hir> = [&hir].into_iter().chain(left_out).collect();
+    is_included(&beginning_with(key, caseless), &others)
+}
+
+fn is_single(ast: &Ast) -> bool {
+    matches!(ast, Ast::Byte(_) | Ast::Class(_))
+}
+
+/// Whether an item takes a byte, in both its cases if `caseless`.
+fn takes(item: &Ast, byte: u8, caseless: bool) -> bool {
+    let takes = |byte: u8| match item {
+        Ast::Byte(other) => *other == byte,
+        Ast::Class(set) => set.contains(byte),
+        _ => false,
+    };
+    if caseless { takes(byte.to_ascii_lowercase()) && takes(byte.to_ascii_uppercase()) } else { takes(byte) }
+}
+
+/// Whether a pattern begins with single bytes of which one is another than in the key, so that they have no subject in
+/// common; `false` if more would have to be read.
+pub fn begins_otherwise(ast: &Ast, key: &[u8], caseless: bool) -> bool {
+    let Ast::Concat(items) = ast else { return false };
+    let [Ast::Start, behind @ ..] = items.as_slice() else { return false };
+    let singles = behind.iter().take_while(|item| is_single(item)).zip(key);
+    let may_take = |item: &Ast, byte: u8| {
+        let both = [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
+        if caseless { both.iter().any(|byte| takes(item, *byte, false)) } else { takes(item, byte, false) }
+    };
+    singles.into_iter().any(|(item, byte)| !may_take(item, *byte))
+}
+
+/// Whether a part of a pattern asks nothing of what stands before it.
+fn looks_forward(ast: &Ast) -> bool {
+    match ast {
+        Ast::Start | Ast::WordBoundary | Ast::NotWordBoundary | Ast::Superset { .. } => false,
+        Ast::Concat(parts) | Ast::Alternation(parts) => parts.iter().all(looks_forward),
+        Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } => looks_forward(sub),
+        Ast::Empty | Ast::Byte(_) | Ast::Class(_) | Ast::Dollar | Ast::End => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn language(pattern: &str) -> Language {
+        Language::of(pattern.as_bytes()).unwrap()
+    }
+
+    fn covers(pattern: &str, key: &str, caseless: bool, lines: bool) -> bool {
+        let newline = language("(?s)\n.").translation.hir;
+        Covers::default().holds(&language(pattern), key.as_bytes(), caseless, lines.then_some(&newline))
+    }
+
+    /// A pattern without an end covers all; one that ends in `.*$` only what has no inner newline.
+    #[test]
+    fn covering() {
+        assert!(covers("^/a", "/a", false, false) && covers("^/a", "/ab", false, false));
+        assert!(!covers("^/ab", "/a", false, false) && !covers("^/b", "/a", false, false));
+        for pattern in ["^/a.*$", "^/a(.*)$", "^/a/?(.*)$", "^/a(/.*|.*)$", "^/..*$"] {
+            assert!(covers(pattern, "/a", false, true) && !covers(pattern, "/a", false, false), "{pattern}");
+        }
+        for pattern in ["^/a.+$", "^/a(/.*)?$", "^/a[^b]*$", r"^/a.*\z", r"^/a\b", "^/a.*x?y$", "^/a(?!b)"] {
+            assert!(!covers(pattern, "/a", false, true), "{pattern}");
+        }
+        assert!(covers("^/a.+$", "/ab", false, true) && covers("^(?:/a|/b)", "/b", false, true));
+        assert!(covers("^/ab?c?.*$", "/abd", false, true) && covers(r"^/a\b.*$", "/a/", false, true));
+    }
+
+    /// In a caseless bucket only what ignores the case of its letters covers.
+    #[test]
+    fn covering_any_case() {
+        assert!(covers("(?i)^/a.*$", "/ab", true, true) && covers("(?i)^/a", "/a1", true, false));
+        assert!(!covers("^/a.*$", "/ab", true, true) && covers("^/1.*$", "/1", true, true));
+    }
+
+    /// A newline behind a newline is an inner one, too.
+    #[test]
+    fn newlines() {
+        for pattern in ["^/a.*$", "^/a$", r"^/a[^\n]*\z", "^/a(b|c)?$"] {
+            assert!(has_no_inner_newline(&language(pattern).pattern.ast), "{pattern}");
+            let newline = language("(?s)\n.").translation.hir;
+            assert!(are_disjoint(&newline, &language(pattern).translation.hir), "{pattern}");
+        }
+        for pattern in ["^/a", "^/a[^b]*$", "/a$", "^/a\n$", "(?s)^/a.*$", "^/a$|^/b$"] {
+            assert!(!has_no_inner_newline(&language(pattern).pattern.ast), "{pattern}");
+        }
+    }
+}

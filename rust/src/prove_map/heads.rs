@@ -1,0 +1,129 @@
+//! What every match of a pattern begins with.
+
+use crate::syntax::Ast;
+
+/// The most heads of one pattern, and of one class.
+const MOST: usize = 256;
+const WIDEST: usize = 16;
+/// The longest head, in bytes.
+const LONGEST: usize = 512;
+
+/// Some first bytes of a match, and whether what follows comes next.
+#[derive(Clone)]
+struct Head {
+    bytes: Vec<u8>,
+    open: bool,
+}
+
+/// Strings of which each match of an anchored pattern begins with one; none of them begins with another. With `fold`
+/// they are in small letters, as is the match.
+pub fn heads(ast: &Ast, fold: bool) -> Vec<Vec<u8>> {
+    let mut heads: Vec<Vec<u8>> = of(ast, fold).into_iter().map(|head| head.bytes).collect();
+    heads.sort_unstable();
+    // What begins with another comes behind it, with none but such in between.
+    heads.dedup_by(|string, shorter| string.starts_with(shorter));
+    heads
+}
+
+fn of(ast: &Ast, fold: bool) -> Vec<Head> {
+    match ast {
+        Ast::Byte(byte) => vec![open(&[lower(*byte, fold)])],
+        Ast::Class(set) => {
+            let mut members: Vec<u8> = set.iter().map(|byte| lower(byte, fold)).collect();
+            members.sort_unstable();
+            members.dedup();
+            if members.len() > WIDEST { vec![unknown()] } else { members.iter().map(|&byte| open(&[byte])).collect() }
+        }
+        Ast::Concat(items) => items.iter().fold(vec![open(b"")], |heads, item| then(heads, item, fold)),
+        Ast::Alternation(branches) => {
+            let heads: Vec<Head> = branches.iter().flat_map(|branch| of(branch, fold)).collect();
+            if heads.len() > MOST { vec![unknown()] } else { heads }
+        }
+        Ast::Repeat { min, max, sub, .. } => {
+            let rounds = (0..(*min).min(64)).fold(vec![open(b"")], |heads, _| then(heads, sub, fold));
+            if *max == Some(*min) && *min <= 64 {
+                return rounds;
+            }
+            if *min > 0 {
+                return rounds.into_iter().map(|head| Head { open: false, ..head }).collect();
+            }
+            let more = of(sub, fold).into_iter().map(|head| Head { open: head.open && *max == Some(1), ..head });
+            more.chain([open(b"")]).collect()
+        }
+        Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => of(sub, fold),
+        Ast::Empty | Ast::Start | Ast::Dollar | Ast::End | Ast::WordBoundary | Ast::NotWordBoundary => vec![open(b"")],
+    }
+}
+
+fn open(bytes: &[u8]) -> Head {
+    Head { bytes: bytes.to_vec(), open: true }
+}
+
+fn unknown() -> Head {
+    Head { bytes: Vec::new(), open: false }
+}
+
+fn lower(byte: u8, fold: bool) -> u8 {
+    if fold { byte.to_ascii_lowercase() } else { byte }
+}
+
+/// The heads, and behind those that are open what `next` begins with; as they are if that were too many.
+fn then(mut heads: Vec<Head>, next: &Ast, fold: bool) -> Vec<Head> {
+    let openings = heads.iter().filter(|head| head.open && head.bytes.len() < LONGEST).count();
+    if openings == 0 {
+        heads.iter_mut().for_each(|head| head.open = false);
+        return heads;
+    }
+    let tails = of(next, fold);
+    if heads.len() + openings * tails.len() > MOST {
+        heads.iter_mut().for_each(|head| head.open = false);
+        return heads;
+    }
+    if let ([tail], [head]) = (tails.as_slice(), heads.as_mut_slice()) {
+        head.bytes.extend_from_slice(&tail.bytes);
+        head.open = tail.open;
+        return heads;
+    }
+    let extend = |head: &Head| -> Vec<Head> {
+        if !head.open || head.bytes.len() >= LONGEST {
+            return vec![Head { open: false, ..head.clone() }];
+        }
+        let both = |tail: &Head| Head { bytes: [head.bytes.as_slice(), &tail.bytes].concat(), open: tail.open };
+        tails.iter().map(both).collect()
+    };
+    heads.iter().flat_map(extend).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::heads;
+    use crate::syntax::parse;
+
+    fn of(pattern: &str, fold: bool) -> Vec<String> {
+        let heads = heads(&parse(pattern.as_bytes()).unwrap().ast, fold);
+        heads.into_iter().map(|head| String::from_utf8(head).unwrap()).collect()
+    }
+
+    /// Literals, branches, small classes, what may be missing and what is repeated.
+    #[test]
+    fn forms() {
+        assert_eq!(of("^/a/b.*$", false), ["/a/b"]);
+        assert_eq!(of("^/(a|b)/x", false), ["/a/x", "/b/x"]);
+        assert_eq!(of("^/ab?c", false), ["/abc", "/ac"]);
+        assert_eq!(of("^/ab*c", false), ["/ab", "/ac"]);
+        assert_eq!(of("^/a+c", false), ["/a"]);
+        assert_eq!(of("^/[ab]{2}c", false), ["/aac", "/abc", "/bac", "/bbc"]);
+        assert_eq!(of("^/(ab|a)", false), ["/a"]);
+        assert_eq!(of("^/a.c", false), ["/a"]);
+        assert_eq!(of("^/[0-9a-z]c", false), ["/"]);
+        assert_eq!(of("^/(|.*)c", false), ["/"]);
+    }
+
+    /// Without case there is one head for all spellings.
+    #[test]
+    fn folded() {
+        assert_eq!(of("(?i)^/About-Us/It", true), ["/about-us/it"]);
+        assert_eq!(of("(?i)^/1a", false), ["/1A", "/1a"]);
+        assert_eq!(of("^/(Ab|aB)c", true), ["/abc"]);
+    }
+}

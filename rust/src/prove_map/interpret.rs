@@ -1,0 +1,194 @@
+//! What nginx makes of maps for one subject, with real PCRE2: where a proof fails, the witness is looked for with it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crate::language::{Limits, Question, Subjects, Witness, witness_among};
+use crate::map_block::MapBlock;
+use crate::pcre::Regex;
+use crate::prove_map::row::{as_text, group_names};
+use crate::prove_map::text::Texts;
+use crate::syntax::Hir;
+
+/// The calls of `match()` that a pattern gets: enough for what is asked here.
+const CALLS: u32 = 100_000;
+/// The most rows that subjects are made of, and the most subjects that are tried.
+const MOST_ROWS: usize = 400;
+const MOST_SUBJECTS: usize = 8_000;
+/// nginx evaluates no more variables inside one another.
+const DEEPEST: usize = 60;
+
+/// Maps by the name of their variable, and the patterns compiled so far.
+pub struct Interpreter<'b> {
+    source: &'b [u8],
+    maps: HashMap<&'b [u8], &'b MapBlock<'b>>,
+    regexes: RefCell<Regexes<'b>>,
+}
+
+/// Patterns by whether they ignore case, and their text; `None` for those that PCRE2 does not compile.
+type Regexes<'b> = HashMap<(bool, &'b [u8]), Option<Regex>>;
+
+/// The groups of a match, by number and by name.
+type Groups = (Vec<Vec<u8>>, Vec<(Vec<u8>, Vec<u8>)>);
+
+/// What the last match captured, by number, and the variables that matches set by name.
+#[derive(Default)]
+struct Captures {
+    numbered: Vec<Vec<u8>>,
+    named: HashMap<Vec<u8>, Vec<u8>>,
+}
+
+impl<'b> Interpreter<'b> {
+    pub fn new(source: &'b [u8], maps: impl Iterator<Item = &'b MapBlock<'b>>) -> Interpreter<'b> {
+        let maps = maps.map(|block| (&*block.variable, block)).collect();
+        Interpreter { source, maps, regexes: RefCell::default() }
+    }
+
+    /// The value of a variable for a subject, variables of others as they are written; `None` if it is too deep.
+    pub fn value(&self, variable: &[u8], subject: &[u8]) -> Option<Vec<u8>> {
+        self.evaluate(self.maps.get(variable)?, subject, &mut Captures::default(), 0)
+    }
+
+    fn evaluate(
+        &self,
+        block: &'b MapBlock<'b>,
+        subject: &[u8],
+        captures: &mut Captures,
+        depth: usize,
+    ) -> Option<Vec<u8>> {
+        if depth > DEEPEST {
+            return None;
+        }
+        let looked_up = self.expand(&block.source, subject, captures, depth)?;
+        let looked_up = match looked_up.strip_suffix(b".") {
+            Some(name) if block.hostnames => name,
+            _ => &looked_up,
+        };
+        if let Some(row) = block.exact.iter().find(|row| row.key.eq_ignore_ascii_case(looked_up)) {
+            return self.expand(&row.value, subject, captures, depth);
+        }
+        for row in block.patterns.iter().filter(|_| !looked_up.is_empty()) {
+            match self.captures(&row.pattern, row.caseless, looked_up) {
+                Ok(Some(groups)) => {
+                    *captures = Captures { numbered: groups.0, named: std::mem::take(&mut captures.named) };
+                    captures.named.extend(groups.1);
+                    return self.expand(&row.value, subject, captures, depth);
+                }
+                Ok(None) => {}
+                Err(_) => break,
+            }
+        }
+        self.expand(block.fallback(), subject, captures, depth)
+    }
+
+    /// The groups of the match, if there is one; the error is a code of PCRE2.
+    fn captures(&self, pattern: &'b [u8], caseless: bool, subject: &[u8]) -> Result<Option<Groups>, i32> {
+        let mut regexes = self.regexes.borrow_mut();
+        let compile = || Regex::new(&as_text(pattern, caseless)).ok();
+        let Some(regex) = regexes.entry((caseless, pattern)).or_insert_with(compile) else { return Ok(None) };
+        let Some(ranges) = regex.captures(subject, CALLS)? else { return Ok(None) };
+        let groups: Vec<Vec<u8>> =
+            ranges.into_iter().map(|range| range.map(|range| subject[range].to_vec()).unwrap_or_default()).collect();
+        let named = named_groups(pattern)
+            .into_iter()
+            .map(|(number, name)| (name.to_vec(), groups.get(number).cloned().unwrap_or_default()));
+        let named = named.collect();
+        Ok(Some((groups, named)))
+    }
+
+    /// A value with the variables of the maps and captures in it; the source, in one piece, is the subject.
+    fn expand(&self, text: &'b [u8], subject: &[u8], captures: &mut Captures, depth: usize) -> Option<Vec<u8>> {
+        let mut value = Vec::new();
+        let mut rest = text;
+        while let Some((first, behind)) = rest.split_first() {
+            if rest == self.source {
+                value.extend_from_slice(subject);
+                break;
+            }
+            let length = behind.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+            let name = &behind[..length];
+            if *first != b'$' || name.is_empty() {
+                value.push(*first);
+                rest = behind;
+            } else if name[0].is_ascii_digit() {
+                let group = captures.numbered.get(usize::from(name[0] - b'0'));
+                value.extend_from_slice(group.map_or(&[], Vec::as_slice));
+                rest = &behind[1..];
+            } else {
+                match (self.maps.get(name), captures.named.get(name)) {
+                    (Some(block), _) => value.extend(self.evaluate(block, subject, captures, depth + 1)?),
+                    (None, Some(set)) => value.extend_from_slice(set),
+                    (None, None) => value.extend_from_slice(&rest[..length + 1]),
+                }
+                rest = &behind[length..];
+            }
+        }
+        Some(value)
+    }
+}
+
+/// The groups with a name, each with its number.
+fn named_groups(pattern: &[u8]) -> Vec<(usize, &[u8])> {
+    let mut names = group_names(pattern).into_iter();
+    let opens = (0..pattern.len()).filter(|&at| pattern[at] == b'(' && (at == 0 || pattern[at - 1] != b'\\'));
+    let is_named = |at: usize| {
+        let rest = &pattern[at..];
+        rest.starts_with(b"(?P<")
+            || rest.starts_with(b"(?<") && !rest.starts_with(b"(?<=") && !rest.starts_with(b"(?<!")
+    };
+    let capturing = opens.filter(|&at| pattern.get(at + 1) != Some(&b'?') || is_named(at));
+    capturing.zip(1..).filter(|(at, _)| is_named(*at)).filter_map(|(_, number)| Some((number, names.next()?))).collect()
+}
+
+/// A subject that the two texts answer differently, if one of those that the rows suggest is.
+pub fn counterexample(texts: &Texts, suggested: Option<Vec<u8>>) -> Option<Vec<u8>> {
+    let original = Interpreter::new(&texts.original.source, std::iter::once(&texts.original));
+    let emitted = Interpreter::new(&texts.original.source, texts.emitted());
+    let variable = &texts.original.variable;
+    let differs = |subject: &[u8]| original.value(variable, subject) != emitted.value(variable, subject);
+    let mut tried = suggested.into_iter().chain(suggestions(texts)).take(MOST_SUBJECTS);
+    tried.find_map(|subject| variants(&subject).into_iter().find(|variant| differs(variant)))
+}
+
+/// The empty subject, and the shortest that each pattern and each key suggest.
+fn suggestions(texts: &Texts) -> impl Iterator<Item = Vec<u8>> {
+    let blocks = || texts.emitted().chain([&texts.original]);
+    let patterns = blocks().flat_map(|block| &block.patterns).map(|row| as_text(&row.pattern, row.caseless));
+    let shortest = patterns.take(MOST_ROWS).filter_map(|text| {
+        let hir: Hir = crate::syntax::parse(&text).ok()?.translate().hir;
+        match witness_among(Subjects::All, Question::Outside, &hir, &[], &Limits::default()) {
+            Witness::Found(subject) => Some(subject),
+            Witness::Nothing | Witness::Unknown => None,
+        }
+    });
+    let keys = blocks().flat_map(|block| &block.exact).map(|row| row.key.to_vec());
+    [Vec::new()].into_iter().chain(keys).chain(shortest)
+}
+
+/// A subject and what is nearly it.
+fn variants(subject: &[u8]) -> Vec<Vec<u8>> {
+    let longer = [&b"x"[..], b"/", b"\n", b"\n\n", b"\nx", b"/x", b".", b"1"].map(|end| [subject, end].concat());
+    let shorter = subject.split_last().map(|(_, rest)| rest.to_vec());
+    let cases = [subject.to_ascii_uppercase(), subject.to_ascii_lowercase()];
+    [subject.to_vec()].into_iter().chain(longer).chain(shorter).chain(cases).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Interpreter;
+    use crate::map_block;
+
+    /// Order, exact keys, captures, the empty subject, and maps over maps, as nginx has them.
+    #[test]
+    fn as_nginx() {
+        let text = br#"map $uri $v { "/E" $k; "~^/(?<n>a)(b)" "$1$2$n$host"; "~*^/C" c; default $w; }
+            map $uri $k { "~^(?<key>/x|/e)" $key; } map "$k>$uri" $w { "~(?s)^(.+)>\1\z" same; default no; }"#;
+        let blocks = map_block::read(text).unwrap();
+        let maps = Interpreter::new(b"$uri", blocks.iter());
+        for (subject, value) in
+            [("/e", "/e"), ("/ab", "aba$host"), ("/c/", "c"), ("/x", "same"), ("/x>", "no"), ("", "no")]
+        {
+            assert_eq!(maps.value(b"v", subject.as_bytes()).unwrap(), value.as_bytes(), "{subject}");
+        }
+    }
+}

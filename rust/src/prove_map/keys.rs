@@ -1,0 +1,227 @@
+//! Tries as patterns, and the keys that they capture.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::map_block::{MapBlock, PatternRow};
+use crate::prove_map::obligation::{Obligation, Proved, Refutation, refute};
+use crate::prove_map::prefixes::Prefixes;
+use crate::prove_map::row::{Language, as_text};
+use crate::syntax::Ast;
+
+/// The most strings that one pattern lists; a token has no room for as many that are worth it.
+const MOST_STRINGS: usize = 1 << 16;
+
+/// A variable that holds the longest of some strings that the subject begins with, in its own spelling, or nothing.
+pub struct Keys {
+    /// In small letters if `caseless`.
+    pub keys: Prefixes,
+    pub caseless: bool,
+}
+
+/// The strings of a pattern of nothing but literals and ways to choose among them, in the order in which PCRE prefers them;
+/// `None` for any other pattern. With `caseless` in small letters, each for all its spellings.
+pub fn strings(ast: &Ast, caseless: bool) -> Option<Vec<Vec<u8>>> {
+    let strings = match ast {
+        Ast::Empty => vec![Vec::new()],
+        Ast::Byte(byte) if caseless && byte.is_ascii_alphabetic() => return None,
+        Ast::Byte(byte) => vec![vec![*byte]],
+        Ast::Class(set) if caseless && set.fold() != *set => return None,
+        Ast::Class(set) => {
+            let members = set.iter().filter(|byte| !(caseless && byte.is_ascii_uppercase()));
+            members.map(|byte| vec![byte]).collect()
+        }
+        Ast::Concat(items) => items.iter().try_fold(vec![Vec::new()], |heads, item| product(heads, item, caseless))?,
+        Ast::Alternation(branches) => {
+            let mut all = Vec::new();
+            for branch in branches {
+                all.append(&mut strings(branch, caseless)?);
+            }
+            all
+        }
+        Ast::Repeat { min: 0, max: Some(1), greedy, sub } => {
+            let mut all = strings(sub, caseless)?;
+            all.insert(if *greedy { all.len() } else { 0 }, Vec::new());
+            all
+        }
+        _ => return None,
+    };
+    (strings.len() <= MOST_STRINGS).then_some(strings)
+}
+
+fn product(mut heads: Vec<Vec<u8>>, next: &Ast, caseless: bool) -> Option<Vec<Vec<u8>>> {
+    let tails = strings(next, caseless)?;
+    if let [tail] = tails.as_slice() {
+        heads.iter_mut().for_each(|head| head.extend_from_slice(tail));
+        return Some(heads);
+    }
+    let fits = heads.len().checked_mul(tails.len()).is_some_and(|count| count <= MOST_STRINGS);
+    fits.then(|| heads.iter().flat_map(|head| tails.iter().map(move |tail| [&head[..], tail].concat())).collect())
+}
+
+/// The group of `"~^(?<group>TRIE)" $group`, the only row of its map, and the trie.
+fn captured(row: &PatternRow) -> Option<Ast> {
+    let group = row.value.strip_prefix(b"$")?;
+    let language = Language::of(&as_text(&row.pattern, row.caseless))?;
+    let Ast::Concat(items) = &language.pattern.ast else { return None };
+    let [Ast::Start, Ast::Capture { name: Some(name), sub, .. }] = items.as_slice() else { return None };
+    let sub = (**sub).clone();
+    (name.as_bytes() == group && language.pattern.captures == 1).then_some(sub)
+}
+
+/// Reads variables of keys.
+pub struct Reader<'p, 'b> {
+    pub source: &'p [u8],
+    pub maps: &'p HashMap<&'b [u8], &'b MapBlock<'b>>,
+    pub used: &'p mut HashSet<&'b [u8]>,
+    pub proved: &'p Proved,
+}
+
+impl<'b> Reader<'_, 'b> {
+    /// The keys of a map, whether one trie has them all or chunks have some each.
+    pub fn keys(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, Refutation> {
+        self.used.insert(&block.variable);
+        let name = block.variable.escape_ascii();
+        if !block.fallback().is_empty() {
+            return refute(Obligation::Trie, format!("${name} has a key for subjects that begin with none"));
+        }
+        if *block.source == *self.source { self.trie(block) } else { self.chunks(block) }
+    }
+
+    fn trie(&mut self, block: &MapBlock) -> Result<Keys, Refutation> {
+        let name = block.variable.escape_ascii();
+        let read = match block.patterns.as_slice() {
+            [row] if block.exact.is_empty() => captured(row).map(|read| (read, row.caseless)),
+            _ => None,
+        };
+        let Some((trie, caseless)) = read else {
+            return refute(Obligation::Trie, format!("${name} does not capture a key"));
+        };
+        let Some(strings) = strings(&trie, caseless) else {
+            return refute(Obligation::Trie, format!("the pattern of ${name} is no list of keys"));
+        };
+        let keys = longest_first(strings).or_else(|what| refute(Obligation::Trie, format!("${name}: {what}")))?;
+        self.proved.discharge(Obligation::Trie);
+        Ok(Keys { keys, caseless })
+    }
+
+    fn chunks(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, Refutation> {
+        let name = block.variable.escape_ascii();
+        let lookup = |text: &[u8]| text.strip_prefix(b"$").and_then(|name| self.maps.get(name)).copied();
+        let Some(roots) = lookup(&block.source).filter(|_| block.patterns.is_empty()) else {
+            return refute(Obligation::Chunk, format!("${name} is not a map of the roots of chunks"));
+        };
+        let roots = self.keys(roots)?;
+        let rows = buckets(block, &roots, Obligation::Chunk)?;
+        let mut keys = Vec::new();
+        for (place, root) in roots.keys.strings().iter().enumerate() {
+            let escaped = root.escape_ascii();
+            let chunk = rows
+                .get(&Some(place))
+                .and_then(|value| value.strip_prefix(b"$").and_then(|name| self.maps.get(name)).copied());
+            let Some(chunk) = chunk else {
+                return refute(Obligation::Chunk, format!("${name} has no chunk for \"{escaped}\""));
+            };
+            let chunk = self.keys(chunk)?;
+            let is_its_own = |key: &Vec<u8>| roots.keys.longest(key) == Some(place);
+            if chunk.caseless != roots.caseless || chunk.keys.find(root).is_none() {
+                return refute(Obligation::Chunk, format!("the chunk of \"{escaped}\" does not hold it"));
+            }
+            if let Some(key) = chunk.keys.strings().iter().find(|key| !is_its_own(key)) {
+                let what = format!("the chunk of \"{escaped}\" has \"{}\" of another", key.escape_ascii());
+                return refute(Obligation::Chunk, what);
+            }
+            keys.extend_from_slice(chunk.keys.strings());
+            self.proved.discharge(Obligation::Chunk);
+        }
+        if rows.contains_key(&None) {
+            return refute(Obligation::Chunk, format!("${name} has a chunk for subjects that begin with no root"));
+        }
+        Ok(Keys { keys: Prefixes::new(keys), caseless: roots.caseless })
+    }
+}
+
+/// The strings, if each is there once and before all that it begins with, so that PCRE captures the longest.
+fn longest_first(strings: Vec<Vec<u8>>) -> Result<Prefixes, String> {
+    let order: HashMap<Vec<u8>, usize> = strings.iter().cloned().zip(0..).collect();
+    if order.len() < strings.len() {
+        return Err("a key is there twice".into());
+    }
+    let keys = Prefixes::new(strings);
+    for (place, key) in keys.strings().iter().enumerate() {
+        if key.is_empty() {
+            return Err("a key is empty".into());
+        }
+        let shorter = keys.parent(place).map(|parent| &keys.strings()[parent]);
+        if let Some(shorter) = shorter.filter(|&shorter| order[shorter] < order[key]) {
+            return Err(format!("\"{}\" comes before \"{}\"", shorter.escape_ascii(), key.escape_ascii()));
+        }
+    }
+    Ok(keys)
+}
+
+/// The values of a map of keys: by the place of the key, `None` for the empty one.
+pub fn buckets<'b>(
+    block: &'b MapBlock<'_>,
+    keys: &Keys,
+    obligation: Obligation,
+) -> Result<HashMap<Option<usize>, &'b [u8]>, Refutation> {
+    let name = block.variable.escape_ascii();
+    if !block.patterns.is_empty() {
+        return refute(obligation, format!("${name} has a pattern among its keys"));
+    }
+    let mut spellings = HashSet::new();
+    for key in keys.keys.strings().iter().filter(|_| !keys.caseless) {
+        if !spellings.insert(key.to_ascii_lowercase()) {
+            return refute(obligation, format!("${name} cannot tell \"{}\" in two spellings", key.escape_ascii()));
+        }
+    }
+    let mut rows = HashMap::with_capacity(block.exact.len());
+    for row in &block.exact {
+        let key = if keys.caseless { row.key.to_ascii_lowercase() } else { row.key.to_vec() };
+        let place = if key.is_empty() { Some(None) } else { keys.keys.find(&key).map(Some) };
+        let escaped = row.key.escape_ascii();
+        let Some(place) = place else {
+            return refute(obligation, format!("\"{escaped}\" of ${name} is no key of the trie"));
+        };
+        if rows.insert(place, &*row.value).is_some() {
+            return refute(obligation, format!("\"{escaped}\" of ${name} is there twice"));
+        }
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{longest_first, strings};
+    use crate::syntax::{Ast, parse};
+
+    fn list(pattern: &str, caseless: bool) -> Option<Vec<String>> {
+        let Ast::Concat(items) = parse(pattern.as_bytes()).unwrap().ast else { panic!("{pattern}") };
+        let strings = strings(&Ast::Concat(items[1..].to_vec()), caseless)?;
+        Some(strings.into_iter().map(|string| String::from_utf8(string).unwrap()).collect())
+    }
+
+    /// The order is PCRE's order of preference.
+    #[test]
+    fn in_order_of_preference() {
+        assert_eq!(list("^/(?:a(?:/b|)|c[de]?)", false).unwrap(), ["/a/b", "/a", "/cd", "/ce", "/c"]);
+        assert_eq!(list("^/a(?:b)??", false).unwrap(), ["/a", "/ab"]);
+        assert_eq!(list("(?i)^/A(?:B|c)", true).unwrap(), ["/ab", "/ac"]);
+        for pattern in ["^/a*b", "^/a+b", "^/.{3}b{3}", "^/a$b", r"^/a\bb", "^/(?!a)b"] {
+            assert_eq!(list(pattern, false), None, "{pattern}");
+        }
+        assert_eq!(list("^/(?i:a)b", true), None);
+        assert_eq!(list(&format!("^/{}", "(?:a|b)".repeat(20)), false), None);
+    }
+
+    /// A key behind one that it begins with would never be captured.
+    #[test]
+    fn order() {
+        let check = |keys: &[&str]| longest_first(keys.iter().map(|key| key.as_bytes().to_vec()).collect());
+        assert_eq!(check(&["/a/b", "/b", "/a"]).unwrap().strings().len(), 3);
+        assert!(check(&["/a", "/b", "/a/b"]).is_err());
+        assert!(check(&["/a/b", "/", "/a"]).is_err());
+        assert!(check(&["/a", "/b", "/a"]).is_err());
+        assert!(check(&[""]).is_err());
+    }
+}

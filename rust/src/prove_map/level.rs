@@ -1,0 +1,256 @@
+//! The levels from the own map on: newline, exact strings, rows, tree; each leaves some rows or subjects to the next.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use crate::first_match::{First, FirstMatch};
+use crate::language::{Finite, finite_spelled};
+use crate::map_block::MapBlock;
+use crate::prove_map::ask;
+use crate::prove_map::comparable::{Comparable, may_meet};
+use crate::prove_map::keys::Reader;
+use crate::prove_map::obligation::{Obligation, Refutation, refute};
+use crate::prove_map::prover::{Place, Prover};
+use crate::prove_map::row::Language;
+
+/// The most strings of one row.
+const MOST_STRINGS: usize = 256;
+
+/// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and only
+/// the `>` in the middle splits them.
+const SAME: &[u8] = br"(?s)^(.+)>\1\z";
+
+impl<'b> Prover<'b> {
+    /// Follows the own map from level to level.
+    pub fn own(&self, mut place: Place<'b>) -> Result<(), Refutation> {
+        if self.own.patterns.is_empty() {
+            return self.level(self.own.fallback(), place);
+        }
+        let link = self.link(self.own, &place, None)?;
+        self.check_order(&link.rows)?;
+        self.leave(&link.rows, &mut place)?;
+        self.level(link.end, place)
+    }
+
+    pub fn level(&self, mut value: &'b [u8], mut place: Place<'b>) -> Result<(), Refutation> {
+        while let Some(block) = self.map_of(value) {
+            self.meet(block);
+            let chain = self.chain(value, &place, None)?;
+            if chain.end != value {
+                self.leave(&chain.rows, &mut place)?;
+                value = chain.end;
+            } else if self.is_of_source(block) {
+                value = self.newline(block, &mut place)?;
+            } else if let Some(inner) = self.map_of(&block.source) {
+                if inner.patterns.is_empty() && self.is_of_source(inner) {
+                    value = self.exact(block, inner, &mut place)?;
+                } else if self.has_keys(inner) {
+                    let mut used = self.used.borrow_mut();
+                    let mut reader = Reader {
+                        source: &self.original.source,
+                        maps: &self.maps,
+                        used: &mut used,
+                        proved: self.proved,
+                    };
+                    let keys = reader.keys(inner)?;
+                    drop(used);
+                    return self.tree(block, &keys, &place);
+                } else {
+                    return self.pick(block, inner, &place);
+                }
+            } else {
+                return refute(Obligation::KnownMap, format!("${} is of no known kind", block.variable.escape_ascii()));
+            }
+        }
+        self.finish(value, &place)
+    }
+
+    /// What is said where no row is left.
+    fn finish(&self, value: &[u8], place: &Place) -> Result<(), Refutation> {
+        if let Some(row) = place.live.iter().position(|live| *live) {
+            return refute(Obligation::Bucket, format!("{} is tried nowhere", self.name(row)));
+        }
+        if value != place.end {
+            let what = format!("what no row matches gets \"{}\" instead of the default", value.escape_ascii());
+            return refute(Obligation::End, what);
+        }
+        self.proved.discharge(Obligation::End);
+        Ok(())
+    }
+
+    /// Rows that are tried before all others: none of the others comes first and meets one of them.
+    fn leave(&self, rows: &[usize], place: &mut Place) -> Result<(), Refutation> {
+        rows.iter().for_each(|&row| place.live[row] = false);
+        let left: Vec<usize> = (0..place.live.len()).filter(|&row| place.live[row]).collect();
+        let comparable = Comparable::new(left.iter().map(|&row| (row, &self.rows.list[row])), false);
+        for &row in rows {
+            let first = comparable.first(&self.rows.list[row]).filter(|&first| first < row);
+            let Some(first) = first else {
+                self.proved.discharge(Obligation::Floating);
+                continue;
+            };
+            let earlier = left[left.partition_point(|&other| other < first)..].iter().copied();
+            self.check_apart(row, earlier.take_while(|&other| other < row))?;
+        }
+        Ok(())
+    }
+
+    /// A row meets none of the rows before it that are tried later.
+    pub fn check_apart(&self, row: usize, earlier: impl Iterator<Item = usize>) -> Result<(), Refutation> {
+        let late = &self.rows.list[row];
+        for other in earlier {
+            let early = &self.rows.list[other];
+            let languages = (early.events(), late.events());
+            let is_apart = !may_meet(early, late)
+                || matches!(languages, (Some(one), Some(other)) if ask::are_disjoint(&one.translation.hir, &other.translation.hir));
+            if !is_apart {
+                let what = format!("{} is tried before {}, which it may meet", self.name(row), self.name(other));
+                let subject = self.common(other, row);
+                return Err(Refutation { obligation: Obligation::Floating, what, counterexample: subject });
+            }
+        }
+        self.proved.discharge(Obligation::Floating);
+        Ok(())
+    }
+
+    /// `map SRC $lines { "~(?s)\n." $rows; default NEXT; }`: the rows are all that can match an inner newline.
+    fn newline(&self, block: &'b MapBlock<'b>, place: &mut Place<'b>) -> Result<&'b [u8], Refutation> {
+        let name = block.variable.escape_ascii();
+        let Some((inside, row)) = self.filter(block).filter(|_| block.exact.is_empty()) else {
+            return refute(Obligation::KnownMap, format!("${name} is of no known kind"));
+        };
+        let is_inner = *row.pattern == *ask::INNER_NEWLINE || *row.pattern == *br"(?s)\n.";
+        if !is_inner || row.caseless || place.left_out.is_some() {
+            return refute(
+                Obligation::Newline,
+                format!("the pattern of ${name} does not split subjects at an inner newline"),
+            );
+        }
+        let newline = Language::of(ask::INNER_NEWLINE).expect("a pattern that is read").translation.hir;
+        let chain = self.chain(&row.value, place, None)?;
+        if chain.end != place.end {
+            return refute(
+                Obligation::End,
+                format!("${} does not end with the default", inside.variable.escape_ascii()),
+            );
+        }
+        let mut is_tried = vec![false; place.live.len()];
+        chain.rows.iter().for_each(|&row| is_tried[row] = true);
+        for (place, _) in place.live.iter().enumerate().filter(|(row, live)| **live && !is_tried[*row]) {
+            let events = self.rows.list[place].events();
+            let is_apart = events.is_some_and(|events| {
+                ask::has_no_inner_newline(&events.pattern.ast) || ask::are_disjoint(&newline, &events.translation.hir)
+            });
+            if !is_apart {
+                let counterexample = events.and_then(|events| ask::common(&newline, &events.translation.hir));
+                let what = format!("{} may match a subject with a newline, and is not tried there", self.name(place));
+                return Err(Refutation { obligation: Obligation::Newline, what, counterexample });
+            }
+        }
+        self.proved.discharge(Obligation::Newline);
+        place.left_out = Some(Rc::new(newline));
+        Ok(block.fallback())
+    }
+
+    /// `map $exact $known { "" NEXT; default $same; }`: strings that are looked up, and a value for each.
+    fn exact(
+        &self,
+        block: &'b MapBlock<'b>,
+        keys: &'b MapBlock<'b>,
+        place: &mut Place<'b>,
+    ) -> Result<&'b [u8], Refutation> {
+        self.meet(keys);
+        let name = block.variable.escape_ascii();
+        let wrong = |what: &str| refute(Obligation::ExactKey, format!("${name}: {what}"));
+        let next = match block.exact.as_slice() {
+            [row] if row.key.is_empty() && block.patterns.is_empty() => &*row.value,
+            _ => return wrong("the strings that are not known lead nowhere"),
+        };
+        let Some(same) = self.map_of(block.fallback()) else {
+            return wrong("the known strings are not compared");
+        };
+        self.meet(same);
+        let compared = [b"$", &*keys.variable, b">", &*self.original.source].concat();
+        let answers = match same.patterns.as_slice() {
+            [row] if *row.pattern == *SAME && !row.caseless && same.exact.is_empty() => self.map_of(&row.value),
+            _ => None,
+        };
+        let Some(answers) = answers.filter(|_| *same.source == *compared && same.fallback() == next) else {
+            return wrong("the known strings are not compared as they have to be");
+        };
+        self.meet(answers);
+        if answers.source != block.source || !answers.patterns.is_empty() || !answers.fallback().is_empty() {
+            return wrong("the answers are not those of the known strings");
+        }
+        if self.original.hostnames || !keys.fallback().is_empty() {
+            return wrong("the known strings are not those of the subject");
+        }
+        let answers = self.exact_keys(keys, answers)?;
+        self.exact_answers(&answers, place)?;
+        self.leave_exact(&answers, place);
+        Ok(next)
+    }
+
+    /// Each key gives itself, and has an answer.
+    fn exact_keys(
+        &self,
+        keys: &'b MapBlock<'b>,
+        answers: &'b MapBlock<'b>,
+    ) -> Result<HashMap<&'b [u8], &'b [u8]>, Refutation> {
+        let mut spellings = HashSet::with_capacity(keys.exact.len());
+        let values: HashMap<&[u8], &[u8]> = answers.exact.iter().map(|row| (&*row.key, &*row.value)).collect();
+        for row in &keys.exact {
+            let key = row.key.escape_ascii();
+            let gives_itself = row.key == row.value && !row.key.is_empty() && !row.key.contains(&b'$');
+            if !gives_itself || !spellings.insert(row.key.to_ascii_lowercase()) {
+                return refute(Obligation::ExactKey, format!("\"{key}\" does not give itself and nothing else"));
+            }
+            if !values.contains_key(&*row.key) {
+                return refute(Obligation::ExactKey, format!("\"{key}\" has no answer"));
+            }
+            self.proved.discharge(Obligation::ExactKey);
+        }
+        if answers.exact.len() != keys.exact.len() {
+            return refute(Obligation::ExactKey, "there are answers for strings that are not known");
+        }
+        Ok(values)
+    }
+
+    /// Each answer is that of the first of all rows that matches.
+    fn exact_answers(&self, answers: &HashMap<&'b [u8], &'b [u8]>, place: &Place) -> Result<(), Refutation> {
+        let texts: Vec<&[u8]> = self.rows.list.iter().map(|row| row.text.as_slice()).collect();
+        let Ok(index) = FirstMatch::new(&texts) else {
+            return refute(Obligation::ExactAnswer, "the rows hold too many literals for an index");
+        };
+        for (key, value) in answers {
+            let differs = |what: &str| {
+                let what = format!("\"{}\" {what}", key.escape_ascii());
+                Err(Refutation { obligation: Obligation::ExactAnswer, what, counterexample: Some(key.to_vec()) })
+            };
+            match index.first(key, texts.len()) {
+                First::Match(row) => {
+                    if !self.says(row, value, place) {
+                        return differs("does not get the value of the first row that matches it");
+                    }
+                    self.check_moves(row)?;
+                }
+                First::None if *value == place.end => {}
+                First::None => return differs("gets a value, and no row matches it"),
+                First::Unknown(..) => return differs("may be matched by a row of which that is not known"),
+            }
+            self.proved.discharge(Obligation::ExactAnswer);
+        }
+        Ok(())
+    }
+
+    /// Rows all of whose strings are known match nothing that is left.
+    fn leave_exact(&self, answers: &HashMap<&[u8], &[u8]>, place: &mut Place) {
+        for (row, live) in self.rows.list.iter().zip(&mut place.live) {
+            let Some(events) = row.events().filter(|_| *live) else { continue };
+            if let Finite::Strings { strings, .. } = finite_spelled(&events.translation.hir, MOST_STRINGS) {
+                // The empty string is asked of no pattern.
+                *live = strings.iter().any(|string| !string.is_empty() && !answers.contains_key(string.as_slice()));
+            }
+        }
+    }
+}

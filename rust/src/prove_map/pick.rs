@@ -1,0 +1,160 @@
+//! Two answers with the numbers of their rows, of which the one with the smaller number is taken.
+
+use crate::map_block::{MapBlock, PatternRow};
+use crate::prove_map::obligation::{Obligation, Refutation, refute};
+use crate::prove_map::prover::{Numbers, Place, Prover};
+use crate::prove_map::text::variables_in;
+use crate::variables;
+
+/// What matches `A:B` where A and B have the same number of digits and A is smaller: behind what both have in common comes
+/// a digit of A, and in B a larger one. (`\1[9]`, as `\19` is octal.)
+pub const IS_SMALLER: &[u8] = br"^(\d*)(?:0\d*:\1[1-9]|1\d*:\1[2-9]|2\d*:\1[3-9]|3\d*:\1[4-9]|4\d*:\1[5-9]|5\d*:\1[6-9]|6\d*:\1[7-9]|7\d*:\1[8-9]|8\d*:\1[9])";
+
+/// The most digits of a number.
+const MOST_DIGITS: usize = 9;
+
+impl<'b> Prover<'b> {
+    /// `map $float $pick { "" $value; default $lower; }`, where `$float` holds the answer of the floats with its number, and
+    /// `$value` that of the tree without: the row of the smaller number answers, as each is the first of its own.
+    pub fn pick(&self, block: &'b MapBlock<'b>, float: &'b MapBlock<'b>, place: &Place<'b>) -> Result<(), Refutation> {
+        let name = block.variable.escape_ascii();
+        let wrong = |what: &str| refute(Obligation::Pick, format!("${name}: {what}"));
+        let value = match block.exact.as_slice() {
+            [row] if row.key.is_empty() && block.patterns.is_empty() => self.map_of(&row.value),
+            _ => None,
+        };
+        let (Some(value), Some(lower)) = (value, self.map_of(block.fallback())) else {
+            return wrong("it does not choose between two values");
+        };
+        self.meet(value);
+        let Some(tree) = self.map_of(&value.source) else {
+            return wrong("it chooses a value that is no answer's");
+        };
+        let Some(digits) = self.text(value, &tree.variable, place.end) else {
+            return wrong("a value is not the text behind a number, or the default");
+        };
+        self.lower(lower, (float, tree), digits, place)?;
+        self.check_numbered(place)?;
+        let place = Place { numbers: Some(Numbers { digits }), end: b"", ..place.clone() };
+        self.answers((&block.source, float), &value.source, place)
+    }
+
+    /// Both answers have numbers, and together all rows.
+    fn answers(
+        &self,
+        (float_value, float): (&'b [u8], &MapBlock),
+        tree_value: &'b [u8],
+        mut place: Place<'b>,
+    ) -> Result<(), Refutation> {
+        let floats = self.chain(float_value, &place, None)?;
+        if !floats.end.is_empty() {
+            return refute(Obligation::End, format!("${} ends with an answer", float.variable.escape_ascii()));
+        }
+        self.proved.discharge(Obligation::Pick);
+        floats.rows.iter().for_each(|&row| place.live[row] = false);
+        self.level(tree_value, place)
+    }
+
+    /// `map $answer $x { "~(?s)^\d{6}\|(?<text>.*)\z" $text; default END; }`: the number of digits.
+    fn text(&self, block: &MapBlock<'b>, answer: &[u8], end: &[u8]) -> Option<usize> {
+        let row = self.only_row(block, answer)?;
+        let group = row.value.strip_prefix(b"$")?;
+        let digits = row.pattern.strip_prefix(br"(?s)^\d{")?;
+        let digits = digits.strip_suffix([br"}\|(?<", group, br">.*)\z"].concat().as_slice())?;
+        if block.fallback() == end { number(digits) } else { None }
+    }
+
+    /// `map $answer $x { "~^(?<number>\d{6})\|" $number; }`
+    fn is_number(&self, block: &MapBlock<'b>, answer: &[u8], digits: usize) -> bool {
+        let Some(row) = self.only_row(block, answer) else { return false };
+        let group = row.value.strip_prefix(b"$").unwrap_or_default();
+        let pattern = [b"^(?<", group, format!(r">\d{{{digits}}})\|").as_bytes()].concat();
+        !group.is_empty() && *row.pattern == *pattern && block.fallback().is_empty()
+    }
+
+    /// The row of a map that has no other and asks about a variable.
+    fn only_row<'m>(&self, block: &'m MapBlock<'b>, variable: &[u8]) -> Option<&'m PatternRow<'b>> {
+        match block.patterns.as_slice() {
+            [row] if block.exact.is_empty() && !row.caseless => {
+                (block.source.strip_prefix(b"$") == Some(variable)).then_some(row)
+            }
+            _ => None,
+        }
+    }
+
+    /// `map "$a:$b" $lower { "~IS_SMALLER" $text; "~^\d{6}:$" $text; default $value; }`
+    fn lower(
+        &self,
+        block: &'b MapBlock<'b>,
+        (float, tree): (&'b MapBlock<'b>, &'b MapBlock<'b>),
+        digits: usize,
+        place: &Place<'b>,
+    ) -> Result<(), Refutation> {
+        self.meet(block);
+        let name = block.variable.escape_ascii();
+        let wrong = |what: &str| refute(Obligation::Pick, format!("${name}: {what}"));
+        let numbers = block.source.split(|byte| *byte == b':').map(|part| self.map_of(part));
+        let [Some(of_float), Some(of_tree)] = numbers.collect::<Vec<_>>()[..] else {
+            return wrong("it does not compare two numbers");
+        };
+        for (map, answer) in [(of_float, float), (of_tree, tree)] {
+            self.meet(map);
+            if !self.is_number(map, &answer.variable, digits) {
+                return wrong("what it compares are not the numbers of the two answers");
+            }
+        }
+        let only_float = format!(r"^\d{{{digits}}}:$");
+        let [smaller, alone] = block.patterns.as_slice() else {
+            return wrong("it has not the two rows of a comparison");
+        };
+        if *smaller.pattern != *IS_SMALLER || *alone.pattern != *only_float.as_bytes() {
+            return wrong("its patterns do not compare two numbers");
+        }
+        let text = self.map_of(&smaller.value);
+        let reads =
+            |text: &MapBlock<'b>| self.text(text, &float.variable, b"").or(self.text(text, &float.variable, place.end));
+        let Some(text) = text.filter(|text| reads(text) == Some(digits) && smaller.value == alone.value) else {
+            return wrong("the smaller number does not get its own value");
+        };
+        self.meet(text);
+        let is_value = self
+            .map_of(block.fallback())
+            .is_some_and(|value| self.text(value, &tree.variable, place.end) == Some(digits));
+        if smaller.caseless || alone.caseless || !block.exact.is_empty() || !is_value {
+            return wrong("what is not smaller does not get the other value");
+        }
+        self.proved.discharge(Obligation::Pick);
+        Ok(())
+    }
+
+    /// Both answers are computed, so that nothing may tell that of the larger number: no variable is set by name, none is
+    /// evaluated that a map may make, and PCRE gives up on no row.
+    fn check_numbered(&self, place: &Place) -> Result<(), Refutation> {
+        for (row, _) in place.live.iter().enumerate().filter(|(_, live)| **live) {
+            let name = self.name(row);
+            let Some(facts) = self.rows.list.get(row) else { continue };
+            if facts.is_named {
+                return refute(
+                    Obligation::Captures,
+                    format!("{name} sets a variable by name, though another row may answer"),
+                );
+            }
+            let is_plain = |name: &[u8]| name.iter().all(u8::is_ascii_digit) || variables::keeps_captures(name);
+            if !variables_in(facts.value).all(is_plain) {
+                return refute(
+                    Obligation::Captures,
+                    format!("{name} has a variable in its value, though another row may answer"),
+                );
+            }
+            if facts.may_give_up {
+                return refute(Obligation::Effort, format!("PCRE may give up on {name}, whose answer has a number"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number(digits: &[u8]) -> Option<usize> {
+    let digits: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    (1..=MOST_DIGITS).contains(&digits).then_some(digits)
+}

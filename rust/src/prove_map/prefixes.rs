@@ -1,0 +1,84 @@
+//! Byte strings by what they begin with.
+
+use std::ops::Range;
+
+/// Different strings in byte order, each with the longest other that it begins with.
+#[derive(Clone, Debug, Default)]
+pub struct Prefixes {
+    strings: Vec<Vec<u8>>,
+    parents: Vec<Option<u32>>,
+}
+
+impl Prefixes {
+    /// O(n log n); a string given twice is there once.
+    pub fn new(mut strings: Vec<Vec<u8>>) -> Prefixes {
+        strings.sort_unstable();
+        strings.dedup();
+        let mut open: Vec<u32> = Vec::new();
+        let mut parents = Vec::with_capacity(strings.len());
+        for (at, string) in (0u32..).zip(&strings) {
+            while open.last().is_some_and(|&last| !string.starts_with(&strings[last as usize])) {
+                open.pop();
+            }
+            parents.push(open.last().copied());
+            open.push(at);
+        }
+        Prefixes { strings, parents }
+    }
+
+    pub fn strings(&self) -> &[Vec<u8>] {
+        &self.strings
+    }
+
+    /// The place of a string.
+    pub fn find(&self, string: &[u8]) -> Option<usize> {
+        self.strings.binary_search_by(|other| other.as_slice().cmp(string)).ok()
+    }
+
+    /// The longest other string that the one at a place begins with.
+    pub fn parent(&self, place: usize) -> Option<usize> {
+        self.parents[place].map(|parent| parent as usize)
+    }
+
+    /// The longest of the strings that `subject` begins with.
+    pub fn longest(&self, subject: &[u8]) -> Option<usize> {
+        // All strings between one and what begins with it begin with it, too.
+        let after = self.strings.partition_point(|string| string.as_slice() <= subject);
+        let mut place = after.checked_sub(1);
+        while let Some(at) = place.filter(|&at| !subject.starts_with(&self.strings[at])) {
+            place = self.parent(at);
+        }
+        place
+    }
+
+    /// The strings that begin with `start`.
+    pub fn extending(&self, start: &[u8]) -> Range<usize> {
+        let first = self.strings.partition_point(|string| string.as_slice() < start);
+        let count = self.strings[first..].partition_point(|string| string.starts_with(start));
+        first..first + count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prefixes;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// It finds what looking through all strings finds.
+        #[test]
+        fn agrees_with_a_scan(strings in prop::collection::vec("[ab]{0,4}", 0..20), subject in "[ab]{0,5}") {
+            let prefixes = Prefixes::new(strings.iter().map(|string| string.clone().into_bytes()).collect());
+            let longest = prefixes.longest(subject.as_bytes()).map(|at| prefixes.strings()[at].len());
+            let scanned = strings.iter().filter(|string| subject.starts_with(string.as_str())).map(String::len).max();
+            prop_assert_eq!(longest, scanned);
+            let extending = prefixes.extending(subject.as_bytes());
+            for (at, string) in prefixes.strings().iter().enumerate() {
+                prop_assert_eq!(extending.contains(&at), string.starts_with(subject.as_bytes()));
+                let shorter = |other: &&Vec<u8>| string.starts_with(other) && string != *other;
+                let parent = prefixes.strings().iter().filter(shorter).map(Vec::len).max();
+                prop_assert_eq!(prefixes.parent(at).map(|at| prefixes.strings()[at].len()), parent);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The rows of the original with a pattern, and what is known of each.
+
+use std::collections::HashMap;
+
+use crate::first_match::Bounds;
+use crate::map_block::MapBlock;
+use crate::parallel;
+use crate::prove_map::heads::heads;
+use crate::syntax::{self, Pattern, Translation};
+
+/// A row with a pattern.
+pub struct Row<'b> {
+    pub pattern: &'b [u8],
+    pub caseless: bool,
+    pub value: &'b [u8],
+    /// The pattern as PCRE takes it without options.
+    pub text: Vec<u8>,
+    /// What the pattern says; `None` if not every PCRE reads it alike.
+    pub language: Option<Language>,
+    /// Whether PCRE may give up on a subject of up to 8,192 bytes, on which nginx then answers the default.
+    pub may_give_up: bool,
+    /// Whether nothing happens, neither a match nor giving up, on a subject that begins with none of the heads.
+    has_heads: bool,
+    /// Whether a group has a name, so that a match sets a variable.
+    pub is_named: bool,
+    /// Whether the value has captures, which only a match of its own pattern gives.
+    pub has_captures: bool,
+}
+
+pub struct Language {
+    pub pattern: Pattern,
+    pub translation: Translation,
+}
+
+impl Language {
+    /// Reads a pattern that PCRE takes without options.
+    pub fn of(text: &[u8]) -> Option<Language> {
+        let pattern = syntax::parse(text).ok()?;
+        let translation = pattern.translate();
+        Some(Language { pattern, translation })
+    }
+}
+
+impl<'b> Row<'b> {
+    fn new(pattern: &'b [u8], caseless: bool, value: &'b [u8]) -> Row<'b> {
+        let text = as_text(pattern, caseless);
+        let language = Language::of(&text);
+        let bounds = language.as_ref().map(|Language { pattern, translation }| Bounds::of(pattern, &translation.hir));
+        let is_anchored = language.as_ref().is_some_and(|language| is_anchored(&language.translation));
+        let may_give_up = bounds.is_none_or(|bounds| !bounds.always_answers);
+        Row {
+            pattern,
+            caseless,
+            value,
+            has_heads: match bounds {
+                Some(bounds) => is_anchored && (!may_give_up || bounds.before_prefix),
+                None => true,
+            },
+            may_give_up,
+            is_named: language.as_ref().map_or_else(|| may_have_names(pattern), |language| language.pattern.named),
+            has_captures: has_captures(value),
+            text,
+            language,
+        }
+    }
+
+    /// Strings of which each subject begins with one where something happens: a match, or giving up. With `fold` they are
+    /// in small letters. `Any case` is told of those that are so whatever is asked for.
+    pub fn heads(&self, fold: bool) -> Heads {
+        match &self.language {
+            _ if !self.has_heads => Heads::Exact(vec![Vec::new()]),
+            Some(language) => Heads::Exact(heads(&language.pattern.ast, fold)),
+            None => match syntax::prefix(&self.text) {
+                prefix if fold || prefix.is_empty() => Heads::Exact(vec![prefix]),
+                prefix => Heads::AnyCase(prefix),
+            },
+        }
+    }
+
+    /// The language, if it is known exactly and PCRE never gives up on it.
+    pub fn exact(&self) -> Option<&Language> {
+        self.language.as_ref().filter(|language| language.translation.exact && !self.may_give_up)
+    }
+
+    /// A language that all subjects are in where something happens; `None` for all subjects.
+    pub fn events(&self) -> Option<&Language> {
+        self.language.as_ref().filter(|_| !self.may_give_up)
+    }
+}
+
+/// What subjects begin with, in the spelling that was asked for, or in any case of letters.
+pub enum Heads {
+    Exact(Vec<Vec<u8>>),
+    AnyCase(Vec<u8>),
+}
+
+/// The pattern with `~*` made a part of it.
+pub fn as_text(pattern: &[u8], caseless: bool) -> Vec<u8> {
+    if caseless { [b"(?i)", pattern].concat() } else { pattern.to_vec() }
+}
+
+/// Whether each match starts where the subject starts.
+pub fn is_anchored(translation: &Translation) -> bool {
+    translation.hir.properties().look_set_prefix().contains(regex_syntax::hir::Look::Start)
+}
+
+/// Whether a value has `$1` or the like.
+pub fn has_captures(value: &[u8]) -> bool {
+    let is_capture = |rest: &[u8]| matches!(rest, [b'$', b'0'..=b'9', ..] | [b'$', b'{', b'0'..=b'9', ..]);
+    (0..value.len()).any(|at| is_capture(&value[at..]))
+}
+
+/// Whether a pattern that is not read may have a group with a name.
+fn may_have_names(pattern: &[u8]) -> bool {
+    !group_names(pattern).is_empty()
+}
+
+/// What may be the names of groups.
+pub fn group_names(pattern: &[u8]) -> Vec<&[u8]> {
+    let name = |rest: &'_ [u8]| -> Option<usize> {
+        let skipped = [&b"(?<"[..], b"(?P<", b"(?'"].into_iter().find(|opening| rest.starts_with(opening))?.len();
+        rest.get(skipped).is_some_and(|byte| !b"=!".contains(byte)).then_some(skipped)
+    };
+    let names = (0..pattern.len()).filter_map(|at| Some(at + name(&pattern[at..])?));
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    names.map(|start| &pattern[start..][..pattern[start..].iter().take_while(|byte| is_word(byte)).count()]).collect()
+}
+
+/// The rows in their order, and where they are by their text.
+pub struct Rows<'b> {
+    pub list: Vec<Row<'b>>,
+    /// Of those that mind case, and of those that do not.
+    places: [HashMap<&'b [u8], Vec<usize>>; 2],
+}
+
+impl<'b> Rows<'b> {
+    /// O(total length of the patterns), on all processors.
+    pub fn new(block: &'b MapBlock<'_>) -> Rows<'b> {
+        let patterns = &block.patterns;
+        let read = |place: usize| Row::new(&patterns[place].pattern, patterns[place].caseless, &patterns[place].value);
+        let parts = parallel::ranges(patterns.len(), |part| part.map(read).collect::<Vec<_>>());
+        let list: Vec<Row> = parts.into_iter().flatten().collect();
+        let mut places: [HashMap<_, Vec<usize>>; 2] = Default::default();
+        for (place, row) in list.iter().enumerate() {
+            places[usize::from(row.caseless)].entry(row.pattern).or_default().push(place);
+        }
+        Rows { list, places }
+    }
+
+    /// The first row with this text and value behind another, or the first of all that is not.
+    pub fn find(&self, caseless: bool, pattern: &[u8], value: &[u8], behind: Option<usize>) -> Option<usize> {
+        let equal = || self.with_text(caseless, pattern).iter().filter(|&&place| self.list[place].value == value);
+        equal().find(|&&place| behind.is_none_or(|last| place > last)).or_else(|| equal().next()).copied()
+    }
+
+    /// All rows with this text.
+    pub fn with_text(&self, caseless: bool, pattern: &[u8]) -> &[usize] {
+        self.places[usize::from(caseless)].get(pattern).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether no earlier row has the same text, which takes all that this one matches or gives up on.
+    pub fn is_first_of_its_text(&self, place: usize) -> bool {
+        let row = &self.list[place];
+        self.with_text(row.caseless, row.pattern).first() == Some(&place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{group_names, has_captures};
+
+    /// Captures are told from other variables and from a lone dollar.
+    #[test]
+    fn captures() {
+        assert!(has_captures(b"/a/$1") && has_captures(b"${2}x"));
+        assert!(!has_captures(b"/a/$host$") && !has_captures(b"1$"));
+    }
+
+    /// Names in the three ways to write them; look-behinds have none.
+    #[test]
+    fn names() {
+        assert_eq!(group_names(b"^(?<a>x)(?P<b_1>y)(?'c'z)(?<=d)(?<!e)"), [&b"a"[..], b"b_1", b"c"]);
+    }
+}

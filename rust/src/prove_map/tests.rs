@@ -1,0 +1,323 @@
+//! Emitted texts that are right, and what refutes them once they are not.
+
+use super::{Obligation, Proved, Refutation, prove};
+
+const ORIGINAL: &str = r#"map $uri $to {
+    volatile;
+    default "$d";
+    "/x" exact;
+    "~^/a/b.*$" 1;
+    "~^/a/c$" 2;
+    "~^/a/d/(.*)$" "3$1";
+    "~^/a/d/e" 4;
+    "~^/f.g$" 5;
+    "~^/h$|^/i$" 6;
+    "~z$" 7;
+    "~(a|b)x" 8;
+}"#;
+
+const TREE: &str = r#"map $uri $to { volatile; "/x" exact; default $m_lines; }
+map $uri $m_lines { volatile; "~(?s)\n." $m_newline; default $m_known; }
+map $uri $m_newline { volatile; "~^/a/d/e" 4; "~z$" 7; "~(a|b)x" 8; default "$d"; }
+map $uri $m_exact { volatile; "/a/c" "/a/c"; "/a/c\n" "/a/c\n"; "/h" "/h"; "/h\n" "/h\n"; "/i" "/i"; "/i\n" "/i\n"; }
+map $m_exact $m_known { volatile; "" $m_tree; default $m_same; }
+map "$m_exact>$uri" $m_same { volatile; "~(?s)^(.+)>\1\z" $m_answer; default $m_tree; }
+map $m_exact $m_answer { volatile; "/a/c" 2; "/a/c\n" 2; "/h" 6; "/h\n" 6; "/i" 6; "/i\n" 6; }
+map $uri $m_prefix { volatile; "~^(?<m_key>/(?:a/(?:b|d/)|f))" $m_key; }
+map $m_prefix $m_tree { volatile; "/a/b" 1; "/a/d/" $m_leaf1; "/f" $m_leaf2; default $m_float; }
+map $uri $m_leaf1 { volatile; "~^/a/d/(.*)$" "3$1"; "~^/a/d/e" 4; default $m_float; }
+map $uri $m_leaf2 { volatile; "~^(?!/f[^\n]g)" $m_float; "~^/f.g$" 5; default $m_float; }
+map $uri $m_float { volatile; "~z|x" $m_rows; default "$d"; }
+map $uri $m_rows { volatile; "~z$" 7; "~(a|b)x" 8; default "$d"; }
+"#;
+
+/// Any case, chunks, hostnames, and a row of another source.
+const ORIGINAL_CHUNKS: &str = r#"map $host $to {
+    hostnames;
+    .example.com site;
+    "~*^a\.b\..*$" 1;
+    "~*^a\.c\." 2;
+    "~*^a\." 3;
+    "~*^b[0-9]" 4;
+    "~^B7" 5;
+    "~*^c" 6;
+}"#;
+
+const CHUNKS: &str = r#"map $host $to { hostnames; .example.com site; default $m_tree; }
+map $host $m_root { hostnames; "~*^(?<m_key>[ab]|c)" $m_key; }
+map $m_root $m_prefix { "a" $m_sub1; "b" $m_sub2; "c" $m_sub3; }
+map $host $m_sub1 { hostnames; "~*^(?<m_key>a(?:\.(?:b\.|c\.)?)?)" $m_key; }
+map $host $m_sub2 { hostnames; "~*^(?<m_key>b)" $m_key; }
+map $host $m_sub3 { hostnames; "~*^(?<m_key>c)" $m_key; }
+map $m_prefix $m_tree { "a." 3; "a.b." $m_leaf1; "a.c." 2; "b" $m_leaf2; "c" 6; }
+map $host $m_leaf1 { hostnames; "~*^a\.b\..*$" 1; default 3; }
+map $host $m_leaf2 { hostnames; "~*^(?!b[0-9])" ""; "~*^b[0-9]" 4; "~^B7" 5; }
+"#;
+
+/// Floats among the rows of the tree: the smaller number answers.
+const ORIGINAL_PICK: &str = r#"map $uri $to {
+    default d;
+    "~^/a.*" 0;
+    "~^/b/(.*)$" "1$1";
+    "~c$" "2$host";
+    "~^/c/d$" 3;
+    "~^/e.*$" 4;
+    "~e$" 5;
+}"#;
+
+const PICK: &str = r#"map $uri $to { default $m_pick; }
+map $m_float1 $m_pick { "" $m_value; default $m_lower; }
+map $m_tree $m_value { "~(?s)^\d{2}\|(?<m_text>.*)\z" $m_text; default d; }
+map $m_float1 $m_fvalue { "~(?s)^\d{2}\|(?<m_text>.*)\z" $m_text; default d; }
+map $m_float1 $m_fn { "~^(?<m_number>\d{2})\|" $m_number; }
+map $m_tree $m_tn { "~^(?<m_number>\d{2})\|" $m_number; }
+map "$m_fn:$m_tn" $m_lower {
+    "~^(\d*)(?:0\d*:\1[1-9]|1\d*:\1[2-9]|2\d*:\1[3-9]|3\d*:\1[4-9]|4\d*:\1[5-9]|5\d*:\1[6-9]|6\d*:\1[7-9]|7\d*:\1[8-9]|8\d*:\1[9])" $m_fvalue;
+    "~^\d{2}:$" $m_fvalue;
+    default $m_value;
+}
+map $uri $m_float1 { "~c$" "02|2$host"; default $m_float2; }
+map $uri $m_float2 { "~e$" "05|5"; }
+map $uri $m_prefix { "~^(?<m_key>/(?:a|b/|c/d|e))" $m_key; }
+map $m_prefix $m_tree { "/a" "00|0"; "/b/" $m_leaf1; "/c/d" $m_leaf2; "/e" $m_leaf2; }
+map $uri $m_leaf1 { "~^/b/(.*)$" "01|1$1"; }
+map $uri $m_leaf2 { "~^(?!/c/d|/e)" ""; "~^/c/d$" "03|3"; "~^/e.*$" "04|4"; }
+"#;
+
+/// Rows on which PCRE may give up, and rows that come before all others.
+const ORIGINAL_EFFORT: &str = r#"map "$scheme$uri" $to {
+    default d;
+    "~p$" 0;
+    "~^http/a/(.*)/(.*)$" 1;
+    "~^http/a/b" 2;
+    "~^http/c" 3;
+    "~(x+)+y$" 4;
+}"#;
+
+const EFFORT: &str = r#"map "$scheme$uri" $to { default $m_first; }
+map "$scheme$uri" $m_first { "~p$" 0; default $m_tree; }
+map "$scheme$uri" $m_prefix { "~^(?<m_key>http/(?:a/|c))" $m_key; }
+map $m_prefix $m_tree { "http/a/" $m_leaf; "http/c" 3; default $m_last; }
+map "$scheme$uri" $m_leaf { "~^http/a/(.*)/(.*)$" 1; "~^http/a/b" 2; "~^" $m_last; default d; }
+map "$scheme$uri" $m_last { "~(x+)+y$" 4; default d; }
+"#;
+
+/// A few rows behind a guard.
+const ORIGINAL_FEW: &str = r#"map $uri $to { default d; "~*^/a/b" 1; "~*^/a/(?<rest>.*)$" "$rest"; "~^/c" 3; }"#;
+const FEW: &str =
+    r#"map $uri $to { default d; "~*^(?!/a/|/c)" d; "~*^/a/b" 1; "~*^/a/(?<rest>.*)$" "$rest"; "~^/c" 3; }"#;
+
+const PROGRAMS: [(&str, &str); 5] = [
+    (ORIGINAL, TREE),
+    (ORIGINAL_CHUNKS, CHUNKS),
+    (ORIGINAL_PICK, PICK),
+    (ORIGINAL_EFFORT, EFFORT),
+    (ORIGINAL_FEW, FEW),
+];
+
+fn proved(original: &str, emitted: &str) -> Proved {
+    prove(original.as_bytes(), emitted.as_bytes()).unwrap_or_else(|refutation| panic!("{refutation}\n{emitted}"))
+}
+
+fn refuted(original: &str, emitted: &str) -> Refutation {
+    prove(original.as_bytes(), emitted.as_bytes()).expect_err(emitted)
+}
+
+/// A text without a fault is proved, and what was checked is counted.
+#[test]
+fn tree() {
+    let proved = proved(ORIGINAL, TREE);
+    for (obligation, count) in [
+        (Obligation::Bucket, 3),
+        (Obligation::Empty, 1),
+        (Obligation::Cover, 1),
+        (Obligation::Guard, 3),
+        (Obligation::ExactAnswer, 6),
+        (Obligation::Newline, 1),
+        (Obligation::Trie, 1),
+    ] {
+        assert_eq!(proved.count(obligation), count, "{}", obligation.name());
+    }
+    assert_eq!(proved.counts().count(), Obligation::ALL.len());
+}
+
+/// So are the other forms.
+#[test]
+fn forms() {
+    assert!(proved(ORIGINAL_CHUNKS, CHUNKS).count(Obligation::Chunk) >= 3);
+    assert!(proved(ORIGINAL_PICK, PICK).count(Obligation::Number) >= 5);
+    assert!(proved(ORIGINAL_EFFORT, EFFORT).count(Obligation::Floating) >= 3);
+    assert_eq!(proved(ORIGINAL_FEW, FEW).count(Obligation::Guard), 3);
+}
+/// A fault: the text it is put into, what is replaced by what, and the obligation that refutes it.
+type Fault = (usize, &'static str, &'static str, Obligation);
+
+const FAULTS: &[Fault] = &[
+    // What is read.
+    (0, "map $uri $m_float", "geo $uri $m_float", Obligation::Reads),
+    (0, "map $uri $to", "map $uri $other", Obligation::Reads),
+    (0, r#""/x" exact; default"#, r#""/x" exact2; default"#, Obligation::OwnMap),
+    (0, r#""/x" exact; default"#, "default", Obligation::OwnMap),
+    (0, "$to { volatile;", "$to {", Obligation::OwnMap),
+    (0, "map $uri $to", "map $request_uri $to", Obligation::OwnMap),
+    (1, "$to { hostnames;", "$to {", Obligation::OwnMap),
+    // Names and flags.
+    (0, "$m_leaf1", "$host", Obligation::Names),
+    (0, "$m_leaf1", "$d", Obligation::Names),
+    (0, "$m_leaf1", "$m_Leaf", Obligation::Names),
+    (0, "$m_leaf1", "$m_leaf2", Obligation::Names),
+    (0, "m_key", "m_tree", Obligation::Names),
+    (0, "m_key", "uri", Obligation::Names),
+    (4, "(?!/a/", "(?!(?<rest>)/a/", Obligation::Names),
+    (0, "$m_float { volatile;", "$m_float {", Obligation::Flags),
+    (3, "$m_last { ", "$m_last { volatile; ", Obligation::Flags),
+    (1, "map $host $m_leaf1 { hostnames;", "map $host $m_leaf1 {", Obligation::Flags),
+    (1, "map $m_prefix $m_tree {", "map $m_prefix $m_tree { hostnames;", Obligation::Flags),
+    // Kinds.
+    (0, "map $uri $m_leaf1", "map $request_uri $m_leaf1", Obligation::Bucket),
+    (0, "map $m_prefix $m_tree", "map $uri $m_tree", Obligation::KnownMap),
+    (0, "map $m_prefix $m_tree", "map $request_uri $m_tree", Obligation::KnownMap),
+    (2, "map $m_tree $m_tn", "map $uri $m_more { } map $m_tree $m_tn", Obligation::KnownMap),
+    (0, r#""~z|x" $m_rows"#, r#""~z|x" $m_float"#, Obligation::Depth),
+    // Rows.
+    (0, r#""~^/a/d/e" 4; default $m_float"#, r#""~^/a/d/f" 4; default $m_float"#, Obligation::Row),
+    (0, r#""~^/f.g$" 5; default $m_float"#, r#""~^/f.g$" 6; default $m_float"#, Obligation::Row),
+    (0, r#""~^/f.g$" 5; default $m_float"#, r#""~*^/f.g$" 5; default $m_float"#, Obligation::Row),
+    (0, r#""~z$" 7; "~(a|b)x" 8;"#, r#""~(a|b)x" 8; "~z$" 7;"#, Obligation::Order),
+    (0, r#""~^/a/d/(.*)$" "3$1"; "~^/a/d/e" 4;"#, r#""~^/a/d/e" 4; "~^/a/d/(.*)$" "3$1";"#, Obligation::Order),
+    (
+        4,
+        r#""~*^/a/b" 1; "~*^/a/(?<rest>.*)$" "$rest";"#,
+        r#""~*^/a/(?<rest>.*)$" "$rest"; "~*^/a/b" 1;"#,
+        Obligation::Order,
+    ),
+    (0, r#"$m_leaf1 { volatile; "~^/a/d/(.*)$" "3$1";"#, "$m_leaf1 { volatile;", Obligation::Bucket),
+    (0, r#""/f" $m_leaf2"#, r#""/f" $m_leaf1"#, Obligation::Bucket),
+    (0, r#""/f" $m_leaf2; "#, "", Obligation::Bucket),
+    (0, r#""/a/b" 1; "#, "", Obligation::Bucket),
+    (0, r#""/a/b" 1;"#, r#""/a/b" 4;"#, Obligation::Bucket),
+    (0, r#""/a/b" 1;"#, r#""/a/b" "$d";"#, Obligation::Bucket),
+    (1, r#" "~^B7" 5; }"#, " }", Obligation::Bucket),
+    (4, r#""~^/c" 3; "#, "", Obligation::Bucket),
+    (3, r#""~^http/a/b" 2; "#, "", Obligation::Bucket),
+    (0, "default $m_known", "default $m_tree", Obligation::Bucket),
+    (0, "$m_leaf2; default $m_float", r#"$m_leaf2; "" 8; default $m_float"#, Obligation::Bucket),
+    (0, "$m_leaf2; default $m_float", r#"$m_leaf2; default "$d""#, Obligation::Bucket),
+    // Tries, chunks, keys.
+    (0, "b|d/)|f", "b|d)|f", Obligation::BucketKey),
+    (0, "a/(?:b|d/)", "a/(?:b(?:|c)|d/)", Obligation::Trie),
+    (0, "~^(?<m_key>/(?:a", "~(?<m_key>/(?:a", Obligation::Trie),
+    (0, "~^(?<m_key>/(?:a", "~^(?<m_key>.(?:a", Obligation::BucketKey),
+    (0, "|f))\" $m_key;", "|f))\" $m_key; default \"/f\";", Obligation::Trie),
+    (0, "a/(?:b|d/)", "a/(?:b+|d/)", Obligation::Trie),
+    (0, "~^(?<m_key>/(?:a/", "~*^(?<m_key>/(?:a/", Obligation::Cover),
+    (0, r#""/a/b" 1;"#, r#""/a/b" 1; "/a/bc" 1;"#, Obligation::BucketKey),
+    (0, "a/(?:b|d/)", "a/(?:b|B|d/)", Obligation::BucketKey),
+    (1, r"a(?:\.(?:b\.|c\.)?)?", r"a(?:\.(?:b\.)?)?", Obligation::BucketKey),
+    (1, "(?<m_key>b)", "(?<m_key>c)", Obligation::Chunk),
+    (1, r#""b" $m_sub2;"#, r#""b" $m_sub3;"#, Obligation::Chunk),
+    (1, r#""b" $m_sub2;"#, "", Obligation::Chunk),
+    (1, "(?<m_key>b)", "(?<m_key>b|c)", Obligation::Chunk),
+    (1, "~*^(?<m_key>b)", "~^(?<m_key>b)", Obligation::Chunk),
+    (1, r#""a" $m_sub1;"#, r#""a" $m_sub1; "" $m_sub1;"#, Obligation::Chunk),
+    // Guards.
+    (0, r"~^(?!/f[^\n]g)", "~^(?!/f[a-z]g)", Obligation::Guard),
+    (4, "~*^(?!/a/|/c)", "~*^(?!/a/)", Obligation::Guard),
+    (4, "~*^(?!/a/|/c)", "~^(?!/a/|/c)", Obligation::Guard),
+    (0, "~z|x", "~z", Obligation::Guard),
+    (0, r#"g)" $m_float"#, r#"g)" "$d""#, Obligation::Guard),
+    (1, "$m_leaf2 { hostnames;", "$m_leaf2 { hostnames; default x;", Obligation::Guard),
+    (4, "~*^(?!/a/|/c)", r"~*^(?!/(a)/\1|/c)", Obligation::Pattern),
+    (4, "~*^(?!/a/|/c)", "~*^(?!/a/|/c|(?:x*)*y)", Obligation::Effort),
+    // What covers, and what is said at the end.
+    (1, r#""a.b." $m_leaf1;"#, r#""a.b." 1;"#, Obligation::Cover),
+    (0, r#""~(?s)\n." $m_newline; default $m_known"#, "default $m_known", Obligation::Cover),
+    (0, r#""~(a|b)x" 8; default "$d"; }"#, r#""~(a|b)x" 8; }"#, Obligation::End),
+    (2, r#""~e$" "05|5"; }"#, r#""~e$" "05|5"; default "05|5"; }"#, Obligation::End),
+    (3, r#""~^" $m_last; default d;"#, r#""~^" $m_last;"#, Obligation::End),
+    // Floats.
+    (3, r#"$m_first { "~p$" 0;"#, r#"$m_first { "~p$" 0; "~^http/a/b" 2;"#, Obligation::Floating),
+    // Newlines.
+    (0, r"~(?s)\n.", r"~\n.", Obligation::Newline),
+    (0, r"~(?s)\n.", r"~(?s)x\n.", Obligation::Newline),
+    (0, r#"$m_newline { volatile; "~^/a/d/e" 4;"#, "$m_newline { volatile;", Obligation::Newline),
+    // Exact strings.
+    (0, r#""/h" "/h";"#, r#""/h" "/i";"#, Obligation::ExactKey),
+    (0, r#""/h" "/h"; "#, "", Obligation::ExactKey),
+    (0, r#""/h" 6; "#, "", Obligation::ExactKey),
+    (0, r#""/h" "/h"; "#, r#""/h" "/h"; "/H" "/H"; "#, Obligation::ExactKey),
+    (0, r"~(?s)^(.+)>\1\z", r"~(?s)^(.+)>\1", Obligation::ExactKey),
+    (0, r"~(?s)^(.+)>\1\z", r"~(?is)^(.+)>\1\z", Obligation::ExactKey),
+    (0, "$m_exact>$uri", "$m_exact>$request_uri", Obligation::ExactKey),
+    (0, "$m_answer; default $m_tree; }", "$m_answer; default $m_float; }", Obligation::ExactKey),
+    (0, "$m_tree; default $m_same", "$m_tree; default $m_tree", Obligation::ExactKey),
+    (0, r#""/h\n" "/h\n"; "#, "", Obligation::ExactKey),
+    (0, r#""/h" 6;"#, r#""/h" 2;"#, Obligation::ExactAnswer),
+    (0, r#""/a/c" 2; "/a/c\n" 2;"#, r#""/a/c" 2; "/a/c\n" 6;"#, Obligation::ExactAnswer),
+    // Two answers.
+    (2, r#""" $m_value; default $m_lower"#, r#""" $m_lower; default $m_value"#, Obligation::Pick),
+    (2, r"8\d*:\1[9]", r"8\d*:\1[8-9]", Obligation::Pick),
+    (2, r"8\d*:\1[9]", r"8\d*:\19", Obligation::Pick),
+    (2, r"0\d*:\1[1-9]|", "", Obligation::Pick),
+    (2, r#""~^\d{2}:$" $m_fvalue;"#, r#""~^\d{2}:$" $m_value;"#, Obligation::Pick),
+    (2, "$m_fn:$m_tn", "$m_tn:$m_fn", Obligation::Pick),
+    (2, "$m_fvalue;\n    default $m_value", "$m_fvalue;\n    default $m_fvalue", Obligation::Pick),
+    (2, r#"$m_fn { "~^(?<m_number>\d{2})"#, r#"$m_fn { "~^(?<m_number>\d{1})"#, Obligation::Pick),
+    (2, r#"$m_fvalue { "~(?s)^\d{2}\|"#, r#"$m_fvalue { "~^\d{2}\|"#, Obligation::Pick),
+    (2, r#""03|3""#, r#""01|3""#, Obligation::Number),
+    (2, r#""04|4""#, r#""05|4""#, Obligation::Number),
+    (2, r#""03|3""#, r#""3|3""#, Obligation::Number),
+    (2, r#""00|0""#, r#""00|1""#, Obligation::Bucket),
+    // Captures, and where PCRE gives up.
+    (3, r#""~^" $m_last; default d;"#, "default $m_last;", Obligation::Effort),
+];
+
+/// Each fault changes the text, and is refuted by the obligation that it breaks.
+#[test]
+fn faults() {
+    let mut mistakes = Vec::new();
+    for (program, old, new, obligation) in FAULTS {
+        let (original, right) = PROGRAMS[*program];
+        let wrong = right.replace(old, new);
+        assert_ne!(wrong, right, "{old}");
+        match prove(original.as_bytes(), wrong.as_bytes()) {
+            Ok(_) => mistakes.push(format!("proved: {old} -> {new}")),
+            Err(refutation) if refutation.obligation != *obligation => {
+                mistakes.push(format!("{}: {old} -> {new}: {refutation}", obligation.name()));
+            }
+            Err(_) => {}
+        }
+    }
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+}
+
+/// Where a subject shows the fault, one is told of that the two texts answer differently.
+#[test]
+fn counterexamples() {
+    let seen = FAULTS.iter().filter(|(program, old, new, _)| {
+        let (original, right) = PROGRAMS[*program];
+        refuted(original, &right.replace(old, new)).counterexample.is_some()
+    });
+    assert!(seen.count() * 10 >= FAULTS.len() * 6);
+}
+
+/// What a bucket of its own would say, and what it may not.
+#[test]
+fn values() {
+    let original = r#"map $uri $to { default d; "~^/a(.*)" "$1"; "~^/b(?<n>.*)" 2; "~" 3; "~^/z" 4; }"#;
+    let tree = r#"map $uri $to { default $m_tree; }
+        map $uri $m_prefix { "~^(?<m_key>/[ab])" $m_key; }
+        map $m_prefix $m_tree { "/a" $m_a; "/b" $m_b; "" $m_rest; default d; }
+        map $uri $m_a { "~^/a(.*)" "$1"; default d; } map $uri $m_b { "~^/b(?<n>.*)" 2; default d; }
+        map $uri $m_rest { "~" 3; default d; }"#;
+    proved(original, tree);
+    for (old, new, obligation) in [
+        (r#""/a" $m_a"#, r#""/a" "$1""#, Obligation::Captures),
+        (r#""/b" $m_b"#, r#""/b" 2"#, Obligation::Captures),
+        (r#""" $m_rest"#, r#""" 3"#, Obligation::Empty),
+    ] {
+        assert_eq!(refuted(original, &tree.replace(old, new)).obligation, obligation, "{old}");
+    }
+    let captured = original.replace("default d;", "default $1;");
+    assert_eq!(refuted(&captured, &tree.replace("default d;", "default $1;")).obligation, Obligation::Captures);
+}

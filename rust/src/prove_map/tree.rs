@@ -1,0 +1,276 @@
+//! Trees: a key of each subject, and for each key a value or a chain of rows.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::map_block::MapBlock;
+use crate::prove_map::ask;
+use crate::prove_map::comparable::Comparable;
+use crate::prove_map::keys::{Keys, buckets};
+use crate::prove_map::obligation::{Obligation, Refutation, refute};
+use crate::prove_map::prefixes::Prefixes;
+use crate::prove_map::prover::{Chain, Place, Prover};
+use crate::prove_map::row::{Heads, Row};
+use crate::syntax::Hir;
+
+/// The most pairs of a row and a bucket that it may match in.
+const MOST_PAIRS: usize = 20_000_000;
+
+/// The most keys that the subjects without a key are told by.
+const MOST_KEYS: usize = 2_000;
+
+/// A tree, and what its proof works with.
+struct Tree<'p, 'b> {
+    prover: &'p Prover<'b>,
+    place: &'p Place<'b>,
+    keys: &'p Keys,
+    /// What stands behind all leaves.
+    default: &'b [u8],
+    floats: Chain<'b>,
+    is_float: Vec<bool>,
+    comparable: Comparable,
+    /// For each key, and at the end for the subjects that have none, the rows that may match there, but for floats.
+    candidates: Vec<Vec<u32>>,
+    /// The leaves by their value, each with its order towards the floats checked.
+    leaves: HashMap<&'b [u8], Rc<Chain<'b>>>,
+}
+
+/// The subjects of one key; `None` are those that begin with none.
+type Bucket = Option<usize>;
+
+impl<'b> Prover<'b> {
+    /// `map $key $tree { ... }`: each bucket has its rows in order.
+    pub fn tree(&self, block: &'b MapBlock<'b>, keys: &Keys, place: &Place<'b>) -> Result<(), Refutation> {
+        let values = buckets(block, keys, Obligation::BucketKey)?;
+        self.proved.discharge(Obligation::BucketKey);
+        let default = block.fallback();
+        let floats = self.chain(default, place, None)?;
+        if floats.end != place.end {
+            let name = block.variable.escape_ascii();
+            return refute(
+                Obligation::End,
+                format!("behind the rows of ${name} stands another value than the default"),
+            );
+        }
+        let mut tree = Tree::new(self, place, keys, default, floats)?;
+        for bucket in (0..keys.keys.strings().len()).map(Some).chain([None]) {
+            tree.check(bucket, values.get(&bucket).copied().unwrap_or(default))?;
+            self.proved.discharge(if bucket.is_some() { Obligation::Bucket } else { Obligation::Empty });
+        }
+        Ok(())
+    }
+}
+
+impl<'p, 'b> Tree<'p, 'b> {
+    fn new(
+        prover: &'p Prover<'b>,
+        place: &'p Place<'b>,
+        keys: &'p Keys,
+        default: &'b [u8],
+        floats: Chain<'b>,
+    ) -> Result<Tree<'p, 'b>, Refutation> {
+        let mut is_float = vec![false; prover.rows.list.len()];
+        floats.rows.iter().for_each(|&row| is_float[row] = true);
+        let comparable = Comparable::new(floats.rows.iter().map(|&row| (row, &prover.rows.list[row])), keys.caseless);
+        let leaves = HashMap::new();
+        let candidates = vec![Vec::new(); keys.keys.strings().len() + 1];
+        let mut tree = Tree { prover, place, keys, default, floats, is_float, comparable, candidates, leaves };
+        tree.find_candidates()?;
+        Ok(tree)
+    }
+
+    /// Puts each row that is no float into all buckets that a subject may be in where something happens to the row.
+    fn find_candidates(&mut self) -> Result<(), Refutation> {
+        let folded = Folded::new(self.keys);
+        let mut pairs = 0;
+        for (place, row) in self.prover.rows.list.iter().enumerate() {
+            if self.is_float[place] || !self.place.live[place] {
+                continue;
+            }
+            pairs += match row.heads(self.keys.caseless) {
+                Heads::Exact(heads) => heads.iter().map(|head| self.add(place, head)).sum(),
+                Heads::AnyCase(head) => self.add_any_case(place, &head, &folded),
+            };
+            if pairs > MOST_PAIRS {
+                let what = format!("{} and those before it may match in too many buckets", self.prover.name(place));
+                return refute(Obligation::Bucket, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bucket of a head is that of its longest key, unless more bytes lead to a longer one.
+    fn add(&mut self, row: usize, head: &[u8]) -> usize {
+        let none = self.candidates.len() - 1;
+        let keys = &self.keys.keys;
+        let longer = keys.extending(head);
+        let own = keys.longest(head).unwrap_or(none);
+        let count = longer.len() + 1;
+        for bucket in longer.chain([own]) {
+            push(&mut self.candidates[bucket], row);
+        }
+        count
+    }
+
+    /// In a case-sensitive trie some spellings of a head lead to any key that it, or that begins with it, but for case.
+    fn add_any_case(&mut self, row: usize, head: &[u8], folded: &Folded) -> usize {
+        let shorter = std::iter::successors(folded.keys.longest(head), |&place| folded.keys.parent(place));
+        let buckets: Vec<usize> =
+            folded.keys.extending(head).chain(shorter).map(|place| folded.places[place]).collect();
+        let none = self.candidates.len() - 1;
+        let count = buckets.len() + 1;
+        for bucket in buckets.into_iter().chain([none]) {
+            push(&mut self.candidates[bucket], row);
+        }
+        count
+    }
+
+    fn check(&mut self, bucket: Bucket, value: &'b [u8]) -> Result<(), Refutation> {
+        let leaf = self.leaf(value)?;
+        let goes_on = self.goes_on(&leaf);
+        let missing = self.missing(bucket, &leaf, goes_on);
+        let Some(missing) = missing else {
+            if goes_on || leaf.end == self.place.end {
+                return Ok(());
+            }
+            let what = format!("{} ends with another value than the default", self.name(bucket));
+            return refute(Obligation::End, what);
+        };
+        if !goes_on && self.prover.says(missing, leaf.end, self.place) {
+            return self.check_cover(bucket, &leaf, missing);
+        }
+        let what = format!("{} may match in {}, and is not tried there", self.prover.name(missing), self.name(bucket));
+        Err(Refutation {
+            obligation: Obligation::Bucket,
+            what,
+            counterexample: self.subject(bucket, &self.prover.rows.list[missing]),
+        })
+    }
+
+    fn goes_on(&self, leaf: &Chain) -> bool {
+        !self.floats.rows.is_empty() && leaf.end == self.default
+    }
+
+    fn leaf(&mut self, value: &'b [u8]) -> Result<Rc<Chain<'b>>, Refutation> {
+        if let Some(leaf) = self.leaves.get(value) {
+            return Ok(leaf.clone());
+        }
+        let stop = if self.floats.rows.is_empty() { None } else { Some(self.default) };
+        let leaf = Rc::new(self.prover.chain(value, self.place, stop)?);
+        if self.goes_on(&leaf) {
+            self.check_floats(&leaf)?;
+        }
+        self.leaves.insert(value, leaf.clone());
+        Ok(leaf)
+    }
+
+    /// No float that comes first meets a row of a leaf, which is tried before it.
+    fn check_floats(&self, leaf: &Chain) -> Result<(), Refutation> {
+        for &row in &leaf.rows {
+            let first = self.comparable.first(&self.prover.rows.list[row]).filter(|&first| first < row);
+            let Some(first) = first else {
+                self.prover.proved.discharge(Obligation::Floating);
+                continue;
+            };
+            let earlier = self.floats.rows.iter().filter(|&&float| first <= float && float < row);
+            let earlier = earlier.filter(|float| leaf.rows.binary_search(float).is_err());
+            self.prover.check_apart(row, earlier.copied())?;
+        }
+        Ok(())
+    }
+
+    /// The first row that may match in a bucket and is not tried there.
+    fn missing(&self, bucket: Bucket, leaf: &Chain, goes_on: bool) -> Option<usize> {
+        let candidates = &self.candidates[bucket.unwrap_or(self.candidates.len() - 1)];
+        let is_missing = |row: usize| leaf.rows.binary_search(&row).is_err() && !self.is_apart(bucket, row);
+        let missing = candidates.iter().map(|&row| row as usize).find(|&row| is_missing(row));
+        if goes_on || self.floats.rows.is_empty() {
+            return missing;
+        }
+        let key = bucket.map_or(&[][..], |place| &self.keys.keys.strings()[place]);
+        let first = self.comparable.first_of(key)?;
+        let floats = self.floats.rows.iter().copied().filter(|&float| first <= float);
+        let mut floats = floats.take_while(|&float| missing.is_none_or(|missing| float < missing));
+        floats.find(|&float| self.place.live[float] && is_missing(float)).or(missing)
+    }
+
+    /// Whether nothing happens to a row on the subjects of a bucket, by their languages.
+    fn is_apart(&self, bucket: Bucket, row: usize) -> bool {
+        let Some(events) = self.prover.rows.list[row].events() else { return false };
+        let Some(place) = bucket else { return self.have_keys(&events.translation.hir) };
+        let key = &self.keys.keys.strings()[place];
+        ask::begins_otherwise(&events.pattern.ast, key, self.keys.caseless)
+            || ask::are_disjoint(&ask::beginning_with(key, self.keys.caseless), &events.translation.hir)
+    }
+
+    /// Whether all subjects of a language begin with a key.
+    fn have_keys(&self, language: &Hir) -> bool {
+        let keys = self.keys.keys.strings();
+        let starts: Vec<Hir> = keys.iter().map(|key| ask::beginning_with(key, self.keys.caseless)).collect();
+        keys.len() <= MOST_KEYS && !keys.is_empty() && ask::is_included(language, &starts.iter().collect::<Vec<_>>())
+    }
+
+    /// A value instead of a row that would match all subjects of the bucket that no earlier row does.
+    fn check_cover(&self, bucket: Bucket, leaf: &Chain, row: usize) -> Result<(), Refutation> {
+        let Prover { rows, covers, proved, .. } = self.prover;
+        let name = self.prover.name(row);
+        let Some(place) = bucket else {
+            return refute(Obligation::Empty, format!("the empty subject gets the value of {name}"));
+        };
+        self.prover.check_moves(row)?;
+        if rows.list[row].may_give_up {
+            return refute(Obligation::Effort, format!("PCRE may give up on {name}, which stands without its pattern"));
+        }
+        let key = &self.keys.keys.strings()[place];
+        let left_out = self.place.left_out.as_deref();
+        let language = rows.list[row].exact();
+        if !language.is_some_and(|language| covers.holds(language, key, self.keys.caseless, left_out)) {
+            let what = format!("{name} does not match all of {}", self.name(bucket));
+            return refute(Obligation::Cover, what);
+        }
+        let behind = leaf.rows.iter().copied().filter(|&other| other > row);
+        let candidates = &self.candidates[place];
+        let is_candidate = |other: usize| self.is_float[other] || candidates.binary_search(&(other as u32)).is_ok();
+        if let Some(later) = behind.into_iter().find(|&other| is_candidate(other)) {
+            return refute(Obligation::Order, format!("{} comes before {name}", self.prover.name(later)));
+        }
+        proved.discharge(Obligation::Cover);
+        Ok(())
+    }
+
+    fn name(&self, bucket: Bucket) -> String {
+        match bucket {
+            Some(place) => format!("the bucket \"{}\"", self.keys.keys.strings()[place].escape_ascii()),
+            None => "the bucket of the subjects without a key".into(),
+        }
+    }
+
+    /// A subject of the bucket that the row may match.
+    fn subject(&self, bucket: Bucket, row: &Row) -> Option<Vec<u8>> {
+        let language = row.language.as_ref()?;
+        let region = ask::beginning_with(&self.keys.keys.strings()[bucket?], self.keys.caseless);
+        ask::common(&region, &language.translation.hir)
+    }
+}
+
+fn push(rows: &mut Vec<u32>, row: usize) {
+    if rows.last() != Some(&(row as u32)) {
+        rows.push(row as u32);
+    }
+}
+
+/// The keys of a case-sensitive trie in small letters, and where each is among them.
+struct Folded {
+    keys: Prefixes,
+    places: Vec<usize>,
+}
+
+impl Folded {
+    fn new(keys: &Keys) -> Folded {
+        let lower: HashMap<Vec<u8>, usize> =
+            keys.keys.strings().iter().map(|key| key.to_ascii_lowercase()).zip(0..).collect();
+        let folded = Prefixes::new(lower.keys().cloned().collect());
+        let places = folded.strings().iter().map(|key| lower[key]).collect();
+        Folded { keys: folded, places }
+    }
+}
