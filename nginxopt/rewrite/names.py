@@ -18,6 +18,9 @@ LONGEST_GROUP = 32
 """PCRE1, and PCRE2 before 10.44, reject longer group names (`MAX_NAME_SIZE`)."""
 
 
+_LONGEST_END = len("_p_number")
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """The names of a run's variables: all but one begin with the stem (see rust/src/rewrite/text.rs)."""
@@ -27,8 +30,18 @@ class Names:
     @property
     def group(self) -> str:
         """The group with the URI before its final newline, which is also a variable; its name is not too long."""
-        name = f"{self.stem}_rest"
-        return name if len(name) <= LONGEST_GROUP else f"nxo_{zlib.crc32(self.stem.encode()):08x}_rest"
+        return f"{self._short}_rest"
+
+    @property
+    def tree(self) -> str:
+        """The prefix of the maps that tell which group of rules a URI belongs to, and of the groups in their patterns."""
+        return f"{self._short}_p_"
+
+    @property
+    def _short(self) -> str:
+        """The stem, or what stands for it in the names of groups, which must not be too long."""
+        stem = self.stem
+        return stem if len(stem) <= LONGEST_GROUP - _LONGEST_END else f"nxo_{zlib.crc32(stem.encode()):08x}"
 
 
 def stem(requested: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:

@@ -7,6 +7,7 @@ use std::ops::Range;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::hash::Element;
 use crate::maps::Map;
 use crate::rewrite::options::{Options, Phase};
 use crate::rewrite::plan::{Fate, Plan};
@@ -26,11 +27,12 @@ const SAMPLE: usize = 20_000;
 pub struct PyNames {
     stem: String,
     group: String,
+    tree: String,
 }
 
 impl From<PyNames> for Names {
     fn from(names: PyNames) -> Names {
-        Names { stem: names.stem, group: names.group }
+        Names { stem: names.stem, group: names.group, tree: names.tree }
     }
 }
 
@@ -252,7 +254,7 @@ impl CompiledRun {
 
     /// All variables that the text may define, but for those of the trees.
     fn variables(&self, names: PyNames) -> Vec<String> {
-        let names = names.into();
+        let names: Names = names.into();
         let rules = self.groups.is_some().then(|| names.rules());
         text::variables(&self.tiers, &names).into_iter().chain(rules).collect()
     }
@@ -281,7 +283,7 @@ impl CompiledRun {
 impl CompiledRun {
     /// The keys of the tables of trees.
     pub(super) fn tree_elements(&self) -> Vec<Vec<Element>> {
-        let names = Names { stem: String::new(), group: String::new() };
+        let names = Names::short();
         let keys = |map: &Map| map.exact_keys().map(Element::new).collect();
         self.tree_maps(&names).iter().map(keys).collect()
     }

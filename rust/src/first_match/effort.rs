@@ -6,7 +6,7 @@
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
 use super::judge::is_anchored;
-use crate::syntax::{Ast, ByteSet, Hir, Pattern};
+use crate::syntax::{Ast, Hir, Pattern};
 
 /// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or the
 /// start of an attempt, may be a few calls.

@@ -28,3 +28,4 @@ pub mod trie;
 pub mod writer;
 
 pub use compile::{Compiled, Options, Stays, compile};
+pub use text::{Key, Map};

@@ -40,7 +40,7 @@ impl Groups {
         let patterns = rules.iter().map(|rule| rule.pattern.to_vec());
         let rules = patterns.zip(statements.iter().map(|statement| statement.to_vec())).collect();
         let groups = Groups { rules, size };
-        groups.maps(&Names { stem: "s".to_owned(), group: "s".to_owned() }).is_some().then_some(groups)
+        groups.maps(&Names::short()).is_some().then_some(groups)
     }
 
     /// The number of rules.
@@ -68,7 +68,7 @@ impl Groups {
     /// The maps that tell the group, the one for the statements first.
     pub fn maps(&self, names: &Names) -> Option<Vec<Map>> {
         let block = self.block(names.rules_of_uri())?;
-        let compiled = match maps::compile(&block, &maps::Options { stem: names.tree() }) {
+        let compiled = match maps::compile(&block, &maps::Options { stem: names.tree.clone() }) {
             Ok(compiled) => compiled,
             Err(Stays::NotWorse | Stays::UnboundedRow(_) | _) => return None,
         };

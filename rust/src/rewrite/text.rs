@@ -14,6 +14,8 @@ pub struct Names {
     pub stem: String,
     /// The group that holds the URI before its final newline: a variable, too.
     pub group: String,
+    /// How the names of the maps begin that tell the group of rules of a URI, and those of the groups in their patterns.
+    pub tree: String,
 }
 
 impl Names {
@@ -37,9 +39,9 @@ impl Names {
         format!("{}_pattern", self.stem)
     }
 
-    /// How the names of the maps begin that tell the group.
-    pub fn tree(&self) -> String {
-        format!("{}_", self.stem)
+    /// Names for a text that is only looked at.
+    pub fn short() -> Names {
+        Names { stem: "m".to_owned(), group: "g".to_owned(), tree: "p".to_owned() }
     }
 
     /// The map that takes a final newline off the URI.
