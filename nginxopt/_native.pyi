@@ -259,3 +259,23 @@ def prove_rewrites(
     may_set_sizes: set[bytes] | None,
 ) -> tuple[int, int, int, int]:
     """Return rules, rules gone, strings and strings that stand for all their spellings; or raise `Refuted`."""
+
+class MapProof:
+    """The verdict on the maps that are to stand for one.
+
+    `obligations` counts what was checked, by name; it is empty if the proof fails. Then `obligation` is the name of
+    what does not hold, `refutation` says it, and `counterexample` is a subject that the texts answer differently, if
+    one was found.
+    """
+
+    holds: bool
+    refutation: str | None
+    obligation: str | None
+    counterexample: bytes | None
+    obligations: dict[str, int]
+
+def prove_map(original: bytes, emitted: bytes) -> MapProof:
+    """Prove that the variable of `original`, one map block with its includes inline, keeps its value for every subject.
+
+    `emitted` has the block of that variable and all maps that it reads, in any order.
+    """

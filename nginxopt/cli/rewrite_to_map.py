@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import options
+from nginxopt.cli import options, redirect_table
 from nginxopt.cli.compiling import Call, Mode, run
+from nginxopt.cli.redirect_table import Reading
 from nginxopt.errors import NginxoptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nginxopt.rewrite import Options
+    from nginxopt.rewrite.tables.table import Kind
     from nginxopt.version import Version
 
 _EXAMPLES = """\b
@@ -23,6 +25,7 @@ Examples:
   nginxopt rewrite-to-map /etc/nginx/nginx.conf --diff
   nginxopt rewrite-to-map /etc/nginx/nginx.conf --write --nginx
   nginxopt rewrite-to-map rules.conf --check -q       exit with status 1 if any rule would move
+  nginxopt rewrite-to-map redirects.csv -o compiled   write maps that answer a table of redirects
   nginxopt rewrite-to-map rules.conf --plan-only -v   list the rules that stay, with the reasons
 
 \b
@@ -73,6 +76,13 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
     is_flag=True,
     help="Declare a difference: $ does not match before a final newline.",
 )
+@click.option(
+    "--from",
+    "kind",
+    type=click.Choice(["csv", "netlify", "cloudflare", "apache"]),
+    help="Read FILE as a table of redirects of this kind, instead of telling it from its name and content.",
+)
+@click.option("--skip-rows", is_flag=True, help="Skip rows of a table that nginx cannot answer exactly.")
 @options.QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List every rule that stays or never fires.")
 def command(
@@ -88,12 +98,18 @@ def command(
     verbose: bool,
     at_least: int,
     bench: bool,
+    kind: Kind | None,
+    skip_rows: bool,
     **compilation: Any,
 ) -> int:
-    """Turn rewrites into maps, and prove that no response changes.
+    """Turn rewrites, or a table of redirects, into maps, and prove that each response is as before.
 
     FILE is a file of rules that a server or location includes, a main configuration (its includes are followed), or -
     for standard input. Rules that a map cannot replace stay as they are, each with a reason.
+
+    FILE may also be a table of redirects: CSV (from,to[,status]), a _redirects list of Netlify or Cloudflare, or
+    Apache's Redirect and RedirectMatch. Then the maps answer each row as it says. A row that nginx cannot answer
+    exactly is an error, unless --skip-rows leaves it out.
 
     --write, --diff, --check and --plan-only take several files and compile each by itself. They search for the
     nginx.conf that includes FILE (or use -c), include the maps there once, and check the configuration as a whole.
@@ -107,21 +123,29 @@ def command(
         Call(file, checked_mode, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
     ]
-    return _run_all(calls, compile_options)
+    return _run_all(calls, compile_options, Reading(kind, skip_rows))
 
 
-def _run_all(calls: Sequence[Call], compile_options: Options) -> int:
+def _run_all(calls: Sequence[Call], compile_options: Options, reading: Reading) -> int:
     """Compile the files in order, each after the previous one is written; if one fails, name those written."""
     statuses = []
     try:
         for call in calls:
-            statuses.append(run(call, compile_options))
+            statuses.append(_run(call, compile_options, reading))
     except NginxoptError:
         done = ", ".join(call.file for call in calls[: len(statuses)])
         if done and calls[0].mode == "write":
             click.echo(f"{done}: written before this error", err=True)
         raise
     return max(statuses)
+
+
+def _run(call: Call, compile_options: Options, reading: Reading) -> int:
+    """Run the pipeline of tables for a table, and that of rules for any other file."""
+    table = redirect_table.table(call, reading)
+    if table is None:
+        return run(call, compile_options)
+    return redirect_table.run(call, *table, compile_options, skips_rows=reading.skips_rows)
 
 
 def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report: str | None, *, bench: bool) -> Mode:

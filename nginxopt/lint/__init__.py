@@ -11,7 +11,7 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.lint import capacity, cost, headers, pooling, pools, sharing, static, tls, variables, zones
-    from nginxopt.lint.declare import Check, Example, Page, Rule, rule
+    from nginxopt.lint.declare import Check, Page, Rule, rule
     from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Severity
     from nginxopt.lint.model import Model
     from nginxopt.lint.premises import (
@@ -55,7 +55,6 @@ __all__ = [
     "Dead",
     "Diagnostic",
     "Duplicate",
-    "Example",
     "Finding",
     "Fix",
     "Host",
@@ -90,7 +89,7 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "declare": ("Check", "Example", "Page", "Rule", "rule"),
+        "declare": ("Check", "Page", "Rule", "rule"),
         "diagnostic": ("Diagnostic", "Finding", "Fix", "Related", "Safety", "Severity"),
         "model": ("Model",),
         "premises": (

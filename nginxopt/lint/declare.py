@@ -19,8 +19,9 @@ The page of a rule is Markdown:
     A block that looks slow but is not.
 
     ## Fix safety
-    Only for rules with a fix. The first line lists what the fix may change apart from speed, in words of `EFFECTS`:
-    "May change: upstream requests, connections." Then the evidence for the safety of the fix, by experiment.
+    Only for rules with a fix. The first line lists what the fix may change apart from speed: "May change: upstream
+    requests, connections." The words are nothing, responses, upstream requests, connections, logs, files, limits and
+    start. Then the evidence for the safety of the fix, by experiment.
 
     ## When to ignore it
     ## References
@@ -35,7 +36,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nginxopt.lint.diagnostic import Finding, Safety, Severity
@@ -62,36 +62,6 @@ CATEGORIES = {
 
 PAGES = "https://github.com/nginxopt/nginxopt/blob/main/docs/rules"
 
-FIX_SAFETY = "Fix safety"
-SECTIONS = ("Why it matters", "Bad", "Good", "Silent", FIX_SAFETY, "When to ignore it", "References")
-"""The headings of a page, in order; a rule without fixes has no `FIX_SAFETY`."""
-
-EFFECTS = {
-    "nothing": "what clients and upstreams see stays as it is",
-    "responses": "status, headers or body that a client gets, or whether it gets one",
-    "upstream requests": "what an upstream is asked: version, headers, body, how often",
-    "connections": "which connections are opened, kept or shared, by whom and for how long",
-    "logs": "what is logged, where and when",
-    "files": "what is written to disk, and where",
-    "limits": "how much of a resource may be used: descriptors, memory, connections",
-    "start": "whether and how nginx starts or reloads",
-}
-"""What a fix may change apart from speed, in the words of its page."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A configuration of a page.
-
-    `context` is the block whose content it is (`http`, `server`, `location`), None for a whole configuration. `target`
-    is the target nginx version, None for the default.
-    """
-
-    kind: str
-    text: str
-    context: str | None
-    target: Version | None
-
 
 @dataclass(frozen=True)
 class Page:
@@ -104,38 +74,10 @@ class Page:
         """The first line, without a full stop."""
         return self.text.partition("\n")[0].rstrip(".")
 
-    @cached_property
+    @property
     def summary(self) -> str:
         """What the rule flags: the text between the title and the first section."""
         return re.split(r"^## ", self.text, maxsplit=1, flags=re.MULTILINE)[0].partition("\n")[2].strip()
-
-    @cached_property
-    def sections(self) -> dict[str, str]:
-        """The text of each section, by heading."""
-        parts = re.split(r"^## (.*)\n", self.text, flags=re.MULTILINE)[1:]
-        return {heading.strip(): text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
-
-    @property
-    def effects(self) -> tuple[str, ...]:
-        """What the fix may change, in words of `EFFECTS`; empty if the page does not state it."""
-        stated = re.match(r"May change: (.*)\.$", self.sections.get(FIX_SAFETY, ""), re.MULTILINE)
-        return tuple(stated[1].split(", ")) if stated else ()
-
-    @cached_property
-    def examples(self) -> tuple[Example, ...]:
-        """The examples under Bad, Good and Silent, in page order."""
-        return tuple(
-            Example(heading.lower(), text, *_fence(words))
-            for heading, section in self.sections.items()
-            for words, text in re.findall(r"^```nginx([^\n]*)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
-        )
-
-
-def _fence(words: str) -> tuple[str | None, Version | None]:
-    """Return the context and target version named by the words of a fence."""
-    versions = [Version.parse(word) for word in words.split() if word[0].isdigit()]
-    contexts = [word for word in words.split() if not word[0].isdigit()]
-    return next(iter(contexts), None), next(iter(versions), None)
 
 
 @dataclass(frozen=True)
@@ -189,11 +131,6 @@ class Rule:
     def premises(self) -> frozenset[Premise]:
         """The premises that its fixes may need."""
         return frozenset(premise for safety in self.fixes for premise in safety.premises or ())
-
-    def states(self, safety: Safety) -> bool:
-        """Return whether the rule declares fixes of that safety."""
-        stated = (offered for offered in self.fixes if offered.grade is safety.grade)
-        return any((safety.premises or frozenset()) <= (offered.premises or frozenset()) for offered in stated)
 
     def speaks_of(self, target: Version) -> bool:
         """Return whether the rule applies to that nginx version."""

@@ -37,8 +37,8 @@ class Safety:
     """The conditions under which a fix changes no decoded response.
 
     A decoded response is its status, its header fields, and its body without content and transfer coding. The bytes of
-    a compressed body, the packets and the logs may differ (`EFFECTS` of the rule's page). Requests to upstreams do not
-    change, and nothing fails that did not fail before.
+    a compressed body, the packets and the logs may differ (see "May change" on the rule's page). Requests to upstreams
+    do not change, and nothing fails that did not fail before.
 
     Attributes:
         premises: The conditions that the configuration does not show; empty for a safe fix, None for an unsafe fix:

@@ -8,51 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-import socket
-import ssl
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from dataclasses import dataclass
 
-from nginxopt.errors import RunError, UsageError
+from nginxopt.errors import RunError
 from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
+from nginxopt.system.upstream import Connection, Response, Target
 
-_MOST = 16 << 20  # bytes of a response that are read
-# Headers that differ between responses, or belong to the connection and not to the response (RFC 9110, 7.6.1).
-_OF_THE_MESSAGE = {
-    "date", "age", "expires", "connection", "keep-alive", "transfer-encoding", "content-length", "set-cookie", "server",
-}  # fmt: skip
 _OF_THE_CONNECTION = re.compile(r"ntlm|negotiate|kerberos", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A server and path: `http://host:port/path`, or `http://unix:/socket:/path` in nginx's syntax."""
-
-    address: tuple[str, int] | str
-    host: str
-    path: str
-    tls: bool
-
-    @classmethod
-    def parse(cls, url: str) -> Target:
-        """Parse a URL. Raise `UsageError` if it is not http or https."""
-        scheme, _, rest = url.partition("://")
-        if scheme not in ("http", "https") or not rest:
-            raise UsageError(
-                f'invalid URL "{url}"', hint="http://host:port/path, https://..., http://unix:/socket:/path"
-            )
-        if rest.startswith("unix:"):
-            file, _, path = rest[5:].partition(":")
-            return cls(file, "localhost", path or "/", scheme == "https")
-        try:
-            parts = urlsplit(url)
-            port = parts.port or (443 if scheme == "https" else 80)
-        except ValueError as error:
-            raise UsageError(f'invalid URL "{url}": {error}') from None
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        return cls((parts.hostname or "", port), parts.netloc.rpartition("@")[2], path, scheme == "https")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,28 +34,6 @@ class Observation:
     premise: Premise
     fits: bool | None
     text: str
-
-
-@dataclass(slots=True)
-class _Answer:
-    version: str
-    status: int
-    headers: list[tuple[str, str]]
-    body: bytes
-    interim: list[int] = field(default_factory=list)
-
-    def header(self, name: str) -> str:
-        return ", ".join(value for own, value in self.headers if own == name)
-
-    def essence(self) -> dict[str, object]:
-        """The response without the parts that differ between responses."""
-        named = {name: self.header(name) for name, _ in self.headers if name not in _OF_THE_MESSAGE}
-        return {"status": self.status, **named, "body": self.body}
-
-    def differences(self, other: _Answer) -> set[str]:
-        """The names of the parts that differ from another response."""
-        mine, theirs = self.essence(), other.essence()
-        return {name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name)}
 
 
 def probe(target: Target, effort: Effort) -> Iterator[Observation]:
@@ -131,7 +72,7 @@ def _versions(server: _Server, encoding: str) -> Iterator[Observation]:
         yield Observation(IDLE_CONNECTIONS, False, text)
 
 
-def _compared(old: _Answer, new: _Answer, names: Sequence[str]) -> Iterator[str]:
+def _compared(old: Response, new: Response, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         if name == "body":
             yield f"{len(old.body):,} to {len(new.body):,} bytes"
@@ -186,145 +127,9 @@ class _Server:
     def __init__(self, target: Target, effort: Effort) -> None:
         self.target, self.effort = target, effort
 
-    def connect(self) -> _Connection:
-        return _Connection(self.target, self.effort.wait)
+    def connect(self) -> Connection:
+        return Connection(self.target, self.effort.wait)
 
-    def once(self, version: str, encoding: str) -> _Answer | None:
+    def once(self, version: str, encoding: str) -> Response | None:
         with self.connect() as connection:
             return connection.ask(version, encoding)
-
-
-def _place(address: tuple[str, int] | str) -> str:
-    """Return an address as in a URL: a path, or host and port."""
-    if isinstance(address, str):
-        return f"unix:{address}"
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-class _Connection:
-    """A connection to the server. Raises `RunError` if it cannot be opened."""
-
-    def __init__(self, target: Target, wait: float) -> None:
-        self._target = target
-        self._wait = wait
-        self._deadline = 0.0
-        self._received = b""
-        try:
-            self._socket = self._open()
-        except OSError as error:
-            raise RunError(f"cannot connect to {_place(target.address)}: {error.strerror or error}") from None
-
-    def _open(self) -> socket.socket:
-        if isinstance(self._target.address, str):
-            plain = socket.socket(socket.AF_UNIX)
-            plain.settimeout(self._wait)
-            plain.connect(self._target.address)
-        else:
-            plain = socket.create_connection(self._target.address, self._wait)
-        if not self._target.tls:
-            return plain
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nginx does not verify, either
-        return context.wrap_socket(plain, server_hostname=self._target.host.partition(":")[0])
-
-    def __enter__(self) -> _Connection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
-
-    def ask(self, version: str, encoding: str = "") -> _Answer | None:
-        """Return the response to a GET; None if it is missing or incomplete."""
-        lines = [f"GET {self._target.path} HTTP/{version}", f"Host: {self._target.host}"]
-        lines += ["Connection: close"] if version == "1.0" else []
-        lines += [f"Accept-Encoding: {encoding}"] if encoding else []
-        self._deadline = time.monotonic() + self._wait
-        try:
-            self._socket.settimeout(self._wait)
-            self._socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
-            return self._answer()
-        except (OSError, ValueError):
-            return None
-
-    def ends(self, seconds: float) -> float:
-        """Wait for the given seconds; return when the server closed the connection, 0 if it did not."""
-        started = time.monotonic()
-        self._socket.settimeout(seconds)
-        try:
-            ended = not self._socket.recv(1)
-        except TimeoutError:
-            return 0
-        except OSError:
-            ended = True
-        return max(time.monotonic() - started, 0.001) if ended else 0
-
-    def _answer(self) -> _Answer:
-        interim: list[int] = []
-        while True:
-            version, status, headers = self._head()
-            if status >= 200 or status == 101:
-                return _Answer(version, status, headers, self._body(version, status, headers), interim)
-            interim.append(status)
-
-    def _head(self) -> tuple[str, int, list[tuple[str, str]]]:
-        text = self._until(b"\r\n\r\n").decode("latin-1")
-        first, *lines = text.removesuffix("\r\n\r\n").split("\r\n")
-        status_line = re.match(r"HTTP/(\d\.\d) (\d{3})", first)
-        if status_line is None:
-            raise ValueError(first)
-        headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
-        return status_line[1], int(status_line[2]), headers
-
-    def _body(self, version: str, status: int, headers: list[tuple[str, str]]) -> bytes:
-        named = dict(headers)
-        if status in (101, 204, 304):
-            return b""
-        if "chunked" in named.get("transfer-encoding", ""):
-            return self._chunks()
-        if "content-length" in named:
-            return self._take(int(named["content-length"]))
-        if version == "1.1" and "close" not in named.get("connection", "").lower() and not self._is_last():
-            raise ValueError("a response without a length on an open connection")
-        return self._rest()
-
-    def _is_last(self) -> bool:
-        """Return whether the server closes the connection without announcing it, which ends the body."""
-        with contextlib.suppress(OSError):
-            self._rest()
-            return True
-        return False
-
-    def _chunks(self) -> bytes:
-        body = b""
-        while size := int(self._until(b"\r\n").partition(b";")[0], 16):
-            body += self._take(size)
-            self._until(b"\r\n")
-        while self._until(b"\r\n") != b"\r\n":
-            pass
-        return body
-
-    def _rest(self) -> bytes:
-        with contextlib.suppress(ValueError):
-            while True:
-                self._more()
-        return self._take(len(self._received))
-
-    def _until(self, end: bytes) -> bytes:
-        while end not in self._received:
-            self._more()
-        return self._take(self._received.index(end) + len(end))
-
-    def _take(self, count: int) -> bytes:
-        while len(self._received) < count:
-            self._more()
-        taken, self._received = self._received[:count], self._received[count:]
-        return taken
-
-    def _more(self) -> None:
-        """Receive more data. Raise `TimeoutError` if the response as a whole takes too long."""
-        self._socket.settimeout(max(0.001, self._deadline - time.monotonic()))
-        data = self._socket.recv(65536)
-        if not data or len(self._received) > _MOST:
-            raise ValueError("the response ends early" if not data else "the response is too long")
-        self._received += data

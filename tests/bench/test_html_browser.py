@@ -9,7 +9,7 @@ import unicodedata
 import pypdf
 import pytest
 
-from nginxopt.bench.report import charts
+from nginxopt.bench.report.keys import SERIES
 from nginxopt.bench.result import Result
 from tests.bench.pages import HTML, parsed
 from tests.browser import Page, needs_chromium
@@ -114,7 +114,7 @@ def test_texts_can_be_read(shown: Page, dark: bool) -> None:
 def test_lines_can_be_told_from_the_page(shown: Page, dark: bool) -> None:
     """Each colour of a line has a contrast of 3 or more to the page (WCAG 2.2, 1.4.11), and is like no other."""
     shown.look(1440, dark=dark)
-    names = ["--paper", "--baseline", *(f"--series-{number}" for number in range(charts.SERIES))]
+    names = ["--paper", "--baseline", *(f"--series-{number}" for number in range(SERIES))]
     colors = [
         shown.ask(
             "(() => { const e = document.createElement('i'); document.body.append(e);"

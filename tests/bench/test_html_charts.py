@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nginxopt.bench import measure
 from nginxopt.bench.report import charts, html, vega
+from nginxopt.bench.report.scales import ticks
 from nginxopt.bench.result import Outcome, Result, Sample
 from tests.bench.pages import SVG, parsed, words
 
@@ -114,7 +115,7 @@ def test_distribution_of_percentiles() -> None:
 def test_ticks_are_round_and_inside(low: float, span: float) -> None:
     """The marks of a logarithmic scale lie on it, ascend, and are few."""
     high = low * span
-    found = list(charts.ticks(low, high))
+    found = list(ticks(low, high))
     assert found == sorted(found)
     assert all(low <= tick <= high for tick in found)
     assert len(found) <= 10

@@ -19,12 +19,13 @@ from nginxopt.lint.fix import Fixed, fix
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
 from tests.lintcheck import HOST, wrapped
+from tests.rulepages import examples
 
 FIXTURES_ROOT = Path(__file__).parents[2] / "fixtures"
 FIXTURES = sorted(FIXTURES_ROOT.glob("*/*.conf"))
 TARGETS = [Version(1, 22, 1), Version(1, 28, 0), Version(1, 30, 0)]
 RULES = [Selected(rule, None) for rule in catalogue().values()]
-EXAMPLES = [wrapped(one.text, one.context) for rule in catalogue().values() for one in rule.page.examples]
+EXAMPLES = [wrapped(one.text, one.context) for rule in catalogue().values() for one in examples(rule.page)]
 
 LINES = [line for text in EXAMPLES for line in text.splitlines(keepends=True)]
 
@@ -47,7 +48,7 @@ def test_messages_are_short(target: Version) -> None:
 @pytest.mark.parametrize("rule", catalogue().values(), ids=attrgetter("id"))
 def test_messages_are_whole(rule: Rule) -> None:
     """With names of an ordinary length, as those of the pages, a message is a sentence with nothing cut from it."""
-    for example in rule.page.examples:
+    for example in examples(rule.page):
         config = load_text(wrapped(example.text, example.context), "a", missing_ok=True)
         for text in messages(config, example.target or TARGETS[1]):
             assert len(text) <= LONGEST_MESSAGE

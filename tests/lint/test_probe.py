@@ -13,7 +13,8 @@ import pytest
 
 from nginxopt.errors import RunError, UsageError
 from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS
-from nginxopt.lint.probe import Effort, Target, probe
+from nginxopt.lint.probe import Effort, probe
+from nginxopt.system.upstream import Target
 from tests import origins
 
 QUICK = Effort(held=3, idle=0.3, wait=1.0)

@@ -7,11 +7,11 @@ from operator import attrgetter
 import pytest
 from _pytest.mark import ParameterSet
 
-from nginxopt.lint import Diagnostic, Example, Rule
+from nginxopt.lint import Diagnostic, Rule
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.declare import EFFECTS, FIX_SAFETY, SECTIONS
 from nginxopt.lint.diagnostic import Grade
 from tests.lintcheck import TARGET, fixed, found
+from tests.rulepages import EFFECTS, FIX_SAFETY, SECTIONS, Example, declares, effects, examples, sections
 
 RULES = catalogue()
 
@@ -21,7 +21,7 @@ def of_kind(*kinds: str) -> list[ParameterSet]:
     return [
         pytest.param(rule, example, id=f"{rule.id}-{example.kind}-{number}")
         for rule in RULES.values()
-        for number, example in enumerate(rule.page.examples, 1)
+        for number, example in enumerate(examples(rule.page), 1)
         if example.kind in kinds
     ]
 
@@ -33,15 +33,15 @@ def test_a_page_is_whole(rule: Rule) -> None:
     assert rule.page.text.partition("\n")[0] == rule.page.title, "a title ends without a full stop"
     assert rule.page.summary
     fixes = bool(rule.fixes)
-    assert tuple(rule.page.sections) == tuple(name for name in SECTIONS if fixes or name != FIX_SAFETY)
-    assert set(rule.page.effects) <= set(EFFECTS)
-    assert bool(rule.page.effects) == fixes, "the section begins with what the fix may change"
+    assert tuple(sections(rule.page)) == tuple(name for name in SECTIONS if fixes or name != FIX_SAFETY)
+    assert set(effects(rule.page)) <= set(EFFECTS)
+    assert bool(effects(rule.page)) == fixes, "the section begins with what the fix may change"
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
 def test_a_page_has_its_examples(rule: Rule) -> None:
     """A page has at least one bad, one good and one silent example."""
-    assert {example.kind for example in rule.page.examples} == {"bad", "good", "silent"}
+    assert {example.kind for example in examples(rule.page)} == {"bad", "good", "silent"}
 
 
 @pytest.mark.parametrize(("rule", "example"), of_kind("bad"))
@@ -72,7 +72,7 @@ def test_a_fix_mends(rule: Rule, example: Example) -> None:
 @pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.fixes], ids=attrgetter("id"))
 def test_the_page_shows_the_fix(rule: Rule) -> None:
     """The first good example is what the fix makes of the first bad one, byte for byte."""
-    bad, good = (next(example for example in rule.page.examples if example.kind == kind) for kind in ("bad", "good"))
+    bad, good = (next(example for example in examples(rule.page) if example.kind == kind) for kind in ("bad", "good"))
     assert mended(rule, bad).decode() == good.text
 
 
@@ -81,11 +81,11 @@ def test_fixes_are_as_safe_as_the_rule_says(rule: Rule) -> None:
     """Each fix of an example is as safe as the rule says, and one of them is of the safest kind that it says."""
     offered = {
         finding.fix.safety
-        for example in rule.page.examples
+        for example in examples(rule.page)
         for finding in judged(rule, example)
         if finding.fix is not None
     }
-    assert all(rule.states(safety) for safety in offered)
+    assert all(declares(rule, safety) for safety in offered)
     assert {safety.grade for safety in rule.fixes[:1]} <= {safety.grade for safety in offered}
     grades = list(Grade)
     assert list(rule.fixes) == sorted(rule.fixes, key=lambda safety: grades.index(safety.grade))

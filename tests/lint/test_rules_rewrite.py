@@ -15,6 +15,7 @@ from nginxopt.semantics import Locations, Uncertain, levels
 from nginxopt.semantics.locations import modifier, path
 from nginxopt.semantics.maphash import suitable, verdict
 from tests.lintcheck import TARGET, fixed, found, judge, read
+from tests.rulepages import examples
 
 
 @dataclass(frozen=True)
@@ -451,7 +452,7 @@ def test_only_rules_by_cost_have_findings_of_several_severities() -> None:
     assert by_cost == set(BULKS)
     for rule in catalogue().values():
         assert ("75,000 instructions a request" in page(rule)) is rule.by_cost
-        for example in rule.page.examples:
+        for example in examples(rule.page):
             findings = found(rule.id, example.text, context=example.context, target=example.target or TARGET)
             assert all((one.finding.severity is not None) is rule.by_cost for one in findings)
 

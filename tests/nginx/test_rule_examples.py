@@ -5,20 +5,21 @@ from __future__ import annotations
 import pytest
 from _pytest.mark import ParameterSet
 
-from nginxopt.lint import Example, Rule, Safety
+from nginxopt.lint import Rule, Safety
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.lintcheck import TARGET, mend, wrapped
 from tests.nginx.example import verdict_on, warnings
+from tests.rulepages import Example, examples
 
 
-def examples(*kinds: str) -> list[ParameterSet]:
+def cases(*kinds: str) -> list[ParameterSet]:
     """The examples of these kinds."""
     return [
         pytest.param(rule, example, id=f"{rule.id}-{example.kind}-{number}")
         for rule in catalogue().values()
-        for number, example in enumerate(rule.page.examples, 1)
+        for number, example in enumerate(examples(rule.page), 1)
         if example.kind in kinds
     ]
 
@@ -30,7 +31,7 @@ def for_this(binary: nginx.Binary, example: Example) -> bytes:
     return wrapped(example.text, example.context)
 
 
-@pytest.mark.parametrize(("rule", "example"), examples("bad", "good", "silent"))
+@pytest.mark.parametrize(("rule", "example"), cases("bad", "good", "silent"))
 def test_nginx_accepts(binary: nginx.Binary, rule: Rule, example: Example) -> None:
     """An example is a configuration that nginx accepts, but for bad ones of rules about what it refuses."""
     data = for_this(binary, example)
@@ -38,7 +39,7 @@ def test_nginx_accepts(binary: nginx.Binary, rule: Rule, example: Example) -> No
     assert verdict.ok or (example.kind == "bad" and rule.category == "config"), str(verdict)
 
 
-@pytest.mark.parametrize(("rule", "example"), examples("bad"))
+@pytest.mark.parametrize(("rule", "example"), cases("bad"))
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
 def test_nginx_accepts_what_is_fixed(binary: nginx.Binary, rule: Rule, example: Example, unsafe: bool) -> None:
     """What the fixes make of an example is accepted, with no more warnings than before."""

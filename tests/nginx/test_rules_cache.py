@@ -13,11 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from nginxopt.lint import Example
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from tests.lintcheck import fixed
+from tests.rulepages import Example, examples
 
 BODY = b"x" * 1000
 ONE = Request(b"GET /static/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)
@@ -167,7 +167,7 @@ def test_files_are_fetched_once(binary: nginx.Binary, origin: Origin) -> None:
 
 def page_example(kind: str) -> Example:
     """The first example of that kind of the page of `cacheable-uncached`."""
-    return next(example for example in catalogue()["cacheable-uncached"].page.examples if example.kind == kind)
+    return next(example for example in examples(catalogue()["cacheable-uncached"].page) if example.kind == kind)
 
 
 SMALL = ["unshare", "-rm", "sh", "-c", 'mkdir -p cache && mount -t tmpfs -o size=8m none cache && exec "$@"', "sh"]

@@ -17,6 +17,7 @@ from nginxopt import errors
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import reasons
 from nginxopt.rewrite.premises import PREMISES
+from nginxopt.rewrite.tables import premises
 from tests import origins
 from tests.support import the_nginx
 
@@ -130,6 +131,17 @@ def test_every_reason_is_told() -> None:
 def test_every_premise_is_told() -> None:
     """The table of premises has each name and its sentence, in the order of the code."""
     assert list(table_of("Premises")) == [(premise.name, premise.sentence) for premise in PREMISES]
+
+
+def test_every_reason_of_tables_is_told() -> None:
+    """The page on tables has each code of a rejected row, in alphabetical order, and each premise."""
+    text = (ROOT / "docs" / "redirect-tables.md").read_text()
+    sources = (ROOT / "nginxopt" / "rewrite" / "tables").glob("*.py")
+    calls = re.compile(r"(?:CannotAnswer\(|Rejected\([\w.]+,)\s*\"([a-z-]+)\"")
+    codes = {code for source in sources for code in calls.findall(source.read_text())}
+    told = re.findall(r"^\| `([\w-]+)` \| ", text, re.MULTILINE)
+    assert told == [*sorted(codes), *(premise.name for premise in premises.PREMISES)]
+    assert all(f"| {premise.sentence} |" in text for premise in premises.PREMISES)
 
 
 def table_of(heading: str) -> Iterator[tuple[str, str]]:

@@ -13,12 +13,13 @@ from nginxopt.lint.catalogue import catalogue
 from nginxopt.system import nginx
 from tests.fuzz import ALL, FaultError, Fuzz, mutated, run, seeds_in, texts
 from tests.lintcheck import wrapped
+from tests.rulepages import examples
 from tests.support import needs_nginx
 
 pytestmark = pytest.mark.slow
 
 SEEDS = seeds_in(Path(__file__).parents[2] / "fixtures")[:4]
-SEEDS += [wrapped(one.text, one.context) for rule in catalogue().values() for one in rule.page.examples]
+SEEDS += [wrapped(one.text, one.context) for rule in catalogue().values() for one in examples(rule.page)]
 COUNT = 60
 
 

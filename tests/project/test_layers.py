@@ -28,6 +28,10 @@ NATIVE = {
     "rewrite.planning": {"Compilation", "CompiledRun", "PatternError", "RefusedError", "compile_rewrites", "reasons"},
     "rewrite.emission": {"maps_text"},
     "rewrite.sizes": {"CompiledRun", "map_sizes", "variable_sizes"},
+    "rewrite.tables.emission": {"variable_sizes"},
+    "rewrite.tables.meaning": {"Patterns"},
+    "rewrite.tables.patterns": {"Patterns"},
+    "rewrite.tables.simulation": {"Patterns"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
 }
 
@@ -41,11 +45,17 @@ CRATE_USES: dict[str, set[str]] = {
     "pcre": set(),
     "parallel": set(),
     "variables": set(),
+    "map_machine": {"map_block", "pcre"},
     "first_match": {"syntax", "pcre", "parallel"},
     "language": {"syntax", "pcre", "first_match"},
     "rewrite": {"lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
-    "border": {"lexer", "hash", "syntax", "pcre", "variables", "first_match", "rewrite", "prove"},
+    "maps": {"map_block", "map_machine", "quote", "syntax", "pcre", "parallel", "first_match", "language"},
+    "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
+    "border": {
+        *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match"),
+        *("rewrite", "maps", "prove", "prove_map"),
+    },
     "lib": {"border"},
 }
 
@@ -96,6 +106,23 @@ def test_a_rule_imports_what_packages_export(path: Path) -> None:
     for package, name in names(path):
         assert package in ("config", "lint", "semantics", "text"), f"{path.name} imports from nginxopt.{package}"
         assert name in import_module(f"nginxopt.{package}").__all__, f"nginxopt.{package} does not export {name}"
+
+
+EFFECTS = {"subprocess", "socket", "ssl", "signal", "shutil", "tempfile", "fcntl", "ctypes"}
+"""Modules of the standard library for processes, sockets and temporary files."""
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_effects_are_in_their_packages(module: str) -> None:
+    """Only `system`, `cli` and the parts of `bench` that run nginx use processes, sockets and temporary files."""
+    package = module.split(".")[0]
+    if package in ("system", "cli") or module.startswith(("bench.runner.", "bench.callgrind", "bench.temporary")):
+        return
+    tree = ast.walk(ast.parse(MODULES[module].read_text()))
+    imports = [node for node in tree if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module or "" for node in imports if isinstance(node, ast.ImportFrom)}
+    assert not EFFECTS & {name.split(".")[0] for name in modules}
 
 
 def test_every_package_is_named() -> None:

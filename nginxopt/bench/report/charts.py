@@ -1,13 +1,11 @@
 """The charts of a report: growth with the number of rules, ratios with their intervals, and latency distributions.
 
-Each is a row of panels, one a case or a comparison, which share their scales. Colours are variables of the page
-(`--baseline`, `--series-0` ...); lines also differ in their dashes and points in their shapes, for paper and for eyes
-that see no colours.
+Each is a row of panels, one per case or comparison, with common scales. Colours are variables of the page
+(`--baseline`, `--series-0` ...); lines also differ in dashes and points in shapes, for paper and colour-blind readers.
 """
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,55 +13,26 @@ from dataclasses import dataclass
 from statistics import median
 
 from nginxopt.bench import measure
+from nginxopt.bench.report import keys as looks
 from nginxopt.bench.report import sentences, vega
+from nginxopt.bench.report.keys import SERIES, SHAPES, Key
+from nginxopt.bench.report.scales import at_least, ticks
 from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.result import Ratio, Result, Sample
-from nginxopt.bench.scenario import Experiment, Variant
 from nginxopt.text.escape import xml
-
-SERIES = 6
-"""How many colours there are; a later line takes the first again, with other dashes."""
-
-_DASHES = ((1, 0), (7, 3), (3, 2), (9, 3, 2, 3), (5, 2, 1, 2), (12, 3))
-_DOTS = (1.5, 2.5)  # of the baseline
-_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-_OUTLINES = {
-    "circle": "M3.5,0A3.5,3.5,0,1,1,-3.5,0A3.5,3.5,0,1,1,3.5,0Z",
-    "square": "M-3,-3h6v6h-6Z",
-    "triangle-up": "M-3.5,3L0,-4L3.5,3Z",
-    "diamond": "M-3.5,0L0,-4.5L3.5,0L0,4.5Z",
-    "cross": "M-4,-1.4h2.6v-2.6h2.8v2.6h2.6v2.8h-2.6v2.6h-2.8v-2.6h-2.6Z",
-    "triangle-down": "M-3.5,-3L0,4L3.5,-3Z",
-}
 
 _WIDTH, _HEIGHT = 270, 190
 _STEP = 15  # of a row of ratios, in pixels
 _MOST_LINEAR = 50  # times the lowest value: beyond, a linear scale shows nothing of what is low
 _DECADE, _LEAST_RATIO = 10.0, 2.0  # what a scale shows at least, so that a small difference looks small
-_MOST_TICKS = 6
 _MICRO = 1e6  # charts are in microseconds
 _TIMES = """\
 datum.value >= 1e6 ? datum.value / 1e6 + ' s' : datum.value >= 1e3 ? datum.value / 1e3 + ' ms' : datum.value + ' us'"""
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """How a line or a point looks: in the legend and in the charts."""
-
-    label: str
-    color: str = "currentColor"
-    dash: tuple[float, ...] = ()
-    shape: str = ""
-
-    @property
-    def outline(self) -> str:
-        """The path of its shape, about 8 units wide; empty if it has none."""
-        return _OUTLINES.get(self.shape, "")
-
-
-@dataclass(frozen=True, slots=True)
 class Panel:
-    """A chart (an `<svg>` element) and what it is about."""
+    """A chart (an `<svg>` element) and its title."""
 
     title: str
     svg: str
@@ -80,13 +49,13 @@ class Figure:
 
 
 def growth(result: Result, figure: str) -> Figure | None:
-    """Return how a figure grows with the number of rules, by case; None if no variants differ in their size."""
+    """Return the growth of a figure with the number of rules, by case; None if all variants have the same size."""
     experiment = result.experiment
     name = sentences.name(figure)
     cases = [case for case in experiment.cases if len({size for size, _ in _sizes(result, case, figure)}) > 1]
     if not cases:
         return None
-    keys = _series(experiment)
+    keys = looks.series(experiment)
     rows = {case: _growth_rows(result, case, figure) for case in cases}
     axis = _growth_axis(figure, [row["value"] for of in rows.values() for row in of])
     panels = []
@@ -100,14 +69,14 @@ def growth(result: Result, figure: str) -> Figure | None:
 
 
 def distribution(result: Result) -> Figure | None:
-    """Return how latencies are distributed, by case, all rounds together; None if none were measured."""
+    """Return the distribution of latencies by case, over all rounds; None if there are none."""
     experiment = result.experiment
     rows = {case: list(_distribution_rows(result, case)) for case in experiment.cases}
     everything = [row for of in rows.values() for row in of]
     if not everything:
         return None
-    keys = _variants(experiment)
-    low, high = _at_least(_DECADE, *(pick(row["latency"] for row in everything) for pick in (min, max)))
+    keys = looks.variants(experiment)
+    low, high = at_least(_DECADE, *(pick(row["latency"] for row in everything) for pick in (min, max)))
     most = max(row["rank"] for row in everything)
     panels = []
     for case, of in rows.items():
@@ -120,7 +89,7 @@ def distribution(result: Result) -> Figure | None:
 
 
 def ratios(result: Result, figures: Sequence[str]) -> Figure | None:
-    """Return what after is over before, with its interval, by comparison; None if nothing was compared."""
+    """Return the ratios of after to before with intervals, by comparison; None if there are none."""
     shown = [ratio for ratio in result.ratios if ratio.figure in figures and ratio.low > 0]
     if not shown:
         return None
@@ -135,40 +104,8 @@ def ratios(result: Result, figures: Sequence[str]) -> Figure | None:
             svg = vega.svg(_ratios(of, present, low, high), title, "The table of ratios has the numbers.")
             panels.append(Panel(sentences.pair(pair), svg))
     caption = "Bars are 95 % intervals, the scale is logarithmic. Hollow marks: no difference seen, or too few rounds."
-    keys = (Key(sentences.name(figure), shape=_SHAPES[place % SERIES]) for place, figure in enumerate(present))
+    keys = (Key(sentences.name(figure), shape=SHAPES[place % SERIES]) for place, figure in enumerate(present))
     return Figure("Ratios", caption, tuple(keys), tuple(panels))
-
-
-def _series(experiment: Experiment) -> dict[str, Key]:
-    """The lines of a growth curve: one a series."""
-    names = dict.fromkeys(variant.series for variant in experiment.variants if variant.size is not None)
-    return {name: _key(experiment, name, place, name == _baseline(experiment)) for place, name in enumerate(names)}
-
-
-def _variants(experiment: Experiment) -> dict[str, Key]:
-    """The lines of a distribution: one a variant, in the colour of its series."""
-    series = list(dict.fromkeys(_line(variant) for variant in experiment.variants))
-    keys = {}
-    for place, variant in enumerate(experiment.variants):
-        key = _key(experiment, variant.name, series.index(_line(variant)), variant.name == experiment.baseline)
-        number = place - 1 if experiment.baseline is not None else place
-        keys[variant.name] = Key(key.label, key.color, key.dash if key.dash == _DOTS else _DASHES[number % SERIES])
-    return keys
-
-
-def _key(experiment: Experiment, label: str, place: int, baseline: bool) -> Key:
-    if baseline:
-        return Key(label, "var(--baseline)", _DOTS, "circle")
-    number = place - 1 if experiment.baseline is not None else place
-    return Key(label, f"var(--series-{number % SERIES})", _DASHES[number % SERIES], _SHAPES[(number + 1) % SERIES])
-
-
-def _line(variant: Variant) -> str:
-    return variant.series or variant.name
-
-
-def _baseline(experiment: Experiment) -> str | None:
-    return None if experiment.baseline is None else experiment.variant(experiment.baseline).series
 
 
 def _sizes(result: Result, case: str, figure: str) -> Iterator[tuple[int, float]]:
@@ -181,9 +118,9 @@ def _sizes(result: Result, case: str, figure: str) -> Iterator[tuple[int, float]
 
 
 def _growth_rows(result: Result, case: str, figure: str) -> list[Spec]:
-    """A row for each median and for each round. Every line starts at the variant without rules."""
+    """A row for each median and each round. Every line starts at the variant without rules."""
     experiment = result.experiment
-    lines = list(_series(experiment))
+    lines = list(looks.series(experiment))
     rows = []
     measured = [(summary.variant, summary.case, 0, summary.figures) for summary in result.summaries]
     measured += [(sample.variant, sample.case, sample.round, measure.figures(sample)) for sample in result.samples]
@@ -231,7 +168,7 @@ def _growth(rows: list[Spec], keys: dict[str, Key], y: Spec) -> Spec:
     encoding = {
         "x": {**x, "axis": {"values": sizes, "grid": False, "labelOverlap": "greedy", "format": ",d"}},
         "y": {"field": "value", "type": "quantitative", **y},
-        **_look(list(keys.values())),
+        **looks.look(list(keys.values())),
     }
     medians = [row for row in rows if row["round"] == 0]
     points = [row for row in medians if "start" not in row]
@@ -248,22 +185,8 @@ def _growth(rows: list[Spec], keys: dict[str, Key], y: Spec) -> Spec:
     }
 
 
-def _look(keys: list[Key]) -> Spec:
-    """The channels of a line: lines are known by their number, so that no text from outside is in a specification."""
-    domain = [str(place) for place in range(len(keys))]
-    ranges = {
-        "color": [key.color for key in keys],
-        "strokeDash": [list(key.dash) for key in keys],
-        **({"shape": [key.shape for key in keys]} if keys[0].shape else {}),
-    }
-    return {
-        channel: {"field": "line", "type": "nominal", "scale": {"domain": domain, "range": values}, "legend": None}
-        for channel, values in ranges.items()
-    }
-
-
 def _distribution_rows(result: Result, case: str) -> Iterator[Spec]:
-    """Points of the distributions of a case: a latency, in microseconds, and one over the share that exceeds it."""
+    """Points of the distributions of a case: latencies in microseconds, and the inverse of the share above."""
     for line, variant in enumerate(result.experiment.variants):
         samples = [sample for sample in result.samples if (sample.variant, sample.case) == (variant.name, case)]
         for rank, latency in exceeded(samples) if samples else ():
@@ -271,9 +194,9 @@ def _distribution_rows(result: Result, case: str) -> Iterator[Spec]:
 
 
 def exceeded(samples: Sequence[Sample]) -> Iterator[tuple[float, float]]:
-    """Yield one over the share of all latencies that exceed a bound, and the bound; last, the longest.
+    """Yield the inverse of the share of latencies that exceed a bound, and the bound; last, the longest latency.
 
-    From the percentiles of the rounds where no histogram was kept.
+    Uses the percentiles of the rounds if there is no histogram.
     """
     counts = Counter[float]()
     for sample in samples:
@@ -316,29 +239,9 @@ def _distribution(rows: list[Spec], keys: dict[str, Key], low: float, high: floa
                 "scale": {"type": "log", "domain": [low, high], "nice": False},
                 "axis": {"values": list(ticks(low, high)), "labelExpr": _TIMES, "domain": False, "ticks": False},
             },
-            **_look(list(keys.values())),
+            **looks.look(list(keys.values())),
         },
     }
-
-
-def _at_least(span: float, low: float, high: float) -> tuple[float, float]:
-    """Return the ends of a logarithmic scale that are at least `span` times apart, with the values in its middle."""
-    wider = max(1.0, math.sqrt(span * low / high))
-    return low / wider, high * wider
-
-
-def ticks(low: float, high: float) -> Iterator[float]:
-    """Yield round numbers on a logarithmic scale: over two decades 1, 2, 5, 10 ..., over more the powers of ten."""
-    steps: tuple[float, ...] = (1, 2, 5) if high / low <= 100 else (1,)
-    if high / low <= 2.5:
-        steps = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    every = math.ceil(sum(low <= 10.0**power <= high for power in powers) / _MOST_TICKS) or 1
-    for power in (power for power in powers if power % every == 0):
-        for step in steps:
-            tick = float(f"{step * 10.0**power:.6g}")
-            if low <= tick <= high:
-                yield tick
 
 
 def _ratios(ratios: list[Ratio], figures: list[str], low: float, high: float) -> Spec:
@@ -390,7 +293,7 @@ def _ratios(ratios: list[Ratio], figures: list[str], low: float, high: float) ->
                     "shape": {
                         "field": "figure",
                         "type": "nominal",
-                        "scale": {"domain": order, "range": [_SHAPES[place % SERIES] for place in range(len(order))]},
+                        "scale": {"domain": order, "range": [SHAPES[place % SERIES] for place in range(len(order))]},
                         "legend": None,
                     },
                     "fill": {

@@ -6,6 +6,7 @@ mod hash;
 mod lexer;
 mod maps;
 mod prove;
+mod prove_map;
 mod rewrite;
 mod run;
 mod script;
@@ -23,6 +24,8 @@ mod _native {
     use super::maps::{CompiledMap, StayingMap, compile_map};
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
+    #[pymodule_export]
+    use super::prove_map::{MapProof, prove_map};
     #[pymodule_export]
     use super::rewrite::{Compilation, PatternError, RefusedError, compile_rewrites, reasons};
     #[pymodule_export]

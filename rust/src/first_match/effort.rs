@@ -6,7 +6,7 @@
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
 use super::judge::is_anchored;
-use crate::syntax::{Ast, Hir, Pattern};
+use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 
 /// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or the
 /// start of an attempt, may be a few calls.
@@ -41,7 +41,11 @@ pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
     }
 }
 
-/// Where PCRE is sure to come to an answer, on subjects of up to 8,192 bytes.
+/// The longest subject there may be: no request line and no header is longer, unless the buffers for them are 8 times
+/// what they are by default.
+const LONGEST_SUBJECT: f64 = 65_536.0;
+
+/// Where PCRE is sure to come to an answer, on subjects of up to 65,536 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// On every subject.
@@ -51,28 +55,14 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// O(size of the pattern), its translation included.
+    /// O(size of the pattern), its translation included. The limit counts anew from each place of a subject.
     pub fn of(pattern: &Pattern, hir: &Hir) -> Bounds {
-        let anchored = is_anchored(hir);
+        let is_within_limit = effort(&pattern.ast, LONGEST_SUBJECT).calls <= MOST_CALLS;
         Bounds {
-            always_answers: whole(&pattern.ast, anchored).min(pattern.longest()) >= LENGTHS[0],
-            before_prefix: anchored && up_to_prefix(&pattern.ast, true) == usize::MAX,
+            always_answers: is_within_limit && pattern.longest() == usize::MAX,
+            before_prefix: is_anchored(hir) && up_to_prefix(&pattern.ast, true) == usize::MAX,
         }
     }
-}
-
-/// The longest subject there may be: no request line and no header is longer, unless the buffers for them are 8 times
-/// what they are by default.
-const LONGEST_SUBJECT: f64 = 65_536.0;
-
-/// Whether every PCRE comes to an answer, whatever the subject: the limit counts anew from each place of it.
-pub(crate) fn always_decides(pattern: &Pattern) -> bool {
-    pattern.longest() == usize::MAX && effort(&pattern.ast, LONGEST_SUBJECT).calls <= MOST_CALLS
-}
-
-/// Whether PCRE comes to an answer wherever a subject does not begin like the pattern: see [`up_to_prefix`].
-pub(crate) fn is_decided_by_prefix(ast: &Ast) -> bool {
-    up_to_prefix(ast, true) == usize::MAX
 }
 
 /// A bound on the calls for a pattern of finitely many strings, whatever the subject, from any one place of it: the limit
@@ -98,9 +88,16 @@ struct Effort {
 /// `rounds`: how many rounds an unbounded repetition can make beyond its least number.
 fn effort(ast: &Ast, rounds: f64) -> Effort {
     match ast {
-        Ast::Concat(items) => items.iter().fold(Effort { ways: 1.0, calls: 1.0 }, |before, item| {
-            let item = effort(item, rounds);
-            Effort { ways: (before.ways * item.ways).min(f64::MAX), calls: before.calls + before.ways * item.calls }
+        Ast::Concat(items) => items.iter().enumerate().fold(Effort { ways: 1.0, calls: 1.0 }, |before, (at, item)| {
+            let mut item_effort = effort(item, rounds);
+            if items.get(at + 1).is_some_and(|next| ends_where(item, next)) {
+                // All ways but the longest fail at the next item, each with a call.
+                item_effort = Effort { ways: 1.0, calls: item_effort.calls + item_effort.ways };
+            }
+            Effort {
+                ways: (before.ways * item_effort.ways).min(f64::MAX),
+                calls: before.calls + before.ways * item_effort.calls,
+            }
         }),
         Ast::Alternation(branches) => branches.iter().fold(Effort { ways: 0.0, calls: 1.0 }, |before, branch| {
             let branch = effort(branch, rounds);
@@ -121,6 +118,25 @@ fn effort(ast: &Ast, rounds: f64) -> Effort {
     }
 }
 
+/// Whether a run of bytes, such as `[^/]+`, can only end where the next item, such as `/`, begins.
+fn ends_where(run: &Ast, next: &Ast) -> bool {
+    let bytes = match run {
+        Ast::Capture { sub, .. } => return ends_where(sub, next),
+        Ast::Repeat { sub, .. } => byte_set(sub),
+        _ => None,
+    };
+    let disjoint = |bytes: ByteSet, next: ByteSet| bytes.union(&next.complement()) == next.complement();
+    bytes.zip(byte_set(next)).is_some_and(|(bytes, next)| disjoint(bytes, next))
+}
+
+fn byte_set(ast: &Ast) -> Option<ByteSet> {
+    match ast {
+        Ast::Byte(byte) => Some(ByteSet::of(|other| other == *byte)),
+        Ast::Class(set) => Some(*set),
+        _ => None,
+    }
+}
+
 fn repeated(round: Effort, min: f64, max: f64) -> Effort {
     if round.ways <= 1.0 {
         return Effort { ways: max - min + 1.0, calls: (max + 1.0) * (round.calls + 1.0) };
@@ -135,6 +151,11 @@ mod tests {
     use super::{Bounds, LENGTHS, up_to_prefix, whole};
     use crate::pcre::{Outcome, Regex};
     use crate::syntax::parse;
+
+    fn bounds_of(pattern: &str) -> Bounds {
+        let read = parse(pattern.as_bytes()).unwrap();
+        Bounds::of(&read, &read.translate().hir)
+    }
 
     fn longest(pattern: &str) -> usize {
         whole(&parse(pattern.as_bytes()).unwrap().ast, pattern.starts_with('^'))
@@ -154,10 +175,27 @@ mod tests {
         assert!((32..=256).contains(&longest("^/(.*)/(.*)/(.*)$")));
     }
 
+    /// A run that ends where another byte begins leaves one way to go on.
+    #[test]
+    fn runs_with_an_end() {
+        for pattern in ["^/[^/]+/[0-9]+/(.*)$", "^/([a-z-]*)/([^/?]+)/x", "^/a(.*)$", "a.*b"] {
+            assert!(bounds_of(pattern).always_answers, "{pattern}");
+        }
+        for pattern in ["^/(.*)/(.*)$", "^/[^/]+[0-9]+/.*$", "^/(a|b)*$", "^/[^/]+/?(.*)$", "^/a(?!b)"] {
+            assert!(!bounds_of(pattern).always_answers, "{pattern}");
+        }
+    }
+
     /// Within the length, PCRE2 does not give up on what makes it try the most. (A class at the end, since a last byte is looked for first.)
     #[test]
     fn pcre_agrees() {
-        for pattern in ["^/(.*)/(.*)/(.*)[!?]", "(.*)a(.*)[!?]", "^(.*)(.*)(.*)(.*)[!?]", "(a?)(a*)(a*)[!?]"] {
+        for pattern in [
+            "^/(.*)/(.*)/(.*)[!?]",
+            "^([^a]*)a([^a]*)(.*)[!?]",
+            "(.*)a(.*)[!?]",
+            "^(.*)(.*)(.*)(.*)[!?]",
+            "(a?)(a*)(a*)[!?]",
+        ] {
             let regex = Regex::new(pattern.as_bytes()).unwrap();
             for filler in [b'/', b'a'] {
                 let mut subject = vec![filler; longest(pattern)];
@@ -187,9 +225,7 @@ mod tests {
             ("(a+)+$", false, false),
             ("^/a(?!(b+)+c)", false, false),
         ] {
-            let read = parse(pattern.as_bytes()).unwrap();
-            let bounds = Bounds::of(&read, &read.translate().hir);
-            assert_eq!(bounds, Bounds { always_answers, before_prefix }, "{pattern}");
+            assert_eq!(bounds_of(pattern), Bounds { always_answers, before_prefix }, "{pattern}");
         }
     }
 }

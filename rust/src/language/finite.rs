@@ -1,17 +1,12 @@
 //! The strings of a finite language.
 //!
-//! `regex_syntax::hir::literal::Extractor` leaves anchors out of account, so the strings are derived here: a recursion
-//! over fragments, each some bytes with a mark at either end that is tied to the end of the subject.
+//! `regex_syntax::hir::literal::Extractor` ignores anchors, so the strings are derived here by recursion over fragments.
 
 use std::cell::Cell;
-use std::hash::BuildHasher;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
-/// The longest string that is listed, in bytes. A longer one does not fit a token of nginx, whose buffer has 4,096
-/// (`NGX_CONF_BUFFER`), so it can be no key of a map.
-pub const LONGEST_STRING: usize = 4_096;
+use crate::language::fragments::{Fragment, Fragments, LONGEST_STRING, Stop};
 
 /// A language, if it is finite and small.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,18 +17,18 @@ pub enum Finite {
     /// `any_case`: each string is in lower case and stands for all its case variants (ASCII), which are all in the
     /// language; at least one string has a letter.
     Strings { strings: Vec<Vec<u8>>, any_case: bool },
-    /// No end, or not tied to both ends of the subject.
+    /// Infinitely many strings, or not anchored at both ends.
     Infinite,
     /// More strings than the bound, or a string of more than [`LONGEST_STRING`] bytes.
     TooMany,
-    /// It has an anchor that cannot hold in some way through the pattern, as in `a^b`: the ways that lead there may be
-    /// any number, and those who walk through the pattern in another order would meet them all.
+    /// An anchor cannot hold on some path through the pattern, as in `a^b`. There may be any number of such paths, and
+    /// code that follows the pattern in another order would visit them all.
     Contradictory,
 }
 
 /// All strings of the language of `hir`, if at most `bound` (a string for all its case variants counts once).
 ///
-/// Exact but for look-arounds other than [`Look::Start`] and [`Look::End`], which are left out: then a superset.
+/// Exact, except that look-arounds other than [`Look::Start`] and [`Look::End`] are ignored: then a superset.
 /// Each part of the pattern is bounded like the whole: a part with more than `bound` strings is [`Finite::TooMany`] even
 /// where an anchor would leave few of them. O(length) for a literal, O(bound x length) for most others.
 ///
@@ -47,7 +42,7 @@ pub fn finite(hir: &Hir, bound: usize) -> Finite {
     list(hir, bound, true, has_letter)
 }
 
-/// As [`finite`], with every case variant spelled out: `any_case` is false.
+/// Like [`finite`], with every case variant listed: `any_case` is false.
 pub fn finite_spelled(hir: &Hir, bound: usize) -> Finite {
     list(hir, bound, false, |_| false)
 }
@@ -92,12 +87,6 @@ fn members(class: &Class) -> Vec<Vec<u8>> {
     }
 }
 
-/// Why there is no list.
-enum Stop {
-    Infinite,
-    TooMany,
-}
-
 impl From<Stop> for Finite {
     fn from(stop: Stop) -> Finite {
         match stop {
@@ -107,97 +96,12 @@ impl From<Stop> for Finite {
     }
 }
 
-/// Some bytes that a part of the pattern matches, and which ends of the subject they must touch.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-struct Fragment {
-    at_start: bool,
-    bytes: Vec<u8>,
-    at_end: bool,
-}
-
-impl Fragment {
-    fn of(bytes: &[u8]) -> Fragment {
-        Fragment { bytes: bytes.to_vec(), ..Fragment::default() }
-    }
-
-    /// This fragment and then `next`; `None` if an anchor between them cannot hold.
-    fn then(&self, next: &Fragment) -> Option<Fragment> {
-        if self.at_end && !next.bytes.is_empty() || next.at_start && !self.bytes.is_empty() {
-            return None;
-        }
-        Some(Fragment {
-            at_start: self.at_start || next.at_start,
-            bytes: [self.bytes.as_slice(), &next.bytes].concat(),
-            at_end: self.at_end || next.at_end,
-        })
-    }
-}
-
-/// Fragments, each once, in the order they came.
-#[derive(Default)]
-struct Fragments {
-    list: Vec<Fragment>,
-    /// Places in the list by hash; empty while the list is short enough to be looked through.
-    index: HashTable<usize>,
-    hasher: DefaultHashBuilder,
-}
-
-/// Up to this many fragments, comparing with each is faster than hashing.
-const SHORT_LIST: usize = 8;
-
-impl Fragments {
-    fn one(fragment: Fragment) -> Fragments {
-        Fragments::from(vec![fragment])
-    }
-
-    fn insert(&mut self, fragment: Fragment) {
-        if self.list.len() < SHORT_LIST {
-            if !self.list.contains(&fragment) {
-                self.list.push(fragment);
-            }
-            return;
-        }
-        let Fragments { list, index, hasher } = self;
-        if index.is_empty() {
-            for (place, fragment) in list.iter().enumerate() {
-                let hash = hasher.hash_one(fragment);
-                index.insert_unique(hash, place, |&place| hasher.hash_one(&list[place]));
-            }
-        }
-        let hash = hasher.hash_one(&fragment);
-        if index.find(hash, |&place| list[place] == fragment).is_none() {
-            list.push(fragment);
-            index.insert_unique(hash, list.len() - 1, |&place| hasher.hash_one(&list[place]));
-        }
-    }
-
-    fn extend(&mut self, fragments: impl IntoIterator<Item = Fragment>, bound: usize) -> Result<(), Stop> {
-        for fragment in fragments {
-            if fragment.bytes.len() > LONGEST_STRING {
-                return Err(Stop::TooMany);
-            }
-            self.insert(fragment);
-            if self.list.len() > bound {
-                return Err(Stop::TooMany);
-            }
-        }
-        Ok(())
-    }
-}
-
-impl From<Vec<Fragment>> for Fragments {
-    /// The fragments must differ.
-    fn from(list: Vec<Fragment>) -> Fragments {
-        Fragments { list, ..Fragments::default() }
-    }
-}
-
 /// Derives the strings of one pattern.
 struct Lister {
     bound: usize,
     /// Whether the lower-case letters of a class stand for both cases.
     lower: bool,
-    /// Whether an anchor could not hold.
+    /// Whether some anchor cannot hold.
     contradicts: Cell<bool>,
 }
 
@@ -219,10 +123,10 @@ impl Lister {
                 Ok(fragments)
             }
             HirKind::Class(class) => self.class(class),
-            HirKind::Look(Look::Start) => Ok(Fragments::one(Fragment { at_start: true, ..Fragment::default() })),
-            HirKind::Look(Look::End) => Ok(Fragments::one(Fragment { at_end: true, ..Fragment::default() })),
-            // Other look-arounds are left out: a superset.
-            HirKind::Empty | HirKind::Look(_) => Ok(Fragments::one(Fragment::default())),
+            HirKind::Look(Look::Start) => Ok(Fragments::single(Fragment { at_start: true, ..Fragment::default() })),
+            HirKind::Look(Look::End) => Ok(Fragments::single(Fragment { at_end: true, ..Fragment::default() })),
+            // Other look-arounds are ignored: a superset.
+            HirKind::Empty | HirKind::Look(_) => Ok(Fragments::single(Fragment::default())),
             HirKind::Capture(capture) => self.fragments(&capture.sub),
             HirKind::Concat(parts) => self.concat(parts),
             HirKind::Alternation(branches) => {
@@ -244,7 +148,7 @@ impl Lister {
     }
 
     fn concat(&self, parts: &[Hir]) -> Result<Fragments, Stop> {
-        let mut product = Fragments::one(Fragment::default());
+        let mut product = Fragments::single(Fragment::default());
         for part in parts {
             product = self.product(product, &self.fragments(part)?)?;
         }
@@ -273,7 +177,7 @@ impl Lister {
 
     fn repetition(&self, repetition: &Repetition) -> Result<Fragments, Stop> {
         let sub = match self.fragments(&repetition.sub) {
-            // Too many strings without end are infinitely many.
+            // Too many strings, repeated without limit, are infinitely many.
             Err(Stop::TooMany) if repetition.max.is_none() => return Err(Stop::Infinite),
             sub => sub?,
         };
@@ -296,9 +200,9 @@ impl Lister {
         Ok(fragments)
     }
 
-    /// What `min`, `min + 1`, ... `max` rounds of `sub` match.
+    /// The fragments of `min`, `min + 1`, ... `max` rounds of `sub`.
     fn powers(&self, sub: &Fragments, min: u32, max: u32) -> Result<Vec<Vec<Fragment>>, Stop> {
-        let mut power = Fragments::one(Fragment::default());
+        let mut power = Fragments::single(Fragment::default());
         let mut powers = Vec::new();
         for rounds in 0..=max {
             if rounds >= min {

@@ -6,6 +6,7 @@
 
 mod dead;
 mod finite;
+mod fragments;
 mod lazy;
 mod product;
 

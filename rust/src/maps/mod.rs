@@ -28,4 +28,3 @@ pub mod trie;
 pub mod writer;
 
 pub use compile::{Compiled, Options, Stays, compile};
-pub use text::{Key, Map};

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::first_match::effort;
+use crate::first_match::{Bounds, needed_literals};
 use crate::language::{Finite, finite};
 use crate::map_block::{MapBlock, PatternRow};
 use crate::maps::captures::{self, Groups};
 use crate::maps::sequence::{Beginnings, Sequence, Tail, beginnings};
 use crate::parallel;
-use crate::syntax::{self, Ast, ByteSet, Pattern};
+use crate::syntax::{self, Ast, ByteSet, Pattern, Translation};
 
 /// The most strings of a row that are keys.
 const MOST_STRINGS: usize = 64;
@@ -70,11 +70,12 @@ impl<'m> Row<'m> {
 
     fn read(row: &'m PatternRow<'m>, text: Cow<'m, [u8]>, pattern: &Pattern, is_plain: bool, folded: bool) -> Row<'m> {
         let beginnings = beginnings(pattern, folded);
-        let is_certain = effort::always_decides(pattern);
-        let is_skippable = is_certain || effort::is_decided_by_prefix(&pattern.ast);
-        let needs = if beginnings.is_none() { needs(&text) } else { Vec::new() };
+        let translation = pattern.translate();
+        let Bounds { always_answers: is_certain, before_prefix } = Bounds::of(pattern, &translation.hir);
+        let is_skippable = is_certain || before_prefix;
+        let needs = if beginnings.is_none() { needed_literals(&text) } else { Vec::new() };
         let spans_lines = !is_certain || beginnings.is_none() || !is_one_line(&pattern.ast);
-        let strings = if is_plain { strings(pattern) } else { None };
+        let strings = if is_plain { strings(&translation) } else { None };
         Row { row, text, beginnings, needs, is_certain, is_skippable, spans_lines, is_plain, strings }
     }
 
@@ -105,10 +106,6 @@ fn unread_beginning(text: &[u8], folded: bool) -> Option<Beginnings> {
     (!sequences[0].bytes.is_empty()).then_some(Beginnings { sequences, tail: Tail::Unknown })
 }
 
-fn needs(text: &[u8]) -> Vec<Vec<u8>> {
-    crate::first_match::needed_literals(text)
-}
-
 /// Whether each match goes to the end of a subject that has no newline but for the last byte.
 fn is_one_line(ast: &Ast) -> bool {
     ends(ast) && !holds_newline(ast)
@@ -135,8 +132,7 @@ fn holds_newline(ast: &Ast) -> bool {
     }
 }
 
-fn strings(pattern: &Pattern) -> Option<Strings> {
-    let translation = pattern.translate();
+fn strings(translation: &Translation) -> Option<Strings> {
     match finite(&translation.hir, MOST_STRINGS) {
         Finite::Strings { strings, any_case } if translation.exact => Some(Strings { strings, any_case }),
         _ => None,

@@ -62,14 +62,6 @@ impl Map {
         patterns.filter_map(|(key, _)| key.group())
     }
 
-    /// The keys of the table.
-    pub fn exact_keys(&self) -> impl Iterator<Item = &[u8]> {
-        self.rows.iter().filter_map(|(key, _)| match key {
-            Key::Exact(key) => Some(&key[..]),
-            Key::Pattern { .. } => None,
-        })
-    }
-
     /// Whether nginx reads each of its words.
     pub fn has_short_tokens(&self) -> bool {
         let values = self.rows.iter().map(|(_, value)| value).chain([&self.default, &self.source]);

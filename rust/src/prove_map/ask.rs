@@ -86,8 +86,8 @@ pub struct Covers(RefCell<HashMap<Asked, bool>>);
 type Asked = (String, Vec<u8>, bool, bool);
 
 impl Covers {
-    /// Whether all subjects that begin with `key`, which is not empty, and are not in `left_out` are in the language. What
-    /// is left out has to stay so whatever is put in front of it.
+    /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has to
+    /// stay so whatever is put in front of it.
     pub fn holds(&self, language: &Language, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
         if !language.translation.exact {
             return false;
@@ -98,7 +98,9 @@ impl Covers {
         let [Ast::Start, behind @ ..] = items.as_slice() else {
             return holds(language.translation.hir.clone(), key, caseless, left_out);
         };
-        let taken = behind.iter().zip(&key[..key.len() - 1]).take_while(|(item, _)| is_single(item)).count();
+        // One byte of the key is left, so that the empty rest of a subject is asked about as well.
+        let most = key.len().saturating_sub(1);
+        let taken = behind.iter().zip(&key[..most]).take_while(|(item, _)| is_single(item)).count();
         if !behind.iter().zip(&key[..taken]).all(|(item, byte)| takes(item, *byte, caseless)) {
             return false;
         }

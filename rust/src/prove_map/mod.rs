@@ -17,17 +17,18 @@
 //!
 //! *Theorem.* Let U be a set of subjects, C a chain, and let all this hold:
 //!
-//! 1. If u in U is in E(i), and ri is not in C, then the end of C is the value of a row rc with c <= i.
+//! 1. If u in U is in E(i), and ri is not in C, then the end of C is the value of a row rc with c <= i, or there is a row rc
+//!    in C with c < i, U is contained in L(c), the subjects that rc matches, and PCRE2 never gives up on rc.
 //! 2. If ri comes before rj in C although j < i, then E(i) and E(j) have no subject of U in common.
-//! 3. If the end of C is the value of a row rc, then every u in U is in L(c), the subjects that rc matches, PCRE2 never gives
-//!    up on rc, its value has no captures, and nothing happens in U to a row of C that is behind rc in M. Else the end is D.
+//! 3. If the end of C is the value of a row rc, then U is contained in L(c), PCRE2 never gives up on rc, its value has no
+//!    captures, and nothing happens in U to a row of C that is behind rc in M. Else the end is D.
 //!
 //! Then C and M say the same for every u in U.
 //!
 //! *Proof.* Let u be in U, and i the first with u in E(i). If there is none, nothing happens in C, and the end is D by 3, as u
 //! is in no L(c). Otherwise, let ri be in C. No row to which something happens on u comes before ri in C, as its number would
-//! be smaller than i, or it would meet ri in U against 2. So ri decides, as in M. Let ri not be in C. By 1 the end is the
-//! value of rc with c <= i, and by 3 u is in L(c), so that c = i, and M says that value. In C nothing happens on u: not to
+//! be smaller than i, or it would meet ri in U against 2. So ri decides, as in M. Let ri not be in C. By 1 and 3 u
+//! is in L(c) for some c <= i, so that c = i, as i is the first; so the end is the value of ri, which M says. In C nothing happens on u: not to
 //! rows before ri, since i is the first, and not to rows behind it, by 3. So the end is said.
 //!
 //! The emitted maps cut the subjects into sets U, the buckets, and give each a chain. Of the E(i) only bounds from above are

@@ -136,6 +136,10 @@ impl<'p, 'b> Tree<'p, 'b> {
             let what = format!("{} ends with another value than the default", self.name(bucket));
             return refute(Obligation::End, what);
         };
+        if leaf.rows.iter().rev().any(|&row| row < missing && self.covers(bucket, row)) {
+            self.prover.proved.discharge(Obligation::Cover);
+            return Ok(());
+        }
         if !goes_on && self.prover.says(missing, leaf.end, self.place) {
             return self.check_cover(bucket, &leaf, missing);
         }
@@ -210,9 +214,17 @@ impl<'p, 'b> Tree<'p, 'b> {
         keys.len() <= MOST_KEYS && !keys.is_empty() && ask::is_included(language, &starts.iter().collect::<Vec<_>>())
     }
 
+    /// Whether a row matches all subjects of a bucket but the empty one, and PCRE never gives up on it.
+    fn covers(&self, bucket: Bucket, row: usize) -> bool {
+        let key = bucket.map_or(&[][..], |place| &self.keys.keys.strings()[place]);
+        let language = self.prover.rows.list[row].exact();
+        let left_out = self.place.left_out.as_deref();
+        language.is_some_and(|language| self.prover.covers.holds(language, key, self.keys.caseless, left_out))
+    }
+
     /// A value instead of a row that would match all subjects of the bucket that no earlier row does.
     fn check_cover(&self, bucket: Bucket, leaf: &Chain, row: usize) -> Result<(), Refutation> {
-        let Prover { rows, covers, proved, .. } = self.prover;
+        let Prover { rows, proved, .. } = self.prover;
         let name = self.prover.name(row);
         let Some(place) = bucket else {
             return refute(Obligation::Empty, format!("the empty subject gets the value of {name}"));
@@ -221,10 +233,7 @@ impl<'p, 'b> Tree<'p, 'b> {
         if rows.list[row].may_give_up {
             return refute(Obligation::Effort, format!("PCRE may give up on {name}, which stands without its pattern"));
         }
-        let key = &self.keys.keys.strings()[place];
-        let left_out = self.place.left_out.as_deref();
-        let language = rows.list[row].exact();
-        if !language.is_some_and(|language| covers.holds(language, key, self.keys.caseless, left_out)) {
+        if !self.covers(bucket, row) {
             let what = format!("{name} does not match all of {}", self.name(bucket));
             return refute(Obligation::Cover, what);
         }

@@ -1,0 +1,176 @@
+"""A call of `rewrite-to-map` for a table of redirects: read, check, emit, prove, ask nginx, write."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nginxopt.cli import stdout
+from nginxopt.errors import DefectError, UsageError
+
+if TYPE_CHECKING:
+    from nginxopt.cli.compiling import Call
+    from nginxopt.rewrite import Options
+    from nginxopt.rewrite.tables import Checked, TableEmission, TableProof
+    from nginxopt.rewrite.tables.questions import TableDifferential
+    from nginxopt.rewrite.tables.table import Kind
+    from nginxopt.text import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How tables are to be read: their kind, if it is said, and whether rows may be left out."""
+
+    kind: Kind | None
+    skips_rows: bool
+
+
+def table(call: Call, reading: Reading) -> tuple[Source, Kind] | None:
+    """Return the text and the kind of a table; None if the file is something else.
+
+    Standard input is a table only if its kind is said.
+    """
+    from nginxopt.config.filesystem import DISK, STDIN
+    from nginxopt.config.reader import contents
+    from nginxopt.rewrite.tables.kinds import kind_of
+    from nginxopt.text import Source
+
+    if call.file == STDIN and reading.kind is None:
+        return None
+    data = sys.stdin.buffer.read() if call.file == STDIN else contents(call.file, DISK)
+    source = Source(call.file, data)
+    kind = reading.kind or kind_of(source)
+    return None if kind is None else (source, kind)
+
+
+def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows: bool) -> int:
+    """Run the pipeline for one table."""
+    from nginxopt.rewrite.tables import RejectedError, check, emit, prove, read
+
+    _refuse_options(call, options)
+    checked = check(read(source, kind))
+    if checked.rejected and not skips_rows:
+        raise RejectedError(source, checked.rejected)
+    if call.mode == "plan":
+        _tell(call, checked, None, None)
+        _report(call, checked, None, None)
+        return 0
+    emission = emit(checked, options.name)
+    proof = prove(emission)
+    if not proof.holds:
+        _report(call, checked, proof, None)
+        raise DefectError(f"the proof does not hold: {proof.refutation}; nothing was written")
+    differential = None if call.nginx is None else _ask_nginx(call, emission)
+    _report(call, checked, proof, differential)
+    if differential is not None and differential.mismatches:
+        listed = "\n".join(f"  {mismatch}" for mismatch in differential.mismatches)
+        raise DefectError(f"nginx responds differently; nothing was written\n{listed}")
+    notes = _output(call, emission)
+    _tell(call, checked, proof, differential, notes)
+    return 0
+
+
+def _refuse_options(call: Call, options: Options) -> None:
+    """Raise `UsageError` for options that mean nothing to a table."""
+    for name in options.readings.sentences():
+        if getattr(options.readings, name):
+            raise UsageError(f"{options.readings.flag(name)} is for rewrites, not for tables of redirects")
+    if call.mode in ("write", "diff", "check") or call.bench:
+        option = "--bench" if call.bench else f"--{call.mode}"
+        raise UsageError(f"{option} does not support tables of redirects", hint="use -o DIR")
+    if call.context not in (None, "server", "http,server"):
+        raise UsageError(
+            "a table of redirects is answered in a server, not in another context", hint="remove --context"
+        )
+    if call.main is not None or call.prefix is not None:
+        raise UsageError("a table of redirects is part of no configuration", hint="remove -c and -p")
+
+
+def _ask_nginx(call: Call, emission: TableEmission) -> TableDifferential:
+    from nginxopt.rewrite.tables.questions import ask
+    from nginxopt.system import nginx
+
+    return ask(emission, nginx.find(call.nginx or None))
+
+
+def _report(call: Call, checked: Checked, proof: TableProof | None, differential: TableDifferential | None) -> None:
+    if call.report is None:
+        return
+    from nginxopt.rewrite.tables.summary import report
+    from nginxopt.system.files import write_all
+
+    text = json.dumps(report(checked, proof, differential), indent=2, ensure_ascii=False) + "\n"
+    data = text.encode("utf-8", "backslashreplace")
+    if call.report == "-":
+        stdout.write([data])
+    else:
+        write_all({call.report: data})
+
+
+def _output(call: Call, emission: TableEmission) -> list[str]:
+    """Print or write the result; return the notes for the user."""
+    texts = {"http.conf": emission.maps, "server.conf": emission.server}
+    if emission.hash_conf:
+        texts = {"hash.conf": emission.hash_conf, **texts}
+    if call.mode == "folder" and call.folder is not None:
+        return _into_folder(call.folder, texts, call.file)
+    if call.mode == "print" and call.report != "-":
+        stdout.write(_headed(texts))
+    return []
+
+
+_WHERE = {
+    "hash.conf": "include it once in the http block, before any map",
+    "http.conf": "include it in the http block",
+    "server.conf": "include it first in a server",
+}
+
+
+def _headed(texts: dict[str, bytes]) -> list[bytes]:
+    return [b"# ======== %s: %s ========\n%s" % (name.encode(), _WHERE[name].encode(), texts[name]) for name in texts]
+
+
+def _into_folder(folder: str, texts: dict[str, bytes], file: str) -> list[str]:
+    from nginxopt.config.filesystem import DISK
+    from nginxopt.system import files
+
+    root = Path(folder)
+    for name in texts:
+        if DISK.identity(str(root / name)) == DISK.identity(file):
+            raise UsageError(f"-o would overwrite the input file {root / name}")
+    files.folder(folder, list(texts))
+    files.write_all({str(root / name): text for name, text in texts.items()})
+    notes = [f"  wrote {', '.join(str(root / name) for name in texts)}"]
+    if "hash.conf" in texts:
+        notes.append("  include hash.conf once in the http block, before any map; raise sizes that are already set")
+    return notes
+
+
+def _tell(
+    call: Call,
+    checked: Checked,
+    proof: TableProof | None,
+    differential: TableDifferential | None,
+    notes: list[str] | None = None,
+) -> None:
+    """Print the summary to standard error, or to standard output if it is the result."""
+    from nginxopt.rewrite.tables import summary
+
+    if call.quiet:
+        return
+    err = call.mode != "plan" or call.report == "-"
+    color = False if os.environ.get("NO_COLOR") else None
+    for number, line in enumerate(summary.lines(checked, proof, verbose=call.verbose)):
+        click.secho(line, err=err, color=color, bold=number == 0 or None)
+    if differential is not None:
+        left_out = f", {differential.skipped:,} skipped" if differential.skipped else ""
+        seconds = f"{differential.seconds:.1f} s{left_out}"
+        click.echo(f"  nginx       {differential.requests:>9,}  requests, no difference ({seconds})", err=err)
+    for note in notes or []:
+        click.echo(note, err=err)

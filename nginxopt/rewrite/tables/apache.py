@@ -1,0 +1,222 @@
+"""Apache's `Redirect`, `RedirectPermanent`, `RedirectTemp` and `RedirectMatch` (mod_alias).
+
+https://httpd.apache.org/docs/2.4/mod/mod_alias.html; details are those of `try_alias_list`, `alias_matches` and
+`fixup_redir` in modules/mappers/mod_alias.c.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nginxopt.errors import InputError
+from nginxopt.rewrite.tables import patterns
+from nginxopt.rewrite.tables.paths import decoded_path, escaped, read_target
+from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Pattern, Rejected, Row, Table
+from nginxopt.text import Source, Span
+
+DEFAULT_STATUS = 302
+GONE = (403, 404, 410, 451)
+"""The codes without a target."""
+
+_STATUS = {"permanent": 301, "temp": 302, "seeother": 303, "gone": 410}
+_LINE = re.compile(rb"(?:[^\n\\]|\\(?:\r?\n|.)?)*(?:\n|\Z)")
+_WORD = re.compile(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|((?:[^\s\\]|\\\S)+)", re.DOTALL)
+_TRANSPARENT = ("ifmodule", "ifversion", "ifdefine")
+"""Sections that hold or do not hold as a whole: their lines count, as those of a list that is used."""
+_FLAGS = re.compile(rb"\(\?[a-z]+\)")
+_NAMED_GROUP = re.compile(rb"\(\?(?:P?<[A-Za-z_]|')")
+
+
+class Line(NamedTuple):
+    """The words of a directive, and its place."""
+
+    words: list[bytes]
+    span: Span
+
+    @property
+    def name(self) -> str:
+        """The name of the directive in lower case, that of a section with its `<`."""
+        return self.words[0].decode("utf-8", "replace").lower().rstrip(">")
+
+
+def read(source: Source) -> Table:
+    """Return the table of a file with Apache's redirects. Other directives are rejected rows."""
+    rows: list[Row] = []
+    rejected: list[Rejected] = []
+    sections: list[str] = []
+    for line in lines(source):
+        try:
+            if line.name.startswith("<"):
+                _enter(line, sections)
+                continue
+            if sections:
+                raise CannotAnswer("section", f"a redirect inside <{sections[-1]}> holds for a part of the requests")
+            rows.append(_row(line))
+        except CannotAnswer as verdict:
+            rejected.append(verdict.at(line.span))
+    premises = ("plain-rest",) if any(row.paths and b"?" in row.target for row in rows) else ()
+    return Table(source, "apache", tuple(rows), tuple(rejected), in_order=True, premises=premises)
+
+
+def lines(source: Source) -> Iterator[Line]:
+    """Yield the directives. `InputError` for a quote that is not closed."""
+    data = source.data
+    at = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+    while at < len(data):
+        match = _LINE.match(data, at)
+        assert match is not None
+        text = re.sub(rb"\\\r?\n", b"  ", match[0].rstrip(b"\r\n"))
+        start = at + len(text) - len(text.lstrip())
+        text = text.strip()
+        if text and not text.startswith(b"#"):
+            yield Line(_words(source, text, start), Span(start, start + len(text)))
+        at = match.end()
+
+
+def _words(source: Source, text: bytes, start: int) -> list[bytes]:
+    """Return the words of a line; in quotes, a backslash stands before a quote or a backslash (`ap_getword_conf`)."""
+    words = []
+    for match in _WORD.finditer(text):
+        quoted = match[1] if match[1] is not None else match[2]
+        if quoted is None and match[3].startswith((b'"', b"'")):
+            span = Span(start + match.start(), start + len(text))
+            raise InputError("this quote is not closed", source=source, span=span)
+        words.append(match[3] if quoted is None else re.sub(rb"\\([\"'\\])", rb"\1", quoted))
+    return words
+
+
+def _enter(line: Line, sections: list[str]) -> None:
+    """Keep the sections that surround what follows, but for those that change nothing."""
+    name = line.name.lstrip("</")
+    if name in _TRANSPARENT:
+        return
+    if line.name.startswith("</"):
+        if sections:
+            sections.pop()
+    else:
+        sections.append(name)
+
+
+def _row(line: Line) -> Row:
+    name, words = line.name, line.words[1:]
+    if name not in ("redirect", "redirectpermanent", "redirecttemp", "redirectmatch"):
+        raise CannotAnswer("directive", f"{line.words[0].decode('utf-8', 'replace')} is not a Redirect", None)
+    status = {"redirectpermanent": 301, "redirecttemp": 302}.get(name)
+    if status is None:
+        status, words = _status(words)
+    if len(words) != (1 if status in GONE else 2):
+        wanted = "a path" if status in GONE else "a path and a target"
+        raise CannotAnswer("fields", f"{line.words[0].decode()} needs {wanted}")
+    target = words[1] if len(words) == 2 else b""
+    if name == "redirectmatch":
+        return _match(line, words[0], target, status)
+    return _prefix(line, words[0], target, status)
+
+
+def _status(words: list[bytes]) -> tuple[int, list[bytes]]:
+    first = words[0].decode("utf-8", "replace").lower() if words else ""
+    if first in _STATUS:
+        return _STATUS[first], words[1:]
+    if not first.isdigit():
+        return DEFAULT_STATUS, words
+    if int(first) not in (*REDIRECTS, *GONE):
+        raise CannotAnswer("status", f"status {first} is neither a redirect nor one of {', '.join(map(str, GONE))}")
+    return int(first), words[1:]
+
+
+def _prefix(line: Line, path: bytes, target: bytes, status: int) -> Row:
+    """Return the row of a `Redirect`: a path and all below it, whose rest goes behind the target."""
+    if b"%" in path:
+        raise CannotAnswer("escape", "Apache compares this with the decoded path", "write the character itself")
+    if b"?" in path:
+        raise CannotAnswer("query-condition", "Redirect compares paths only, which have no query")
+    decoded = decoded_path(path)
+    location = read_target(target) if target else b""
+    is_plain = b"?" in location
+    rest = patterns.PLAIN_REST if is_plain else patterns.REST
+    regex = b"^" + patterns.literal(decoded) + (b"(" if decoded.endswith(b"/") else b"(/") + rest + rb")\z"
+    pieces = (location, 1) if target else ()
+    below = decoded if decoded.endswith(b"/") else decoded + b"/"
+    covered = None if is_plain else patterns.prefix(below)
+    arguments = _arguments(location)
+    pattern = Pattern(regex, pieces, below + b"x", covered)
+    patterns.checked(pattern, status, arguments, is_plain=is_plain)
+    return Row(line.span.start, line.span.end, b"", (decoded,), None, pattern, status, location, arguments)
+
+
+def _match(line: Line, regex: bytes, target: bytes, status: int) -> Row:
+    """Return the row of a `RedirectMatch`: a regular expression on the decoded path."""
+    if b"%" in target.partition(b"?")[0]:
+        raise CannotAnswer("escape-in-target", "Apache encodes the % of such a target", "write the character itself")
+    if _NAMED_GROUP.search(regex):
+        raise CannotAnswer("named-group", "a named group defines a variable in nginx", "remove the name")
+    pieces = _pieces(target)
+    has_captures = any(isinstance(piece, int) for piece in pieces)
+    written = _as_nginx_reads(regex, without_mark=has_captures)
+    location = b"".join(piece for piece in pieces if isinstance(piece, bytes))
+    arguments = _arguments(location)
+    pattern = patterns.checked(Pattern(written, pieces), status, arguments)
+    return Row(line.span.start, line.span.end, b"", (), None, pattern, status, location, arguments)
+
+
+def _as_nginx_reads(regex: bytes, *, without_mark: bool) -> bytes:
+    r"""Return a regex of Apache for nginx: with `(?s)`, and `\z` for `$` (`RegexDefaultOptions`).
+
+    `without_mark`: it matches only URIs without `?`, which a rewrite would make the beginning of the arguments.
+    """
+    written, in_class, at = b"", False, 0
+    while at < len(regex):
+        size = 2 if regex[at : at + 1] == b"\\" else 1
+        item = regex[at : at + size]
+        if item in (b"\\Q", b"\\E"):
+            raise CannotAnswer("pattern", r"\Q in a pattern is not understood", "escape the characters")
+        if not in_class and item == b"[":
+            in_class = True
+            literal_close = re.match(rb"\[\^?\]", regex[at:])
+            if literal_close:
+                item, size = literal_close[0], literal_close.end()
+        elif in_class and item == b"[" and regex[at : at + 2] == b"[:":
+            close = regex.find(b":]", at)
+            size = close + 2 - at if close > 0 else 1
+            item = regex[at : at + size]
+        elif in_class and item == b"]":
+            in_class = False
+        elif not in_class and item == b"$":
+            item = rb"\z"
+        written += item
+        at += size
+    if not without_mark:
+        return b"(?s)" + written
+    flags = _FLAGS.match(written)
+    written = written[flags.end() :] if flags else written
+    head = b"(?s)" + (flags[0] if flags else b"") + rb"^(?![^?]*\?)"
+    is_anchored = written.startswith(b"^") and b"|" not in written
+    return head + (written[1:] if is_anchored else b".*?(?:" + written + b")")
+
+
+def _pieces(target: bytes) -> tuple[bytes | int, ...]:
+    r"""Return a target with the numbers of captures: `$1`, and `\$` for a dollar sign (`regsub_core`)."""
+    if not target:
+        return ()
+    pieces: list[bytes | int] = []
+    for match in re.finditer(rb"\$([0-9])|\\([$&])|([^$\\]+|.)", target, re.DOTALL):
+        if match[1] == b"0":
+            raise CannotAnswer("captures", "nginx has no $0", "put the pattern in parentheses")
+        if match[1]:
+            pieces.append(int(match[1]))
+        elif pieces and isinstance(pieces[-1], bytes):
+            pieces[-1] += match[2] or match[3]
+        else:
+            pieces.append(match[2] or match[3])
+    if not isinstance(pieces[0], bytes):
+        raise CannotAnswer("target", "the target may be anything", "begin with / or http:// or https://")
+    head = read_target(pieces[0])
+    rest = [piece if isinstance(piece, int) else escaped(piece) for piece in pieces[1:]]
+    return (head, *rest)
+
+
+def _arguments(target: bytes) -> Arguments:
+    """Return what becomes of the arguments: they go behind the target, unless it has some itself."""
+    return "drop" if not target or b"?" in target else "append"

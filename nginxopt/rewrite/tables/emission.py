@@ -1,0 +1,252 @@
+"""A table as text: maps for the http block, and the statements for a server that answer by them.
+
+A row without a pattern is a key: of the map that gives it back as it is spelled, which is compared with the request,
+as keys ignore the case of letters; and of the map of targets. The maps are not volatile: within a request they keep
+what they say of the path of the client, so that what nginx goes on to by itself (`index`, `error_page`, `try_files`)
+is answered by no row. Patterns come behind the maps, in the order of the table.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nginxopt import _native
+from nginxopt.errors import DefectError
+from nginxopt.rewrite import sizes
+from nginxopt.rewrite.sizes import DEFAULTS, MAPS, VARIABLES, Sizes
+from nginxopt.rewrite.tables import premises
+from nginxopt.rewrite.tables.findings import Checked
+from nginxopt.rewrite.tables.table import Row
+from nginxopt.rewrite.tables.words import quoted, without_variables
+from nginxopt.semantics.maphash import suitable
+from nginxopt.text import encode
+from nginxopt.text.plural import count
+
+NONE = b"-"
+"""What the map of keys says of any other request: no path of a client is that."""
+
+
+class Subject(NamedTuple):
+    """What keys are compared with: whether the rows name a site, and arguments."""
+
+    has_site: bool
+    has_query: bool
+
+    @property
+    def text(self) -> bytes:
+        """The subject as nginx expands it. Arguments never contain the newline before them."""
+        return (b"$scheme://$host$uri" if self.has_site else b"$uri") + (b"\n$args" if self.has_query else b"")
+
+
+class Answering(NamedTuple):
+    """What rows have in common that one `return` or `rewrite` answers: `adds` the arguments behind the target."""
+
+    subject: Subject
+    status: int
+    has_target: bool
+    adds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableEmission:
+    """The text of a table.
+
+    Attributes:
+        http: The maps, with the sizes of hash tables before them if nginx's own do not do.
+        server: The statements.
+        sizes: The sizes that are set.
+    """
+
+    checked: Checked
+    stem: str
+    maps: bytes = field(repr=False)
+    server: bytes = field(repr=False)
+    sizes: Sizes
+
+    @property
+    def hash_conf(self) -> bytes:
+        """The sizes as a file of their own."""
+        return sizes.text(self.sizes)
+
+    @property
+    def http(self) -> bytes:
+        """The sizes and the maps."""
+        return self.hash_conf + self.maps
+
+
+def emit(checked: Checked, name: str | None = None) -> TableEmission:
+    """Write down the rows of a table that answer. Linear in the text."""
+    table = checked.table
+    stem = name or f"nxo_{zlib.crc32(table.source.data, zlib.crc32(table.kind.encode())) & 0xFFFFFF:06x}"
+    writer = _Writer(stem.encode(), _classes(checked.rows))
+    patterns = [row for _, row in checked.rows if row.pattern is not None]
+    maps = b"".join(writer.maps())
+    server = b"".join([*writer.statements(), *writer.patterns(patterns)])
+    head, tail = _headers(checked)
+    found = _sizes(writer)
+    return TableEmission(checked, stem, head + writer.helpers() + maps, tail + server, found)
+
+
+def _classes(rows: Sequence[tuple[int, Row]]) -> dict[Answering, list[dict[bytes, Row]]]:
+    """Return the keys by what answers them, those that differ only in case in maps of their own.
+
+    Keys that say more of a request come first.
+    """
+    classes: dict[Answering, list[dict[bytes, Row]]] = {}
+    seen: dict[Answering, dict[bytes, int]] = {}
+    for _, row in rows:
+        for path in row.paths:
+            subject = Subject(bool(row.site), row.query is not None)
+            answering = Answering(subject, row.status, bool(row.target), _adds_arguments(row))
+            tiers = classes.setdefault(answering, [])
+            key = row.site + path + (b"" if row.query is None else b"\n" + row.query)
+            spellings = seen.setdefault(answering, {})
+            tier = spellings.get(lower := key.lower(), 0)
+            spellings[lower] = tier + 1
+            if tier == len(tiers):
+                tiers.append({})
+            tiers[tier][key] = row
+    return dict(sorted(classes.items(), key=lambda item: (not item[0].subject.has_query, not item[0].subject.has_site)))
+
+
+def _adds_arguments(row: Row) -> bool:
+    """Return whether the arguments stand behind the target after a question mark; else the map says where."""
+    if row.arguments == "append":
+        return row.status != 200
+    return row.arguments == "insert" and not (b"?" in row.target or b"#" in row.target)
+
+
+class _Writer:
+    """What writes the maps and the statements; `dollar` and the like are used only if something needs them."""
+
+    def __init__(self, stem: bytes, classes: Mapping[Answering, Sequence[Mapping[bytes, Row]]]) -> None:
+        self._stem = stem
+        self._dollar = stem + b"_dollar"
+        self._more = stem + b"_more"
+        self._first = stem + b"_first"
+        self._used: set[bytes] = set()
+        self.tiers = [
+            (answering, stem + b"_%d" % number, tier)
+            for number, (answering, tier) in enumerate(
+                ((answering, tier) for answering, tiers in classes.items() for tier in tiers), 1
+            )
+        ]
+
+    @property
+    def variables(self) -> list[str]:
+        """All variables that are defined."""
+        names = [name + suffix for _, name, _ in self.tiers for suffix in (b"_key", b"_to")]
+        return [name.decode() for name in (*names, *self._used)]
+
+    def maps(self) -> Iterator[bytes]:
+        """Yield the maps of keys and of targets."""
+        for answering, name, rows in self.tiers:
+            subject = quoted(answering.subject.text) if answering.subject != (False, False) else b"$uri"
+            yield b'map %s $%s_key {\n    default "%s";\n' % (subject, name, NONE)
+            for key in rows:
+                yield b"    %s %s;\n" % (quoted(key), quoted(self._constant(key)))
+            yield b"}\n\n"
+            if answering.has_target:
+                yield b'map %s $%s_to {\n    default "";\n' % (subject, name)
+                for key, row in rows.items():
+                    yield b"    %s %s;\n" % (quoted(key), quoted(self._target(answering, row)))
+                yield b"}\n\n"
+
+    def statements(self) -> Iterator[bytes]:
+        """Yield what answers by the maps."""
+        for answering, name, _ in self.tiers:
+            subject = quoted(answering.subject.text) if answering.subject != (False, False) else b"$uri"
+            to = b"$%s_to" % name + (b"$is_args$args" if answering.adds else b"")
+            if answering.status == 200:
+                answer = b"rewrite ^ $%s_to last;" % name
+            elif answering.has_target:
+                answer = b"return %d %s;" % (answering.status, quoted(to) if answering.adds else to)
+            else:
+                answer = b"return %d;" % answering.status
+            yield b"if ($%s_key = %s) {\n    %s\n}\n" % (name, subject, answer)
+
+    def patterns(self, rows: Sequence[Row]) -> Iterator[bytes]:
+        """Yield what answers the patterns, in their order; rewrites that follow each other stand in one block."""
+        is_open = False
+        for row in rows:
+            assert row.pattern is not None
+            self._used.add(self._first)
+            if row.pattern.has_captures:
+                if not is_open:
+                    yield b"if ($%s = $uri) {\n" % self._first
+                yield b"    %s\n" % self._rewrite(row)
+            else:
+                if is_open:
+                    yield b"}\n"
+                yield b"if ($%s ~ %s) {\n    %s\n}\n" % (self._first, quoted(row.pattern.regex), self._return(row))
+            is_open = row.pattern.has_captures
+        if is_open:
+            yield b"}\n"
+
+    def helpers(self) -> bytes:
+        """Return the variables that the rest has used so far."""
+        written = {
+            self._dollar: b'geo $%s {\n    default "$";\n}\n\n' % self._dollar,
+            self._more: b'map $args $%s {\n    default "&";\n    "" "";\n}\n\n' % self._more,
+            self._first: b"map $uri $%s {\n    default $uri;\n}\n\n" % self._first,
+        }
+        return b"".join(text for name, text in written.items() if name in self._used)
+
+    def _constant(self, text: bytes) -> bytes:
+        if b"$" in text:
+            self._used.add(self._dollar)
+        return without_variables(text, self._dollar)
+
+    def _target(self, answering: Answering, row: Row) -> bytes:
+        """Return the target of a row, with its arguments if the statement does not add them."""
+        if answering.adds or row.arguments != "insert" or row.status == 200:
+            return self._constant(row.target)
+        head, mark, fragment = row.target.partition(b"#")
+        added = b"$is_args$args"
+        if b"?" in head:
+            self._used.add(self._more)
+            added = b"${" + self._more + b"}$args"
+        return self._constant(head) + added + self._constant(mark + fragment)
+
+    def _return(self, row: Row) -> bytes:
+        if not row.target:
+            return b"return %d;" % row.status
+        arguments = b"$is_args$args" if _adds_arguments(row) else b""
+        answering = Answering(Subject(False, False), row.status, True, bool(arguments))
+        return b"return %d %s;" % (row.status, quoted(self._target(answering, row) + arguments))
+
+    def _rewrite(self, row: Row) -> bytes:
+        assert row.pattern is not None
+        pieces = [b"$%d" % piece if isinstance(piece, int) else self._constant(piece) for piece in row.pattern.pieces]
+        end = b"?" if row.arguments == "drop" else b""
+        flag = b"permanent" if row.status == 301 else b"redirect"
+        return b"rewrite %s %s %s;" % (quoted(row.pattern.regex), quoted(b"".join(pieces) + end), flag)
+
+
+def _sizes(writer: _Writer) -> Sizes:
+    """Return the sizes of hash tables that the maps and their variables need, but for nginx's own."""
+    of_maps = suitable([list(rows) for _, _, rows in writer.tiers], *(DEFAULTS[name] for name in MAPS))
+    if of_maps is None:
+        raise DefectError("no hash table size fits the keys")
+    names = sorted(name.encode() for name in writer.variables)
+    of_variables = _native.variable_sizes(names, DEFAULTS[VARIABLES[0]], DEFAULTS[VARIABLES[1]])
+    found = dict(zip((*MAPS, *VARIABLES), (*of_maps, *(of_variables or ())), strict=False))
+    return {name: size for name, size in found.items() if size != DEFAULTS[name]}
+
+
+def _headers(checked: Checked) -> tuple[bytes, bytes]:
+    """Return the comments over the maps and over the statements."""
+    table = checked.table
+    path = table.source.path.replace("\n", " ")
+    origin = path if path != "-" else "standard input"
+    rows = count(len(checked.rows), "row")
+    http = [
+        f"# {rows} of {origin}, read as {table.kind}, as maps, made by nginxopt rewrite-to-map.\n",
+        "#\n# Include this file once in the http block.\n",
+        *(f"# Premise {premise}.\n" for premise in premises.of(table)),
+    ]
+    server = [f"# {rows} of {origin}. Include this file first in a server; its maps are in http.conf.\n"]
+    return encode("".join(http)), encode("".join(server))

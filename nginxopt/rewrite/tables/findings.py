@@ -1,0 +1,221 @@
+"""What is wrong with the rows of a table together: duplicates, conflicts, rows that never answer, chains and loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from nginxopt.rewrite.tables.meaning import Answer, Asked, Meaning
+from nginxopt.rewrite.tables.paths import LONGEST, read_from
+from nginxopt.rewrite.tables.table import REDIRECTS, CannotAnswer, Pattern, Rejected, Row, Table
+from nginxopt.text import Span
+
+MOST_HOPS = 20
+"""After so many redirects a browser gives up (Fetch Standard, HTTP-redirect fetch)."""
+
+_LONG = 150
+"""From how many bytes it is worth counting how long a parameter becomes."""
+_LONGEST_NAME = 60
+"""Of a variable with its `${}`: the stem has at most 40 characters (`nginxopt.rewrite.options`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about a row: that it is a duplicate, never answers, or leads to a row that leads elsewhere.
+
+    `other` is the row that answers first, or the one that its target leads to. `target` is where a chain ends.
+    """
+
+    kind: Literal["duplicate", "unreachable", "chain"]
+    span: Span
+    other: Span
+    target: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A table with what its rows are worth.
+
+    `rows` are those that answer, by their number in the table, with the paths and patterns that no earlier row
+    answers; `rejected` are all that are not answered exactly, in the order of the text.
+    """
+
+    table: Table
+    rows: tuple[tuple[int, Row], ...]
+    findings: tuple[Finding, ...]
+    rejected: tuple[Rejected, ...]
+
+    @property
+    def meaning(self) -> Meaning:
+        """What the rows answer."""
+        return Meaning(self.rows, in_order=self.table.in_order)
+
+
+def check(table: Table) -> Checked:
+    """Return the rows that answer, and what is to be said of the others. Linear in the rows."""
+    review = _Review(table)
+    for number, row in enumerate(table.rows):
+        review.take(number, row)
+    looping = review.follow()
+    kept = tuple((number, row) for number, row in review.rows if number not in looping)
+    rejected = sorted((*table.rejected, *review.rejected), key=lambda row: row.span)
+    findings = sorted(review.findings, key=lambda finding: finding.span)
+    return Checked(table, kept, tuple(findings), tuple(rejected))
+
+
+class _Review:
+    """The rows of a table, one after the other."""
+
+    def __init__(self, table: Table) -> None:
+        self.rows: list[tuple[int, Row]] = []
+        self.findings: list[Finding] = []
+        self.rejected: list[Rejected] = []
+        self._table = table
+        self._meaning = Meaning((), in_order=table.in_order)
+        self._exact: dict[tuple[bytes, bytes, bytes | None], int] = {}
+        self._regexes: dict[bytes, int] = {}
+        self._sites = {row.site for row in table.rows}
+
+    def take(self, number: int, row: Row) -> None:
+        """Keep what a row answers that no earlier row does, or note why it answers nothing."""
+        if _is_too_long(row):
+            message = f"nginx does not accept parameters longer than {LONGEST:,} bytes"
+            self.rejected.append(Rejected(row.span, "too-long", message))
+            return
+        try:
+            blockers = [self._blocker(row, path) for path in row.paths]
+        except ValueError:
+            message = "PCRE releases differ on whether an earlier pattern answers this row"
+            self.rejected.append(Rejected(row.span, "pattern", message, "put the row before the pattern"))
+            return
+        paths = tuple(path for path, by in zip(row.paths, blockers, strict=True) if by is None)
+        covered = self._covering(row.pattern) if row.pattern is not None else None
+        pattern = row.pattern if covered is None else None
+        if not paths and pattern is None:
+            by = next(by for by in (*blockers, covered) if by is not None)
+            self._drop(row, self._table.rows[by])
+            return
+        left = row if len(paths) == len(row.paths) and covered is None else replace(row, paths=paths, pattern=pattern)
+        self.rows.append((number, left))
+        self._meaning.add(number, left)
+        for path in paths:
+            self._exact[row.site, path, row.query] = number
+        if pattern is not None:
+            self._regexes.setdefault(pattern.regex, number)
+
+    def follow(self) -> set[int]:
+        """Note the chains and the loops; return the numbers of the rows that lead into a loop."""
+        looping = set()
+        for number, row in self.rows:
+            way = self._way(number, row)
+            if way is None:
+                continue
+            if way.is_loop:
+                looping.add(number)
+                lines = " -> ".join(str(self._table.line(self._table.rows[at].start)) for at in way.rows)
+                self.rejected.append(Rejected(row.span, "loop", "this redirect never ends", f"lines {lines}"))
+            else:
+                other = self._table.rows[way.rows[1]].span
+                self.findings.append(Finding("chain", row.span, other, way.location))
+        return looping
+
+    def _blocker(self, row: Row, path: bytes) -> int | None:
+        """Return the row that answers a path of a row before it does."""
+        same = self._exact.get((row.site, path, row.query))
+        if not self._table.in_order:
+            return same
+        numbers = [number for number in (same, self._exact.get((b"", path, None))) if number is not None]
+        return min((*numbers, *self._meaning.patterns(path)), default=None)
+
+    def _covering(self, pattern: Pattern) -> int | None:
+        """Return the row that answers all that a pattern does before it does, if it is one row."""
+        same = self._regexes.get(pattern.regex)
+        covering = None if pattern.below is None else self._meaning.covering(pattern.below)
+        return min((number for number in (same, covering) if number is not None), default=None)
+
+    def _drop(self, row: Row, by: Row) -> None:
+        """Note that a row answers nothing."""
+        if _answer(row) == _answer(by):
+            self.findings.append(Finding("duplicate", row.span, by.span))
+        elif self._table.in_order:
+            self.findings.append(Finding("unreachable", row.span, by.span))
+        else:
+            line = self._table.line(by.start)
+            message = f"line {line} answers the same requests in another way"
+            self.rejected.append(Rejected(row.span, "conflict", message, "remove one of the two rows"))
+
+    def _answer(self, asked: Asked) -> Answer | None:
+        """Return the response to a request; None if none is certain."""
+        try:
+            return self._meaning.answer(asked)
+        except ValueError:
+            return None
+
+    def _way(self, number: int, row: Row) -> _Way | None:
+        """Return where a redirect leads, from its path or the sample of its pattern, if that is a row of the table."""
+        if row.status not in REDIRECTS:
+            return None
+        way = self._follow(number, row.paths[0], row.site, row.target) if row.paths else None
+        if way is not None or row.pattern is None or row.pattern.sample is None:
+            return way
+        answer = self._answer(Asked(row.site, row.pattern.sample, b""))
+        if answer is None or answer.location is None or answer.row != number:
+            return None
+        return self._follow(number, row.pattern.sample, row.site, answer.location)
+
+    def _follow(self, number: int, path: bytes, site: bytes, location: bytes) -> _Way | None:
+        """Return the rows that answer a client one after the other, from a row to the next; None if it is the last."""
+        rows, seen = [number], {(number, path)}
+        while (asked := _asked(location, site, self._sites)) is not None:
+            answer = self._answer(asked)
+            if answer is None or answer.status == 200:
+                break
+            rows.append(answer.row)
+            if (answer.row, asked.path) in seen or len(rows) > MOST_HOPS:
+                return _Way(rows, b"", is_loop=True)
+            seen.add((answer.row, asked.path))
+            site, location = asked.site, answer.location or b""
+            if answer.status not in REDIRECTS or answer.location is None:
+                break
+        return _Way(rows, location, is_loop=False) if len(rows) > 1 else None
+
+
+class _Way(NamedTuple):
+    """The numbers of the rows that answer a client one after the other, and where the last one leads."""
+
+    rows: list[int]
+    location: bytes
+    is_loop: bool
+
+
+def _asked(location: bytes, site: bytes, sites: set[bytes]) -> Asked | None:
+    """Return the request that follows a redirect, if it is one to a site of the table."""
+    try:
+        asked = read_from(location.partition(b"#")[0].removesuffix(b"?"))
+    except CannotAnswer:
+        return None
+    if asked.site and asked.site not in sites:
+        return None
+    return Asked(asked.site or site, asked.path, asked.query or b"")
+
+
+def _answer(row: Row) -> tuple[object, ...]:
+    """Return what a row does with the requests that it answers."""
+    return row.status, row.target, row.arguments, row.pattern and row.pattern.pieces
+
+
+def _is_too_long(row: Row) -> bool:
+    """Return whether a parameter may be longer than nginx accepts, with all that is written for special characters."""
+    texts = [*(row.site + path + (row.query or b"") for path in row.paths), row.target]
+    if row.pattern is not None:
+        texts += [
+            row.pattern.regex,
+            b"".join(piece if isinstance(piece, bytes) else b"$1" for piece in row.pattern.pieces),
+        ]
+    return any(len(text) > _LONG and _written_length(text) > LONGEST for text in texts)
+
+
+def _written_length(text: bytes) -> int:
+    """Return at most how long a text becomes in quotes, with the longest name for each dollar sign."""
+    escapes = sum(text.count(character) for character in (b"\\", b'"', b"\n", b"\r", b"\t"))
+    return len(text) + escapes + _LONGEST_NAME * (text.count(b"$") + 3) + 2

@@ -1,0 +1,65 @@
+"""What kind of table a file is: seen from its name and content, or said."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nginxopt.rewrite.tables import apache, delimited, hosted
+from nginxopt.rewrite.tables.table import Kind, Table
+from nginxopt.text import Source
+
+KINDS: tuple[Kind, ...] = ("csv", "netlify", "cloudflare", "apache")
+
+_APACHE = re.compile(rb"(?i)(?:redirect(?:match|permanent|temp)?|rewriteengine|rewriterule)\s|<ifmodule\s")
+_LOOKED_AT = 65_536
+"""Bytes in which the first line is looked for that is not a comment."""
+
+
+def kind_of(source: Source) -> Kind | None:
+    """Return the kind of a table; None if a file is something else. `InputError` for a list of an unknown platform."""
+    name = os.path.basename(source.path)  # noqa: PTH119 - a name of any file
+    if name.lower().endswith((".csv", ".tsv")):
+        return "csv"
+    if name == "_redirects":
+        return hosted.platform_of(source)
+    if name == ".htaccess":
+        return "apache"
+    line = _first_line(source.data)
+    if _APACHE.match(line):
+        return "apache"
+    if _is_nginx(line):
+        return None
+    if any(delimited.is_header(line, bytes([byte])) for byte in delimited.DELIMITERS) or _is_csv(line):
+        return "csv"
+    words = line.split()
+    is_list = len(words) > 1 and delimited.is_address(words[0]) and delimited.is_address(words[1])
+    return hosted.platform_of(source) if is_list else None
+
+
+def read(source: Source, kind: Kind) -> Table:
+    """Return the table of a file. `InputError` where it is none."""
+    if kind == "csv":
+        return delimited.read(source)
+    if kind == "apache":
+        return apache.read(source)
+    return hosted.read(source, kind)
+
+
+def _first_line(data: bytes) -> bytes:
+    """Return the first line that is neither empty nor a comment."""
+    lines = data[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return next((line.strip() for line in lines if line.strip() and not line.strip().startswith(b"#")), b"")
+
+
+def _is_nginx(line: bytes) -> bool:
+    """Return whether a line ends a statement or opens a block: rows of a map begin with paths, too."""
+    return line.endswith((b";", b"{", b"}"))
+
+
+def _is_csv(line: bytes) -> bool:
+    """Return whether a line is a row with delimiters."""
+    rows = (line.replace(b'"', b"").split(bytes([byte])) for byte in delimited.DELIMITERS)
+    return any(
+        len(cells) in (2, 3) and all(map(delimited.is_address, (cells[0].strip(), cells[1].strip()))) for cells in rows
+    )

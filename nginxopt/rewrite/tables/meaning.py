@@ -1,0 +1,143 @@
+"""What a table says to a request: the row that answers it, and the response."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from nginxopt import _native
+from nginxopt.rewrite.tables.table import Arguments, Row
+
+_Z = re.compile(rb"\\(.)", re.DOTALL)
+_RAW = frozenset(b"!$") | frozenset(range(0x26, 0x7F))
+
+
+class Asked(NamedTuple):
+    """A request: its scheme and host, or nothing where any is meant, the decoded path, and the arguments."""
+
+    site: bytes
+    path: bytes
+    args: bytes
+
+
+class Answer(NamedTuple):
+    """A response: the number of the row, the status, and the `Location` (of a rewrite the path); None if unknown."""
+
+    row: int
+    status: int
+    location: bytes | None
+
+
+class Meaning:
+    """The rows of a table by what they answer.
+
+    `in_order`: the first row counts; else the row that asks for more of a request: for arguments, then for a site.
+    """
+
+    def __init__(self, rows: Iterable[tuple[int, Row]], *, in_order: bool) -> None:
+        self._in_order = in_order
+        self._rows: dict[int, Row] = {}
+        self._exact: dict[tuple[bytes, bytes, bytes | None], int] = {}
+        self._below: dict[bytes, int] = {}
+        self._others: list[int] = []
+        self._patterns: _native.Patterns | None = None
+        for number, row in rows:
+            self.add(number, row)
+
+    def add(self, number: int, row: Row) -> None:
+        """Add a row behind all others."""
+        self._rows[number] = row
+        for path in row.paths:
+            self._exact.setdefault((row.site, path, row.query), number)
+        if row.pattern is not None and row.pattern.below is not None:
+            self._below.setdefault(row.pattern.below, number)
+        elif row.pattern is not None:
+            self._others.append(number)
+            self._patterns = None
+
+    def row(self, asked: Asked) -> int | None:
+        """Return the number of the row that answers a request."""
+        site, path, args = asked
+        exact = self._exact
+        keys = ((site, path, args), (b"", path, args), (site, path, None), (b"", path, None))
+        numbers = [number for key in keys if (number := exact.get(key)) is not None]
+        if not self._in_order:
+            return numbers[0] if numbers else None
+        numbers += self.patterns(path)
+        return min(numbers, default=None)
+
+    def patterns(self, path: bytes) -> list[int]:
+        """Return the first rows, of each kind, whose pattern answers a path."""
+        numbers = []
+        if self._below and b"?" not in path:
+            at = path.find(b"/")
+            while at >= 0:
+                number = self._below.get(path[: at + 1])
+                if number is not None:
+                    numbers.append(number)
+                at = path.find(b"/", at + 1)
+        if self._others:
+            if self._patterns is None:
+                self._patterns = _native.Patterns([_regex(self._rows[number]) for number in self._others])
+            first = self._patterns.first(path)
+            if first is not None:
+                numbers.append(self._others[first])
+        return numbers
+
+    def covering(self, prefix: bytes) -> int | None:
+        """Return the first row that answers all paths below a prefix, if one row does."""
+        at = prefix.find(b"/")
+        while at >= 0:
+            number = self._below.get(prefix[: at + 1])
+            if number is not None:
+                return number
+            at = prefix.find(b"/", at + 1)
+        return None
+
+    def answer(self, asked: Asked) -> Answer | None:
+        """Return the response to a request; None if no row answers it.
+
+        `ValueError` where PCRE releases differ on whether a pattern matches.
+        """
+        number = self.row(asked)
+        if number is None:
+            return None
+        row = self._rows[number]
+        is_exact = asked.path in row.paths
+        target = row.target if is_exact or row.pattern is None else _substituted(row, asked.path)
+        location = None if target is None else with_arguments(target, row.arguments, asked.args)
+        return Answer(number, row.status, target if row.status == 200 else location)
+
+
+def with_arguments(target: bytes, arguments: Arguments, args: bytes) -> bytes:
+    """Return a target with the arguments of a request."""
+    if arguments == "drop" or not args:
+        return target
+    if arguments == "append":
+        return target + b"?" + args
+    head, mark, fragment = target.partition(b"#")
+    return head + (b"&" if b"?" in head else b"?") + args + mark + fragment
+
+
+def _regex(row: Row) -> bytes:
+    assert row.pattern is not None
+    return row.pattern.regex
+
+
+def _substituted(row: Row, path: bytes) -> bytes | None:
+    """Return the target of a row whose pattern answers a path; None if the captures are not known."""
+    pattern = row.pattern
+    assert pattern is not None
+    if not pattern.has_captures:
+        return row.target
+    if pattern.sample is None:
+        return None
+    match = re.compile(_Z.sub(lambda pair: b"\\Z" if pair[1] == b"z" else pair[0], pattern.regex)).match(path)
+    assert match is not None
+    return b"".join(piece if isinstance(piece, bytes) else _encoded(match[piece] or b"") for piece in pattern.pieces)
+
+
+def _encoded(text: bytes) -> bytes:
+    """Return a part of a path as a URI has it."""
+    return b"".join(bytes([byte]) if byte in _RAW else b"%%%02X" % byte for byte in text)

@@ -1,0 +1,122 @@
+"""The two columns of a table as nginx has them: the path that a request comes with, and the `Location` it gets.
+
+`$uri` is decoded, has no `//` and no `.` or `..` segments (`ngx_http_parse_complex_uri`). What differs in a row only
+there cannot be told apart, so such a row is refused rather than widened.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from nginxopt.rewrite.tables.table import CannotAnswer
+from nginxopt.text import shorten
+
+LONGEST = 4_095
+"""Bytes of a parameter: a longer one is refused (`ngx_conf_read_token`)."""
+
+_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._~!$&'()+,;=@-]*\Z")
+_PLAIN_TARGET = re.compile(rb"(?:/(?!/)|https?://[A-Za-z0-9])[A-Za-z0-9/._~!$&'()*+,;=:@?#-]*\Z")
+_SITE = re.compile(rb"(https?)://([^/?#]*)", re.IGNORECASE)
+_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*:")
+_HOST = re.compile(rb"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
+_NO_URI = re.compile(rb"[^A-Za-z0-9/._~!$&'()*+,;=:@?#\[\]%-]")
+_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
+_DOTS = re.compile(rb"/\.\.?(?:/|\Z)")
+
+
+class From(NamedTuple):
+    """What a row asks of a request: scheme and host, or nothing; the decoded path; the arguments, or None for any."""
+
+    site: bytes
+    path: bytes
+    query: bytes | None
+
+
+def read_from(text: bytes) -> From:
+    """Return what a request has to have that is written as `text`; `CannotAnswer` where nginx cannot tell."""
+    if _PLAIN_PATH.match(text) and b"//" not in text and b"/." not in text:
+        return From(b"", text, None)
+    site, rest = _site(text)
+    if b"#" in rest:
+        raise CannotAnswer("fragment", "no request has a fragment: clients keep what follows # to themselves")
+    path, mark, query = rest.partition(b"?")
+    if mark and not query:
+        raise CannotAnswer("empty-query", "nginx cannot tell a path with an empty query from the path", "remove the ?")
+    return From(site, decoded_path(path), escaped(query) if mark else None)
+
+
+def _site(text: bytes) -> tuple[bytes, bytes]:
+    """Return the scheme and host of an address, lower case, and the rest."""
+    match = _SITE.match(text)
+    if match is None:
+        if not text.startswith(b"/"):
+            raise CannotAnswer("no-path", f"{_shown(text)} is not a path", "begin with / or http:// or https://")
+        return b"", text
+    scheme, host = match[1].lower(), match[2].lower()
+    if not _HOST.match(host):
+        message = "nginx compares host names only: without port, user or letters beyond ASCII"
+        raise CannotAnswer(
+            "host", message, "write the host as clients send it, such as xn--... for an international name"
+        )
+    return scheme + b"://" + host.removesuffix(b"."), text[match.end() :] or b"/"
+
+
+def decoded_path(path: bytes) -> bytes:
+    """Return the `$uri` of a request for a path; `CannotAnswer` if another request has the same one."""
+    if not path.startswith(b"/"):
+        raise CannotAnswer("no-path", f"{_shown(path)} is not a path", "begin with /")
+    if b"//" in path:
+        raise CannotAnswer("unreachable", "no request has this path: nginx merges slashes", "write one slash")
+    decoded = _ESCAPE.sub(_decode, path)
+    if b"\0" in decoded:
+        raise CannotAnswer("unreachable", "no request has this path: nginx refuses %00")
+    if _DOTS.search(decoded):
+        raise CannotAnswer("unreachable", "no request has this path: nginx resolves . and .. segments")
+    return decoded
+
+
+def _decode(escape: re.Match[bytes]) -> bytes:
+    if escape[1] is None:
+        raise CannotAnswer("escape", "% without two hexadecimal digits", "write %25 for a percent sign")
+    byte = bytes.fromhex(escape[1].decode())
+    if byte == b"/":
+        raise CannotAnswer("encoded-slash", "nginx does not distinguish %2F from / in a path")
+    return byte
+
+
+def read_target(text: bytes) -> bytes:
+    """Return the `Location` for a target: as written, with what no URI may contain percent-encoded (RFC 3987, 3.1)."""
+    if _PLAIN_TARGET.match(text):
+        return _short(text)
+    if text.startswith(b"//"):
+        message = "nginx puts its own scheme and host before a target that begins with //"
+        raise CannotAnswer("protocol-relative", message, "write the scheme: https://...")
+    site = _SITE.match(text)
+    if site is None and not text.startswith(b"/"):
+        what = "neither a path nor an http address" if _SCHEME.match(text) else "not a path"
+        raise CannotAnswer("target", f"the target {_shown(text)} is {what}", "begin with / or http:// or https://")
+    if site is not None and not site[2]:
+        raise CannotAnswer("target", f"the target {_shown(text)} has no host")
+    return _short(escaped(text))
+
+
+def escaped(text: bytes) -> bytes:
+    """Return a text with all bytes encoded that a URI cannot contain; control characters are refused."""
+    if _CONTROL.search(text):
+        raise CannotAnswer("control-character", "a control character cannot be part of an address", "percent-encode it")
+    for escape in _ESCAPE.finditer(text):
+        if escape[1] is None:
+            raise CannotAnswer("escape", "% without two hexadecimal digits", "write %25 for a percent sign")
+    return _NO_URI.sub(lambda match: b"%%%02X" % match[0][0], text)
+
+
+def _short(text: bytes) -> bytes:
+    if len(text) > LONGEST:
+        raise CannotAnswer("too-long", f"nginx does not accept parameters longer than {LONGEST:,} bytes")
+    return text
+
+
+def _shown(text: bytes) -> str:
+    return shorten(ascii(text.decode("utf-8", "backslashreplace")), 40) if text else "an empty text"

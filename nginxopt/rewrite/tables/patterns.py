@@ -1,0 +1,92 @@
+"""Patterns of rows as nginx has them, and targets that repeat what they captured.
+
+A target with captures is that of a `rewrite`, which percent-encodes what it repeats; `return` would not, and a newline
+in it would end the header. A rewrite sends 301 and 302 only, and decodes `%XX` in its target but for what it has to
+keep (`ngx_unescape_uri` with `NGX_UNESCAPE_REDIRECT`): a target in which that changes anything is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nginxopt import _native
+from nginxopt.rewrite.tables.table import Arguments, CannotAnswer, Pattern
+
+SEGMENT = rb"([^/?]+)"
+"""A placeholder: `?` is left out, as a rewrite would make it the beginning of the arguments."""
+REST = rb"[^?]*"
+PLAIN_REST = rb"[^?&+;=#%]*"
+"""A rest that nginx escapes in a query as it does in a path."""
+
+_MOST_CAPTURES = 9
+_PLACEHOLDER = re.compile(rb":([A-Za-z][A-Za-z0-9_]*)")
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_BY_REWRITE = (301, 302)
+
+
+def literal(text: bytes) -> bytes:
+    """Return a pattern that matches a text."""
+    return re.escape(text)
+
+
+def prefix(below: bytes) -> bytes | None:
+    """Return what a pattern with a rest answers everything below; None if that has a `?`, as no rest has."""
+    return None if b"?" in below else below
+
+
+def substituted(target: bytes, names: dict[bytes, int]) -> tuple[bytes | int, ...]:
+    """Return a target with the numbers of captures in place of `:name`; names that are not known are text."""
+    pieces: list[bytes | int] = []
+    at = 0
+    for match in _PLACEHOLDER.finditer(target):
+        number = names.get(match[1])
+        if number is not None:
+            pieces += [target[at : match.start()], number]
+            at = match.end()
+        elif any(match[1].startswith(name) for name in names):
+            raise CannotAnswer("placeholder", f"a placeholder of the row begins like :{match[1].decode()}")
+    return tuple(piece for piece in (*pieces, target[at:]) if piece != b"")
+
+
+def checked(pattern: Pattern, status: int, arguments: Arguments, *, is_plain: bool = False) -> Pattern:
+    """Return a pattern that nginx can answer exactly; `CannotAnswer` for another one.
+
+    `is_plain`: its captures hold nothing that nginx escapes differently behind a `?`.
+    """
+    _compile(pattern.regex)
+    if pattern.has_captures:
+        _check_captures(pattern, status, arguments, is_plain=is_plain)
+    return pattern
+
+
+def _compile(regex: bytes) -> None:
+    try:
+        _native.Patterns([regex]).first(b"/")
+    except ValueError as error:
+        raise CannotAnswer("pattern", f"the pattern cannot be taken over: {error}") from None
+
+
+def _check_captures(pattern: Pattern, status: int, arguments: Arguments, *, is_plain: bool) -> None:
+    if status not in _BY_REWRITE:
+        raise CannotAnswer(
+            "status-with-captures",
+            f"nginx cannot send status {status} with a part of the URI in the target",
+            "use 301 or 302, or a target without the part",
+        )
+    numbers = [piece for piece in pattern.pieces if isinstance(piece, int)]
+    if max(numbers) > _MOST_CAPTURES:
+        raise CannotAnswer("captures", f"nginx has {_MOST_CAPTURES} captures")
+    before = b""
+    for piece in pattern.pieces:
+        if isinstance(piece, bytes):
+            before += piece
+        elif b"?" in before and not is_plain:
+            raise CannotAnswer("capture-in-query", "nginx escapes a part of the path differently in a query")
+    if b"#" in before and arguments == "insert":
+        raise CannotAnswer("fragment", "nginx puts the arguments behind the fragment of such a target")
+    if not before:
+        raise CannotAnswer("target", "the target may be anything", "begin with / or http:// or https://")
+    for escape in _ESCAPE.finditer(before.partition(b"?")[0]):
+        if 0x25 < int(escape[1], 16) < 0x7F:
+            message = f"nginx decodes {escape[0].decode()} in a target with a part of the URI"
+            raise CannotAnswer("escape-in-target", message, "write the character itself, if that means the same")

@@ -1,0 +1,30 @@
+"""What must hold outside a table for nginx to answer each row as it says."""
+
+from __future__ import annotations
+
+from nginxopt.rewrite.premises import OWN_NAMES, TABLE_SIZES, Premise
+from nginxopt.rewrite.tables.table import Table
+
+FIRST_IN_SERVER = Premise(
+    "first-in-server",
+    "server.conf is included in a server, before its other rewrite, if, return and set directives",
+)
+NO_FILES = Premise(
+    "no-files",
+    "no file has a path that a row without ! answers: Netlify serves such a file, nginx answers the row",
+)
+CLIENT_SCHEME = Premise("client-scheme", "$scheme is the scheme of the client: no proxy in front of nginx ends TLS")
+PLAIN_REST = Premise(
+    "plain-rest",
+    "nobody asks for a path with & + ; = # or % below one whose target has a query",
+)
+
+_OF_TABLES = {premise.name: premise for premise in (NO_FILES, CLIENT_SCHEME, PLAIN_REST)}
+
+PREMISES = (FIRST_IN_SERVER, *_OF_TABLES.values(), OWN_NAMES, TABLE_SIZES)
+"""All premises, in the order of the summary."""
+
+
+def of(table: Table) -> tuple[Premise, ...]:
+    """Return the premises of what is emitted for a table."""
+    return tuple(premise for premise in PREMISES if premise.name not in _OF_TABLES or premise.name in table.premises)

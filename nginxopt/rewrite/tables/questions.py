@@ -1,0 +1,149 @@
+"""The question of the proof for a real nginx: does a server with the emitted text answer as the table says?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from nginxopt.rewrite.requests import spell_most
+from nginxopt.rewrite.tables.emission import TableEmission
+from nginxopt.rewrite.tables.meaning import Asked, Meaning
+from nginxopt.rewrite.uris import percent_encode, receivable
+from nginxopt.system.http import Client, Request, batches
+from nginxopt.system.nginx import Binary, Instance
+from nginxopt.text import decode
+
+REQUESTS = 20_000
+"""How many requests are made, at most."""
+SECONDS = 60.0
+"""How long it may take."""
+HOST = b"nxo.test"
+SHOWN = 10
+"""How many mismatches are kept."""
+
+_SERVER = b"""
+absolute_redirect off;
+large_client_header_buffers 4 64k;
+include server.conf;
+location / { return 200 "[$uri][$args]"; }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A request that nginx answers otherwise than the table."""
+
+    request: bytes
+    expected: str
+    response: str
+
+    def __str__(self) -> str:
+        return f"{decode(self.request.partition(b' HTTP/')[0])}: {self.expected} became {self.response}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableDifferential:
+    """What nginx answered to how many `requests`; `skipped` were not made."""
+
+    requests: int
+    skipped: int
+    seconds: float
+    mismatches: tuple[Mismatch, ...]
+
+
+def ask(
+    emission: TableEmission, binary: Binary, *, limit: int = REQUESTS, seconds: float = SECONDS
+) -> TableDifferential:
+    """Return what a real nginx answers to requests for the keys of a table, and for what is nearly one.
+
+    `InputError` in nginx's words if it refuses the text.
+    """
+    started = time.monotonic()
+    requests = list(dict.fromkeys(_requests(emission)))
+    chosen = (
+        [requests[number * len(requests) // limit] for number in range(limit)] if len(requests) > limit else requests
+    )
+    meaning = emission.checked.meaning
+    mismatches: list[Mismatch] = []
+    made = 0
+    files = {"server.conf": emission.server, "http.conf": emission.http}
+    instance = Instance(binary, servers=[_SERVER], http=b"include http.conf;", files=files, log_level="emerg")
+    with instance, instance.client() as client:
+        for batch in _batches(chosen):
+            if time.monotonic() > started + seconds:
+                break
+            mismatches += _compare(client, meaning, batch)
+            made += len(batch)
+    shown = tuple(mismatches[:SHOWN])
+    return TableDifferential(made, len(requests) - made, time.monotonic() - started, shown)
+
+
+_Asking = tuple[Asked, Request]
+
+
+def _batches(asking: Sequence[_Asking]) -> Iterator[list[_Asking]]:
+    at = 0
+    for batch in batches([request for _, request in asking]):
+        yield list(asking[at : at + len(batch)])
+        at += len(batch)
+
+
+def _compare(client: Client, meaning: Meaning, batch: Sequence[_Asking]) -> Iterator[Mismatch]:
+    responses = client.ask([request for _, request in batch])
+    for (asked, request), response in zip(batch, responses, strict=True):
+        expected = _expected(meaning, asked)
+        if expected is not None and expected != _shown(response):
+            yield Mismatch(request.data, decode(expected), decode(_shown(response)))
+
+
+def _expected(meaning: Meaning, asked: Asked) -> bytes | None:
+    """Return what is to be seen of a response; None if that is not known."""
+    try:
+        answer = meaning.answer(asked)
+    except ValueError:  # PCRE releases differ
+        return None
+    if answer is None:
+        return b"200 [%s][%s]" % (asked.path, asked.args)
+    if answer.location is None:
+        return None
+    if answer.status == 200:
+        return b"200 [%s][%s]" % (answer.location, asked.args)
+    return b"%d %s" % (answer.status, answer.location)
+
+
+def _shown(response: bytes) -> bytes:
+    """Return the status, and the `Location` or what the location of everything else says."""
+    header, _, body = response.partition(b"\r\n\r\n")
+    status = header[9:12]
+    location = next((line[10:] for line in header.split(b"\r\n") if line.lower().startswith(b"location: ")), b"")
+    return status + b" " + (body if status == b"200" else location)
+
+
+def _requests(emission: TableEmission) -> Iterator[_Asking]:
+    """Yield a request for each key and pattern, then for what is nearly one of them, in several spellings."""
+    rows = [row for _, row in emission.checked.rows if not row.site.startswith(b"https:")]
+    known = [(row.site, path, row.query) for row in rows for path in (*row.paths, *_samples(row.pattern))]
+    for site, path, query in known:
+        yield from _asking(site, path, query or b"")
+    for site, path, query in known:
+        yield from _asking(site, path, b"v=Z%41&w=%0A" if query is None else query + b"&x", spelled=spell_most(path))
+        if query is not None:
+            yield from _asking(site, path, b"")
+        for near in (path.swapcase(), path + b"/", path + b"x", path + b"\n", path[:-1], path + b"/a b", path + b"/\n"):
+            yield from _asking(site, near, query or b"")
+
+
+def _samples(pattern: object) -> Iterator[bytes]:
+    sample = getattr(pattern, "sample", None)
+    if sample is not None:
+        yield sample
+
+
+def _asking(site: bytes, path: bytes, args: bytes, *, spelled: bytes | None = None) -> Iterator[_Asking]:
+    if not receivable(path):
+        return
+    target = (spelled or percent_encode(path)) + (b"?" + args if args else b"")
+    host = site.partition(b"://")[2] or HOST
+    asked = Asked(site or b"http://" + HOST, path, args)
+    yield asked, Request(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (target, host))

@@ -1,0 +1,121 @@
+"""What became of a table, in lines for people and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nginxopt import __version__
+from nginxopt.rewrite.tables import premises
+from nginxopt.rewrite.tables.findings import Checked, Finding
+from nginxopt.rewrite.tables.proof import TableProof
+from nginxopt.text import Span, decode
+from nginxopt.text.plural import count
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.tables.questions import TableDifferential
+
+VERSION = 1
+"""Grows when a reader of reports would have to change."""
+
+_FEW = 3
+"""How many examples a line gives."""
+_TITLES = {"duplicate": "duplicates", "unreachable": "unreachable", "chain": "chains"}
+_SENTENCES = {
+    "duplicate": "say what an earlier row says",
+    "unreachable": "answer nothing, as earlier rows do",
+    "chain": "lead to a row that leads elsewhere",
+}
+
+
+def lines(checked: Checked, proof: TableProof | None, *, verbose: bool = False) -> Iterator[str]:
+    """Yield the summary; with `verbose`, every row that is skipped or reported has a line of its own."""
+    table = checked.table
+    rows = len(table.rows) + len(table.rejected)
+    yield f"{table.source.path}: {count(rows, 'row')}, read as {table.kind}"
+    keys = sum(len(row.paths) for _, row in checked.rows)
+    patterns = sum(row.pattern is not None for _, row in checked.rows)
+    parts = [count(keys, "key")] * bool(keys) + [count(patterns, "pattern")] * bool(patterns)
+    yield f"  answered    {len(checked.rows):>9,}" + (f"  by {' and '.join(parts)}" if parts else "")
+    if checked.rejected:
+        yield f"  skipped     {len(checked.rejected):>9,}  that nginx cannot answer exactly"
+        yield from _few([f"{_row(checked, row.span)}  [{row.message}]" for row in checked.rejected], verbose)
+    for kind, title in _TITLES.items():
+        found = [finding for finding in checked.findings if finding.kind == kind]
+        if found:
+            yield f"  {title:<11} {len(found):>9,}  {_SENTENCES[kind]}"
+            yield from _few([f"{_row(checked, each.span)}  [{_why(checked, each)}]" for each in found], verbose)
+    if proof is not None:
+        yield f"  proved      {proof.requests:>9,}  requests decide all others: each row is answered as it says"
+    if checked.rows:
+        yield from (f"  premise  {premise}" for premise in premises.of(table))
+
+
+def report(checked: Checked, proof: TableProof | None, differential: TableDifferential | None = None) -> dict[str, Any]:
+    """Return what `--report` writes of a table; lines count from 1. Its schema is `schemas/table-report.json`."""
+    table = checked.table
+    return {
+        "version": VERSION,
+        "nginxopt": __version__,
+        "file": table.source.path,
+        "kind": table.kind,
+        "rows": len(table.rows) + len(table.rejected),
+        "answered": len(checked.rows),
+        "keys": sum(len(row.paths) for _, row in checked.rows),
+        "patterns": sum(row.pattern is not None for _, row in checked.rows),
+        "skipped": [
+            {**_place(checked, row.span), "reason": row.reason, "why": row.message, "hint": row.hint}
+            for row in checked.rejected
+        ],
+        "findings": [
+            {
+                **_place(checked, finding.span),
+                "kind": finding.kind,
+                "other": table.line(finding.other.start),
+                "target": decode(finding.target) or None,
+            }
+            for finding in checked.findings
+        ],
+        "premises": [{"name": each.name, "sentence": each.sentence} for each in premises.of(table)],
+        "proof": None if proof is None else _proof(proof),
+        "nginx": None
+        if differential is None
+        else {
+            "requests": differential.requests,
+            "mismatches": [str(mismatch) for mismatch in differential.mismatches],
+            "skipped": differential.skipped,
+        },
+    }
+
+
+def _proof(proof: TableProof) -> dict[str, Any]:
+    status = "proved" if proof.holds else "refuted"
+    return {"status": status, "requests": proof.requests, "refutation": proof.refutation}
+
+
+def _few(shown: list[str], verbose: bool) -> Iterator[str]:
+    yield from (f"    {line}" for line in (shown if verbose else shown[:_FEW]))
+    if not verbose and len(shown) > _FEW:
+        yield f"    ... and {len(shown) - _FEW:,} more (-v lists them)"
+
+
+def _row(checked: Checked, span: Span) -> str:
+    line = checked.table.line(span.start)
+    text = " ".join(checked.table.source.line(line).split()).encode("utf-8", "replace").decode()
+    shown = text if len(text) <= 70 else f"{text[:69]}…"
+    return f"{checked.table.source.path}:{line}: {shown}"
+
+
+def _why(checked: Checked, finding: Finding) -> str:
+    line = checked.table.line(finding.other.start)
+    if finding.kind == "duplicate":
+        return f"as line {line}"
+    if finding.kind == "unreachable":
+        return f"line {line} answers first"
+    target = decode(finding.target)
+    return f"leads to line {line}; redirect to {target}" if target else f"leads to line {line}"
+
+
+def _place(checked: Checked, span: Span) -> dict[str, Any]:
+    text = checked.table.source.data[span.start : span.end].decode("utf-8", "backslashreplace")
+    return {"line": checked.table.line(span.start), "text": text}

@@ -1,0 +1,249 @@
+"""`rewrite-to-map` on tables of redirects: what it prints, writes, refuses and reports."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from nginxopt.rewrite.tables import TableEmission, emission
+from tests.cli.compiling import snapshot
+from tests.support import needs_nginx
+from tests.tables import NAMES, SAMPLES
+
+TABLE = b"from,to\n/old,/new\n/new,/newest\n/a,/b\n/a,/b\n/old page,https://x.example/\n"
+BAD = b"from,to\n/old,/new\n/x/*,/y\n/z,//evil.example/\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A table with a duplicate and a chain."""
+    path = tmp_path / "redirects.csv"
+    path.write_bytes(TABLE)
+    return path
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    """A table with two rows that cannot be answered."""
+    path = tmp_path / "bad.csv"
+    path.write_bytes(BAD)
+    return path
+
+
+def test_print(run: Any, table: Path) -> None:
+    """The maps and the statements go to standard output, the summary to standard error."""
+    ran = run("rewrite-to-map", table.name)
+    assert ran.status == 0
+    http, server = ran.out.split(b"# ======== server.conf: include it first in a server ========")
+    assert http.startswith(b"# ======== http.conf: include it in the http block ========")
+    assert b'"/old page" "https://x.example/";' in http
+    assert b"return 301" in server
+    assert ran.err.startswith("redirects.csv: 5 rows, read as csv\n  answered            4  by 4 keys\n")
+    assert "redirects.csv:5: /a,/b  [as line 4]" in ran.err
+    assert "redirects.csv:2: /old,/new  [leads to line 3; redirect to /newest]" in ran.err
+    assert "each row is answered as it says" in ran.err
+    assert "premise  first-in-server" in ran.err
+
+
+def test_quiet(run: Any, table: Path) -> None:
+    """With -q only the result is printed."""
+    ran = run("rewrite-to-map", table.name, "-q")
+    assert (ran.status, ran.err) == (0, "")
+
+
+def test_folder(run: Any, table: Path, tmp_path: Path) -> None:
+    """-o writes http.conf and server.conf, and hash.conf if nginx's own sizes do not do."""
+    assert run("rewrite-to-map", table.name, "-o", "out", "-q").status == 0
+    assert set(snapshot(tmp_path / "out")) == {"http.conf", "server.conf"}
+    table.write_bytes(b"".join(b"/%d-%s,/x\n" % (number, b"long" * 20) for number in range(50)))
+    ran = run("rewrite-to-map", table.name, "-o", "out")
+    assert ran.status == 0
+    assert "include hash.conf once in the http block" in ran.err
+    assert set(snapshot(tmp_path / "out")) == {"http.conf", "server.conf", "hash.conf"}
+    assert b"map_hash_bucket_size" in (tmp_path / "out" / "hash.conf").read_bytes()
+    assert b"map_hash_bucket_size" not in (tmp_path / "out" / "http.conf").read_bytes()
+    printed = run("rewrite-to-map", table.name, "-q").out
+    assert printed.startswith(b"# ======== hash.conf: include it once in the http block, before any map ========")
+
+
+def test_the_input_is_not_overwritten(run: Any, tmp_path: Path) -> None:
+    """-o refuses to write over the table."""
+    (tmp_path / "http.conf").write_bytes(b"Redirect /a /b\n")
+    ran = run("rewrite-to-map", "http.conf", "-o", ".")
+    assert ran.status == 2
+    assert "would overwrite the input file" in ran.err
+    assert (tmp_path / "http.conf").read_bytes() == b"Redirect /a /b\n"
+
+
+def test_rejected_rows_are_an_error(run: Any, bad: Path, tmp_path: Path) -> None:
+    """Rows that cannot be answered exactly are shown with their places; nothing is written."""
+    before = snapshot(tmp_path)
+    ran = run("rewrite-to-map", bad.name, "-o", "out", "--report", "report.json")
+    assert (ran.status, ran.out) == (3, b"")
+    assert ran.err == (
+        "bad.csv:3:1: * is not a wildcard in a CSV table\n"
+        "    /x/*,/y\n"
+        "    ^^^^\n"
+        "  hint: write %2A for the character; a _redirects list has wildcards\n"
+        "bad.csv:4:4: nginx puts its own scheme and host before a target that begins with //\n"
+        "    /z,//evil.example/\n"
+        "       ^^^^^^^^^^^^^^^\n"
+        "  hint: write the scheme: https://...\n"
+        "nothing was written; --skip-rows leaves such rows out, each with its reason\n"
+    )
+    assert snapshot(tmp_path) == before
+
+
+def test_many_rejected_rows(run: Any, bad: Path) -> None:
+    """Of many rejected rows the first ten are shown, and the number of the others."""
+    bad.write_bytes(b"/a,/b\n" + b"x,/y\n" * 25)
+    ran = run("rewrite-to-map", bad.name)
+    assert ran.status == 3
+    assert ran.err.count("is not a path") == 10
+    assert "... and 15 more rows that cannot be answered exactly" in ran.err
+
+
+def test_skip_rows(run: Any, bad: Path, tmp_path: Path) -> None:
+    """--skip-rows answers the others, and says why each is skipped."""
+    ran = run("rewrite-to-map", bad.name, "--skip-rows", "-o", "out")
+    assert ran.status == 0
+    assert "  skipped             2  that nginx cannot answer exactly\n" in ran.err
+    assert "bad.csv:3: /x/*,/y  [* is not a wildcard in a CSV table]" in ran.err
+    assert b'"/old" "/new"' in (tmp_path / "out" / "http.conf").read_bytes()
+
+
+def test_verbose(run: Any, bad: Path) -> None:
+    """-v lists each skipped row, which are few otherwise."""
+    bad.write_bytes(b"/a,/b\n" + b"x,/y\n" * 7)
+    assert "... and 4 more (-v lists them)" in run("rewrite-to-map", bad.name, "--skip-rows").err
+    assert run("rewrite-to-map", bad.name, "--skip-rows", "-v").err.count("bad.csv:") == 8
+
+
+def test_plan_only(run: Any, table: Path) -> None:
+    """--plan-only prints the summary and no text."""
+    ran = run("rewrite-to-map", table.name, "--plan-only")
+    assert (ran.status, ran.err) == (0, "")
+    assert b"answered" in ran.out
+    assert b"map $uri" not in ran.out
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_report(run: Any, kind: Any, tmp_path: Path) -> None:
+    """The report follows its schema, for each kind."""
+    (tmp_path / NAMES[kind]).write_bytes(SAMPLES[kind])
+    arguments = ["--from", kind, "-q", "--report", "-"]
+    ran = run("rewrite-to-map", NAMES[kind], *arguments)
+    assert ran.status == 0
+    report = json.loads(ran.out)
+    jsonschema.validate(report, json.loads(files("nginxopt").joinpath("schemas/table-report.json").read_bytes()))
+    assert (report["kind"], report["skipped"], report["proof"]["status"]) == (kind, [], "proved")
+    assert report["rows"] >= report["answered"] > 0
+
+
+def test_report_of_skipped_rows(run: Any, bad: Path, tmp_path: Path) -> None:
+    """The report has each skipped row with the code of its reason."""
+    assert run("rewrite-to-map", bad.name, "--skip-rows", "-q", "--report", "report.json").status == 0
+    report = json.loads((tmp_path / "report.json").read_bytes())
+    assert [(row["line"], row["reason"]) for row in report["skipped"]] == [(3, "wildcard"), (4, "protocol-relative")]
+
+
+@needs_nginx
+def test_nginx(run: Any, table: Path) -> None:
+    """--nginx asks a real nginx and says how often."""
+    ran = run("rewrite-to-map", table.name, "-o", "out", "--nginx")
+    assert ran.status == 0
+    assert "requests, no difference" in ran.err
+    report = json.loads(run("rewrite-to-map", table.name, "-q", "--nginx", "--report", "-").out)
+    assert report["nginx"]["requests"] > 10
+    assert report["nginx"]["mismatches"] == []
+
+
+def wrong(of: TableEmission) -> TableEmission:
+    """An emission with a target that no row has."""
+    return replace(of, maps=of.maps.replace(b'"/b"', b'"/c"'))
+
+
+def test_a_wrong_text_is_not_written(run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is refuted is not written, and the status is 70."""
+    original = emission.emit
+    monkeypatch.setattr(emission, "emit", lambda *arguments: wrong(original(*arguments)))
+    ran = run("rewrite-to-map", table.name, "-o", "out", "--report", "report.json")
+    assert ran.status == 70
+    assert "the proof does not hold: a request for '/a' is answered otherwise; nothing was written" in ran.err
+    assert not (tmp_path / "out").exists()
+    assert json.loads((tmp_path / "report.json").read_bytes())["proof"]["status"] == "refuted"
+
+
+@needs_nginx
+def test_a_text_that_nginx_answers_otherwise(
+    run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What nginx answers otherwise is not written, even if the proof holds."""
+    from nginxopt.rewrite.tables import proof
+
+    original, prove = emission.emit, proof.prove
+    monkeypatch.setattr(emission, "emit", lambda *arguments: wrong(original(*arguments)))
+    monkeypatch.setattr(proof, "prove", lambda of: replace(prove(of), holds=True, refutation=None))
+    ran = run("rewrite-to-map", table.name, "-o", "out", "--nginx")
+    assert ran.status == 70
+    assert "GET /a: 301 /b became 301 /c" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_standard_input(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard input is a table if --from says so."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"/a /b 301\n")))
+    ran = run("rewrite-to-map", "-", "--from", "cloudflare", "--name", "moved")
+    assert ran.status == 0
+    assert b"$moved_1_key" in ran.out
+    assert b"of standard input, read as cloudflare" in ran.out
+
+
+def test_an_unknown_platform(run: Any, tmp_path: Path) -> None:
+    """A _redirects list that does not show its platform is an error."""
+    (tmp_path / "_redirects").write_bytes(b"/a /b\n")
+    ran = run("rewrite-to-map", "_redirects")
+    assert ran.status == 3
+    assert "hint: use --from netlify or --from cloudflare" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--write"], "--write does not support tables"),
+        (["--diff"], "--diff does not support tables"),
+        (["--check"], "--check does not support tables"),
+        (["--bench"], "--bench does not support tables"),
+        (["--context", "location"], "is answered in a server"),
+        (["-c", "nginx.conf"], "is part of no configuration"),
+        (["-p", "."], "is part of no configuration"),
+        (["--literal-dots"], "--literal-dots is for rewrites"),
+        (["--name", "http_x"], "invalid prefix of variable names"),
+    ],
+)
+def test_options_that_mean_nothing(run: Any, table: Path, options: list[str], message: str) -> None:
+    """Options for rules are refused for tables."""
+    ran = run("rewrite-to-map", table.name, *options)
+    assert ran.status == 2
+    assert message in ran.err
+
+
+def test_rules_are_no_table(run: Any, rules: Path) -> None:
+    """--from and --skip-rows leave the reading of rules alone, unless a kind is said."""
+    assert run("rewrite-to-map", rules.name, "--skip-rows").status == 0
+    assert run("rewrite-to-map", rules.name, "--from", "csv").status == 3
+
+
+def test_a_missing_table(run: Any) -> None:
+    """A table that is not there is an error."""
+    ran = run("rewrite-to-map", "none.csv")
+    assert ran.status == 3
+    assert "none.csv: cannot be read: No such file or directory" in ran.err

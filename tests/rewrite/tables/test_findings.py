@@ -1,0 +1,96 @@
+"""What is said of rows together: duplicates, conflicts, rows that never answer, chains, loops, and their order."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.rewrite.tables.table import Kind
+from tests.tables import answer, checked, compiled, reasons
+
+Found = list[tuple[str, int, int, bytes]]
+
+
+def found(kind: Kind, text: bytes) -> Found:
+    """Return the findings: kind, line, line of the other row, target."""
+    table = checked(kind, text)
+    line = table.table.line
+    return [(each.kind, line(each.span.start), line(each.other.start), each.target) for each in table.findings]
+
+
+FINDINGS: list[tuple[Kind, bytes, Found]] = [
+    ("csv", b"/a,/b\n/a,/b\n", [("duplicate", 2, 1, b"")]),
+    ("csv", b"/a b,/c\n/a%20b,/c\n", [("duplicate", 2, 1, b"")]),
+    ("csv", b"/a,/b\n/A,/b\n", []),
+    (
+        "csv",
+        b"/a,/b\n/b,/c\n/c,https://x.example/\n",
+        [("chain", 1, 2, b"https://x.example/"), ("chain", 2, 3, b"https://x.example/")],
+    ),
+    ("csv", b"/a,/%62?x\n/b,/c\n", [("chain", 1, 2, b"/c?x")]),
+    ("csv", b"/a,/b?x\n/b?x,/c\n/b,/d\n", [("chain", 1, 2, b"/c")]),
+    ("csv", b"/a,/b\n/b,,410\n", [("chain", 1, 2, b"")]),
+    ("csv", b"/a,https://h.example/b\nhttps://h.example/b,/c\n", [("chain", 1, 2, b"/c")]),
+    ("csv", b"/a,https://other.example/b\n/b,/c\n", []),
+    ("netlify", b"/a /x\n/a/ /y\n", [("unreachable", 2, 1, b"")]),
+    ("netlify", b"/a /x\n/a/ /x\n", [("duplicate", 2, 1, b"")]),
+    (
+        "netlify",
+        b"/a/* /x/:splat\n/a/b /y\n/a/c/* /z/:splat\n",
+        [("unreachable", 2, 1, b""), ("unreachable", 3, 1, b"")],
+    ),
+    ("netlify", b"/a/b /y\n/a/* /x/:splat\n", []),
+    ("netlify", b"/:x/b /y\n/a/b /z\n", [("unreachable", 2, 1, b"")]),
+    ("netlify", b"/:x/b /y\n/:z/b /z\n", [("unreachable", 2, 1, b"")]),
+    ("netlify", b"/old/* /new/:splat\n/new/x /end\n", [("chain", 1, 2, b"/end")]),
+    ("netlify", b"/a /b 200\n/c /a\n", []),
+    ("netlify", b"/a /x\nhttp://h/a /y\n", [("unreachable", 2, 1, b"")]),
+    ("apache", b"Redirect /a /x\nRedirect /a/b /y\n", [("unreachable", 2, 1, b"")]),
+    ("apache", b"Redirect /a/b /y\nRedirect /a /x\n", []),
+    ("apache", b"RedirectMatch ^/a /x\nRedirect /a/b /y\n", []),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "expected"), FINDINGS)
+def test_findings(kind: Kind, text: bytes, expected: Found) -> None:
+    """Each is found with its line, the line of the other row, and where a chain ends."""
+    compiled(kind, text)
+    assert found(kind, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("csv", b"/a,/b\n/a,/c\n", [(2, "conflict")]),
+        ("csv", b"/a,/b,301\n/a,/b,302\n", [(2, "conflict")]),
+        ("csv", b"/a,/a\n", [(1, "loop")]),
+        ("csv", b"/a,/a?x=1\n", [(1, "loop")]),
+        ("csv", b"/a,/b\n/b,/c\n/c,/b\n/d,/e\n", [(1, "loop"), (2, "loop"), (3, "loop")]),
+        ("apache", b"Redirect /a /a/b\n", [(1, "loop")]),
+        ("netlify", b"/a/* /a/b/:splat\n", [(1, "loop")]),
+    ],
+)
+def test_conflicts_and_loops(kind: Kind, text: bytes, expected: list[tuple[int, str]]) -> None:
+    """Rows that contradict each other in a table without order, and redirects without an end, are rejected."""
+    assert reasons(kind, text) == expected
+
+
+def test_a_loop_names_its_lines() -> None:
+    """The hint of a loop has the lines that it goes through."""
+    (first, *_) = checked("csv", b"/a,/b\n/b,/a\n").rejected
+    assert first.hint == "lines 1 -> 2 -> 1"
+
+
+def test_order_of_a_list() -> None:
+    """The first row that answers a request counts, be it a path or a pattern."""
+    table = b"/a/x http://h/1\n/a/* http://h/2/:splat 302\n/a/y /3\n/* http://h/4 307\n"
+    assert answer("netlify", table, b"/a/x") == (301, b"http://h/1")
+    assert answer("netlify", table, b"/a/y") == (302, b"http://h/2/y")
+    assert answer("netlify", table, b"/b") == (307, b"http://h/4")
+
+
+def test_more_particular_rows_count_in_csv() -> None:
+    """In a table without order, a row that asks for arguments counts before one that does not."""
+    table = b"/a,/any\n/a?x=1,/one\n"
+    assert answer("csv", table, b"/a", b"x=1") == (301, b"/one")
+    assert answer("csv", table, b"/a", b"x=2") == (301, b"/any?x=2")
+    compiled("csv", table)

@@ -1,0 +1,149 @@
+"""`_redirects` lists and Apache's redirects: what a row says, and which are rejected."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.errors import InputError
+from nginxopt.rewrite.tables.kinds import read
+from nginxopt.rewrite.tables.table import Kind
+from nginxopt.text import Source
+from tests.tables import answer, checked, compiled, reasons
+
+Expected = tuple[int, bytes] | None
+
+ANSWERS: list[tuple[Kind, bytes, bytes, bytes, Expected]] = [
+    # Netlify: a slash at the end makes no difference, the default is 301, arguments are passed on.
+    ("netlify", b"/a /b", b"/a", b"", (301, b"/b")),
+    ("netlify", b"/a /b", b"/a/", b"x=1", (301, b"/b?x=1")),
+    ("netlify", b"/a/ /b?y", b"/a", b"x=1", (301, b"/b?y&x=1")),
+    ("netlify", b"/ /b", b"/", b"", (301, b"/b")),
+    ("netlify", b"/a/* /b/:splat", b"/a/x/y", b"", (301, b"/b/x/y")),
+    ("netlify", b"/a/* /b/:splat", b"/a", b"", (301, b"/b/")),
+    ("netlify", b"/a/* /b/:splat", b"/ab", b"", None),
+    ("netlify", b"/a/* /b/:splat", b"/a/x y\n", b"", (301, b"/b/x%20y%0A")),
+    ("netlify", b"/a/* /b/:splat", b"/a/x?y", b"", None),
+    ("netlify", b"/:y/x/:m /b/:m/:y 302", b"/1/x/2/", b"q", (302, b"/b/2/1?q")),
+    ("netlify", b"/:y/x/* /b/:splat/:y 302", b"/1/x/2/3", b"", (302, b"/b/2/3/1")),
+    ("netlify", b"/a/* /b#:c 308", b"/a/x", b"q", (308, b"/b?q#:c")),
+    ("netlify", b"/a /b 200!", b"/a", b"q", (200, b"/b")),
+    ("netlify", b"/a /%C3%A9%20x 200", b"/a/", b"", (200, "/é x".encode())),
+    ("netlify", b"/* http://h/x 302", b"/", b"", (302, b"http://h/x")),
+    # Cloudflare: paths as they are, 302, the arguments of the target win, placeholders within segments.
+    ("cloudflare", b"/a /b", b"/a", b"", (302, b"/b")),
+    ("cloudflare", b"/a /b", b"/a/", b"", None),
+    ("cloudflare", b"/a /b?y", b"/a", b"x=1", (302, b"/b?y")),
+    ("cloudflare", b"/a /b?y#f 307", b"/a", b"x=1", (307, b"/b?y#f")),
+    ("cloudflare", b"/a /b#f", b"/a", b"x=1", (302, b"/b?x=1#f")),
+    ("cloudflare", b"/a/* /b/:splat", b"/a/x", b"", (302, b"/b/x")),
+    ("cloudflare", b"/a/* /b/:splat", b"/a/", b"", (302, b"/b/")),
+    ("cloudflare", b"/a/* /b/:splat", b"/a", b"", None),
+    ("cloudflare", b"/p-:id.html /q/:id 301", b"/p-7.html", b"", (301, b"/q/7")),
+    ("cloudflare", b"/*.php / 301", b"/x/y.php", b"", (301, b"/")),
+    ("cloudflare", b"/a /b 200", b"/a", b"", (200, b"/b")),
+    # Apache: a path and all below it, 302, arguments unless the target has some.
+    ("apache", b"Redirect /a http://h/b", b"/a", b"", (302, b"http://h/b")),
+    ("apache", b"Redirect /a http://h/b", b"/a/x y", b"q", (302, b"http://h/b/x%20y?q")),
+    ("apache", b"Redirect /a http://h/b", b"/ab", b"", None),
+    ("apache", b"Redirect /a/ http://h/b/", b"/a/x", b"", (302, b"http://h/b/x")),
+    ("apache", b"Redirect /a/ http://h/b/", b"/a", b"", None),
+    ("apache", b"Redirect permanent / https://h/", b"/x", b"", (301, b"https://h/x")),
+    ("apache", b"Redirect /a /b?y", b"/a", b"q", (302, b"/b?y")),
+    ("apache", b"Redirect /a /b?y", b"/a/z", b"q", (302, b"/b?y/z")),
+    ("apache", b"Redirect /a /b#y", b"/a", b"q", (302, b"/b#y?q")),
+    ("apache", b"Redirect gone /a", b"/a/b", b"", (410, b"")),
+    ("apache", b"Redirect 410 /a", b"/a", b"x", (410, b"")),
+    ("apache", b'redirectPERMANENT \'/a b\' "/x\\"y"', b"/a b", b"", (301, b"/x%22y")),
+    ("apache", b"RedirectTemp /a /b", b"/a", b"", (302, b"/b")),
+    ("apache", b"Redirect \\\n 301 /a \\\r\n /b", b"/a", b"", (301, b"/b")),
+    ("apache", b"RedirectMatch seeother ^/a$ /b", b"/a", b"x", (303, b"/b?x")),
+    ("apache", b"RedirectMatch ^/a$ /b", b"/a\n", b"", None),
+    ("apache", b"RedirectMatch ^/a.b /b", b"/a\nb", b"", (302, b"/b")),
+    ("apache", b"RedirectMatch x[]$]$ /b", b"/x$", b"", (302, b"/b")),
+    ("apache", b"RedirectMatch ^/[[:alpha:]]\\$$ /b\\$1", b"/x$", b"", (302, b"/b$1")),
+    ("apache", b"<IfModule mod_alias.c>\nRedirect /a /b\n</IfModule>", b"/a", b"", (302, b"/b")),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "path", "args", "expected"), ANSWERS)
+def test_answers(kind: Kind, text: bytes, path: bytes, args: bytes, expected: Expected) -> None:
+    """What a row says to a request, in the reading of each tool."""
+    compiled(kind, text)
+    assert answer(kind, text, path, args) == expected
+
+
+REJECTED: list[tuple[Kind, bytes, str]] = [
+    ("netlify", b"/a", "target"),
+    ("netlify", b"/a b", "target"),
+    ("netlify", b"/store id=:id /blog/:id 301", "query-condition"),
+    ("netlify", b"/a?x=1 /b", "query-condition"),
+    ("netlify", b"/ /fr 302 Country=fr", "condition"),
+    ("netlify", b"/ /fr Language=fr", "condition"),
+    ("netlify", b"/a /b 404", "status"),
+    ("netlify", b"/a /b 500", "status"),
+    ("netlify", b"/a /b 201", "status"),
+    ("netlify", b"/a /b moved", "status"),
+    ("netlify", b"/* /index.html 200", "rewrite-of-wildcard"),
+    ("netlify", b"/api https://api.example/x 200", "proxy"),
+    ("netlify", b"/a /b?x 200", "rewrite-query"),
+    ("netlify", b"/a/*/b /c", "wildcard"),
+    ("netlify", b"/a* /c", "wildcard"),
+    ("netlify", b"/:a/:a /c", "placeholder"),
+    ("netlify", b"/:a/x /c/:ab", "placeholder"),
+    ("netlify", b"http://h/* /c/:splat", "host-pattern"),
+    ("netlify", b"/a/* /c/:splat 308", "status-with-captures"),
+    ("netlify", b"/a/* /c?x=:splat", "capture-in-query"),
+    ("netlify", b"/a/* /c#:splat", "fragment"),
+    ("netlify", b"/a/* /c%2Fd/:splat", "escape-in-target"),
+    ("netlify", b"/a/* :splat", "target"),
+    ("netlify", b"/a /a/", "loop"),
+    ("netlify", b"/%41/" + b"/".join(b":p%d" % n for n in range(10)) + b" /x/:p9", "captures"),
+    ("cloudflare", b"/a /b 301!", "status"),
+    ("cloudflare", b"/a /b 301 # comment", "condition"),
+    ("cloudflare", b"/*/* /b", "wildcard"),
+    ("cloudflare", b"/*/:splat /b", "placeholder"),
+    ("cloudflare", b"https://h/:x /b", "host-pattern"),
+    ("apache", b"RewriteRule ^a$ /b [R=301]", "directive"),
+    ("apache", b"<Location /x>\nRedirect /a /b\n</Location>", "section"),
+    ("apache", b"Redirect http://h/b", "fields"),
+    ("apache", b"Redirect gone /a /b", "fields"),
+    ("apache", b"Redirect", "fields"),
+    ("apache", b"Redirect 299 /a /b", "status"),
+    ("apache", b"Redirect 308 /a /b", "status-with-captures"),
+    ("apache", b"Redirect /a%20b /c", "escape"),
+    ("apache", b"Redirect /a?x=1 /c", "query-condition"),
+    ("apache", b"Redirect a /c", "no-path"),
+    ("apache", b"RedirectMatch ^/a$ /b%20c", "escape-in-target"),
+    ("apache", b"RedirectMatch ^/a(.*)$ $1", "target"),
+    ("apache", b"RedirectMatch ^/a$ /x$0", "captures"),
+    ("apache", b"RedirectMatch ^/(?<n>a)$ /x", "named-group"),
+    ("apache", b"RedirectMatch ^/(a /x", "pattern"),
+    ("apache", b"RedirectMatch ^/\\Qa\\E /x", "pattern"),
+    ("apache", b"RedirectMatch ^/(?=a) /x", "pattern"),
+    ("apache", b"RedirectMatch ^/a(.*)$ /x?y=$1", "capture-in-query"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "reason"), REJECTED)
+def test_rejected(kind: Kind, text: bytes, reason: str) -> None:
+    """What nginx cannot answer exactly is rejected, with the code of the reason."""
+    assert [code for _, code in reasons(kind, text)] == [reason]
+
+
+def test_an_unclosed_quote() -> None:
+    """A quote that is not closed is an error with its place."""
+    with pytest.raises(InputError, match="quote is not closed"):
+        read(Source(".htaccess", b'Redirect /a "/b\n'), "apache")
+
+
+def test_files_are_a_premise_of_netlify() -> None:
+    """Netlify serves a file rather than a row without `!`; what is emitted says that it does not."""
+    assert checked("netlify", b"/a /b").table.premises == ("no-files",)
+    assert checked("netlify", b"/a /b 301!").table.premises == ()
+    assert checked("cloudflare", b"/a /b").table.premises == ()
+
+
+def test_the_rest_behind_a_query_is_a_premise() -> None:
+    """What lies below a path whose target has a query is answered but for characters that nginx escapes there."""
+    assert checked("apache", b"Redirect /a /b?c").table.premises == ("plain-rest",)
+    assert answer("apache", b"Redirect /a /b?c", b"/a/x&y") is None
