@@ -66,6 +66,7 @@ class CompiledRun:
     keys: int
     moved: int
     grouped: int
+    tried: tuple[int, int, int]
     listing: int
     changed: list[int]
     declared: list[tuple[int, int, bytes]]

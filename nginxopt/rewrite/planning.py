@@ -161,7 +161,7 @@ class Plan:
 
         Patterns that list keys count. The test for a final newline does not, as it costs next to nothing.
         """
-        after = sum(run.kept + run.native.listing if run.is_compiled else len(run.native) for run in self._runs())
+        after = sum(run.kept + run.native.listing + run.native.tried[-1] if run.is_compiled else len(run.native) for run in self._runs())
         return self.rules, after + self._outside
 
     def reasons(self) -> Counter[str]:

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::hash::Element;
-use crate::maps::Map;
+use crate::maps::text::{Key, Map};
 use crate::rewrite::options::{Options, Phase};
 use crate::rewrite::plan::{Fate, Plan};
 use crate::rewrite::reason::Reason;
@@ -162,6 +162,13 @@ impl CompiledRun {
         self.groups.as_ref().map_or(0, Groups::len)
     }
 
+    /// Patterns that the look-up of groups tries for a URI which no rule matches: far, near, worst.
+    #[getter]
+    fn tried(&self) -> (usize, usize, usize) {
+        let cost = self.groups.as_ref().map(|groups| groups.cost).unwrap_or_default();
+        (cost.far, cost.near, cost.worst)
+    }
+
     /// Start, end and reason of each rule that stays as it is.
     fn kept(&self) -> Vec<(usize, usize, &'static str)> {
         if self.groups.is_some() {
@@ -284,8 +291,11 @@ impl CompiledRun {
     /// The keys of the tables of trees.
     pub(super) fn tree_elements(&self) -> Vec<Vec<Element>> {
         let names = Names::short();
-        let keys = |map: &Map| map.exact_keys().map(Element::new).collect();
-        self.tree_maps(&names).iter().map(keys).collect()
+        let element = |(key, _): &(Key, Vec<u8>)| match key {
+            Key::Exact(key) => Some(Element::new(key)),
+            Key::Pattern { .. } => None,
+        };
+        self.tree_maps(&names).iter().map(|map| map.rows.iter().filter_map(element).collect()).collect()
     }
 
     fn tree_maps(&self, names: &Names) -> Vec<Map> {

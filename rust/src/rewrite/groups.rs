@@ -9,9 +9,12 @@ use std::io::Write;
 
 use crate::first_match::{First, FirstMatch};
 use crate::map_block::{ExactRow, MapBlock, PatternRow};
-use crate::maps::{self, Key, Map, Stays};
+use crate::maps::cost::Cost;
+use crate::maps::text::{Key, Map};
+use crate::maps::{self, Compiled};
 use crate::rewrite::runs::Rule;
 use crate::rewrite::text::Names;
+use crate::syntax;
 
 /// Fewer rules than this are sooner tried.
 const FEWEST: usize = 5;
@@ -25,6 +28,8 @@ pub struct Groups {
     rules: Vec<(Vec<u8>, Vec<u8>)>,
     /// The rules of a group; the last may have fewer.
     size: usize,
+    /// The patterns that the look-up tries for a URI which no rule matches.
+    pub cost: Cost,
 }
 
 impl Groups {
@@ -33,14 +38,17 @@ impl Groups {
     /// There are as many groups as a group has rules: a miss compares numbers, at 150 instructions each, and a hit tries the
     /// rules of one group. `statements` are the texts of the rules; one of several lines could not be indented.
     pub fn of(rules: &[&Rule], statements: &[&[u8]]) -> Option<Groups> {
-        if rules.len() < FEWEST || statements.iter().any(|statement| statement.contains(&b'\n')) {
+        let is_one_line = |statement: &&[u8]| !statement.contains(&b'\n');
+        let is_read = |rule: &&Rule| syntax::parse(&rule.pattern).is_ok();
+        if rules.len() < FEWEST || !statements.iter().all(is_one_line) || !rules.iter().all(is_read) {
             return None;
         }
         let size = SMALLEST.max((rules.len() as f64).sqrt().ceil() as usize);
         let patterns = rules.iter().map(|rule| rule.pattern.to_vec());
         let rules = patterns.zip(statements.iter().map(|statement| statement.to_vec())).collect();
-        let groups = Groups { rules, size };
-        groups.maps(&Names::short()).is_some().then_some(groups)
+        let groups = Groups { rules, size, cost: Cost::default() };
+        let (_, compiled) = groups.compile(&Names::short())?;
+        Some(Groups { cost: compiled.cost, ..groups })
     }
 
     /// The number of rules.
@@ -67,11 +75,7 @@ impl Groups {
 
     /// The maps that tell the group, the one for the statements first.
     pub fn maps(&self, names: &Names) -> Option<Vec<Map>> {
-        let block = self.block(names.rules_of_uri())?;
-        let compiled = match maps::compile(&block, &maps::Options { stem: names.tree.clone() }) {
-            Ok(compiled) => compiled,
-            Err(Stays::NotWorse | Stays::UnboundedRow(_) | _) => return None,
-        };
+        let (block, compiled) = self.compile(names)?;
         let exact = block.exact.iter().map(|row| (Key::Exact(row.key.to_vec()), row.value.to_vec()));
         let mut rows: Vec<(Key, Vec<u8>)> = exact.collect();
         if let Some(guard) = compiled.guard {
@@ -83,6 +87,13 @@ impl Groups {
         let name = block.variable.to_vec();
         let root = Map { source, name, volatile: true, hostnames: false, rows, default: compiled.default };
         Some(std::iter::once(root).chain(compiled.maps).collect())
+    }
+
+    /// The map that tells the group, and what it compiles to; `None` where that cannot be, or costs no less.
+    fn compile(&self, names: &Names) -> Option<(MapBlock<'_>, Compiled)> {
+        let block = self.block(names.rules_of_uri())?;
+        let compiled = maps::compile(&block, &maps::Options { stem: names.tree.clone() }).ok()?;
+        Some((block, compiled))
     }
 
     /// The number of the group of a rule.
