@@ -162,9 +162,15 @@ def compile_map(block: bytes, *, stem: str) -> CompiledMap | StayingMap:
     """
 
 def map_sizes(
-    runs: list[CompiledRun], others: list[list[bytes]], max: int, bucket: int, *, as_is: bool
+    runs: list[CompiledRun],
+    tables: list[list[bytes]],
+    others: list[list[bytes]],
+    max: int,
+    bucket: int,
+    *,
+    as_is: bool,
 ) -> tuple[int, int] | None:
-    """Return map_hash_max_size and map_hash_bucket_size, the given ones or more, for all runs.
+    """Return map_hash_max_size and map_hash_bucket_size, the given ones or more, for all runs and tables of keys.
 
     `others` are the keys of maps that have to fit as well. `as_is`: the given sizes are returned if they do.
     """
@@ -226,6 +232,9 @@ def map_verdict(keys: Sequence[bytes], max: int, bucket: int) -> str:
 
 def reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a rule stays, each with its sentence."""
+
+def map_blocks(text: bytes) -> list[tuple[bytes, int, int, list[bytes]]]:
+    """Return the maps of a text: variable without `$`, start, end, plain keys; `ValueError` if it has anything else."""
 
 class Refuted(Exception):  # noqa: N818 - a verdict, not a failure
     """An obligation of the proof does not hold; `args` are what it is, and a URI on which the texts differ."""

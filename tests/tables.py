@@ -53,7 +53,7 @@ SAMPLES: dict[Kind, bytes] = {
     "netlify": (
         b"# comment\n/home / 301!\n/store /shop # trailing\n/old/* https://new.example/:splat 301!\n"
         b"/news/:year/:m /blog/:m/:year?y=1 302\n/x/* /y#z 308\n/pass /index2 200!\n/a/old/b /never\n/old/b /never\n"
-        b"http://h.example/a /b\n/dots/.well/:id.x /d\n/$x/* /$y/:splat\n"
+        b"http://h.example/a /b\n/dots/.well/x%3Aid.x /d\n/$x/* /$y/:splat\n"
     ),
     "cloudflare": (
         b"/home /\n/a/* /b/:splat 301\n/c/:x/d/:y /e/:y/:x?q=1 302\n/f*.html /g\n/own /x?y=1 303\n"

@@ -1,4 +1,4 @@
-"""The whole of a benchmark: deploy, probe, find the capacity, attack in rounds, and put together what was found."""
+"""Runs a benchmark: deploy, probe, find the capacity, attack in rounds, and collect the result."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nginxopt.bench.site import Generator, Runner, Site
 
 @dataclass(slots=True)
 class Benchmark:
-    """A benchmark as it runs. `result` can be asked for at any time: what was measured by then.
+    """A running benchmark. `result` can be called at any time, for the measurements so far.
 
-    `folder` exists; configurations, targets and the files of the load generator stay in it.
+    `folder` exists; it keeps configurations, targets and the files of the load generator.
     """
 
     experiment: Experiment
@@ -34,7 +34,7 @@ class Benchmark:
     _about: dict[str, Any] = field(default_factory=dict)
 
     def run(self, progress: Progress, started: Callable[[float], None]) -> None:
-        """Run it to its end. `started` is told how many seconds it takes, about; `progress` of each step.
+        """Run it to its end. `started` gets the approximate duration in seconds; `progress` gets each step.
 
         `MissingError`, `InputError` and `RunError` as from the runner, the probes and the rounds.
         """
@@ -56,7 +56,7 @@ class Benchmark:
             rounds.run(site, self.experiment, self.generator, statuses, self.rounds, progress, self.samples.append)
 
     def result(self) -> Result:
-        """Return what was found so far."""
+        """Return the result so far."""
         samples = tuple(self.samples)
         summaries = measure.summaries(samples)
         ratios = measure.ratios(self.experiment, samples)
@@ -84,7 +84,7 @@ class Benchmark:
             self._tests[variant.name] = sum(site.test_seconds(variant, node.role) for node in variant.nodes)
 
     def _commands(self, site: Site) -> dict[str, str]:
-        """The command of each attack, as it can be typed in the folder."""
+        """The command of each attack, to be run in the folder."""
         commands = {}
         for attack in self.experiment.attacks:
             variant = self.experiment.variant(attack.variant)

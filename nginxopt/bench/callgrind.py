@@ -1,7 +1,6 @@
-"""User-space instructions of one request, counted by callgrind: the same number on any machine, busy or not.
+"""Counts the user-space instructions of a request with callgrind: the same number on any machine, busy or not.
 
-The count of a request is the difference of two runs that differ in the number of requests, so the start of nginx is not
-in it.
+The count is the difference between two runs with different numbers of requests, so it excludes the start of nginx.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ START_SECONDS = 120.0
 ANSWER_SECONDS = 120.0
 
 Ask = Callable[[Sequence[str], int], None]
-"""Starts a single-process nginx with a wrapper before its command, makes so many requests and ends it."""
+"""Starts a single-process nginx under a wrapper, makes the given number of requests and stops it."""
 
 
 def per_request(ask: Ask, *, turn: int = 1) -> float:
-    """Return the instructions of a request: the mean over many.
+    """Return the mean number of instructions of a request.
 
     `turn` is after how many requests they come again: the counts are multiples of it. `MissingError` without valgrind,
     Raises `RunError` if it writes no count.

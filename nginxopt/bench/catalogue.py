@@ -1,4 +1,4 @@
-"""All scenarios, found by their presence: every module of `nginxopt.bench.scenarios` is one."""
+"""Discovers all scenarios: every module of `nginxopt.bench.scenarios` is one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def catalogue() -> dict[str, Scenario]:
 
 
 def names() -> list[str]:
-    """Return the names of all scenarios; no module is imported."""
+    """Return the names of all scenarios without importing them."""
     return sorted(module.name for module in pkgutil.iter_modules(scenarios.__path__))
 
 

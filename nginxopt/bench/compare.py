@@ -1,4 +1,4 @@
-"""Two configurations of an operator's own, before and after."""
+"""Compares two configurations of the user, before and after."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def targets(source: Source) -> tuple[Target, ...]:
 
 
 def _target(line: str, targets: list[Target]) -> Target | None:
-    """The request of a line; that of the line before with one header more; None for neither."""
+    """Return the request of a line, or the previous request with another header; None for neither."""
     method, _, path = line.partition(" ")
     if line.startswith("/") and " " not in line:
         return Target(line, None)

@@ -1,6 +1,6 @@
-"""An experiment in containers, as files: compose.yaml, the Dockerfiles of the images, and what runs inside.
+"""The files of an experiment in containers: compose.yaml, the Dockerfiles, and the scripts inside.
 
-Pure: `nginxopt.bench.runner.compose` runs these files, and `nginxopt.bench.emit` gives them to others.
+Pure: `nginxopt.bench.runner.compose` runs these files, and `nginxopt.bench.emit` exports them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LIMITS: Mapping[str, str | int] = {"nginx_memory": "1g", "load_memory": "2g", "p
 """The limits of each container: memory, and processes with threads."""
 
 START_SECONDS = 60
-"""How long an nginx may take until it listens."""
+"""The time limit for nginx to start listening."""
 
 _INSIDE = ("start", "ready", "usage", "check", "load", "wait")
 _FEWEST_CPUS = 4
@@ -39,7 +39,7 @@ _RELEASE: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Where the images come from.
+    """The sources of the images.
 
     Attributes:
         generator: What makes the load.
@@ -66,7 +66,7 @@ class Images:
         return self.load or _name(self.generator, self._load_dockerfile(), self.base.encode(), self.vegeta or b"")
 
     def files(self) -> dict[str, bytes]:
-        """Return what the images are built from, by path in the folder."""
+        """Return the files from which images are built, by path in the folder."""
         files = {}
         if self.nginx is None:
             files["images/nginx/Dockerfile"] = self._nginx_dockerfile()
@@ -85,7 +85,7 @@ class Images:
 
 
 def service(variant: Variant, role: str) -> str:
-    """Return the service of a node, which is its host name, too: `819-rewrites-edge`."""
+    """Return the service of a node, which is also its host name: `819-rewrites-edge`."""
     return f"{run_folder.slug(variant.name)}-{role}"
 
 

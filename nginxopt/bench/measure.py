@@ -1,4 +1,4 @@
-"""Statistics, pure: percentiles of an attack, figures of a sample, and what after is over before, with its interval."""
+"""Statistics: percentiles of an attack, figures of a sample, and ratios of after to before with intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOUNDS = tuple(
 """The upper bounds of the classes of a histogram, in seconds: 20 a decade, so each is 12 % wide."""
 
 FEWEST_ROUNDS = 5
-"""With fewer, all rounds agree by chance too often (of 4, one time in 8) to call it a difference."""
+"""With fewer rounds, all agree by chance too often (1 in 8 for 4 rounds) to report a difference."""
 
 _RESAMPLES = 4_000
 _CONFIDENCE = 0.95
@@ -82,7 +82,7 @@ def figures(sample: Sample) -> dict[str, float]:
 
 
 def has_failed(status: str) -> bool:
-    """Return whether a status is that of no answer, or of one from 500."""
+    """Return whether a status is 0, for no response, or from 500."""
     return status == "0" or status >= "500"
 
 
@@ -100,12 +100,12 @@ def _node_figures(sample: Sample) -> dict[str, float]:
 
 
 def summaries(samples: Sequence[Sample]) -> tuple[Summary, ...]:
-    """Return the medians over the rounds of each attack, in the order in which they first came."""
+    """Return the medians over the rounds of each attack, in order of first occurrence."""
     return tuple(Summary(variant, case, _medians(of)) for (variant, case), of in _by_attack(samples).items())
 
 
 def ratios(experiment: Experiment, samples: Sequence[Sample]) -> tuple[Ratio, ...]:
-    """Return what after is over before in every comparison, case and figure.
+    """Return the ratio of after to before for every comparison, case and figure.
 
     Rounds are pairs: a round has before and after next to each other in time. The ratio is the median of theirs, and
     the interval is that of the bootstrap (percentile method, 95 %, seeded: the same samples give the same interval).
@@ -131,7 +131,7 @@ def interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _pairs(before: Sequence[Sample], after: Sequence[Sample]) -> dict[str, list[tuple[float, float]]]:
-    """The figures that both have in every round and whose ratio there is, round by round."""
+    """The figures that both variants have in every round with a defined ratio, by round."""
     rounds = {sample.round: figures(sample) for sample in after}
     both = [(figures(sample), rounds[sample.round]) for sample in before if sample.round in rounds]
     names = [

@@ -1,4 +1,4 @@
-"""One nginx of a variant, framed: what every configuration of the bench has around what it is about."""
+"""Nodes: the common frame of every nginx configuration of a benchmark."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def origin(
     answer: bytes = BODY,
     nofile: int | None = None,
 ) -> Node:
-    """Return an app: an nginx of one worker that answers with a short file, and says its role in `X-Node`.
+    """Return an app: an nginx with one worker that serves a short file, with its role in `X-Node`.
 
     With `per_second` it works on one request at a time and takes 1/`per_second` seconds for each; the others queue.
     That is `limit_req` without `nodelay`, a leaky bucket, which delays a request until its turn
@@ -69,5 +69,5 @@ _QUEUE = 1_000_000  # so long that no request is ever refused
 
 
 def answers_itself(role: str) -> Asks:
-    """Return the probe that an origin answers as itself."""
+    """Return the probe that an origin responds itself."""
     return Asks(role, Target("/", Expected(200, body=BODY.decode(), header=("X-Node", role))))

@@ -1,4 +1,4 @@
-"""Does every variant do what it claims? Asked before the first attack: a benchmark that measures nothing ends there."""
+"""Verifies before the first attack that every variant works as described, and stops the benchmark otherwise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Statuses = Mapping[tuple[str, str], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Response:
-    """What of a response is looked at."""
+    """The inspected parts of a response."""
 
     status: int
     headers: dict[str, str]
@@ -54,7 +54,7 @@ def probe(site: Site, experiment: Experiment) -> Statuses:
 
 
 def in_round(targets: Iterable[Target], number: int | str) -> tuple[Target, ...]:
-    """Return the targets as they are asked in a round."""
+    """Return the targets of a round."""
     return tuple(replace(target, path=target.path.replace(ROUND, str(number))) for target in targets)
 
 
@@ -71,7 +71,7 @@ def _hold(site: Site, variant: Variant, item: Probe) -> None:
 
 
 def _ask(site: Site, variant: Variant, item: Asks) -> _Response:
-    """Ask as often as the probe says, and return the last response, which is as it must be."""
+    """Send the requests of a probe, and return the last response, which has to be as expected."""
     (target,) = in_round([item.target], "probe")
     response = [_Response.of(site.ask(variant, item.role, target)) for _ in range(item.times)][-1]
     wrong = _wrong(response, target.expected, site, variant)
@@ -115,7 +115,7 @@ def _places(site: Site, variant: Variant) -> tuple[tuple[str, str], ...]:
 
 
 def _wrong(response: _Response, expected: Expected | None, site: Site, variant: Variant) -> str:
-    """What is wrong with a response; empty if nothing is."""
+    """What is wrong with a response; empty if nothing."""
     if not response.status:
         return "no response"
     if expected is None:

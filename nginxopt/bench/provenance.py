@@ -1,4 +1,4 @@
-"""What was measured where: the machine and the versions, as they go into a result."""
+"""The provenance of a result: the machine and the versions."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def machine() -> dict[str, Any]:
 
 
 def _cpu() -> str:
-    """The model of the first CPU, as the kernel names it; on some architectures it names none."""
+    """The model of the first CPU according to the kernel; empty on some architectures."""
     model = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return model[1] if model else platform.processor() or "unknown"

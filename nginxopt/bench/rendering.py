@@ -1,4 +1,4 @@
-"""The templates in `nginxopt/bench/templates`: the files of a benchmark and its page, all of one Jinja environment."""
+"""The Jinja environment of `nginxopt/bench/templates`: the files of a benchmark and its page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def template(name: str) -> Template:
-    """Return the template in that file; one of HTML escapes what it is given.
+    """Return the template in that file; HTML templates escape their values.
 
     Its `render` raises `jinja2.UndefinedError` if a value is missing.
     """

@@ -1,4 +1,4 @@
-"""Rewrites as a benchmark needs them: files of any size, and what the compiler makes of them."""
+"""Rewrites for benchmarks: generated files of any size, and their compilation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def literal(count: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What stands in the http block, and what in the server."""
+    """The parts for the http block and for the server."""
 
     http: bytes
     server: bytes

@@ -1,4 +1,4 @@
-"""The run: find the capacity where it is asked for, then round after round attack every variant once."""
+"""Runs the attacks: finds the capacity if needed, then attacks every variant once per round."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from nginxopt.errors import RunError
 CAPACITY_SECONDS = 1.0
 COUNT_SECONDS = 4.0
 MOST_COUNTED = 32
-"""How many targets of an attack are counted: callgrind makes nginx some fifty times slower."""
+"""The number of targets per attack that are counted: callgrind makes nginx about fifty times slower."""
 
 Progress = Callable[[float, str], None]
-"""Told of each attack that is done: about how many seconds it took, and what is next."""
+"""Called after each attack with its approximate duration in seconds, and the next attack."""
 
 _PATIENCE_SECONDS = 120.0
 _PATIENCE_TIMES = 3.0
 
 
 def seconds(experiment: Experiment, rounds: int) -> float:
-    """Return about how long the attacks take in all, at least."""
+    """Return the approximate minimum duration of all attacks, in seconds."""
     attacks = sum(attack.load.seconds for attack in experiment.attacks) * rounds
     return attacks + CAPACITY_SECONDS * len(_without_rate(experiment))
 
@@ -48,7 +48,7 @@ def find_capacities(
 
 
 def at_rates(experiment: Experiment, capacities: Mapping[str, float]) -> Experiment:
-    """Return the experiment with the rates of its open loops put in."""
+    """Return the experiment with the rates of its open loops."""
 
     def rated(attack: Attack) -> Load:
         load = attack.load

@@ -1,4 +1,4 @@
-"""The folder of an experiment, by path: the configurations of all nodes, with the addresses put in, and what runs them.
+"""The files of an experiment, by path: the configurations of all nodes with addresses, and the scripts.
 
 nginx/VARIANT/ROLE/   the prefix of a node: nginx.conf and what lies beside it
 targets/              what the load generator asks
@@ -22,7 +22,7 @@ from nginxopt.text import encode
 
 FIRST_PORT = 18080
 PARTS = ("nginx", "targets", "results")
-"""The directories of the folder that a run makes."""
+"""The directories that a run creates in the folder."""
 
 Addresses = Mapping[tuple[str, str], str]
 """host:port by variant and what needs an address: see `places`."""

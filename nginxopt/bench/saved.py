@@ -1,4 +1,4 @@
-"""A result read again from the JSON it was written to (`nginxopt.bench.result.to_json`).
+"""Reads a result from its JSON (`nginxopt.bench.result.to_json`).
 
 What the JSON leaves out is not there: the texts of configurations, probes, counts, and all targets but the first ten.
 Types are checked here: msgspec refuses a field that may be one of two dataclasses, as `Load` and `Probe` are.
@@ -152,7 +152,7 @@ def _checked(kind: type[_Kind], fields: _Json) -> _Kind:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Whether a value, and all in it, is of a declared type; one is a float, too."""
+    """Whether a value with all its content has a declared type; an int is also a float."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in parts

@@ -1,4 +1,4 @@
-"""What a benchmark is, as data: variants of a configuration, the load on them, and what must be true of the answers.
+"""The data of a benchmark: variants of a configuration, their load, and conditions on the responses.
 
 A scenario makes an `Experiment`. All its variants run at the same time, each of one or several nginx (`Node`), idle but
 for the one that is attacked. An `Attack` is one load on one variant; attacks of the same `case` on different variants
@@ -149,7 +149,7 @@ Probe = Asks | OpenFiles
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to configure nginx.
+    """A variant of the configuration.
 
     Attributes:
         name: Short and unique in the experiment: `819 rewrites`.
@@ -175,7 +175,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One load on one variant.
+    """A load on a variant.
 
     Attributes:
         variant: The name of the variant.
@@ -219,7 +219,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A scenario made concrete. Raises `ValueError` for names that lead nowhere.
+    """A concrete scenario. Raises `ValueError` for names that lead nowhere.
 
     Attributes:
         scenario: The name of the scenario.
@@ -283,7 +283,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One of the scenarios: its name, a line of help, and how its experiment is made."""
+    """A scenario: its name, its help, and the function that builds its experiment."""
 
     name: str
     help: str

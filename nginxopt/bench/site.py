@@ -1,4 +1,4 @@
-"""The protocols of what has effects: where the nginx of an experiment run, and what makes the load."""
+"""Protocols for side effects: the site where the nginx of an experiment run, and the load generator."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Site(Protocol):
 
 
 class Runner(Protocol):
-    """What makes a site of an experiment."""
+    """Runs an experiment on a site."""
 
     name: str
 
@@ -94,7 +94,7 @@ class Runner(Protocol):
 
 
 class Generator(Protocol):
-    """What makes load: vegeta or wrk."""
+    """A load generator: vegeta or wrk."""
 
     name: str
 
@@ -106,7 +106,7 @@ class Generator(Protocol):
         `output`. Paths are relative to the folder it runs in; an `OpenLoop` has its rate by now."""
 
     def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:
-        """Return what came of the attack with that `output`, whose command wrote `printed` to standard output."""
+        """Return the outcome of the attack with that `output`, whose command wrote `printed` to standard output."""
 
     def version(self, site: Site) -> str:
-        """Return what it says it is."""
+        """Return its version."""

@@ -1,4 +1,4 @@
-"""Folders that go away with the run, at the latest with the next one."""
+"""Temporary folders that are removed after the run, or by the next run."""
 
 from __future__ import annotations
 

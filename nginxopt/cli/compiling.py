@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from nginxopt.cli import results
-from nginxopt.errors import DefectError, UsageError
+from nginxopt.errors import DefectError
 
 if TYPE_CHECKING:
-    from nginxopt.config import Config, File
     from nginxopt.config.surroundings import Alone, Surroundings
     from nginxopt.rewrite import Emission, Options, Proof
-    from nginxopt.rewrite.nginx import Differential
+    from nginxopt.rewrite.comparison import Differential
 
 Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
 
@@ -40,22 +39,24 @@ class Call:
 
 def run(call: Call, compile_options: Options) -> int:
     """Run the pipeline for one file: load, plan, emit, prove, compare on nginx, write."""
-    from nginxopt.rewrite import emit, plan, prove
+    from nginxopt.cli.loading import load
+    from nginxopt.rewrite import plan
+    from nginxopt.rewrite.proof import proved
 
-    config, subject, around = _load(call)
-    compiled = plan(config, compile_options, subject)
+    config, subject, around, head = load(call)
+    compiled = plan(config, replace(compile_options, around=head), subject)
     if call.mode == "plan":
         results.tell(call, compiled, None)
         results.report(call, compiled, None, None)
         return 0
-    if call.mode in ("check", "diff", "write") and compiled.moved < call.at_least:
+    if call.mode in ("check", "diff", "write") and compiled.moving < call.at_least:
         results.report(call, compiled, None, None)
         if not call.quiet:
-            moved = f"only {compiled.moved:,} of {compiled.rules:,} rules would move"
+            moved = f"only {compiled.moving:,} of {compiled.rules + compiled.maps.rows:,} rules would move"
             click.echo(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})", err=True)
         return 0
-    emission = emit(compiled)
-    proof = prove(emission)
+    emission, proof = proved(compiled)
+    compiled = emission.plan
     if not proof.holds:
         results.report(call, compiled, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
@@ -70,51 +71,9 @@ def run(call: Call, compile_options: Options) -> int:
     return measured or int(would_change)
 
 
-_IN_PLACE = ("write", "diff", "check", "plan")
-"""The modes that work on files in place."""
-
-
-def _load(call: Call) -> tuple[Config, File | None, Surroundings | Alone | None]:
-    """Return the configuration, the file to compile if it is not the main one, and its surroundings.
-
-    The modes that work on files in place search for the main configuration, unless FILE is one.
-    """
-    from nginxopt.config import load, surroundings
-
-    around: Surroundings | Alone | None = None
-    if call.main is not None or call.mode in _IN_PLACE:
-        around = None if _is_main(call) else surroundings.find(call.file, prefix=call.prefix, main=call.main)
-    if isinstance(around, surroundings.Surroundings):
-        _refuse_context(call, around)
-        return around.config, around.file, around
-    config = load(call.file, prefix=call.prefix, context=call.context, missing_ok=True)
-    if config.missing and config.http and call.mode == "write":
-        load(call.file, prefix=call.prefix, context=call.context)  # refuses a missing file in nginx's words
-    return config, None, around
-
-
-def _is_main(call: Call) -> bool:
-    """Return whether a file is a main configuration, or standard input, which cannot be part of one."""
-    from nginxopt.config import load
-
-    return call.file == "-" or load(call.file, includes=False).http is not None
-
-
-def _refuse_context(call: Call, around: Surroundings) -> None:
-    """Raise `UsageError` if the configuration includes the file in another context than --context."""
-    from nginxopt.config.context import parse_context
-
-    places = set(around.config.contexts(around.file))
-    if call.context is not None and places != {parse_context(call.context)}:
-        where = ", ".join(sorted(",".join(place) or "main" for place in places))
-        raise UsageError(
-            f"{around.config.main.path} includes {call.file} in {where}, not in {call.context}",
-            hint="remove --context",
-        )
-
-
 def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None) -> list[str]:
     """Read the result again as nginx does; return the notes for the user."""
+    from nginxopt.cli.loading import IN_PLACE
     from nginxopt.config import surroundings
     from nginxopt.rewrite import rereading
     from nginxopt.system import nginx
@@ -128,7 +87,7 @@ def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None)
     changed = rereading.read(emission)
     installed = around.installed if isinstance(around, surroundings.Surroundings) else None
     notes = [f"  {note}" for note in rereading.unchecked(emission, installed)]
-    if call.nginx is None or call.mode not in _IN_PLACE or installed is not None:
+    if call.nginx is None or call.mode not in IN_PLACE or installed is not None:
         return notes
     if emission.plan.config.missing:
         return [*notes, "  not tried with nginx -t, which refuses a configuration with missing files"]

@@ -34,14 +34,14 @@ class Reading:
 def table(call: Call, reading: Reading) -> tuple[Source, Kind] | None:
     """Return the text and the kind of a table; None if the file is something else.
 
-    Standard input is a table only if its kind is said.
+    What can be read only once, such as standard input, is a table only if its kind is said.
     """
     from nginxopt.config.filesystem import DISK, STDIN
     from nginxopt.config.reader import contents
     from nginxopt.rewrite.tables.kinds import kind_of
     from nginxopt.text import Source
 
-    if call.file == STDIN and reading.kind is None:
+    if reading.kind is None and not Path(call.file).is_file():
         return None
     data = sys.stdin.buffer.read() if call.file == STDIN else contents(call.file, DISK)
     source = Source(call.file, data)
@@ -51,7 +51,7 @@ def table(call: Call, reading: Reading) -> tuple[Source, Kind] | None:
 
 def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows: bool) -> int:
     """Run the pipeline for one table."""
-    from nginxopt.rewrite.tables import RejectedError, check, emit, prove, read
+    from nginxopt.rewrite.tables import RejectedError, check, emit, oldest, prove, read
 
     _refuse_options(call, options)
     checked = check(read(source, kind))
@@ -61,6 +61,8 @@ def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows:
         _tell(call, checked, None, None)
         _report(call, checked, None, None)
         return 0
+    if options.target is not None and options.target < oldest(checked):
+        raise UsageError(f"nginx {options.target} has no redirects with status 308", hint="use nginx 1.13.0 or later")
     emission = emit(checked, options.name)
     proof = prove(emission)
     if not proof.holds:

@@ -13,7 +13,7 @@ from nginxopt.cli import stdout
 if TYPE_CHECKING:
     from nginxopt.cli.compiling import Call
     from nginxopt.rewrite import Emission, Plan, Proof
-    from nginxopt.rewrite.nginx import Differential
+    from nginxopt.rewrite.comparison import Differential
 
 
 def report(call: Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:

@@ -24,6 +24,7 @@ Examples:
   nginxopt rewrite-to-map rules.conf -o compiled      write compiled/http.conf and compiled/server.conf
   nginxopt rewrite-to-map /etc/nginx/nginx.conf --diff
   nginxopt rewrite-to-map /etc/nginx/nginx.conf --write --nginx
+  nginxopt rewrite-to-map rows.map --context 'map $uri $new'
   nginxopt rewrite-to-map rules.conf --check -q       exit with status 1 if any rule would move
   nginxopt rewrite-to-map redirects.csv -o compiled   write maps that answer a table of redirects
   nginxopt rewrite-to-map rules.conf --plan-only -v   list the rules that stay, with the reasons
@@ -102,10 +103,13 @@ def command(
     skip_rows: bool,
     **compilation: Any,
 ) -> int:
-    """Turn rewrites, or a table of redirects, into maps, and prove that each response is as before.
+    """Turn rewrites, maps with regular expressions and tables of redirects into lookups, and prove the responses.
 
-    FILE is a file of rules that a server or location includes, a main configuration (its includes are followed), or -
-    for standard input. Rules that a map cannot replace stay as they are, each with a reason.
+    FILE is a file of rules that a server or location includes, a file of maps, a main configuration (its includes are
+    followed), or - for standard input. What a lookup cannot replace stays as it is, each with a reason.
+
+    A file of rows that a map includes needs --context map, which searches for the nginx.conf that includes FILE, or the
+    head of the map, such as --context 'map $uri $new'.
 
     FILE may also be a table of redirects: CSV (from,to[,status]), a _redirects list of Netlify or Cloudflare, or
     Apache's Redirect and RedirectMatch. Then the maps answer each row as it says. A row that nginx cannot answer
@@ -172,4 +176,4 @@ def _compile_options(
 ) -> Options:
     from nginxopt.rewrite import Options, Readings
 
-    return Options(Readings(**readings), name, max_strings, target_version)
+    return Options(Readings(**readings), name, max_strings, target_version, groups=True)

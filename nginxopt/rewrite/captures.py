@@ -18,7 +18,7 @@ _CAPTURE = re.compile(r"\$\{?[1-9]")
 _READERS = re.compile(r"load_module|ssi|perl.*|js_.*|.*_by_lua.*|lua_.*")
 """Directives of nginx that run code, or load modules that may."""
 
-_ROWS = frozenset(["map", "geo", "split_clients", "types", "charset_map", "match"])
+ROWS = frozenset(["map", "geo", "split_clients", "types", "charset_map", "match"])
 """Blocks whose statements are not directives."""
 
 _FOLLOWS_AT_ONCE = frozenset(["set", "return", "break"])
@@ -39,12 +39,12 @@ def may_be_read(config: Config) -> bool:
 def holds_rows(config: Config, file: File) -> bool:
     """Return whether a file is included only in blocks such as `map`, whose statements are not directives."""
     kinds = [context[-1:] for context in config.contexts(file)]
-    return bool(kinds) and all(kind and kind[0] in _ROWS for kind in kinds)
+    return bool(kinds) and all(kind and kind[0] in ROWS for kind in kinds)
 
 
 def _may_read(directive: Directive, scope: Scope) -> bool:
     reads = any(_CAPTURE.search(arg) for arg in directive.args)
-    if scope.context and scope.context[-1] in _ROWS:
+    if scope.context and scope.context[-1] in ROWS:
         # A row with a regex sets them before it reads them.
         return reads and not directive.name.startswith("~")
     if directive.name not in harmless():

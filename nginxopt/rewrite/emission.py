@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from nginxopt import _native
 from nginxopt.config import File
 from nginxopt.rewrite import mapfile, premises, sizes
+from nginxopt.rewrite.maps.edits import edits as edits_of_maps
+from nginxopt.rewrite.maps.reading import MADE_BY
 from nginxopt.rewrite.names import Names
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, PlannedRun
@@ -22,12 +24,23 @@ from nginxopt.text.plural import be, count
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The changes of one file; `adds` are the words of a new statement in its http block."""
+    """The changes of one file.
+
+    Attributes:
+        adds: The words of a new statement in its http block.
+        of_maps: Those of the edits that are in maps with regular expressions.
+    """
 
     file: File
     edits: tuple[Edit, ...]
     after: bytes = field(repr=False)
     adds: tuple[str, ...] | None = None
+    of_maps: tuple[Edit, ...] = ()
+
+    @property
+    def before(self) -> bytes:
+        """The text with `of_maps` only: what the rewrites were before."""
+        return apply(self.file.source.data, self.of_maps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +57,12 @@ class Emission:
     """The text of a plan.
 
     Attributes:
-        maps: The text of the file of maps; empty if no rule moved. For a fragment, it begins with `sizes`.
+        maps: The text of the file of maps; empty if nothing needs one. For a fragment, it begins with `sizes`.
         maps_path: The path from which a whole configuration includes it; None for a fragment, whose user includes it.
         changes: The files that change.
         compiled: The runs that change, in text order.
-        trees: The end of `maps`: the maps that tell which group of rules a URI belongs to.
+        groups: Of the file of maps, the trees that tell which group of rules a URI belongs to; they stand before `trees`.
+        trees: The rest of the file of maps: the trees of maps with regular expressions.
         sizes: The hash table sizes that the maps need, by directive, without nginx's defaults. A http block sets them
             once, before all maps: in a whole configuration, they are among the changes.
     """
@@ -60,6 +74,12 @@ class Emission:
     compiled: tuple[Compiled, ...] = ()
     sizes: Sizes = field(default_factory=dict)
     trees: bytes = field(default=b"", repr=False)
+    groups: bytes = field(default=b"", repr=False)
+
+    @property
+    def maps_of_rewrites(self) -> bytes:
+        """The text of the file of maps up to the trees of groups and of maps."""
+        return self.maps.removesuffix(self.groups + self.trees)
 
     @property
     def http(self) -> bytes:
@@ -73,34 +93,49 @@ class Emission:
 
 def emit(plan: Plan) -> Emission:
     """Return the text of a plan, without using the disk. Linear in the text."""
-    runs = [(part, run) for part in plan.parts for run in part.compiled]
-    if not runs:
+    if not plan.changes:
         return Emission(plan, b"", None, ())
+    runs = [(part, run) for part in plan.parts for run in part.compiled]
     stems = [f"{plan.stem}_{number}" for number in range(1, len(runs) + 1)] if len(runs) > 1 else [plan.stem]
-    names = [Names(stem) for stem in stems]
+    names = [Names(stem) for stem, _ in zip(stems, runs, strict=False)]
     natives = [run.native for _, run in runs]
-    trees = b"".join(run.trees(named) for run, named in zip(natives, names, strict=True))
+    trees = b"".join(compiled.native.maps for compiled in plan.maps.compiled)
     variables = [name for run, named in zip(natives, names, strict=True) for name in run.variables(named)]
-    place = _place(plan, {*map(encode, variables), *sizes.variables(trees)})
-    edits: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
-    compiled = []
-    for (part, run), named in zip(runs, names, strict=True):
-        text = _headed(run, place.name) + run.native.statements(named)
-        edits.setdefault(part.file, []).extend(_replace(part.file, run, text))
-        compiled.append(Compiled(part, run, text))
-    changes = tuple(
-        Change(file, tuple(changed), apply(file.source.data, changed), place.adds.get(file))
-        for file, changed in edits.items()
-    )
+    groups = b"".join(run.trees(named) for run, named in zip(natives, names, strict=True))
+    place = _place(plan, {*map(encode, variables), *sizes.variables(groups)})
+    compiled = [
+        Compiled(part, run, _headed(run, place.name) + run.native.statements(named))
+        for (part, run), named in zip(runs, names, strict=True)
+    ]
+    changes = tuple(_changes(plan, place, compiled))
+    if not (runs or trees):
+        return Emission(plan, b"", None, changes)
     before = sizes.text(place.sizes) if place.path is None else b""
     maps = _native.maps_text(before + _header(plan), list(zip(natives, names, strict=True)))
-    return Emission(plan, maps + trees, place.path, changes, tuple(compiled), place.sizes, trees)
+    return Emission(plan, maps + groups + trees, place.path, changes, tuple(compiled), place.sizes, trees, groups)
 
 
-def _place(plan: Plan, variables: Iterable[bytes]) -> mapfile.Place:
-    standing = sizes.standing(plan.config)
+def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> Iterator[Change]:
+    """Yield what becomes of the files."""
+    of_maps = edits_of_maps(plan.maps.compiled, place.name)
+    edits: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
+    for run in compiled:
+        edits.setdefault(run.part.file, []).extend(_replace(run.part.file, run.run, run.text))
+    for file in dict.fromkeys([*edits, *of_maps]):
+        data = file.source.data
+        together = (*edits.get(file, ()), *of_maps.get(file, ()))
+        yield Change(file, together, apply(data, together), place.adds.get(file), tuple(of_maps.get(file, ())))
+
+
+def _place(plan: Plan, variables: set[bytes]) -> mapfile.Place:
     runs = [run.native for part in plan.parts for run in part.compiled]
-    needed = sizes.needed(runs, plan.config, variables, standing)
+    trees = [compiled.native for compiled in plan.maps.compiled if compiled.native.guard is None]
+    if not (runs or trees):
+        return mapfile.Place(plan.maps_name, None, {})
+    standing = sizes.standing(plan.config)
+    names = variables | {encode(name) for tree in trees for name in tree.variables}
+    tables = [keys for tree in trees for keys in tree.keys if keys]
+    needed = sizes.needed(runs, plan.config, names, standing, tables)
     return mapfile.place(plan.config, plan.maps_name, needed, standing)
 
 
@@ -110,20 +145,33 @@ def _headed(run: PlannedRun, maps: str) -> bytes:
     return encode(f"# {moved:,} of {rewrites} here {be(moved)} looked up in the maps of {maps}.\n")
 
 
-_HOW = """\
+_INCLUDE = """\
 #
 # Include this file once in the http block. It needs nginx {oldest} or later.
+"""
+_KEYS = """\
 # The keys stand in the order of their rules. A map ignores the case of letters, and a rule does not: so one map gives
 # each key back as it is spelled, and the server compares that with $uri; in a location the patterns list the keys.
 """
+_TREES = """\
+# Each list of patterns is a tree: its first map tells by which prefix a value begins, and the next which patterns are
+# left to be tried.
+"""
+
+
+def _moved(plan: Plan) -> str:
+    """Return what is in the maps, in words."""
+    moved = [count(plan.moved, "rewrite")] if plan.moved or not plan.maps.moved else []
+    return " and ".join(moved + ([f"{count(plan.maps.moved, 'pattern')} of maps"] if plan.maps.moved else []))
 
 
 def _header(plan: Plan) -> bytes:
     """Return the comment at the top of the maps: their origin, premises and declared differences."""
     path = plan.subject.path.replace("\n", " ")
     origin = path if path != "-" else "standard input"
-    lines = [f"# {count(plan.moved, 'rewrite')} of {origin} as maps, made by nginxopt rewrite-to-map.\n"]
-    lines.append(_HOW.format(oldest=OLDEST))
+    lines = [f"# {_moved(plan)} of {origin} as maps, {MADE_BY.decode()}.\n", _INCLUDE.format(oldest=OLDEST)]
+    lines += [_KEYS] if plan.moved else []
+    lines += [_TREES] if plan.maps.compiled else []
     lines += [f"# Premise {premise}.\n" for premise in premises.of(plan)]
     lines += [f"# Declared difference: {Readings.sentences()[name]}.\n" for name in plan.changed]
     return encode("".join(lines))

@@ -18,7 +18,8 @@ LONGEST_GROUP = 32
 """PCRE1, and PCRE2 before 10.44, reject longer group names (`MAX_NAME_SIZE`)."""
 
 
-_LONGEST_END = len("_p_number")
+_ROOM = 12
+"""What the names of a map add to their stem, where they are groups: `number`, `key`, `text`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +31,18 @@ class Names:
     @property
     def group(self) -> str:
         """The group with the URI before its final newline, which is also a variable; its name is not too long."""
-        return f"{self._short}_rest"
+        name = f"{self.stem}_rest"
+        return name if len(name) <= LONGEST_GROUP else f"nxo_{zlib.crc32(self.stem.encode()):08x}_rest"
 
     @property
     def tree(self) -> str:
         """The prefix of the maps that tell which group of rules a URI belongs to, and of the groups in their patterns."""
-        return f"{self._short}_p_"
+        return f"{short(self.stem)}_p_"
 
-    @property
-    def _short(self) -> str:
-        """The stem, or what stands for it in the names of groups, which must not be too long."""
-        stem = self.stem
-        return stem if len(stem) <= LONGEST_GROUP - _LONGEST_END else f"nxo_{zlib.crc32(stem.encode()):08x}"
+
+def short(stem: str) -> str:
+    """Return the stem of a map's variables, of which some are groups: as it is, or a checksum of it if it is long."""
+    return stem if len(stem) <= LONGEST_GROUP - _ROOM else f"nxo_{zlib.crc32(stem.encode()):08x}_"
 
 
 def stem(requested: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:

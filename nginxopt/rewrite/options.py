@@ -62,6 +62,7 @@ class Options:
         readings: The declared differences; by default none.
         name: The prefix of emitted variable names; by default derived from the text of the rules.
         bound: The number of strings that a moved rule may match.
+        around: The head of the map that is put around a file of rows, such as `map $uri $new`.
         target: The target nginx version, if known.
         groups: Whether rules of a server that match endlessly many URIs are looked up in groups.
     """
@@ -70,7 +71,8 @@ class Options:
     name: str | None = None
     bound: int = BOUND
     target: Version | None = None
-    groups: bool = True
+    groups: bool = False
+    around: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.bound <= MOST_BOUND:

@@ -19,6 +19,8 @@ from nginxopt.text import diff, encode
 
 SERVER_NAME = "server.conf"
 """The name of the remaining fragment in an output folder."""
+MAPS_NAME = "maps.conf"
+"""Its name if it comes from standard input and belongs into the http block."""
 SIZES_NAME = "hash.conf"
 """The name of the hash table sizes in an output folder, if the defaults are too small."""
 _SIZES_BESIDE = "nginxopt-hash.http"
@@ -28,22 +30,22 @@ _SIZES_BESIDE = "nginxopt-hash.http"
 def printed(emission: Emission) -> Iterator[bytes]:
     """Yield the maps and the files that change, each under a heading in a comment."""
     main = emission.plan.config.main
-    if emission.maps_path is None and emission.plan.config.http:
+    if not emission.changes and emission.plan.config.http:
         yield _heading(f"{_name(main)}: nothing to change")
-    elif emission.maps_path is None:
+    elif emission.plan.config.http is None:
         hash_conf, maps = _http(emission)
         if hash_conf:
             yield _heading(f"{SIZES_NAME}: include it once in the http block, before any map")
             yield hash_conf
         yield _heading(f"{FRAGMENT_NAME}: include it in the http block")
         yield maps
-        yield _heading(f"{SERVER_NAME}: in place of {_name(main)}")
+        yield _heading(f"{_rest_name(emission)}: in place of {emission.plan.options.around or _name(main)}")
         yield emission.after(main)
-    else:
+    elif emission.maps_path is not None:
         yield _heading(f"{emission.maps_path}: new")
         yield emission.maps
     for changed in emission.changes:
-        if emission.maps_path is not None or changed.file is not main:
+        if emission.plan.config.http or changed.file is not main:
             yield _heading(f"{changed.file.path}: changed")
             yield changed.after
 
@@ -65,7 +67,7 @@ def into_folder(emission: Emission, path: str) -> list[str]:
         texts = _tree(emission) | new
     else:
         hash_conf, maps = _http(emission)
-        rest = {SERVER_NAME: emission.after(config.main)} if len(config.files) == 1 else _tree(emission)
+        rest = {_rest_name(emission): emission.after(config.main)} if len(config.files) == 1 else _tree(emission)
         texts = ({SIZES_NAME: hash_conf} if hash_conf else {}) | {FRAGMENT_NAME: maps}
         if texts.keys() & rest.keys():
             raise UsageError(
@@ -150,6 +152,14 @@ def _shared_sizes(emission: Emission) -> Mapping[str, int]:
     if not emission.sizes or not os.path.exists(path):  # noqa: PTH110 - a path that cannot be asked for is not there
         return emission.sizes
     return sizes.merged(emission.sizes, load(path, context="http").main)
+
+
+def _rest_name(emission: Emission) -> str:
+    """Return what the rest of a fragment is called: as it is, if it belongs into http."""
+    config = emission.plan.config
+    if config.candidates != (("http",),):
+        return SERVER_NAME
+    return MAPS_NAME if config.main.path == STDIN else Path(config.main.path).name
 
 
 def _maps_path(emission: Emission) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 from nginxopt import _native
-from nginxopt.config import Config, File
+from nginxopt.config import Config, Context, File
 from nginxopt.errors import InputError
 from nginxopt.rewrite import mapfile, names, sections
+from nginxopt.rewrite.maps import planning as maps
+from nginxopt.rewrite.maps.cost import Cost
+from nginxopt.rewrite.maps.planning import MapsPlan
 from nginxopt.rewrite.options import Options, Readings
 from nginxopt.rewrite.sections import Phase, Rewrites
 from nginxopt.semantics import RegexMap, regex_maps
@@ -78,6 +81,13 @@ class PlannedRun:
         return self.native.keys > 0 or self.native.grouped > 0
 
     @property
+    def patterns(self) -> int:
+        """The patterns that its compiled form tries for a URI that none of its rules matches, at most."""
+        if not self.is_compiled:
+            return len(self.native)
+        return self.kept + self.native.listing + self.native.tried[-1]
+
+    @property
     def kept(self) -> int:
         """The number of its rules that stay."""
         return sum(count for _, count in self.native.reasons())
@@ -107,17 +117,19 @@ class Plan:
     """The plan for all rewrites of a configuration; counts are numbers of rules unless stated otherwise.
 
     `subject` is the file to compile: the main file, or an included file, of which only the rules are planned.
-    `assumes_server` is whether the plan assumes that a fragment is included in a server. All variable names start with
-    `stem`, and the file of maps is called `maps_name`; both are empty if no rule moves.
+    `assumed` is the context in which the plan assumes that a fragment is included. All variable names for rewrites
+    start with `stem`, and the file of maps is called `maps_name`; both are empty if nothing moves. `maps` are the maps
+    with regular expressions.
     """
 
     config: Config
     options: Options
     parts: tuple[Part, ...]
     subject: File
-    assumes_server: bool = False
+    assumed: Context | None = None
     stem: str = ""
     maps_name: str = ""
+    maps: MapsPlan = field(default_factory=MapsPlan)
 
     @property
     def rules(self) -> int:
@@ -128,6 +140,11 @@ class Plan:
     def moved(self) -> int:
         """The number of rules that a map replaces."""
         return sum(run.native.moved + run.native.grouped for run in self._runs())
+
+    @property
+    def moving(self) -> int:
+        """The number of rules that a map replaces, and of patterns of maps that a tree does."""
+        return self.moved + self.maps.moved
 
     @property
     def keys(self) -> int:
@@ -156,12 +173,23 @@ class Plan:
         }
 
     @property
-    def regexes(self) -> tuple[int, int]:
-        """The number of patterns tried for a request that matches none, before and after, in all scripts together.
+    def changes(self) -> bool:
+        """Whether anything moves."""
+        return bool(self.maps.compiled) or any(part.compiled for part in self.parts)
+
+    @property
+    def cost(self) -> tuple[Cost, Cost]:
+        """The number of patterns tried for a request that matches none, before and after, in all scripts and maps."""
+        before, after = (Cost.of(patterns) for patterns in self._regexes)
+        return Cost.total([before, self.maps.before]), Cost.total([after, self.maps.after])
+
+    @property
+    def _regexes(self) -> tuple[int, int]:
+        """As `cost`, in all scripts together.
 
         Patterns that list keys count. The test for a final newline does not, as it costs next to nothing.
         """
-        after = sum(run.kept + run.native.listing + run.native.tried[-1] if run.is_compiled else len(run.native) for run in self._runs())
+        after = sum(run.patterns for run in self._runs())
         return self.rules, after + self._outside
 
     def reasons(self) -> Counter[str]:
@@ -222,12 +250,18 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     options = options or Options()
     subject = subject or config.main
     planned = below(config, subject)
-    config, assumes_server = sections.placed(config)
-    parts = tuple(_part(rewrites, options) for rewrites in sections.read(config) if rewrites.file in planned)
-    if not any(part.compiled for part in parts):
-        return Plan(config, options, parts, subject, assumes_server)
-    stem = _stem(config, options, parts)
-    return Plan(config, options, parts, subject, assumes_server, stem, mapfile.free_name(config, stem))
+    config, assumed = sections.placed(config)
+    parts = _parts(config, options, planned)
+    planned_maps = maps.plan(config, options.name, planned)
+    stem = _stem(config, options, parts) if any(part.compiled for part in parts) else ""
+    result = Plan(config, options, parts, subject, assumed, stem, maps=planned_maps)
+    if not result.changes:
+        return result
+    return replace(result, maps_name=mapfile.free_name(config, stem or planned_maps.stem))
+
+
+def _parts(config: Config, options: Options, planned: Collection[File]) -> tuple[Part, ...]:
+    return tuple(_part(rewrites, options) for rewrites in sections.read(config) if rewrites.file in planned)
 
 
 def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
@@ -238,6 +272,11 @@ def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
     is_usual = (options.readings, options.bound) == (usual.readings, usual.bound) and set(phases) == {"server"}
     as_what = "" if is_usual else f"{options.readings} {options.bound} {phases}"
     return names.stem(options.name, (part.file for part in compiled), config, as_what)
+
+
+def without_groups(planned: Plan) -> Plan:
+    """Return the plan in which the rules that no list of strings replaces stay as they are."""
+    return plan(planned.config, replace(planned.options, groups=False), planned.subject)
 
 
 def moved_by_literals(planned: Plan) -> int:
@@ -251,7 +290,8 @@ def moved_by_literals(planned: Plan) -> int:
     if not stay or planned.rules > _TRY_UP_TO or all(getattr(declared, name) for name in LITERAL_READINGS.values()):
         return 0
     readings = replace(declared, **dict.fromkeys(LITERAL_READINGS.values(), True))
-    wider = plan(planned.config, replace(planned.options, readings=readings), planned.subject)
+    files = below(planned.config, planned.subject)
+    wider = replace(planned, parts=_parts(planned.config, replace(planned.options, readings=readings), files))
     return max(0, wider.moved - planned.moved)
 
 

@@ -30,6 +30,12 @@ SERVER_CONTEXT = Premise(
     "server-context",
     "the fragment is included in servers only, not in locations (--context location works in both)",
 )
+HTTP_CONTEXT = Premise("http-context", "the fragment is included in the http block, not in stream")
+MAP_BLOCK = Premise("map-block", "one map includes the file of rows, the stated one, and has no other rows")
+CAPTURES_AFTER_MAPS = Premise(
+    "captures-after-maps",
+    "no unread file reads captures ($1 to $9, named groups) after it evaluates one of the compiled maps",
+)
 OWN_NAMES = Premise("own-names", "no other part of the configuration uses the variable names of the maps")
 TABLE_SIZES = Premise(
     "table-sizes",
@@ -85,7 +91,10 @@ def _is_on_top(file: File, run: PlannedRun) -> bool:
 
 
 _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
-    SERVER_CONTEXT: lambda plan: plan.assumes_server and _is_compiled_for_a_server(plan),
+    SERVER_CONTEXT: lambda plan: plan.assumed == ("http", "server") and _is_compiled_for_a_server(plan),
+    HTTP_CONTEXT: lambda plan: plan.assumed == ("http",),
+    MAP_BLOCK: lambda plan: plan.options.around is not None,
+    CAPTURES_AFTER_MAPS: lambda plan: bool(plan.maps.compiled) and not unread.is_known(plan.config),
     SERVER_INCLUDES: _may_be_included_elsewhere,
     OWN_NAMES: lambda plan: not unread.is_known(plan.config),
     TABLE_SIZES: lambda plan: plan.config.http is None,
@@ -101,6 +110,6 @@ PREMISES = tuple(_APPLIES)
 
 def of(plan: Plan) -> tuple[Premise, ...]:
     """Return the premises of a plan: none if it changes nothing."""
-    if not any(part.compiled for part in plan.parts):
+    if not plan.changes:
         return ()
     return tuple(premise for premise, applies in _APPLIES.items() if applies(plan))

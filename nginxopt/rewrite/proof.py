@@ -7,13 +7,16 @@ shares with the planner (the lexer, the PCRE translator, the model of nginx's ha
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nginxopt import _native
 from nginxopt.config import Config, File
 from nginxopt.rewrite import captures, premises, sections, unread
-from nginxopt.rewrite.emission import Change, Emission
-from nginxopt.rewrite.planning import Plan
+from nginxopt.rewrite.emission import Change, Emission, emit
+from nginxopt.rewrite.maps import proof as maps
+from nginxopt.rewrite.maps.planning import CompiledMap
+from nginxopt.rewrite.maps.proof import MapRefutation
+from nginxopt.rewrite.planning import Plan, without_groups
 from nginxopt.rewrite.premises import Premise
 from nginxopt.text import encode
 
@@ -28,8 +31,10 @@ class Proof:
         gone: The number of rules removed, because a map replaces them or because they never fired.
         strings: The number of URIs on which both texts were run.
         any_case: The number of URIs that each represented all spellings of their letters.
+        rows: The number of patterns of maps whose trees were compared with them.
         refutation: The obligation that does not hold.
         counterexample: A URI on which the two texts differ, if one is known.
+        of_map: The map whose tree does not hold, if it is that.
         premises: The assumptions of the proof.
     """
 
@@ -38,8 +43,10 @@ class Proof:
     gone: int = 0
     strings: int = 0
     any_case: int = 0
+    rows: int = 0
     refutation: str | None = None
     counterexample: bytes | None = None
+    of_map: CompiledMap | None = None
     premises: tuple[Premise, ...] = ()
 
     @property
@@ -51,32 +58,77 @@ class Proof:
 def prove(emission: Emission) -> Proof:
     """Prove that `emission` answers every request as the configuration of its plan. Linear in both texts."""
     plan = emission.plan
-    changed = {change.file for change in emission.changes}
+    refutation = _refutation_of_maps(emission)
+    if refutation is not None:
+        what, counterexample, of_map = refutation.what, refutation.counterexample, refutation.of
+        return Proof(False, refutation=what, counterexample=counterexample, of_map=of_map)
     try:
-        checked = _native.prove_rewrites(
-            [_pair(plan, change) for change in emission.changes],
-            [
-                (file.source.data, captures.holds_rows(plan.config, file))
-                for file in plan.config.files
-                if file not in changed and _may_be_http(plan, file)
-            ],
-            emission.maps.removesuffix(emission.trees),
-            emission.trees,
-            readings=plan.options.readings,
-            transparent=sorted(sections.transparent()),
-            harmless=sorted(captures.harmless()),
-            is_complete=unread.is_known(plan.config),
-            include=_include(emission),
-            may_set_sizes=_may_set_sizes(plan.config),
-        )
+        checked = _rewrites(emission) if emission.compiled or not plan.maps.compiled else (0, 0, 0, 0)
     except _native.Refuted as refuted:
         what, counterexample = refuted.args
         return Proof(False, refutation=what, counterexample=counterexample and bytes(counterexample))
     assumed = premises.of(plan)
     unstated = [premise.name for premise in assumed if str(premise).encode() not in emission.maps]
-    if unstated:
+    if unstated and emission.maps:
         return Proof(False, refutation=f"the maps do not state the premise {unstated[0]}")
-    return Proof(True, *checked, premises=assumed)
+    return Proof(True, *checked, rows=plan.maps.moved, premises=assumed)
+
+
+def proved(plan: Plan) -> tuple[Emission, Proof]:
+    """Return the emission of a plan and its proof.
+
+    A map whose tree is not proved stays, with the reason `unproved`; so do rules whose groups are not proved.
+    """
+    while True:
+        emission = emit(plan)
+        proof = prove(emission)
+        if proof.of_map is not None:
+            plan = replace(plan, maps=plan.maps.without(proof.of_map))
+        elif emission.groups and not proof.holds:
+            plan = without_groups(plan)
+        else:
+            return emission, proof
+
+
+def _refutation_of_maps(emission: Emission) -> MapRefutation | None:
+    """Return what does not hold of the maps with regular expressions, and of what stands around them."""
+    plan = emission.plan
+    if not plan.maps.compiled:
+        return None
+    trees = emission.maps[len(emission.maps_of_rewrites + emission.groups) :]
+    texts = {change.file: change.after for change in emission.changes}
+    refutation = maps.prove(plan.config, plan.maps, texts, trees)
+    if refutation is not None:
+        return refutation
+    texts = {change.file: change.before if emission.compiled else change.after for change in emission.changes}
+    name = None if emission.compiled or emission.maps_path is None else plan.maps_name
+    difference = maps.difference(plan.config, plan.maps, maps.read_again(plan.config, texts), include=name)
+    return MapRefutation(difference) if difference else None
+
+
+def _rewrites(emission: Emission) -> tuple[int, int, int, int]:
+    """Return the counts of the native proof; raise `Refuted`."""
+    plan = emission.plan
+    texts = {change.file: change.before for change in emission.changes}
+    pairs = [change for change in emission.changes if not change.of_maps or change.before != change.after]
+    changed = {change.file for change in pairs}
+    others = [
+        (texts.get(file, file.source.data), captures.holds_rows(plan.config, file))
+        for file in plan.config.files
+        if file not in changed and _may_be_http(plan, file)
+    ]
+    return _native.prove_rewrites(
+        [_pair(plan, change) for change in pairs],
+        others + ([(emission.trees, False)] if emission.trees else []),
+        emission.maps_of_rewrites,
+        emission.groups,
+        readings=plan.options.readings,
+        transparent=sorted(sections.transparent()),
+        harmless=sorted(captures.harmless()),
+        is_complete=unread.is_known(plan.config),
+        include=_include(emission),
+        may_set_sizes=_may_set_sizes(plan.config),
+    )
 
 
 def _may_be_http(plan: Plan, file: File) -> bool:
@@ -99,7 +151,7 @@ class _Pair:
 def _pair(plan: Plan, change: Change) -> _Pair:
     kinds = {context[-1:] for context in plan.config.contexts(change.file)}
     return _Pair(
-        change.file.source.data,
+        change.before,
         change.after,
         in_location=("location",) in kinds,
         in_http=("http",) in kinds,

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from nginxopt.rewrite import sizes
+from nginxopt.rewrite.comparison import Differential
 from nginxopt.rewrite.emission import Compiled, Emission
-from nginxopt.rewrite.nginx import Differential, differential
+from nginxopt.rewrite.maps.differential import differential as differential_of_map
+from nginxopt.rewrite.maps.proof import EmittedMap, read
+from nginxopt.rewrite.nginx import differential
 from nginxopt.rewrite.planning import PlannedRun
 from nginxopt.rewrite.sections import Phase
 from nginxopt.system.nginx import Binary
@@ -36,26 +40,39 @@ def ask(
     """Return what a differential run finds for each question, within `REQUESTS` and `SECONDS` in all.
 
     A fragment is asked as it is. Of a whole configuration, whose ports and certificates are not here, each run is
-    asked by itself, in its phase.
+    asked by itself, in its phase, and so is each map.
     """
-    questions = list(_questions(emission))
-    share = max(1, len(questions))
-    return [
+    questions, maps = list(_questions(emission)), _maps(emission)
+    share = max(1, len(questions) + len(maps))
+    limit, seconds = max(500, REQUESTS // share), SECONDS / share
+    of_rewrites = [
         differential(
             before=question.before,
             after=question.after,
-            maps=emission.http,
+            maps=emission.http.removesuffix(emission.trees),
             phase=question.phase,
             keys=[key for run in question.runs for key in run.native.sample],
             witnesses=[uri for run in question.runs for uri in run.native.witnesses(_WITNESSES)],
             binary=binary,
             captures=question.captures,
-            limit=max(500, REQUESTS // share),
-            seconds=SECONDS / share,
+            limit=limit,
+            seconds=seconds,
             progress=progress,
         )
         for question in questions
     ]
+    needed = sizes.text(emission.sizes)
+    return of_rewrites + [
+        differential_of_map(emitted, sizes=needed, binary=binary, limit=limit, seconds=seconds, progress=progress)
+        for emitted in maps
+    ]
+
+
+def _maps(emission: Emission) -> list[EmittedMap]:
+    """Return what became of the maps with regular expressions."""
+    plan, trees = emission.plan, emission.maps[len(emission.maps_of_rewrites) :]
+    texts = {change.file: change.after for change in emission.changes}
+    return list(read(plan.config, plan.maps, texts, trees)) if plan.maps.compiled else []
 
 
 def _questions(emission: Emission) -> Iterator[_Question]:

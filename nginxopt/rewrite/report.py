@@ -14,9 +14,9 @@ from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Span
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.nginx import Differential
+    from nginxopt.rewrite.comparison import Differential
 
-VERSION = 1
+VERSION = 2
 """Incremented by changes that readers of reports have to follow."""
 
 
@@ -25,7 +25,7 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
 
     URIs are percent-encoded as in a request, and lines count from 1.
     """
-    before, after = plan.regexes
+    before, after = plan.cost
     return {
         "version": VERSION,
         "nginxopt": __version__,
@@ -60,10 +60,11 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
             }
             for regex_map in plan.regex_maps
         ],
+        "maps": _maps(plan),
         "declared_differences": _declared(plan),
         "premises": [{"name": premise.name, "sentence": premise.sentence} for premise in premises.of(plan)],
         "proof": None if proof is None else _proof(proof),
-        "cost": {"before": before, "after": after},
+        "cost": {"before": before._asdict(), "after": after._asdict()},
         "nginx": None if differentials is None else _nginx(differentials),
     }
 
@@ -71,6 +72,30 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
 def _kept(plan: Plan) -> list[dict[str, Any]]:
     why = reasons()
     return [{**_place(kept.file, kept.span), "reason": kept.reason, "why": why[kept.reason]} for kept in plan.kept()]
+
+
+def _maps(plan: Plan) -> list[dict[str, Any]]:
+    """Return the maps with regular expressions, in the order of the text."""
+    maps = [
+        (compiled.map, {"moved": True, "reason": None, "why": None}, compiled.before, compiled.after)
+        for compiled in plan.maps.compiled
+    ] + [
+        (kept.map, {"moved": False, "reason": kept.reason, "why": kept.why}, kept.cost, kept.cost)
+        for kept in plan.maps.kept
+    ]
+    places = {regex_map: number for number, regex_map in enumerate(plan.maps.found)}
+    return [
+        {
+            "file": each.directive.source.path,
+            "line": each.directive.line,
+            "source": each.source,
+            "variable": each.variable,
+            "rows": len(each.patterns),
+            **verdict,
+            "cost": {"before": before._asdict(), "after": after._asdict()},
+        }
+        for each, verdict, before, after in sorted(maps, key=lambda found: places[found[0]])
+    ]
 
 
 def _declared(plan: Plan) -> list[dict[str, Any]]:
@@ -87,6 +112,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "checked": proof.checked,
         "rules": proof.rules,
         "gone": proof.gone,
+        "rows": proof.rows,
         "refutation": proof.refutation,
         "counterexample": _uri(proof.counterexample),
     }

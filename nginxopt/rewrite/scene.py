@@ -7,6 +7,7 @@ try_files, index, auth_request) through the rules again.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from nginxopt.errors import InputError
@@ -118,8 +119,7 @@ class Side:
         )
 
     def _http(self) -> bytes:
-        given = (f'map $host ${name} {{ default "nxo-{name}"; }}' for name in self.variables)
-        return b"\n".join([b"include maps.conf;", self.scene.maps(), *(line.encode() for line in given)])
+        return b"\n".join([b"include maps.conf;", self.scene.maps(), *definitions(self.variables)])
 
     def _files(self) -> dict[str, bytes]:
         return {**self.scene.files(), "rules.conf": self.rules, "maps.conf": self.maps}
@@ -130,17 +130,25 @@ def has_auth_request(binary: Binary) -> bool:
     return binary.test(configuration([b"auth_request off;"])).ok
 
 
-def unknown_variables(scene: Scene, rules: bytes, binary: Binary) -> tuple[tuple[str, ...], Verdict]:
-    """Return the variables that `rules` use undefined, according to nginx, and its verdict with them defined."""
+def unknown_variables(test: Callable[[tuple[str, ...]], Verdict], path: str) -> tuple[tuple[str, ...], Verdict]:
+    """Return the variables that a text uses undefined, according to nginx, and its verdict with them defined.
+
+    `test` returns the verdict with some variables defined. Raises `InputError` if nginx refuses the text at `path`.
+    """
     variables: tuple[str, ...] = ()
     while True:
-        verdict = Side(scene, rules, b"", variables).test(binary)
+        verdict = test(variables)
         unknown = _UNKNOWN_VARIABLE.search(str(verdict))
         if verdict.ok:
             return variables, verdict
         if unknown is None or unknown[1] in variables or len(variables) >= _MAX_UNKNOWN_VARIABLES:
-            raise InputError(f"nginx refuses the original rules: {reasons(verdict)}", path="rules.conf")
+            raise InputError(f"nginx refuses the original rules: {reasons(verdict)}", path=path)
         variables = (*variables, unknown[1])
+
+
+def definitions(variables: Iterable[str]) -> Iterator[bytes]:
+    """Yield a map that defines each of some variables."""
+    return (f'map $host ${name} {{ default "nxo-{name}"; }}'.encode() for name in variables)
 
 
 def reasons(verdict: Verdict) -> str:

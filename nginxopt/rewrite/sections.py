@@ -64,15 +64,16 @@ def read(config: Config) -> tuple[Rewrites, ...]:
     return tuple(of for of in of_files if of.sections or of.inside_if or of.misplaced)
 
 
-def placed(config: Config) -> tuple[Config, bool]:
-    """Return `config` with the context for which its main file is compiled, and whether that is an assumption.
+def placed(config: Config) -> tuple[Config, Context | None]:
+    """Return `config` with the context for which its main file is compiled, and that context if it is assumed.
 
-    A fragment that fits several contexts is compiled for a server, where almost all of them belong.
+    A fragment that fits several contexts is compiled for a server, where almost all of them belong, or else for http.
     """
-    server = ("http", "server")
-    if len(config.candidates) < 2 or server not in config.candidates:
-        return config, False
-    return replace(config, candidates=(server,)), True
+    usual: tuple[Context, ...] = (("http", "server"), ("http",))
+    assumed = next((context for context in usual if context in config.candidates), None)
+    if len(config.candidates) < 2 or assumed is None:
+        return config, None
+    return replace(config, candidates=(assumed,)), assumed
 
 
 @dataclass(slots=True)
@@ -118,7 +119,7 @@ def _gather(block: Block, kinds: set[str], gathered: _Gathered, *, main: bool = 
             continue
         if node.name not in transparent():
             section = gathered.closed(phase, section)
-        if isinstance(node, Directive) and node.block:
+        if isinstance(node, Directive) and node.block and node.name not in captures.ROWS:
             _gather(node.block, {str(node.name)}, gathered)
     gathered.closed(phase, section)
 

@@ -67,19 +67,23 @@ def standing(config: Config) -> dict[str, Standing]:
 
 
 def needed(
-    runs: list[_native.CompiledRun], config: Config, names: Iterable[bytes], now: Mapping[str, Standing]
+    runs: list[_native.CompiledRun],
+    config: Config,
+    names: Iterable[bytes],
+    now: Mapping[str, Standing],
+    tables: list[list[bytes]],
 ) -> Sizes:
-    """Return the sizes under which nginx builds the maps of `runs`, and the table of all variables, without a warning.
+    """Return the sizes under which nginx builds all maps of ours, and the table of all variables, without a warning.
 
-    `names` are the variables of the maps. A size that is set is in it only if it has to grow, and one that is not set
-    only if nginx's own does not do. What surrounds a fragment, or stands in a missing file of the http block, may set
-    sizes: there nginx's own do wherever they can. A http block that is known has those of maps set, as they depend
-    on the processor.
+    Those are the maps of `runs`, and maps with the keys of `tables`. `names` are their variables. A size that is set is
+    in the result only if it has to grow, and one that is not set only if nginx's own does not do. What surrounds a
+    fragment, or stands in a missing file of the http block, may set sizes: there nginx's own do wherever they can. A
+    http block that is known has those of maps set, as they depend on the processor.
     """
     least = [now[name].size if name in now else DEFAULTS[name] for name in MAPS]
     is_known = is_http_known(config)
     others = _keys(config)
-    map_sizes = _native.map_sizes(runs, others, *least, as_is=not is_known)
+    map_sizes = _native.map_sizes(runs, tables, others, *least, as_is=not is_known)
     if map_sizes is None:
         raise DefectError("no hash table size fits the keys")
     needed_sizes = dict(zip(MAPS, map_sizes, strict=True))

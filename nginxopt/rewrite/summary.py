@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import File
 from nginxopt.rewrite import premises
+from nginxopt.rewrite.maps import summary as maps
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.planning import LITERAL_READINGS, Dead, Plan, reasons
 from nginxopt.rewrite.proof import Proof
@@ -13,8 +14,6 @@ from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Span
 from nginxopt.text.plural import count
 
-REGEX_MAP_RULE = "map-regex-bulk"
-"""The rule of `lint` that judges maps with many regular expressions."""
 _FEW = 3
 """The number of examples per line."""
 _PAYS_FROM = 5
@@ -28,20 +27,23 @@ def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, ve
 
     `moved_by_literals` is the result of `planning.moved_by_literals`.
     """
-    yield f"{compiled.subject.path}: {count(compiled.rules, 'rewrite')}"
-    yield f"  moved       {compiled.moved:>9,}" + (f"  into {count(compiled.keys, 'key')}" if compiled.keys else "")
+    yield _heading(compiled)
+    yield from maps.cost(*compiled.cost)
+    if compiled.rules or not compiled.maps.found:
+        yield f"  moved       {compiled.moved:>9,}" + (f"  into {count(compiled.keys, 'key')}" if compiled.keys else "")
     yield from _kept(compiled, verbose)
     yield from _dead(compiled, verbose)
     yield from _duplicates(compiled, verbose)
     for name, rules in compiled.changed.items():
         yield f"  declared    {rules:>9,}  {Readings.flag(name)}: {Readings.sentences()[name]}"
-    yield from _regex_maps(compiled)
+    yield from maps.lines(compiled.maps, verbose=verbose)
+    yield from _rows_alone(compiled)
     yield from _missing(compiled, verbose)
     if proof is not None:
         yield from _proof(compiled, proof)
     for premise in premises.of(compiled):
         yield f"  premise  {premise}"
-    yield from _cost(compiled)
+    yield from _hit(compiled)
     yield from _hints(compiled, moved_by_literals)
 
 
@@ -55,13 +57,18 @@ def _missing(compiled: Plan, verbose: bool) -> Iterator[str]:
         yield f"    ... and {len(missing) - _FEW:,} more (-v lists them)"
 
 
-def _regex_maps(compiled: Plan) -> Iterator[str]:
-    maps = compiled.regex_maps
-    for regex_map in maps:
-        name = f"the map {regex_map.variable}" if regex_map.variable else "a map"
-        yield f"  regexes     {len(regex_map.rows):>9,}  rows of {name}: each lookup without a match tries all of them"
-    if maps:
-        yield f"  hint: nginxopt lint --select {REGEX_MAP_RULE} checks maps with many regular expressions"
+def _heading(compiled: Plan) -> str:
+    parts = [count(compiled.rules, "rewrite")] if compiled.rules or not compiled.maps.found else []
+    parts += [maps.heading(compiled.maps)] if compiled.maps.found else []
+    return f"{compiled.subject.path}: {', '.join(parts)}"
+
+
+def _rows_alone(compiled: Plan) -> Iterator[str]:
+    """Yield what is to be done with the rows of a file by itself, whose map is not known."""
+    for each in compiled.regex_maps:
+        if each.directive is None:
+            yield f"  regexes     {len(each.rows):>9,}  rows of a map: each lookup without a match tries all of them"
+            yield "  hint: name the map that includes them: --context 'map $uri $new', or its nginx.conf with -c"
 
 
 def _kept(compiled: Plan, verbose: bool) -> Iterator[str]:
@@ -117,18 +124,18 @@ def _rule(file: File, span: Span) -> str:
 
 
 def _proof(compiled: Plan, proof: Proof) -> Iterator[str]:
+    if proof.rows:
+        yield f"  proved      {proof.rows:>9,}  patterns of maps: the trees answer every value as they did"
     if not proof.rules:
         return
     as_declared = " except as declared" if any(compiled.changed.values()) else ""
     yield f"  proved      {proof.checked:>9,}  URIs decide all others: no response changes{as_declared}"
 
 
-def _cost(compiled: Plan) -> Iterator[str]:
-    before, after = compiled.regexes
-    if compiled.moved:
-        yield f"  cost        {before:>9,}  patterns tried for a URI that none matches; now {after:,}, plus the maps"
-        if after < before:
-            yield "              a hit on the first rule gets slightly slower, every other request faster"
+def _hit(compiled: Plan) -> Iterator[str]:
+    before, after = compiled.cost
+    if compiled.moved and after.worst < before.worst:
+        yield "  a hit on the first rule gets slightly slower, every other request faster"
 
 
 def _hints(compiled: Plan, moved_by_literals: int) -> Iterator[str]:

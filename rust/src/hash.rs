@@ -1,4 +1,4 @@
-//! `ngx_hash_init` (src/core/ngx_hash.c): which table nginx builds for a map, simulated to size it well.
+//! Simulates `ngx_hash_init` (src/core/ngx_hash.c), to find good sizes for nginx's hash tables.
 //!
 //! nginx takes the smallest number of buckets in which no bucket overflows. Where it finds none it warns, takes the
 //! largest, and every look-up walks long chains; where a key is longer than a bucket it does not start at all.
@@ -7,7 +7,7 @@ const CACHE_LINE: usize = 64;
 /// `ngx_hash_init` refuses buckets above 65,536 less a cache line.
 const BUCKET_LIMIT: usize = 65_536 - CACHE_LINE;
 
-/// So many buckets emptied and keys put into them are simulated; nginx itself takes about a second for them.
+/// The number of simulated steps: buckets emptied and keys inserted. nginx takes about a second for them.
 const EFFORT: usize = 1 << 26;
 /// nginx takes two bytes for each bucket of the largest table (`ngx_hash_init`), half a gigabyte with this one.
 pub const MAX_LIMIT: usize = 1 << 28;
@@ -21,7 +21,7 @@ pub enum Outcome {
     Warns,
     /// `could not build map_hash, you should increase map_hash_bucket_size`: it does not start.
     Refused,
-    /// The search takes nginx longer than anybody waits, whatever it finds.
+    /// The search takes nginx too long, whatever its result.
     Slow,
 }
 
@@ -32,10 +32,10 @@ pub struct Sizes {
     pub bucket: usize,
 }
 
-/// What the map module takes where nothing is set, on a processor whose cache line has 64 bytes
+/// The defaults of the map module on a processor with 64-byte cache lines
 /// (`ngx_http_map_block`).
 pub const MAP_DEFAULTS: Sizes = Sizes { max: 2048, bucket: CACHE_LINE };
-/// What the core module takes where nothing is set (`ngx_http_core_init_main_conf`).
+/// The defaults of the core module (`ngx_http_core_init_main_conf`).
 pub const VARIABLES_DEFAULTS: Sizes = Sizes { max: 1024, bucket: 64 };
 
 /// One key as the table sees it: its hash and the bytes its element takes in a bucket.
@@ -104,7 +104,7 @@ fn equal_hashes(elements: &[Element]) -> usize {
     let mut sorted: Vec<&Element> = elements.iter().collect();
     sorted.sort_unstable_by_key(|element| element.hash);
     let bytes = |equal: &[&Element]| equal.iter().map(|element| element.size as usize).sum();
-    sorted.chunk_by(|one, other| one.hash == other.hash).map(bytes).max().unwrap_or(0)
+    sorted.chunk_by(|element, next| element.hash == next.hash).map(bytes).max().unwrap_or(0)
 }
 
 /// Sizes, `least` or more, under which every one of `tables` is built without a warning; `None` where there are none.
@@ -139,11 +139,11 @@ pub fn sizes_of_variables(names: &[Element], may_be: &[Element], least: Sizes) -
     let mut sizes = least;
     loop {
         let all: Vec<Element> = may_be.iter().filter(|name| has_room(name, sizes)).chain(names).copied().collect();
-        let found = variable_sizes(&all, sizes)?;
-        if found == sizes {
+        let larger = variable_sizes(&all, sizes)?;
+        if larger == sizes {
             return Some(sizes);
         }
-        sizes = found;
+        sizes = larger;
     }
 }
 

@@ -1,9 +1,9 @@
 //! nginx's tokens: `ngx_conf_read_token` (src/core/ngx_conf_file.c) over a whole file in one pass.
 //!
 //! [`Lexer`] reads bytes and yields [`Event`]s, statement by statement, with the byte span of every word. It accepts and
-//! refuses what nginx accepts and refuses while *reading* a file; which directives exist, and where, is not its business.
+//! rejects what nginx accepts and rejects while *reading* a file; it does not know which directives exist, or where.
 //!
-//! Rules that are easy to miss, each seen on nginx 1.22.1:
+//! Rules that are easy to miss, each verified on nginx 1.22.1:
 //!
 //! * A quote opens a quoted word only as the first byte of a word, and after the closing quote only a blank, `;`, `{` or
 //!   `)` may follow; `)` begins a new word.
@@ -46,7 +46,7 @@ pub struct Word<'a> {
     pub value: Cow<'a, [u8]>,
 }
 
-/// What stands in a file, in order. A comment between the words of a statement comes before that statement.
+/// The parts of a file, in order. A comment between the words of a statement precedes that statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// `words ;`, or a whole `*_by_lua_block { ... }`, whose body is the last word.

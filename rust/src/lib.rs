@@ -1,4 +1,4 @@
-//! The native core of nginxopt: a crate that stands by itself, with a thin border to Python in `border`.
+//! The native core of nginxopt: an independent crate, with a thin border to Python in `border`.
 //!
 //! The modules, in the order of the data: bytes are read by [`lexer`], and maps by [`map_block`]; patterns by [`syntax`],
 //! which gives them a [`language`], while [`pcre`] and [`first_match`] ask PCRE2 itself; [`rewrite`] compiles rules into

@@ -1,4 +1,4 @@
-//! Independent work on the processors there are.
+//! Runs independent work on all processors.
 
 use std::num::NonZero;
 use std::ops::Range;
@@ -26,11 +26,11 @@ pub fn ranges<R: Send>(count: usize, work: impl Fn(Range<usize>) -> R + Sync) ->
 }
 
 /// Runs two pieces of work at once.
-pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+pub fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
-        let one = scope.spawn(one);
-        let other = other();
-        (one.join().expect("the work does not panic"), other)
+        let thread = scope.spawn(first);
+        let second = second();
+        (thread.join().expect("the work does not panic"), second)
     })
 }
 

@@ -6,8 +6,8 @@
 //! bindings, `pcre2-sys`, are called. JIT is off, as `pcre_jit` is in nginx unless told otherwise.
 //!
 //! The library is one of many that nginx may be linked with: [`crate::syntax`] says which patterns it may be asked about.
-//! And it is never given all of nginx's 10,000,000 calls of `match()`, which take a second: what takes more than
-//! [`Regex::is_match`] is allowed is not known.
+//! It never gets all of nginx's 10,000,000 calls of `match()`, which take a second: the result of a match that needs more
+//! than [`Regex::is_match`] allows is unknown.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -26,7 +26,7 @@ pub enum Outcome {
     Error(i32),
 }
 
-/// PCRE2 does not take a pattern.
+/// PCRE2 rejects a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileError {
     /// The code of PCRE2, positive.

@@ -32,7 +32,7 @@ pub fn escape_pattern(token: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Writes a map key: what nginx would read as a parameter or a regex gets the backslash that `ngx_http_map` takes off.
+/// Writes a map key: what nginx would read as a parameter or regex gets a backslash, which `ngx_http_map` removes.
 pub fn quote_key(key: &[u8], out: &mut Vec<u8>) {
     let special = matches!(key, b"default" | b"hostnames" | b"include" | b"volatile");
     if special || matches!(key.first(), Some(b'~' | b'\\')) {

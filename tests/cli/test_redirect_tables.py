@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from importlib.resources import files
@@ -247,3 +248,23 @@ def test_a_missing_table(run: Any) -> None:
     ran = run("rewrite-to-map", "none.csv")
     assert ran.status == 3
     assert "none.csv: cannot be read: No such file or directory" in ran.err
+
+
+def test_what_can_be_read_only_once(rules: Path) -> None:
+    """A pipe is read as rules, and as a table with --from."""
+    command = f"{sys.executable} -m nginxopt rewrite-to-map -q <(cat {rules})"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+    assert b"rewrite ^/blog/(.*)$ /news/$1 permanent;" in done.stdout
+    command = f"{sys.executable} -m nginxopt rewrite-to-map -q --from csv <(echo /a,/b)"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+    assert b'"/a" "/b";' in done.stdout
+
+
+def test_target_version(run: Any, table: Path) -> None:
+    """Status 308 needs nginx 1.13.0, which the text says."""
+    assert b"It needs nginx 1.11.0 or later." in run("rewrite-to-map", table.name).out
+    table.write_bytes(b"/a,/b,308\n")
+    assert b"It needs nginx 1.13.0 or later." in run("rewrite-to-map", table.name).out
+    ran = run("rewrite-to-map", table.name, "--target-version", "1.12.0")
+    assert ran.status == 2
+    assert "nginx 1.12.0 has no redirects with status 308" in ran.err

@@ -10,29 +10,41 @@ import jsonschema
 import pytest
 
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.rewrite import premises, summary
+from nginxopt.rewrite import premises
 from tests.cli.compiling import MISSING, RULES, schema
 
 ROWS = b"".join(b"~^/page/%d/ /p%d;\n" % (number, number) for number in range(1_200))
 
 
-def test_maps_with_many_regular_expressions_are_told(run: Any, tmp_path: Path) -> None:
-    """A file without rewrites may be slow all the same: each map, its rows, and the rule of lint that judges them."""
+def test_maps_with_regular_expressions_are_told(run: Any, tmp_path: Path) -> None:
+    """Each map has a line: its rows, and what becomes of them; those of stream and those of a few rows have none."""
     (tmp_path / "rows.map").write_bytes(ROWS)
     http = b"map $uri $new { /a /b; ~^/more /m; include rows.map; }\nmap $uri $few { ~a b; }\n"
+    http += b"map $msec $late { include more.map; }\n"
+    (tmp_path / "more.map").write_bytes(ROWS)
     stream = b"stream { map $ssl_server_name $pool { %s } }\n" % ROWS
     (tmp_path / "nginx.conf").write_bytes(b"events {}\nhttp {\n%s}\n%s" % (http, stream))
     ran = run("rewrite-to-map", "nginx.conf", "--plan-only", "--report", "report.json")
     told = ran.out.decode().splitlines()
-    assert told[0] == "nginx.conf: 0 rewrites"
-    assert [line for line in told if "regexes" in line] == [
-        "  regexes         1,201  rows of the map $new: each lookup without a match tries all of them"
-    ]
-    assert "  hint: nginxopt lint --select map-regex-bulk checks maps with many regular expressions" in told
+    assert told[0] == "nginx.conf: 2,402 patterns of 3 maps"
+    assert told[1].startswith("  tried           2,402  patterns for a request that none of them matches; now ")
+    assert told[2].startswith("  as a tree       1,201  patterns of $new (nginx.conf:3): a miss tries ")
+    assert told[3] == (
+        "  stay            1,200  patterns of $late (nginx.conf:5): its source may have another value when it is"
+        " evaluated again, or is not known  [unstable-source]"
+    )
     report = json.loads((tmp_path / "report.json").read_bytes())
     jsonschema.validate(report, schema())
-    assert report["regex_maps"] == [{"file": "nginx.conf", "line": 3, "variable": "$new", "rows": 1_201}]
-    assert "1,201  rows of the map $new" in run("rewrite-to-map", "nginx.conf").err
+    assert [(each["variable"], each["rows"], each["reason"]) for each in report["maps"]] == [
+        ("$new", 1_201, None),
+        ("$few", 1, "not-worse"),
+        ("$late", 1_200, "unstable-source"),
+    ]
+    assert report["regex_maps"][0] == {"file": "nginx.conf", "line": 3, "variable": "$new", "rows": 1_201}
+    assert report["cost"]["before"] == {"far": 2_402, "near": 2_402, "worst": 2_402}
+    assert report["cost"]["after"]["worst"] < 1_250
+    verbose = run("rewrite-to-map", "nginx.conf", "--plan-only", "-v").out.decode()
+    assert "  stay                1  pattern of $few (nginx.conf:4)" in verbose
 
 
 def test_rows_of_a_map_by_themselves_are_told(run: Any, tmp_path: Path) -> None:
@@ -40,18 +52,19 @@ def test_rows_of_a_map_by_themselves_are_told(run: Any, tmp_path: Path) -> None:
     (tmp_path / "rows.map").write_bytes(ROWS)
     alone = run("rewrite-to-map", "rows.map", "--plan-only").out.decode()
     assert "  regexes         1,200  rows of a map: each lookup without a match tries all of them\n" in alone
+    assert "  hint: name the map that includes them: --context 'map $uri $new', or its nginx.conf with -c\n" in alone
     others = b"map $host $x { %s }\nserver { include site.conf; }\n" % ROWS
     (tmp_path / "nginx.conf").write_bytes(b"events {}\nhttp { map $uri $new { include rows.map; }\n%s }\n" % others)
     (tmp_path / "site.conf").write_bytes(b"rewrite ^/a$ /b last;\n")
     included = run("rewrite-to-map", "rows.map", "--plan-only").out.decode()
-    assert "  regexes         1,200  rows of the map $new: each lookup without a match tries all of them\n" in included
+    assert "  as a tree       1,200  patterns of $new (" in included
     assert "$x" not in included
-    assert "regexes" not in run("rewrite-to-map", "site.conf", "--plan-only").out.decode()
+    assert "as a tree" not in run("rewrite-to-map", "site.conf", "--plan-only").out.decode()
 
 
-def test_the_rule_that_judges_maps_is_there() -> None:
-    """The hint names a rule of the catalogue."""
-    assert summary.REGEX_MAP_RULE in catalogue()
+def test_the_rule_that_judges_maps_names_the_command() -> None:
+    """What lint says of a map with many patterns is what to do about it."""
+    assert "nginxopt rewrite-to-map" in catalogue()["map-regex-bulk"].page.text
 
 
 @pytest.mark.parametrize("mode", ["", "-o", "--diff", "--check", "--plan-only"])

@@ -11,6 +11,11 @@ import jsonschema
 from tests.cli.compiling import schema
 
 
+def tried(patterns: int) -> dict[str, int]:
+    """The cost of a list that is tried from its beginning to its end."""
+    return dict.fromkeys(("far", "near", "worst"), patterns)
+
+
 def test_report(run: Any, rules: Path, tmp_path: Path) -> None:
     """The report follows its schema, and its figures add up."""
     assert run("rewrite-to-map", rules.name, "-q", "--report", "report.json", "-o", "out").status == 0
@@ -26,7 +31,7 @@ def test_report(run: Any, rules: Path, tmp_path: Path) -> None:
     assert [(again["line"], again["of"]) for again in report["duplicates"]] == [(7, 2)]
     assert report["proof"]["status"] == "proved"
     assert report["proof"]["checked"] > 0
-    assert report["cost"] == {"before": 8, "after": 3}
+    assert report["cost"] == {"before": tried(8), "after": tried(3)}
     assert report["declared_differences"] == []
 
 
@@ -35,7 +40,7 @@ def test_cost_in_a_location(run: Any, tmp_path: Path) -> None:
     flags = ("last", "break", "redirect", "permanent")
     (tmp_path / "four.conf").write_text("".join(f"rewrite ^/{flag}$ /to/{flag} {flag};\n" for flag in flags))
     result = run("rewrite-to-map", "four.conf", "--context", "location", "-o", "out", "--report", "report.json")
-    assert json.loads((tmp_path / "report.json").read_bytes())["cost"] == {"before": 4, "after": 4}
+    assert json.loads((tmp_path / "report.json").read_bytes())["cost"] == {"before": tried(4), "after": tried(4)}
     assert "every other request faster" not in result.err
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from nginxopt.errors import InputError
-from nginxopt.rewrite.nginx import Differential, differential
+from nginxopt.rewrite.comparison import Differential
+from nginxopt.rewrite.nginx import differential
 from nginxopt.rewrite.sections import Phase
 from nginxopt.system import nginx
 from tests import rulegen

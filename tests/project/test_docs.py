@@ -137,7 +137,7 @@ def test_every_reason_of_tables_is_told() -> None:
     """The page on tables has each code of a rejected row, in alphabetical order, and each premise."""
     text = (ROOT / "docs" / "redirect-tables.md").read_text()
     sources = (ROOT / "nginxopt" / "rewrite" / "tables").glob("*.py")
-    calls = re.compile(r"(?:CannotAnswer\(|Rejected\([\w.]+,)\s*\"([a-z-]+)\"")
+    calls = re.compile(r"(?:CannotAnswer\(|Rejected\([\w.]+,|_reject\(number,)\s*\"([a-z-]+)\"")
     codes = {code for source in sources for code in calls.findall(source.read_text())}
     told = re.findall(r"^\| `([\w-]+)` \| ", text, re.MULTILINE)
     assert told == [*sorted(codes), *(premise.name for premise in premises.PREMISES)]

@@ -33,6 +33,9 @@ NATIVE = {
     "rewrite.tables.patterns": {"Patterns"},
     "rewrite.tables.simulation": {"Patterns"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
+    "rewrite.maps.blocks": {"map_blocks"},
+    "rewrite.maps.planning": {"CompiledMap", "compile_map"},
+    "rewrite.maps.proof": {"prove_map"},
 }
 
 # What each module of the crate may use of the others.

@@ -1,1 +1,1 @@
-"""The result of a benchmark as a table, as charts and as a page."""
+"""Reports of a benchmark: table, charts and HTML page."""

@@ -1,4 +1,4 @@
-"""What every report of a result shows, whatever its form: which figures, which failures, which nodes were busy."""
+"""The content of all reports: figures, failures, and busy nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS: dict[Metric, tuple[str, ...]] = {
     "cpu": ("cpu", "p50", "p99", "throughput", "errors"),
     "instructions": ("instructions",),
 }
-"""The figures that are shown, by what the run is about."""
+"""The figures to show, by metric."""
 
 _BUSY = 0.7  # of a CPU
 _QUEUE = "near capacity, latency is mostly queueing (--rate auto avoids that)"

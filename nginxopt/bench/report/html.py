@@ -1,4 +1,4 @@
-"""A result as one HTML page that needs nothing else: no script, no network, and the same numbers as the JSON.
+"""Renders a result as a self-contained HTML page: no scripts, no network, and the same numbers as the JSON.
 
 The page is a template (`templates/report.html.j2`) that escapes all it is given but the charts, which
 `nginxopt.bench.report.charts` makes. It follows the reader's light or dark mode, and prints light.
@@ -58,7 +58,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: what it is about, the heads of its columns, and its groups of rows."""
+    """A table: title, column heads, and groups of rows."""
 
     title: str
     caption: str

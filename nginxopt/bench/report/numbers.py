@@ -1,4 +1,4 @@
-"""Numbers as reports show them: figures with their units, ratios with their intervals, margins of gates."""
+"""Formats numbers for reports: figures with units, ratios with intervals, margins of gates."""
 
 from __future__ import annotations
 

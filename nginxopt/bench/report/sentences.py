@@ -1,4 +1,4 @@
-"""Names of figures and sentences about a result: how a load is made, and what came of a comparison."""
+"""Names of figures, and sentences about loads and comparisons."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHOWN_TARGETS = 3
 
 
 def name(figure: str) -> str:
-    """Return what a figure is called where there is room: `Median latency`."""
+    """Return the long name of a figure: `Median latency`."""
     kind, _, role = figure.partition(".")
     if role:
         return _OF_NODES[kind].format(role)
@@ -83,7 +83,7 @@ def pair(comparison: Comparison) -> str:
 
 
 def load(load: Load) -> str:
-    """Return how the load is made, in a phrase."""
+    """Return a phrase for the load."""
     if isinstance(load, ClosedLoop):
         most = f" or {load.requests:,} requests" if load.requests is not None else ""
         pace = f"{load.connections:,} connections at full speed for {load.seconds:g} s{most}"

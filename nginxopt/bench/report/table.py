@@ -1,4 +1,4 @@
-"""A result as text for a terminal: for each case the figures of every variant, and what after is over before."""
+"""Renders a result for a terminal: the figures of every variant by case, and the ratios of after to before."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _failed(result: Result, case: str) -> Iterator[str]:
 
 
 def _resources(result: Result) -> Iterator[str]:
-    """What each variant takes before it is asked anything, and while it is."""
+    """The resources of each variant, idle and under load."""
     rows = [["", "nginx -t", "memory (PSS)"]]
     for variant in result.experiment.variants:
         of_variant = [summary.figures for summary in result.summaries if summary.variant == variant.name]

@@ -1,1 +1,1 @@
-"""Where the nginx of an experiment run: on this machine, or in containers."""
+"""Runners for experiments: on this machine, or in containers."""

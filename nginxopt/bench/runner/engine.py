@@ -1,4 +1,4 @@
-"""The container engine: its commands, and a project whose containers and networks go away, whatever happens to us."""
+"""The container engine: its commands, and projects whose containers and networks are always removed."""
 
 from __future__ import annotations
 

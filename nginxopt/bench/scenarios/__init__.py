@@ -1,1 +1,1 @@
-"""The scenarios: one module each, with a `SCENARIO`. What is here is offered; nothing else lists them."""
+"""The scenarios, one module each with a `SCENARIO`. Modules are discovered; there is no list."""

@@ -1,4 +1,4 @@
-"""One node, and three: with clients that keep their connections, and clients that do not."""
+"""One node against three, with clients that keep their connections and clients that do not."""
 
 from __future__ import annotations
 

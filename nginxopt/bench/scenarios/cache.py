@@ -1,4 +1,4 @@
-"""A page that takes its time: passed on every time, cached, and cached with a lock."""
+"""A slow page: proxied every time, cached, and cached with a lock."""
 
 from __future__ import annotations
 

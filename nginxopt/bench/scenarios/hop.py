@@ -1,4 +1,4 @@
-"""The hop: clients that reach the app through nginx, through a tuned nginx, and directly."""
+"""A hop: clients reach the app through nginx, through a tuned nginx, and directly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections to the upstream: a new one for each request, and kept ones."""
+"""Upstream connections: a new one per request, and kept ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""N rewrites, which nginx tries one after the other, and the maps they compile to, which it looks up."""
+"""N rewrites, which nginx tries in sequence, against the maps they compile to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rush of clients who wait: nginx with the limits it comes with, and with raised ones."""
+"""A rush of waiting clients: nginx with default limits, and with raised ones."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.tables.emission import TableEmission, emit
+    from nginxopt.rewrite.tables.emission import TableEmission, emit, oldest
     from nginxopt.rewrite.tables.findings import Checked, Finding, check
     from nginxopt.rewrite.tables.kinds import KINDS, kind_of, read
     from nginxopt.rewrite.tables.proof import TableProof, prove
@@ -32,6 +32,7 @@ __all__ = [
     "check",
     "emit",
     "kind_of",
+    "oldest",
     "prove",
     "read",
 ]
@@ -39,7 +40,7 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "emission": ("TableEmission", "emit"),
+        "emission": ("TableEmission", "emit", "oldest"),
         "findings": ("Checked", "Finding", "check"),
         "kinds": ("KINDS", "kind_of", "read"),
         "proof": ("TableProof", "prove"),

@@ -141,7 +141,8 @@ def _prefix(line: Line, path: bytes, target: bytes, status: int) -> Row:
     below = decoded if decoded.endswith(b"/") else decoded + b"/"
     covered = None if is_plain else patterns.prefix(below)
     arguments = _arguments(location)
-    pattern = Pattern(regex, pieces, below + b"x", covered)
+    captured = b"x" if decoded.endswith(b"/") else b"/x"
+    pattern = Pattern(regex, pieces, below + b"x", covered, (captured,))
     patterns.checked(pattern, status, arguments, is_plain=is_plain)
     return Row(line.span.start, line.span.end, b"", (decoded,), None, pattern, status, location, arguments)
 
@@ -155,6 +156,7 @@ def _match(line: Line, regex: bytes, target: bytes, status: int) -> Row:
     pieces = _pieces(target)
     has_captures = any(isinstance(piece, int) for piece in pieces)
     written = _as_nginx_reads(regex, without_mark=has_captures)
+    patterns.check_regex(written)
     location = b"".join(piece for piece in pieces if isinstance(piece, bytes))
     arguments = _arguments(location)
     pattern = patterns.checked(Pattern(written, pieces), status, arguments)

@@ -24,6 +24,7 @@ from nginxopt.rewrite.tables.words import quoted, without_variables
 from nginxopt.semantics.maphash import suitable
 from nginxopt.text import encode
 from nginxopt.text.plural import count
+from nginxopt.version import Version
 
 NONE = b"-"
 """What the map of keys says of any other request: no path of a client is that."""
@@ -88,6 +89,13 @@ def emit(checked: Checked, name: str | None = None) -> TableEmission:
     head, tail = _headers(checked)
     found = _sizes(writer)
     return TableEmission(checked, stem, head + writer.helpers() + maps, tail + server, found)
+
+
+def oldest(checked: Checked) -> Version:
+    """Return the oldest nginx that runs the text: text around variables in a map came with 1.11.0, and status 308 as
+    a redirect with 1.13.0 (CHANGES).
+    """
+    return Version(1, 13, 0) if any(row.status == 308 for _, row in checked.rows) else Version(1, 11, 0)
 
 
 def _classes(rows: Sequence[tuple[int, Row]]) -> dict[Answering, list[dict[bytes, Row]]]:
@@ -245,7 +253,7 @@ def _headers(checked: Checked) -> tuple[bytes, bytes]:
     rows = count(len(checked.rows), "row")
     http = [
         f"# {rows} of {origin}, read as {table.kind}, as maps, made by nginxopt rewrite-to-map.\n",
-        "#\n# Include this file once in the http block.\n",
+        f"#\n# Include this file once in the http block. It needs nginx {oldest(checked)} or later.\n",
         *(f"# Premise {premise}.\n" for premise in premises.of(table)),
     ]
     server = [f"# {rows} of {origin}. Include this file first in a server; its maps are in http.conf.\n"]

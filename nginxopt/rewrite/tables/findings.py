@@ -37,13 +37,15 @@ class Checked:
     """A table with what its rows are worth.
 
     `rows` are those that answer, by their number in the table, with the paths and patterns that no earlier row
-    answers; `rejected` are all that are not answered exactly, in the order of the text.
+    answers; `rejected` are all that are not answered exactly, in the order of the text, and `skipped` the numbers of
+    those of them that could be read: their paths no other row answers.
     """
 
     table: Table
     rows: tuple[tuple[int, Row], ...]
     findings: tuple[Finding, ...]
     rejected: tuple[Rejected, ...]
+    skipped: frozenset[int]
 
     @property
     def meaning(self) -> Meaning:
@@ -56,11 +58,11 @@ def check(table: Table) -> Checked:
     review = _Review(table)
     for number, row in enumerate(table.rows):
         review.take(number, row)
-    looping = review.follow()
-    kept = tuple((number, row) for number, row in review.rows if number not in looping)
+    review.follow()
+    kept = tuple((number, row) for number, row in review.rows if number not in review.skipped)
     rejected = sorted((*table.rejected, *review.rejected), key=lambda row: row.span)
     findings = sorted(review.findings, key=lambda finding: finding.span)
-    return Checked(table, kept, tuple(findings), tuple(rejected))
+    return Checked(table, kept, tuple(findings), tuple(rejected), frozenset(review.skipped))
 
 
 class _Review:
@@ -70,6 +72,7 @@ class _Review:
         self.rows: list[tuple[int, Row]] = []
         self.findings: list[Finding] = []
         self.rejected: list[Rejected] = []
+        self.skipped: set[int] = set()
         self._table = table
         self._meaning = Meaning((), in_order=table.in_order)
         self._exact: dict[tuple[bytes, bytes, bytes | None], int] = {}
@@ -79,21 +82,19 @@ class _Review:
     def take(self, number: int, row: Row) -> None:
         """Keep what a row answers that no earlier row does, or note why it answers nothing."""
         if _is_too_long(row):
-            message = f"nginx does not accept parameters longer than {LONGEST:,} bytes"
-            self.rejected.append(Rejected(row.span, "too-long", message))
-            return
+            self._reject(number, "too-long", f"nginx does not accept parameters longer than {LONGEST:,} bytes")
         try:
             blockers = [self._blocker(row, path) for path in row.paths]
         except ValueError:
             message = "PCRE releases differ on whether an earlier pattern answers this row"
-            self.rejected.append(Rejected(row.span, "pattern", message, "put the row before the pattern"))
+            self._reject(number, "pattern", message, "put the row before the pattern")
             return
         paths = tuple(path for path, by in zip(row.paths, blockers, strict=True) if by is None)
         covered = self._covering(row.pattern) if row.pattern is not None else None
         pattern = row.pattern if covered is None else None
         if not paths and pattern is None:
             by = next(by for by in (*blockers, covered) if by is not None)
-            self._drop(row, self._table.rows[by])
+            self._drop(number, self._table.rows[by])
             return
         left = row if len(paths) == len(row.paths) and covered is None else replace(row, paths=paths, pattern=pattern)
         self.rows.append((number, left))
@@ -103,21 +104,23 @@ class _Review:
         if pattern is not None:
             self._regexes.setdefault(pattern.regex, number)
 
-    def follow(self) -> set[int]:
-        """Note the chains and the loops; return the numbers of the rows that lead into a loop."""
-        looping = set()
+    def follow(self) -> None:
+        """Note the chains and the loops."""
         for number, row in self.rows:
             way = self._way(number, row)
             if way is None:
                 continue
             if way.is_loop:
-                looping.add(number)
                 lines = " -> ".join(str(self._table.line(self._table.rows[at].start)) for at in way.rows)
-                self.rejected.append(Rejected(row.span, "loop", "this redirect never ends", f"lines {lines}"))
+                self._reject(number, "loop", "this redirect never ends", f"lines {lines}")
             else:
                 other = self._table.rows[way.rows[1]].span
                 self.findings.append(Finding("chain", row.span, other, way.location))
-        return looping
+
+    def _reject(self, number: int, reason: str, message: str, hint: str | None = None) -> None:
+        if number not in self.skipped:
+            self.rejected.append(Rejected(self._table.rows[number].span, reason, message, hint))
+            self.skipped.add(number)
 
     def _blocker(self, row: Row, path: bytes) -> int | None:
         """Return the row that answers a path of a row before it does."""
@@ -133,8 +136,11 @@ class _Review:
         covering = None if pattern.below is None else self._meaning.covering(pattern.below)
         return min((number for number in (same, covering) if number is not None), default=None)
 
-    def _drop(self, row: Row, by: Row) -> None:
+    def _drop(self, number: int, by: Row) -> None:
         """Note that a row answers nothing."""
+        row = self._table.rows[number]
+        if number in self.skipped:
+            return
         if _answer(row) == _answer(by):
             self.findings.append(Finding("duplicate", row.span, by.span))
         elif self._table.in_order:
@@ -142,7 +148,7 @@ class _Review:
         else:
             line = self._table.line(by.start)
             message = f"line {line} answers the same requests in another way"
-            self.rejected.append(Rejected(row.span, "conflict", message, "remove one of the two rows"))
+            self._reject(number, "conflict", message, "remove one of the two rows")
 
     def _answer(self, asked: Asked) -> Answer | None:
         """Return the response to a request; None if none is certain."""

@@ -99,7 +99,7 @@ def _row(words: list[Word], platform: Platform) -> tuple[Row, bool]:
         message = "a rewrite of a wildcard serves files where there are any, which is a question of try_files"
         raise CannotAnswer("rewrite-of-wildcard", message, "use try_files in a location")
     pieces = patterns.substituted(target, names)
-    pattern = patterns.checked(Pattern(regex, pieces, sample, below), status, arguments)
+    pattern = patterns.checked(Pattern(regex, pieces, sample, below, (b"x",) * len(names)), status, arguments)
     bare = below.rstrip(b"/") if below is not None and platform == "netlify" else b""
     alone = b"".join(piece for piece in pieces if isinstance(piece, bytes))
     return Row(start, end, b"", (bare,) * bool(bare), None, pattern, status, alone, arguments), is_forced
@@ -169,6 +169,9 @@ def _netlify_pattern(path: bytes) -> _Read:
     has_splat = segments[-1] == b"*"
     if b"*" in b"/".join(segments[:-1] if has_splat else segments):
         raise CannotAnswer("wildcard", "Netlify has * as the last segment only")
+    if any(_PLACEHOLDER.match(segment) and not _PLACEHOLDER.fullmatch(segment) for segment in segments):
+        hint = "write %3A for the character"
+        raise CannotAnswer("placeholder", "Netlify has placeholders for whole segments only", hint)
     if not has_splat and not any(map(_PLACEHOLDER.fullmatch, segments)):
         return None, {}, None, None
     fixed = [segment for segment in (segments[:-1] if has_splat else segments) if segment or has_splat]

@@ -64,12 +64,12 @@ class Meaning:
         numbers = [number for key in keys if (number := exact.get(key)) is not None]
         if not self._in_order:
             return numbers[0] if numbers else None
-        numbers += self.patterns(path)
+        numbers += self.patterns(path, min(numbers, default=None))
         return min(numbers, default=None)
 
-    def patterns(self, path: bytes) -> list[int]:
-        """Return the first rows, of each kind, whose pattern answers a path."""
-        numbers = []
+    def patterns(self, path: bytes, before: int | None = None) -> list[int]:
+        """Return the first rows, of each kind, whose pattern answers a path; those `before` a row, if one is given."""
+        numbers: list[int] = []
         if self._below and b"?" not in path:
             at = path.find(b"/")
             while at >= 0:
@@ -80,10 +80,22 @@ class Meaning:
         if self._others:
             if self._patterns is None:
                 self._patterns = _native.Patterns([_regex(self._rows[number]) for number in self._others])
-            first = self._patterns.first(path)
+            try:
+                first = self._patterns.first(path)
+            except ValueError:
+                return numbers + self._one_by_one(path, min(numbers, default=before))
             if first is not None:
                 numbers.append(self._others[first])
         return numbers
+
+    def _one_by_one(self, path: bytes, before: int | None) -> list[int]:
+        """Return the first row whose pattern matches; `ValueError` if that is not certain of one up to it."""
+        for number in self._others:
+            if before is not None and number > before:
+                break
+            if _native.Patterns([_regex(self._rows[number])]).first(path) is not None:
+                return [number]
+        return []
 
     def covering(self, prefix: bytes) -> int | None:
         """Return the first row that answers all paths below a prefix, if one row does."""
@@ -133,9 +145,16 @@ def _substituted(row: Row, path: bytes) -> bytes | None:
         return row.target
     if pattern.sample is None:
         return None
-    match = re.compile(_Z.sub(lambda pair: b"\\Z" if pair[1] == b"z" else pair[0], pattern.regex)).match(path)
+    captured = pattern.captured if path == pattern.sample else _captures(pattern.regex, path)
+    pieces = (piece if isinstance(piece, bytes) else _encoded(captured[piece - 1]) for piece in pattern.pieces)
+    return b"".join(pieces)
+
+
+def _captures(regex: bytes, path: bytes) -> tuple[bytes, ...]:
+    """Return what a pattern of nginxopt captures of a path that it matches."""
+    match = re.match(_Z.sub(lambda pair: b"\\Z" if pair[1] == b"z" else pair[0], regex), path)
     assert match is not None
-    return b"".join(piece if isinstance(piece, bytes) else _encoded(match[piece] or b"") for piece in pattern.pieces)
+    return match.groups(b"")
 
 
 def _encoded(text: bytes) -> bytes:

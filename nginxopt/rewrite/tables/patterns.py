@@ -53,13 +53,13 @@ def checked(pattern: Pattern, status: int, arguments: Arguments, *, is_plain: bo
 
     `is_plain`: its captures hold nothing that nginx escapes differently behind a `?`.
     """
-    _compile(pattern.regex)
     if pattern.has_captures:
         _check_captures(pattern, status, arguments, is_plain=is_plain)
     return pattern
 
 
-def _compile(regex: bytes) -> None:
+def check_regex(regex: bytes) -> None:
+    """Refuse a regular expression that PCRE releases read differently, or not at all."""
     try:
         _native.Patterns([regex]).first(b"/")
     except ValueError as error:

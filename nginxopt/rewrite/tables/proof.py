@@ -11,13 +11,14 @@ The text is read by `simulation`, and the table is asked by `meaning`; neither k
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nginxopt.errors import InputError
 from nginxopt.rewrite.premises import Premise
 from nginxopt.rewrite.tables import premises
 from nginxopt.rewrite.tables.emission import TableEmission
+from nginxopt.rewrite.tables.findings import Checked
 from nginxopt.rewrite.tables.meaning import Answer, Asked, Meaning, with_arguments
 from nginxopt.rewrite.tables.simulation import (
     STATUS_OF_FLAG,
@@ -77,7 +78,7 @@ def prove(emission: TableEmission) -> TableProof:
 
 def _check_patterns(emission: TableEmission, server: Server) -> int:
     """Refuse patterns that are not the table's, in its order, on the path of the client; return how many were asked."""
-    rows = [row for _, row in emission.checked.rows if row.pattern is not None]
+    rows = list(_rows_with_patterns(emission.checked))
     written = list(_patterns(server))
     if [regex for regex, _ in written] != [row.pattern.regex for row in rows if row.pattern is not None]:
         raise _Refuted("the patterns are not those of the table, in its order")
@@ -88,6 +89,28 @@ def _check_patterns(emission: TableEmission, server: Server) -> int:
     if guards != sorted(guards, reverse=True):
         raise _Refuted("a map is asked behind a pattern")
     return sum(len(ARGUMENTS) for row in rows[:ASKED_PATTERNS] if row.pattern and row.pattern.sample is not None)
+
+
+def _rows_with_patterns(checked: Checked) -> Iterator[Row]:
+    """Yield the rows of the table whose patterns have to be tried: not those that an earlier one makes superfluous."""
+    regexes: set[bytes] = set()
+    prefixes: set[bytes] = set()
+    for number, row in enumerate(checked.table.rows):
+        pattern = row.pattern
+        if pattern is None:
+            continue
+        is_covered = pattern.regex in regexes or (pattern.below is not None and _is_below(pattern.below, prefixes))
+        regexes.add(pattern.regex)
+        if pattern.below is not None:
+            prefixes.add(pattern.below)
+        if not is_covered and number not in checked.skipped:
+            yield row
+
+
+def _is_below(path: bytes, prefixes: set[bytes]) -> bool:
+    """Return whether a path begins with one of some prefixes, which end in a slash."""
+    ends = [at + 1 for at, byte in enumerate(path) if byte == 0x2F]
+    return any(path[:end] in prefixes for end in ends)
 
 
 def _patterns(server: Server) -> Iterator[tuple[bytes, Return | Rewrite]]:
@@ -172,8 +195,8 @@ def _check_keys(emission: TableEmission, server: Server) -> None:
                 raise _Refuted("the default of a map may be what a client asks for")
             if any(server.constant(table.values[key.lower()]) != key for key in table.keys):
                 raise _Refuted("a map of keys gives something else than the key")
-    expected = {_key(row, path) for _, row in emission.checked.rows for path in row.paths}
-    if len(keys) != len(expected) or set(keys) != expected:
+    known = {_key(row, path) for row in emission.checked.table.rows for path in row.paths}
+    if len(keys) != len(set(keys)) or not known.issuperset(keys):
         raise _Refuted("the keys of the maps are not those of the rows")
     for name, table in server.maps.maps.items():
         if verdict(table.keys, *sizes.values()) != "fits":
@@ -185,19 +208,33 @@ def _key(row: Row, path: bytes) -> bytes:
 
 
 def _check_answers(emission: TableEmission, server: Server) -> int:
-    """Refuse maps that answer a key otherwise than the table; return the number of requests."""
-    meaning = emission.checked.meaning
+    """Refuse maps that answer a path of a row otherwise than the table; return the number of requests.
+
+    Maps must not answer what a pattern that comes before does, or a row that is skipped.
+    """
+    table, skipped = emission.checked.table, emission.checked.skipped
+    meaning = Meaning(enumerate(table.rows), in_order=table.in_order)
     maps = Server(server.maps, [condition for condition in server.script if _is_guard(condition, server)])
     requests = 0
-    for number, row in emission.checked.rows:
+    for row in table.rows:
         arguments = ARGUMENTS if row.query is None else (row.query,)
         for path in row.paths:
             for args in arguments:
-                answer = meaning.answer(Asked(row.site, path, args))
-                if answer is None or answer.row != number or not _is_same(answer, maps.answer(row.site, path, args)):
+                requests += 1
+                due = _due(meaning, Asked(row.site, path, args), skipped, table.rows)
+                if not _is_same(due, maps.answer(row.site, path, args)):
                     raise _Refuted(f"a request for {path.decode(errors='replace')!r} is answered otherwise")
-            requests += len(arguments)
     return requests
+
+
+def _due(meaning: Meaning, asked: Asked, skipped: frozenset[int], rows: Sequence[Row]) -> Answer | None:
+    """Return what the maps have to answer to a request: nothing if a pattern does, or a row that is skipped."""
+    try:
+        answer = meaning.answer(asked)
+    except ValueError:  # PCRE releases differ on whether an earlier pattern matches: such a row is skipped
+        return None
+    is_of_maps = answer is not None and answer.row not in skipped and asked.path in rows[answer.row].paths
+    return answer if is_of_maps else None
 
 
 def _is_same(answer: Answer | None, response: Response | None) -> bool:
@@ -205,19 +242,6 @@ def _is_same(answer: Answer | None, response: Response | None) -> bool:
     if answer is None or response is None:
         return answer is None and response is None
     return answer.status == response.status and answer.location in (None, response.location)
-
-
-def _requests(emission: TableEmission) -> Iterator[Asked]:
-    """Yield a request for each key with and without arguments, in another case, and for each pattern."""
-    for _, row in emission.checked.rows:
-        for path in row.paths:
-            arguments = ARGUMENTS if row.query is None else (row.query,)
-            yield from (Asked(row.site, path, args) for args in arguments)
-            swapped = path.swapcase()
-            if swapped != path:
-                yield Asked(row.site, swapped, arguments[0])
-        if row.pattern is not None and row.pattern.sample is not None:
-            yield from (Asked(row.site, row.pattern.sample, args) for args in ARGUMENTS)
 
 
 def _check_premises(emission: TableEmission) -> None:

@@ -28,13 +28,14 @@ class Pattern:
 
     `pieces` are the target: text, and numbers of captures; a target without captures is one text. `sample` is a path
     that the pattern matches, or None where none is known; `below` is a prefix if the pattern answers every path that
-    begins with it and has no `?`.
+    begins with it and has no `?`. `captured` is what it captures of the sample.
     """
 
     regex: bytes
     pieces: tuple[bytes | int, ...]
     sample: bytes | None = None
     below: bytes | None = None
+    captured: tuple[bytes, ...] = ()
 
     @property
     def has_captures(self) -> bool:

@@ -9,19 +9,20 @@ use crate::hash::{self, Element, Outcome, Sizes};
 use crate::variables;
 
 /// `map_hash_max_size` and `map_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds the maps of all these
-/// runs, and of others with these keys where that is possible, without a warning; `None` where there are none. With
+/// runs, those with the keys of `tables`, and of others with these keys where that is possible, without a warning; `None` where there are none. With
 /// `as_is` the given ones, if they do.
 #[pyfunction]
-#[pyo3(signature = (runs, others, max, bucket, *, as_is))]
+#[pyo3(signature = (runs, tables, others, max, bucket, *, as_is))]
 pub fn map_sizes(
     py: Python<'_>,
     runs: Vec<Py<CompiledRun>>,
+    tables: Vec<Vec<Vec<u8>>>,
     others: Vec<Vec<Vec<u8>>>,
     max: usize,
     bucket: usize,
     as_is: bool,
 ) -> Option<(usize, usize)> {
-    let mut ours = Vec::new();
+    let mut ours: Vec<Vec<Element>> = tables.iter().map(|keys| elements(keys)).collect();
     for run in &runs {
         ours.extend(run.get().tree_elements());
         ours.extend(run.get().tiers.iter().flat_map(|tier| tier.maps().map(|(_, map)| map.elements.clone())));

@@ -4,6 +4,7 @@
 
 mod hash;
 mod lexer;
+mod map_block;
 mod maps;
 mod prove;
 mod prove_map;
@@ -20,6 +21,8 @@ mod _native {
     use super::hash::{map_sizes, map_verdict, variable_sizes};
     #[pymodule_export]
     use super::lexer::{Events, LexError};
+    #[pymodule_export]
+    use super::map_block::map_blocks;
     #[pymodule_export]
     use super::maps::{CompiledMap, StayingMap, compile_map};
     #[pymodule_export]

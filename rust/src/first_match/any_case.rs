@@ -6,18 +6,18 @@ use super::effort;
 use super::judge::is_anchored;
 use crate::syntax::{self, Translation};
 
-/// Tells whether a pattern matches some spelling (ASCII) of a string.
+/// Decides whether a pattern matches some spelling (ASCII) of a string.
 ///
-/// Automata of many patterns in one would have states for each, at any place of a subject: with 5,000 patterns, 20 GB. So
-/// each is a small one of its own.
+/// A common automaton of many patterns would have states for each of them at any place of a subject: 20 GB for 5,000
+/// patterns. So each pattern has a small one.
 pub(super) struct Spellings {
     regex: Regex,
-    /// The longest subject on which PCRE2 is sure to come to an answer.
+    /// The longest subject on which PCRE2 certainly finds an answer.
     longest: usize,
 }
 
 impl Spellings {
-    /// `None` for a pattern of which not enough is known.
+    /// `None` for a pattern about which too little is known.
     pub fn of(pattern: &[u8]) -> Option<Spellings> {
         let pattern = syntax::parse(pattern).ok()?;
         // Without the engines that are fast on long subjects and take long to build.

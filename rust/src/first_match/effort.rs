@@ -1,8 +1,8 @@
-//! How many ways PCRE2 may have to try before it says No.
+//! Bounds the number of ways that PCRE2 tries before it answers No.
 //!
-//! An index tells that a pattern does not match. For nginx that is not enough: a pattern that does not match may use up
-//! the match limit first, and the request is answered with 500. So a pattern is skipped only for subjects short enough
-//! that PCRE2 cannot reach the limit, by a bound on its backtracking. It is read off the syntax tree, since the `Hir` is
+//! An index shows that a pattern does not match. For nginx that is not enough: a pattern that does not match may exceed
+//! the match limit first, and nginx answers 500. So a pattern is skipped only for subjects short enough
+//! that PCRE2 cannot reach the limit, by a bound on its backtracking. It is computed on the syntax tree, since the `Hir` is
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
 use super::judge::is_anchored;
@@ -12,7 +12,7 @@ use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 /// start of an attempt, may be a few calls.
 const MOST_CALLS: f64 = 2_500_000.0;
 
-/// As many are found out by trying: an attempt that fails this soon is no effort to those who do try.
+/// Up to this many calls are found by trying: an attempt that fails this soon costs little.
 const FEW_CALLS: f64 = 1_000.0;
 
 /// The most calls for a pattern whose strings are listed; the proof allows more.
@@ -45,7 +45,7 @@ pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
 /// what they are by default.
 const LONGEST_SUBJECT: f64 = 65_536.0;
 
-/// Where PCRE is sure to come to an answer, on subjects of up to 65,536 bytes.
+/// On which subjects of up to 65,536 bytes PCRE certainly finds an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// On every subject.
@@ -71,7 +71,7 @@ pub(crate) fn calls(ast: &Ast) -> f64 {
     effort(ast, 1.0).calls
 }
 
-/// Whether PCRE is sure not to give up on a pattern of finitely many strings, whatever the subject.
+/// Whether PCRE certainly does not give up on a pattern of finitely many strings, for any subject.
 pub(crate) fn always_ends(ast: &Ast) -> bool {
     calls(ast) <= LISTED_CALLS
 }
@@ -186,7 +186,8 @@ mod tests {
         }
     }
 
-    /// Within the length, PCRE2 does not give up on what makes it try the most. (A class at the end, since a last byte is looked for first.)
+    /// Within the length, PCRE2 does not give up on the worst subjects. (They end in a class, as PCRE2 searches a last byte
+    /// first.)
     #[test]
     fn pcre_agrees() {
         for pattern in [

@@ -1,4 +1,4 @@
-//! Which patterns a subject may match, by the literals it holds.
+//! Finds the patterns that a subject may match, by the literals it contains.
 
 use crate::parallel;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
@@ -8,8 +8,8 @@ use super::TooManyLiterals;
 use super::requirement::{self, Need, Requirement};
 use super::trie::PrefixTrie;
 
-/// An index over patterns by the literals that each of their matches has, in small letters: it serves for all spellings of
-/// a subject, too, and few patterns differ by the case of their literals alone.
+/// An index over patterns by the literals that each of their matches contains, in lower case. So it also serves for all
+/// spellings of a subject, and few patterns differ only by the case of their literals.
 pub(super) struct Index {
     /// Patterns that any string may match, ascending.
     always: Vec<u32>,
@@ -18,7 +18,7 @@ pub(super) struct Index {
     /// Literals of which one is in each match of their pattern, and these patterns.
     literals: Option<AhoCorasick>,
     owners: Vec<u32>,
-    /// For strings longer than the first number, in bytes, the pattern is not skipped. Ascending.
+    /// Patterns that are not skipped for strings longer than the first number, in bytes. Ascending.
     not_for_longer: Vec<(usize, u32)>,
 }
 
@@ -36,9 +36,9 @@ impl Index {
         .flatten()
         .collect();
         let crowds = Crowds::count(&requirements);
-        let chosen: Vec<_> = requirements.iter().map(|found| crowds.choose(found)).collect();
-        for (index, (found, chosen)) in (0u32..).zip(requirements.into_iter().zip(chosen)) {
-            let Some(Requirement { need, longest }) = found.into_iter().nth(chosen) else {
+        let chosen: Vec<_> = requirements.iter().map(|required| crowds.choose(required)).collect();
+        for (index, (required, chosen)) in (0u32..).zip(requirements.into_iter().zip(chosen)) {
+            let Some(Requirement { need, longest }) = required.into_iter().nth(chosen) else {
                 always.push(index);
                 continue;
             };
@@ -63,26 +63,26 @@ impl Index {
         })
     }
 
-    /// The patterns below `limit` that may match some spelling of a subject, which is in small letters; ascending, each
-    /// once. O(length), and the candidates sorted.
+    /// The patterns below `limit` that may match some spelling of a subject, which is in lower case; ascending and
+    /// distinct. O(length), plus sorting the candidates.
     pub fn candidates<'i>(&'i self, subject: &[u8], limit: usize) -> impl Iterator<Item = usize> + 'i {
-        let mut found = self.found(subject, limit).into_iter().peekable();
+        let mut with_literals = self.with_literals(subject, limit).into_iter().peekable();
         let mut always = self.always.iter().copied().take_while(move |&index| (index as usize) < limit).peekable();
         // Both lists are ascending and have no index in common.
-        std::iter::from_fn(move || match (found.peek(), always.peek()) {
-            (Some(candidate), Some(other)) if candidate < other => found.next(),
-            (Some(_), None) => found.next(),
+        std::iter::from_fn(move || match (with_literals.peek(), always.peek()) {
+            (Some(candidate), Some(other)) if candidate < other => with_literals.next(),
+            (Some(_), None) => with_literals.next(),
             _ => always.next(),
         })
         .map(|index| index as usize)
     }
 
     /// Those of them that have literals.
-    fn found(&self, subject: &[u8], limit: usize) -> Vec<u32> {
-        let mut found = Vec::new();
+    fn with_literals(&self, subject: &[u8], limit: usize) -> Vec<u32> {
+        let mut indexes = Vec::new();
         let mut add = |index: u32| {
             if (index as usize) < limit {
-                found.push(index);
+                indexes.push(index);
             }
         };
         self.prefixes.of(subject).for_each(&mut add);
@@ -92,16 +92,16 @@ impl Index {
         }
         let not_skipped = self.not_for_longer.iter().take_while(|(longest, _)| *longest < subject.len());
         not_skipped.for_each(|&(_, index)| add(index));
-        found.sort_unstable();
-        found.dedup();
-        found
+        indexes.sort_unstable();
+        indexes.dedup();
+        indexes
     }
 }
 
 /// How many patterns have a literal.
 struct Crowds(HashMap<Vec<u8>, u32>);
 
-/// As many candidates are put to PCRE2 sooner than told apart by other literals.
+/// Up to this many candidates, running PCRE2 is faster than distinguishing them by other literals.
 const SMALL_CROWD: u32 = 8;
 
 impl Crowds {

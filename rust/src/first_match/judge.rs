@@ -1,4 +1,4 @@
-//! One pattern, and whether it matches a subject in every PCRE.
+//! Decides whether a pattern matches a subject in every PCRE.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,10 +10,10 @@ use super::effort;
 use crate::pcre::{Outcome, Regex};
 use crate::syntax::{self, Ast, Hir, Pattern};
 
-/// Why it is not known whether a pattern matches.
+/// Why it is unknown whether a pattern matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// The pattern means different things to different PCREs, or may.
+    /// PCRE versions read the pattern differently, or may.
     Unportable,
     /// It may exceed a limit of PCRE, and nginx answers with 500.
     Effort,
@@ -30,7 +30,7 @@ pub enum Answer {
 /// What is known of a pattern.
 pub(super) enum Judge {
     Portable(Box<Portable>),
-    /// It matches nothing but subjects that begin like this, in any case of letters.
+    /// It matches only subjects that begin like this, in any letter case.
     Unportable(Vec<u8>),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Portable {
     regex: Regex,
     automaton: OnceLock<Option<Automaton>>,
     is_anchored: bool,
-    /// How often PCRE2 came to no answer.
+    /// How often PCRE2 gave no answer.
     slow: AtomicU32,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Portable {
 const CALLS: u32 = 4_000;
 const CALLS_IN_ALL: u32 = 16_000;
 
-/// After so many questions without an answer the pattern is not run any more: a file of one bad pattern and many strings
+/// After this many runs without an answer, the pattern is not run again: a file with one bad pattern and many strings
 /// takes no longer than others.
 const PATIENCE: u32 = 64;
 
@@ -96,7 +96,7 @@ impl Portable {
     }
 }
 
-/// Answers for PCRE2, in linear time, where PCRE2 is sure to come to an answer if it has nginx's limit.
+/// Gives the answer of PCRE2 in linear time, where PCRE2 certainly finds one within nginx's limit.
 struct Automaton {
     regex: meta::Regex,
     longest: usize,

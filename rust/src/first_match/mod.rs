@@ -1,7 +1,7 @@
-//! The first of many patterns that matches a string, as nginx finds it: in order, by PCRE2, where that speaks for any PCRE.
+//! Finds the first of many patterns that matches a string, like nginx: in order, with PCRE2 if every PCRE agrees with it.
 //!
-//! Asking PCRE2 for each pattern costs some 50 ns a pattern and string. Most patterns have literal bytes that each match
-//! contains, at its start or anywhere; an index over these leaves few candidates, and only they are put to PCRE2.
+//! Running PCRE2 costs about 50 ns per pattern and string. Most patterns have literal bytes that each match contains, at
+//! its start or anywhere; an index over these leaves few candidates, and PCRE2 runs only on them.
 
 mod any_case;
 pub(crate) mod effort;
@@ -20,14 +20,14 @@ use any_case::Spellings;
 use index::Index;
 use judge::Judge;
 
-/// Which pattern is the first that matches.
+/// The first pattern that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First {
-    /// None does.
+    /// No pattern matches.
     None,
     /// The pattern of this index.
     Match(usize),
-    /// No earlier pattern matches, and whether the pattern of this index does is not known.
+    /// No earlier pattern matches, and it is unknown whether the pattern of this index does.
     Unknown(usize, Doubt),
 }
 
@@ -43,12 +43,12 @@ impl fmt::Display for TooManyLiterals {
 
 impl std::error::Error for TooManyLiterals {}
 
-/// The patterns in the order of their rules, and an index that leaves few of them to ask.
+/// The patterns in the order of their rules, and an index that leaves few candidates.
 ///
-/// Patterns are compiled when they are first asked, since most never are. One that [`crate::syntax::parse`] refuses is
+/// Patterns are compiled on first use, since most are never used. One that [`crate::syntax::parse`] refuses is
 /// unknown where its prefix is, one that it reads inexactly is always tried.
 ///
-/// A pattern is skipped only where that is known to be PCRE's answer too: not a match, and not a match limit either
+/// A pattern is skipped only if PCRE certainly gives the same answer: no match, and no match limit either
 /// (see `effort`).
 pub struct FirstMatch {
     patterns: Texts,
@@ -89,8 +89,8 @@ impl FirstMatch {
     pub fn may_match_some_case(&self, subject: &[u8], limit: usize) -> bool {
         let subject = subject.to_ascii_lowercase();
         self.index.candidates(&subject, limit).any(|index| {
-            let made = || Spellings::of(self.patterns.get(index)).map(Box::new);
-            self.spellings[index].get_or_init(made).as_ref().is_none_or(|spellings| spellings.may_match(&subject))
+            let build = || Spellings::of(self.patterns.get(index)).map(Box::new);
+            self.spellings[index].get_or_init(build).as_ref().is_none_or(|spellings| spellings.may_match(&subject))
         })
     }
 
@@ -108,7 +108,7 @@ pub(crate) fn needed_literals(pattern: &[u8]) -> Vec<Vec<u8>> {
     sets.max_by_key(shortest).unwrap_or_default().to_vec()
 }
 
-/// Byte strings, one behind the other.
+/// Byte strings in one buffer.
 struct Texts {
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// Patterns from the limit on are not asked.
+    /// Patterns from the limit on are not tried.
     #[test]
     fn limit() {
         let index = index(&["^/a", "^/ab", "."]);

@@ -1,4 +1,4 @@
-//! What each match of a pattern has in it.
+//! Determines what each match of a pattern contains.
 
 use std::cmp::Reverse;
 
@@ -15,13 +15,13 @@ const MOST_LITERALS: usize = 32;
 /// The most sets of literals to choose from for one pattern.
 const MOST_SETS: usize = 4;
 
-/// A prefix of this many bytes tells paths apart; shorter ones, such as `/`, give way to literals further back.
+/// A prefix of this many bytes distinguishes paths; for shorter ones, such as `/`, later literals are preferred.
 const SELECTIVE_PREFIX: usize = 4;
 
-/// A literal of one byte, such as `/`, is in most strings: the pattern might as well be always tried.
+/// A literal of one byte, such as `/`, is in most strings, so the pattern is rather tried always.
 const SHORTEST_LITERAL: usize = 2;
 
-/// One of these must be there for a match, in small letters: they are looked for in the subject without its capitals.
+/// Each match contains one of these, in lower case; they are searched in the lower-case subject.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Need {
     /// The subject starts with one of these.
@@ -38,7 +38,7 @@ impl Need {
     }
 }
 
-/// A need, and how long a subject may be for PCRE2 to say No, rather than give up, where it is not met.
+/// A need, and the longest subject for which PCRE2 answers No, rather than give up, if the need is not met.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Requirement {
     pub need: Need,
@@ -119,7 +119,7 @@ fn shortest(literals: &[Vec<u8>]) -> usize {
     literals.iter().map(Vec::len).min().unwrap_or(0)
 }
 
-/// The literals that no match can do without.
+/// The literals that every match contains.
 fn required<'h>(hir: &'h Hir, found: &mut Vec<&'h [u8]>) {
     match hir.kind() {
         HirKind::Literal(literal) => found.push(&literal.0),

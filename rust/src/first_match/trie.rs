@@ -6,9 +6,9 @@ type Entry = (Vec<u8>, u32);
 /// For a subject, the owners of all strings that it starts with.
 #[derive(Debug, Default)]
 pub(super) struct PrefixTrie {
-    /// The children of a node stand side by side, in the order of their first bytes. The first node is the root.
+    /// The children of a node are adjacent, in the order of their first bytes. The first node is the root.
     nodes: Vec<Node>,
-    /// The first byte of each node's label, side by side for the search among siblings; 0 for the root.
+    /// The first byte of each node's label, adjacent for the search among siblings; 0 for the root.
     heads: Vec<u8>,
     labels: Vec<u8>,
     owners: Vec<u32>,
@@ -90,7 +90,7 @@ fn split_at_depth(strings: &[Entry], depth: usize) -> (&[Entry], &[Entry]) {
     strings.split_at(strings.partition_point(|(string, _)| string.len() == depth))
 }
 
-/// What sorted strings have in common from `depth` on.
+/// The common prefix of sorted strings from `depth` on.
 fn shared(strings: &[Entry], depth: usize) -> &[u8] {
     let (first, last) = (&strings[0].0[depth..], &strings[strings.len() - 1].0[depth..]);
     let len = first.iter().zip(last).take_while(|(a, b)| a == b).count();
@@ -116,17 +116,17 @@ mod tests {
     }
 
     proptest! {
-        /// It finds what looking through all strings finds.
+        /// It finds the same strings as a linear scan.
         #[test]
         fn agrees_with_a_scan(
             strings in prop::collection::vec("[ab/\u{0}]{0,5}", 0..40),
             subject in "[ab/\u{0}]{0,8}",
         ) {
             let entries: Vec<_> = strings.iter().map(|s| s.clone().into_bytes()).zip(0u32..).collect();
-            let mut found: Vec<u32> = PrefixTrie::new(entries).of(subject.as_bytes()).collect();
-            found.sort_unstable();
+            let mut owners: Vec<u32> = PrefixTrie::new(entries).of(subject.as_bytes()).collect();
+            owners.sort_unstable();
             let scanned = (0u32..).zip(&strings).filter(|(_, s)| subject.starts_with(s.as_str()));
-            prop_assert_eq!(found, scanned.map(|(owner, _)| owner).collect::<Vec<_>>());
+            prop_assert_eq!(owners, scanned.map(|(owner, _)| owner).collect::<Vec<_>>());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rules that no URI reaches, because earlier rules take all they match.
+//! Finds rules that no URI reaches, because earlier rules match everything that they match.
 
 use super::{Limits, Question, Witness, witness};
 use crate::first_match::First;
@@ -18,7 +18,7 @@ pub enum Verdict {
         /// language is a superset, the rule itself may not match it.
         example: Vec<u8>,
     },
-    /// It was not decided: the work has bounds, and inexact languages decide little.
+    /// Undecided: the work is bounded, and inexact languages decide little.
     Unknown,
 }
 
@@ -89,7 +89,7 @@ mod tests {
         Verdict::Dead { by: by.to_vec(), example: example.as_bytes().to_vec() }
     }
 
-    /// A rule is dead if one earlier rule takes all of it, or some do together.
+    /// A rule is dead if one earlier rule, or several together, match all its URIs.
     #[test]
     fn shadowed() {
         assert_eq!(last(&["^/b", "^/a/(.*)$", "^/a/b$"]), dead(&[1], "/a/b"));

@@ -7,7 +7,7 @@ use regex_syntax::hir::Hir;
 
 use super::lazy::{Automaton, State, TooLarge};
 
-/// How far a search goes before it is given up.
+/// The bounds of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The most pairs of states.
@@ -178,7 +178,7 @@ fn unpleasantness(byte: u8) -> u8 {
     }
 }
 
-/// The bytes that led to a step.
+/// The bytes that lead to a step.
 fn spell(steps: &[Step], mut last: usize) -> Vec<u8> {
     let mut uri = Vec::new();
     while last != 0 {
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(ask(r"^a*\z", "^a"), Witness::Nothing);
     }
 
-    /// A question that is too hard is given up within bounds.
+    /// A search that is too hard stops at its bounds.
     #[test]
     fn bounded() {
         let limits = Limits { states: 100, ..Limits::default() };

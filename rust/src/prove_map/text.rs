@@ -46,8 +46,12 @@ impl<'t> Texts<'t> {
         }
         self.check_depth(&by_name)?;
         proved.discharge(Obligation::Depth);
-        if has_captures(self.original.fallback()) {
-            return refute(Obligation::Captures, "the default has captures, which the emitted patterns overwrite");
+        let texts = [("default", self.original.fallback()), ("source", &*self.original.source)];
+        if let Some((what, _)) = texts.into_iter().find(|(_, text)| has_captures(text)) {
+            return refute(
+                Obligation::Captures,
+                format!("the {what} has captures, which the emitted patterns overwrite"),
+            );
         }
         Ok(by_name)
     }

@@ -192,7 +192,7 @@ impl<'p, 'b> Tree<'p, 'b> {
             return missing;
         }
         let key = bucket.map_or(&[][..], |place| &self.keys.keys.strings()[place]);
-        let first = self.comparable.first_of(key)?;
+        let Some(first) = self.comparable.first_of(key) else { return missing };
         let floats = self.floats.rows.iter().copied().filter(|&float| first <= float);
         let mut floats = floats.take_while(|&float| missing.is_none_or(|missing| float < missing));
         floats.find(|&float| self.place.live[float] && is_missing(float)).or(missing)

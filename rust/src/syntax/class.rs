@@ -1,4 +1,4 @@
-//! What stands in brackets.
+//! Bracketed classes.
 
 use super::escape::{Escaped, VERTICAL_TAB};
 use super::parse::{Flags, Parser};

@@ -1,4 +1,4 @@
-//! What starts with a backslash.
+//! Escapes.
 
 use super::class::named;
 use super::parse::{Flags, Item, Parser, literal};

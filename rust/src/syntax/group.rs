@@ -1,4 +1,4 @@
-//! What starts with `(`.
+//! Groups, look-arounds and inline flags: everything that starts with `(`.
 
 use super::parse::{Flags, Item, Parser};
 use super::{Ast, Refusal};

@@ -3,8 +3,8 @@
 //! nginx hands the pattern of a `rewrite` to the system's PCRE with no options (`ngx_regex_compile`): bytes, no UTF,
 //! case-sensitive, newline is LF. That library is PCRE1 from 8.32 on, or PCRE2 from 10.30 on, and they differ: `{,3}` is
 //! text before 10.43 and a quantifier since. [`parse`] takes a pattern only if every construct in it means the same in all
-//! of them, run by their interpreters: such a pattern is *portable*, and what the PCRE2 at hand says of it any of them says.
-//! What is not on the list is refused, so a construct nobody thought of cannot be misread.
+//! of them, run by their interpreters: such a pattern is *portable*, and all of them give the answer of the local PCRE2.
+//! Constructs that are not on the list are refused, so that an unforeseen one cannot be misread.
 //!
 //! A construct is read exactly, or kept as a [`Ast::Superset`] of what it matches (a look-around, a possessive
 //! quantifier). [`Pattern::translate`] gives the language as an [`Hir`], over bytes, and says whether it is exact.
@@ -31,14 +31,14 @@ pub use readings::{Readings, read_as};
 pub use regex_syntax::hir::Hir;
 pub use translate::Translation;
 
-/// Why a pattern is not read: the byte of the pattern where reading stopped, and what stands there.
+/// Why a pattern is refused: the offset where reading stopped, and what is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Offset into the pattern, in bytes.
     pub offset: usize,
     /// What is there, in a few words.
     pub reason: &'static str,
-    /// Whether no PCRE takes the pattern: nginx does not start with it.
+    /// Whether every PCRE rejects the pattern, so that nginx does not start.
     pub is_error: bool,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What a pattern says. Non-capturing groups and flags leave no node: `(?i)a` is the class `[Aa]`.
+/// The syntax tree of a pattern. Non-capturing groups and flags leave no node: `(?i)a` is the class `[Aa]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ast {
     /// The empty string.
@@ -104,7 +104,7 @@ impl Ast {
 /// A pattern that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// What it says.
+    /// The syntax tree.
     pub ast: Ast,
     /// The number of capturing groups, those inside look-arounds included.
     pub captures: u32,
@@ -114,7 +114,7 @@ pub struct Pattern {
     pub named: bool,
     /// Whether it has `\s` or `\S`: PCRE takes the vertical tab for a space since 8.34 only.
     pub spaces: bool,
-    /// What stands in its look-arounds.
+    /// The contents of its look-arounds.
     pub looks: Vec<Ast>,
 }
 
@@ -323,7 +323,7 @@ mod tests {
         assert!(parse(format!("(?<{name}>a)").as_bytes()).is_err());
     }
 
-    /// What no PCRE takes is told from what only some do.
+    /// Patterns that every PCRE rejects are distinguished from those that only some do.
     #[test]
     fn errors() {
         for (pattern, offset) in [

@@ -2,7 +2,7 @@
 
 use super::{Ast, ByteSet, Pattern, Refusal};
 
-/// How deep groups may stand in each other; PCRE2's own default limit is 250 (`PARENS_NEST_LIMIT`).
+/// The maximum nesting of groups; the default limit of PCRE2 is 250 (`PARENS_NEST_LIMIT`).
 const DEEPEST: u32 = 200;
 
 /// The largest count of a quantifier (`MAX_REPEAT_COUNT` of PCRE2).
@@ -15,20 +15,20 @@ pub(super) struct Flags {
     pub caseless: bool,
     /// `(?s)`: a dot is any byte.
     pub dot_all: bool,
-    /// A reading of ours, not of PCRE2: a dot with no quantifier behind it is the byte `.`.
+    /// A declared reading, not one of PCRE2: a dot without a quantifier is the byte `.`.
     pub literal_dots: bool,
 }
 
-/// A pattern and where some of its text stands, for those who edit it.
+/// A pattern, and the places of some of its text for edits.
 pub(super) struct Parsed {
     pub pattern: Pattern,
-    /// The offsets of the dots with no quantifier behind them, outside classes.
+    /// The offsets of the dots without a quantifier, outside classes.
     pub dots: Vec<usize>,
     /// The byte ranges of `$` and `\Z`, in the order of the [`Ast::Dollar`] nodes.
     pub dollars: Vec<std::ops::Range<usize>>,
 }
 
-/// One item of a concatenation, and whether a quantifier may stand behind it.
+/// An item of a concatenation, and whether a quantifier may follow it.
 pub(super) struct Item {
     pub ast: Ast,
     pub quantifiable: bool,
@@ -39,7 +39,7 @@ impl Item {
         Item { ast, quantifiable: true }
     }
 
-    /// Some PCREs take quantifiers behind some assertions; here they are refused.
+    /// Some PCREs accept quantifiers after some assertions; here they are refused.
     pub fn assertion(ast: Ast) -> Item {
         Item { ast, quantifiable: false }
     }
@@ -101,7 +101,7 @@ impl<'p> Parser<'p> {
         Err(Refusal { offset: self.at, reason, is_error: false })
     }
 
-    /// Refuses what no PCRE takes.
+    /// Refuses a construct that no PCRE accepts.
     pub(super) fn error<T>(&self, reason: &'static str) -> Result<T, Refusal> {
         Err(Refusal { offset: self.at, reason, is_error: true })
     }
@@ -121,11 +121,11 @@ impl<'p> Parser<'p> {
 
     /// Steps over `expected` if it is next.
     pub(super) fn eat(&mut self, expected: &[u8]) -> bool {
-        let found = self.rest().starts_with(expected);
-        if found {
+        let is_next = self.rest().starts_with(expected);
+        if is_next {
             self.at += expected.len();
         }
-        found
+        is_next
     }
 
     /// Whether a quantifier, or what may be one, is next.

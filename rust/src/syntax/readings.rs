@@ -173,22 +173,22 @@ fn repeated(ways: usize, min: u32, max: u32) -> Option<usize> {
 
 /// For each [`Ast::Dollar`] in the order of the text: whether all that follows can be empty.
 fn tail_dollars(ast: &Ast) -> Vec<bool> {
-    fn visit(ast: &Ast, tail: bool, found: &mut Vec<bool>) {
+    fn visit(ast: &Ast, tail: bool, tails: &mut Vec<bool>) {
         match ast {
-            Ast::Dollar => found.push(tail),
+            Ast::Dollar => tails.push(tail),
             Ast::Concat(items) => {
                 let first_tail = items.iter().rposition(|item| !can_be_empty(item)).unwrap_or(0);
                 for (place, item) in items.iter().enumerate() {
-                    visit(item, tail && place >= first_tail, found);
+                    visit(item, tail && place >= first_tail, tails);
                 }
             }
-            Ast::Repeat { min, sub, .. } => visit(sub, tail && (*min <= 1 || can_be_empty(sub)), found),
-            _ => children(ast).iter().for_each(|child| visit(child, tail, found)),
+            Ast::Repeat { min, sub, .. } => visit(sub, tail && (*min <= 1 || can_be_empty(sub)), tails),
+            _ => children(ast).iter().for_each(|child| visit(child, tail, tails)),
         }
     }
-    let mut found = Vec::new();
-    visit(ast, true, &mut found);
-    found
+    let mut tails = Vec::new();
+    visit(ast, true, &mut tails);
+    tails
 }
 
 #[cfg(test)]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from nginxopt.rewrite.tables import emit, prove
+from nginxopt.rewrite.tables.meaning import Asked
 from nginxopt.rewrite.tables.table import Kind
 from tests.tables import answer, checked, compiled, reasons
 
@@ -94,3 +98,39 @@ def test_more_particular_rows_count_in_csv() -> None:
     assert answer("csv", table, b"/a", b"x=1") == (301, b"/one")
     assert answer("csv", table, b"/a", b"x=2") == (301, b"/any?x=2")
     compiled("csv", table)
+
+
+def test_what_a_skipped_row_would_answer() -> None:
+    """A row behind one that is skipped does not take its place."""
+    tables: list[tuple[Kind, bytes]] = [
+        ("netlify", b"/a /a 301\n/a /b\n/c /d\n"),
+        ("apache", b"Redirect /a /a/x\nRedirect /a/y /z\n"),
+    ]
+    for kind, table in tables:
+        skipping = checked(kind, table)
+        assert [row.reason for row in skipping.rejected] == ["loop"]
+        assert skipping.skipped == {0}
+        assert prove(emit(skipping)).holds
+        assert skipping.meaning.answer(Asked(b"", b"/a", b"")) is None
+
+
+def test_the_proof_is_about_the_table() -> None:
+    """A row that is left out by mistake is noticed: the proof asks the table, not what was kept of it."""
+    tables: list[tuple[Kind, bytes]] = [
+        ("csv", b"/a,/b\n/c,/d\n"),
+        ("netlify", b"/a/* /b/:splat\n/c/* /d/:splat\n"),
+    ]
+    for kind, table in tables:
+        kept = checked(kind, table)
+        assert not prove(emit(replace(kept, rows=kept.rows[1:]))).holds
+
+
+def test_a_pattern_that_pcre_releases_read_differently() -> None:
+    r"""`\s` matches a vertical tab since PCRE 8.34: a row behind such a pattern is rejected, one before it counts."""
+    pattern, row = b"RedirectMatch 308 ^/a\\sb /x\n", b'Redirect 301 "/a\x0bb" /y\n'
+    assert reasons("apache", pattern + row) == [(2, "pattern")]
+    assert prove(emit(checked("apache", pattern + row))).holds
+    compiled("apache", row + pattern)
+    assert answer("apache", row + pattern, b"/a\x0bb") == (301, b"/y")
+    assert reasons("apache", pattern + b'Redirect 301 /c "/a\x0bb"\n') == [(2, "control-character")]
+    compiled("apache", pattern + b"Redirect 301 /c /a%0Bb\n")

@@ -89,6 +89,7 @@ REJECTED: list[tuple[Kind, bytes, str]] = [
     ("netlify", b"/a/*/b /c", "wildcard"),
     ("netlify", b"/a* /c", "wildcard"),
     ("netlify", b"/:a/:a /c", "placeholder"),
+    ("netlify", b"/:a.html /c", "placeholder"),
     ("netlify", b"/:a/x /c/:ab", "placeholder"),
     ("netlify", b"http://h/* /c/:splat", "host-pattern"),
     ("netlify", b"/a/* /c/:splat 308", "status-with-captures"),

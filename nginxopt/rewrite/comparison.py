@@ -1,0 +1,155 @@
+"""Compares the responses of two instances of nginx byte for byte, after replacing dates and ports."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nginxopt.rewrite.requests import HOST
+from nginxopt.system.http import Client, Request, batches
+from nginxopt.system.nginx import Instance
+
+SHOWN_MISMATCHES = 10
+_DATE = re.compile(rb"\r\nDate: [^\r]*\r\n")
+_PORT = b"<port>"
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A difference in the `response` to a request, or a compiled configuration that does not `start`.
+
+    `request`, `before` and `after` are raw bytes; for a `start`, `after` is nginx's message and the others are empty.
+    """
+
+    kind: Literal["response", "start"]
+    request: bytes
+    before: bytes
+    after: bytes
+
+    def __str__(self) -> str:
+        if self.kind == "start":
+            return f"the compiled configuration does not start: {_printable(self.after)}"
+        return f"{_asked(self.request)}: {_summary(self.before)} became {_summary(self.after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Differential:
+    """The result of a differential run.
+
+    Attributes:
+        requests: The number of requests sent to both sides.
+        mismatches: The first differences.
+        mismatched: The number of requests with different responses.
+        skipped: The number of combinations left out because of `limit` or `seconds`.
+        unstable: The number of requests that one side answers differently each time (`$request_id`), which say nothing.
+        variables: The variables that the rules use but do not define, which got a value here.
+        warnings: Warnings of nginx about the compiled configuration only.
+    """
+
+    requests: int
+    mismatches: tuple[Mismatch, ...]
+    mismatched: int
+    seconds: float
+    skipped: int
+    unstable: int = 0
+    variables: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no difference."""
+        return not self.mismatches
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of a comparison, and the first differences."""
+
+    requests: int = 0
+    mismatched: int = 0
+    unstable: int = 0
+    shown: list[Mismatch] = field(default_factory=list)
+
+
+def compare(
+    original: Instance,
+    compiled: Instance,
+    requests: Sequence[Request],
+    deadline: float,
+    progress: Callable[[int, int], None] | None,
+) -> Tally:
+    """Send requests to both sides until `deadline`, and count the differences."""
+    tally = Tally()
+    with original.client() as first, compiled.client() as second:
+        sides = (_Answers(first, original.ports[0]), _Answers(second, compiled.ports[0]))
+        for batch in batches(requests):
+            if time.monotonic() > deadline:
+                break
+            for request, before, after in _both(sides, batch):
+                if before != after:
+                    _judge(tally, sides, request, before, after)
+            tally.requests += len(batch)
+            if progress is not None:
+                progress(tally.requests, len(requests))
+    return tally
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """A client of one side. It removes from responses what differs between any two runs."""
+
+    client: Client
+    port: int
+
+    def clean(self, answer: bytes) -> bytes:
+        return _DATE.sub(b"\r\n", answer, count=1).replace(b"%d" % self.port, _PORT)
+
+    def again(self, request: Request) -> bytes:
+        return self.clean(self.client.ask([request])[0])
+
+
+def _both(sides: tuple[_Answers, _Answers], batch: Sequence[Request]) -> Iterator[tuple[Request, bytes, bytes]]:
+    """Send the batch to both sides at the same time."""
+    sent = [side.client.send(batch) for side in sides]
+    answers = [
+        [side.clean(answer) for answer in side.client.receive(batch, connections)]
+        for side, connections in zip(sides, sent, strict=True)
+    ]
+    return zip(batch, *answers, strict=True)
+
+
+def _judge(tally: Tally, sides: tuple[_Answers, _Answers], request: Request, before: bytes, after: bytes) -> None:
+    """Count a difference, unless a side also differs from itself."""
+    if sides[0].again(request) != before or sides[1].again(request) != after:
+        tally.unstable += 1
+        return
+    tally.mismatched += 1
+    if len(tally.shown) < SHOWN_MISMATCHES:
+        tally.shown.append(Mismatch("response", request.data, before, after))
+
+
+def _asked(request: bytes) -> str:
+    """Return the request line, and other unusual parts of the request."""
+    header, _, body = request.partition(b"\r\n\r\n")
+    usual = (b"Host: " + HOST, b"Connection: close")
+    parts = [line for line in [*header.split(b"\r\n"), body] if line and line not in usual]
+    return ", ".join(_printable(part) for part in parts)
+
+
+def _summary(answer: bytes) -> str:
+    """Return the status, the Location and the start of a text body."""
+    if not answer:
+        return "no answer"
+    header, _, body = answer.partition(b"\r\n\r\n")
+    status, *fields = header.split(b"\r\n")
+    parts = [status.partition(b" ")[2], *(line for line in fields if line.startswith(b"Location:"))]
+    if body and not body.startswith(b"<html>"):
+        parts.append(body[:200])
+    return " ".join(_printable(part) for part in parts)
+
+
+def _printable(text: bytes) -> str:
+    return repr(text.decode("latin-1"))[1:-1]

@@ -1,0 +1,42 @@
+"""A text of `map` blocks, read again: the variable, the place and the plain keys of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nginxopt import _native
+
+_VARIABLE = re.compile(rb"\$\{?(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class MapBlock:
+    """A `map`: the name of its variable without `$`, its text, and the keys that its hash holds."""
+
+    variable: bytes
+    text: bytes
+    keys: list[bytes]
+
+    @property
+    def names(self) -> set[bytes]:
+        """What may be a variable in its text, in small letters."""
+        return {name.lower() for name in _VARIABLE.findall(self.text)}
+
+
+def read(text: bytes) -> list[MapBlock]:
+    """Return the blocks of a text, which holds nothing else; `ValueError` if it does. Linear in the text."""
+    return [MapBlock(name, text[start:end], keys) for name, start, end, keys in _native.map_blocks(text)]
+
+
+def reachable(text: bytes, blocks: Iterable[MapBlock]) -> Iterator[MapBlock]:
+    """Yield those of `blocks` whose variables a text evaluates, and those that they evaluate, in the order given."""
+    blocks = list(blocks)
+    by_name = {block.variable.lower(): block for block in blocks}
+    reached: set[bytes] = set()
+    names = {name.lower() for name in _VARIABLE.findall(text)}
+    while names := (names & by_name.keys()) - reached:
+        reached |= names
+        names = {name for each in names for name in by_name[each].names}
+    return (block for block in blocks if block.variable.lower() in reached)

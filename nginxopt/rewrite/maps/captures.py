@@ -1,0 +1,197 @@
+"""Who may see that a map has become a tree: those that read captures after it was evaluated.
+
+A regular expression that matches sets `$1` to `$9`, even one without groups (`ngx_http_regex_exec`), and a tree matches
+others than its map did: on a miss, where the map left captures as they were, and in place of a row that became a key.
+So a map moves only if whatever reads captures has them from a match of its own, with no evaluation of the map between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nginxopt.config import Block, Comment, Config, Directive, Scope
+from nginxopt.rewrite.captures import ROWS, harmless
+from nginxopt.rewrite.maps.reading import RegexMap, groups, variables
+
+_CAPTURE = re.compile(r"\$\{?[1-9]")
+_VALUES = frozenset(["map", "split_clients"])
+"""Those of them whose values are evaluated when their variable is."""
+_SCRIPT = frozenset(["if", "set", "return", "rewrite", "break"])
+"""The directives of the rewrite module that nginx runs in their order."""
+_AT_LOG = frozenset(["log_format", "access_log"])
+_AFTER_LOG = frozenset(["post_action", "log_subrequest"])
+"""Directives by which a request goes on after something was logged."""
+_EVALUATE = {
+    "root": ("document_root", "realpath_root", "request_filename"),
+    "alias": ("document_root", "realpath_root", "request_filename"),
+    "secure_link": ("secure_link", "secure_link_expires"),
+    "secure_link_md5": ("secure_link", "secure_link_expires"),
+}
+"""The variables of nginx that evaluate what a directive says."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A place that reads `$1` to `$9`.
+
+    Attributes:
+        evaluated: If the match of which they are stands right before: the variables that are evaluated between.
+        location: Whether the match is that of the location it stands in.
+    """
+
+    directive: Directive
+    evaluated: frozenset[str] | None = None
+    location: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A directive that evaluates variables, and when: with the rules of a `server`, at the `log`, or at `any` time."""
+
+    names: frozenset[str]
+    when: str
+
+
+class Captures:
+    """The readings of captures in a configuration, and what is evaluated where."""
+
+    def __init__(self, config: Config) -> None:
+        self._program: Directive | None = None
+        self._readings: list[_Reading] = []
+        self._uses: list[_Use] = []
+        self._evaluates: list[tuple[frozenset[str], frozenset[str]]] = []
+        self._named: list[tuple[Directive, frozenset[str]]] = []
+        self._goes_on = False
+        for directive, scope in config.walk():
+            if scope.context[:1] not in (("stream",), ("mail",), ("events",)):
+                self._note(directive, scope)
+
+    def reader(self, variable: str) -> Directive | None:
+        """Return a directive that may see other captures if the map of `variable` becomes a tree."""
+        if self._program is not None:
+            return self._program
+        evaluating = self._evaluating(variable.removeprefix("$").lower())
+        when = {use.when for use in self._uses if use.names & evaluating}
+        if "log" in when and self._goes_on:
+            when.add("any")
+        return next((reading.directive for reading in self._readings if _is_harmed(reading, evaluating, when)), None)
+
+    def reader_of_groups(self, regex_map: RegexMap) -> Directive | None:
+        """Return a directive that reads a named group of a row, other than the row itself."""
+        named = {name for row in regex_map.patterns for name in groups(row.name)}
+        if not named:
+            return None
+        if self._program is not None:
+            return self._program
+        return next((directive for directive, names in self._named if names & named), None)
+
+    def _evaluating(self, name: str) -> frozenset[str]:
+        """Return the variables whose evaluation may evaluate this one, itself among them."""
+        evaluating = {name}
+        grows = True
+        while grows:
+            more = {other for others, read in self._evaluates if read & evaluating for other in others}
+            grows = not more <= evaluating
+            evaluating |= more
+        return frozenset(evaluating)
+
+    def _note(self, directive: Directive, scope: Scope) -> None:
+        if scope.context[-1:] and scope.context[-1] in ROWS:
+            self._note_row(directive, scope)
+            return
+        if _is_program(directive):
+            self._program = self._program or directive
+        names = frozenset(name for word in directive.args for name in variables(word))
+        self._goes_on = self._goes_on or directive.name in _AFTER_LOG
+        if directive.name in ROWS:
+            self._note_head(directive)
+            return
+        if names:
+            self._named.append((directive, names))
+            self._uses.append(_Use(names, _when(directive, scope)))
+        if directive.name in _EVALUATE:
+            self._evaluates.append((frozenset(_EVALUATE[str(directive.name)]), names))
+        if any(_CAPTURE.search(word) for word in directive.args):
+            self._readings.append(_reading(directive, scope))
+
+    def _note_head(self, directive: Directive) -> None:
+        """Note what the variable of a `map` is made of."""
+        *source, variable = directive.args or ("",)
+        read = frozenset(name for word in source for name in variables(word))
+        self._evaluates.append((frozenset(variables(variable)), read))
+        self._named.append((directive, read))
+        if any(_CAPTURE.search(word) for word in source):
+            self._readings.append(_Reading(directive))
+
+    def _note_row(self, row: Directive, scope: Scope) -> None:
+        opener = scope.opener
+        if opener is None or opener.name not in _VALUES or not opener.args or row.name == "include":
+            return
+        names = frozenset(name for word in row.args for name in variables(word))
+        if not names:
+            return
+        self._evaluates.append((frozenset(variables(opener.args[-1])), names))
+        is_regex = row.name.startswith("~")
+        self._named.append((row, names - groups(row.name) if is_regex else names))
+        if any(_CAPTURE.search(word) for word in row.args):
+            self._readings.append(_Reading(row, names if is_regex else None))
+
+
+def _is_program(directive: Directive) -> bool:
+    """Return whether a directive may run code that reads variables by their names."""
+    return directive.name not in harmless() and (directive.name != "ssi" or directive.args != ("off",))
+
+
+def _when(directive: Directive, scope: Scope) -> str:
+    """Return when a directive evaluates its variables; the rules of a server run before a location is chosen."""
+    if directive.name in _AT_LOG:
+        return "log"
+    of_server = scope.context[-1:] == ("server",) or scope.context[-2:] == ("server", "if")
+    return "server" if of_server and directive.name in _SCRIPT else "any"
+
+
+def _is_harmed(reading: _Reading, evaluating: Iterable[str], when: set[str]) -> bool:
+    if reading.evaluated is not None:
+        return not reading.evaluated.isdisjoint(evaluating)
+    if reading.location:
+        return "any" in when
+    return bool(when if reading.directive.name in _AT_LOG else when - {"log"})
+
+
+def _reading(directive: Directive, scope: Scope) -> _Reading:
+    """Return what a directive with captures reads: its own, those of a condition, of its location, or any."""
+    if directive.name == "rewrite":
+        return _Reading(directive, frozenset(name for word in directive.args[1:] for name in variables(word)))
+    opener = scope.opener
+    if opener is not None and _is_condition(opener) and directive.name in _SCRIPT:
+        return _Reading(directive, frozenset(_evaluated_before(directive, scope)))
+    location = next((parent for parent in reversed(scope.parents) if parent.name in ("location", "server")), None)
+    return _Reading(directive, location=location is not None and _is_regex(location))
+
+
+def _is_condition(directive: Directive) -> bool:
+    """Return whether it is an `if` whose captures are there in its block: one with `~` or `~*`."""
+    return directive.name == "if" and len(directive.args) == 3 and directive.args[1] in ("~", "~*")
+
+
+def _evaluated_before(directive: Directive, scope: Scope) -> Iterator[str]:
+    """Yield the variables that a condition's block evaluates up to a directive of its script, that one's included."""
+    for other in scope.directives:
+        if other.name in _SCRIPT:
+            yield from (name for word in other.args for name in variables(word))
+            if other.block is not None:
+                yield from (name for inner in other.block.walk() for word in inner.args for name in variables(word))
+        if other is directive:
+            return
+
+
+def _is_regex(location: Directive) -> bool:
+    """Return whether a location has captures of its own that no rule in it changes."""
+    is_regex = location.name == "location" and location.args[:1] != () and location.args[0].startswith("~")
+    return is_regex and location.block is not None and not _has_locations(location.block)
+
+
+def _has_locations(block: Block) -> bool:
+    return any(not isinstance(node, Comment) and node.name == "location" for node in block.nodes)

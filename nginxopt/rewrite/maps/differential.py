@@ -1,0 +1,140 @@
+"""The question of the proof, put to a real nginx: does a tree answer each value as its map does?
+
+Two instances run that only return what the map makes of its source, one with the map and one with the tree. A source
+that a request can set is set by it; in place of any other stands a header of the request.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nginxopt.rewrite.comparison import Differential, Mismatch, compare
+from nginxopt.rewrite.maps.proof import EmittedMap
+from nginxopt.rewrite.maps.subjects import of_map
+from nginxopt.rewrite.requests import HOST
+from nginxopt.rewrite.scene import definitions, reasons, unknown_variables
+from nginxopt.system.http import Request
+from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
+from nginxopt.text import encode
+
+_HEADER = b"Nginxopt-Value"
+_IN_PLACE = b"$http_nginxopt_value"
+_HEAD = re.compile(rb"^map\s[^{]*", re.MULTILINE)
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_~")
+
+Sender = Callable[[bytes], Request | None]
+"""Makes the request whose source has a value; None if none does."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The text of one of the two configurations."""
+
+    maps: bytes
+    returned: bytes
+    variables: tuple[str, ...]
+
+    def server(self) -> bytes:
+        buffers = b"large_client_header_buffers 4 64k; merge_slashes off;"
+        return b'server_name %s;%s location / { return 200 "%s"; }' % (HOST, buffers, self.returned)
+
+    def http(self) -> bytes:
+        return b"\n".join([b"include maps.conf;", *definitions(self.variables)])
+
+    def test(self, binary: Binary) -> Verdict:
+        return binary.test(configuration([self.server()], http=self.http()), {"maps.conf": self.maps})
+
+    def run(self, binary: Binary, avoid: bytes) -> Instance:
+        files = {"maps.conf": self.maps}
+        return Instance(binary, servers=[self.server()], http=self.http(), files=files, log_level="emerg", avoid=avoid)
+
+
+def differential(
+    emitted: EmittedMap,
+    *,
+    sizes: bytes,
+    binary: Binary,
+    limit: int,
+    seconds: float,
+    progress: Callable[[int, int], None] | None = None,
+) -> Differential:
+    """Return how the answers of a map and of its tree differ.
+
+    `sizes` are the directives for its hash tables. At most `limit` requests are put to each side, within `seconds`.
+    Raises `InputError` if nginx refuses the map.
+    """
+    started, compiled = time.monotonic(), emitted.compiled
+    send, source = sender(compiled.map.source)
+    before, after = (
+        _with_source(text, encode(compiled.map.source), source) for text in (compiled.map.text(), emitted.text)
+    )
+    returned = encode(f"[{compiled.map.variable}]")
+    path = compiled.map.directive.source.path
+    variables, _ = unknown_variables(lambda names: _Side(before, returned, names).test(binary), path)
+    sides = [_Side(before, returned, variables), _Side(sizes + after, returned, variables)]
+    verdict = sides[1].test(binary)
+    if not verdict.ok:
+        start = Mismatch("start", b"", b"", reasons(verdict).encode(errors="surrogateescape"))
+        return Differential(0, (start,), 1, time.monotonic() - started, 0, variables=variables)
+    keys = [key for block in emitted.tree for key in block.keys]
+    requests = list(dict.fromkeys(request for value in of_map(compiled.map, keys) if (request := send(value))))
+    asked = requests[:: len(requests) // limit + 1]
+    with contextlib.ExitStack() as running:
+        pair = [running.enter_context(side.run(binary, before + after)) for side in sides]
+        tally = compare(pair[0], pair[1], asked, started + seconds, progress)
+    skipped = len(requests) - tally.requests
+    return Differential(
+        tally.requests, tuple(tally.shown), tally.mismatched, time.monotonic() - started, skipped, tally.unstable
+    )
+
+
+def sender(source: str) -> tuple[Sender, bytes]:
+    """Return what makes a request for a value of `source`, and what is looked up: the source, or what stands for it."""
+    name = source.removeprefix("$").removeprefix("{").removesuffix("}").lower()
+    ours = encode(source)
+    if name in ("uri", "document_uri"):
+        return _uri, ours
+    if name == "request_uri":
+        return _target, ours
+    if name in ("args", "query_string"):
+        return lambda value: _target(b"/?" + value), ours
+    if name.startswith("arg_"):
+        return lambda value: _target(b"/?%s=%s" % (encode(name[4:]), value)), ours
+    if name == "host":
+        return lambda value: _get(b"/", value) if _is_token(value) else None, ours
+    if name.startswith("http_") and name not in ("http_host", "http_content_length", "http_transfer_encoding"):
+        return lambda value: _header(encode(name[5:].replace("_", "-")), value), ours
+    return lambda value: _header(_HEADER, value), _IN_PLACE
+
+
+def _with_source(text: bytes, source: bytes, looked_up: bytes) -> bytes:
+    """Return maps with another source in their heads."""
+    return text if source == looked_up else _HEAD.sub(lambda head: head[0].replace(source, looked_up), text)
+
+
+def _uri(value: bytes) -> Request | None:
+    if not value.startswith(b"/") or b"\0" in value or re.search(rb"/\.\.?(?:/|\Z)", value):
+        return None
+    return _get(b"".join(bytes([byte]) if byte in _UNRESERVED else b"%%%02X" % byte for byte in value))
+
+
+def _target(value: bytes) -> Request | None:
+    return _get(value) if value.startswith(b"/") and _is_token(value) else None
+
+
+def _header(name: bytes, value: bytes) -> Request | None:
+    if re.search(rb"[\0\r\n]", value) or value != value.strip(b" "):
+        return None
+    return _get(b"/", more=b"%s: %s\r\n" % (name, value))
+
+
+def _is_token(value: bytes) -> bool:
+    return bool(value) and all(byte > 0x20 and byte != 0x7F for byte in value)
+
+
+def _get(target: bytes, host: bytes = HOST, more: bytes = b"") -> Request:
+    return Request(b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (target, host, more))

@@ -1,0 +1,85 @@
+"""The edits that take regular expressions out of a map and let its default go on to the tree.
+
+Comments stay where they are, those beside rows that are gone as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from nginxopt.config import Directive, File, layout
+from nginxopt.rewrite.maps.planning import CompiledMap
+from nginxopt.rewrite.maps.reading import RegexMap
+from nginxopt.text import Edit, Source, Span, encode
+from nginxopt.text.plural import be, count
+
+_GUARD_NOTE = "# Only what passes the next row can match one below it. Delete it before you change them."
+
+
+def edits(compiled: Iterable[CompiledMap], maps_name: str) -> Mapping[File, list[Edit]]:
+    """Return the edits of all files in which maps that become trees have their rows."""
+    by_source: dict[Source, list[Edit]] = {}
+    files: dict[Source, File] = {}
+    for each in compiled:
+        files |= {file.source: file for file in each.map.files}
+        for source, edit in _edits(each, maps_name):
+            by_source.setdefault(source, []).append(edit)
+    return {files[source]: _apart(found) for source, found in by_source.items()}
+
+
+def _edits(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
+    guard = compiled.native.guard
+    if guard is not None:
+        first = compiled.map.patterns[0]
+        change = layout.before(first, [_GUARD_NOTE, guard.decode("utf-8", "surrogateescape")])
+        yield change.source, change.edit
+        return
+    yield from _default(compiled, maps_name)
+    for row in compiled.map.patterns:
+        change = layout.delete(row)
+        yield change.source, change.edit
+
+
+def _default(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
+    """Yield the edit of the default, and a comment at the beginning of the block."""
+    regex_map, default = compiled.map, compiled.map.default
+    rows = count(len(regex_map.patterns), "pattern")
+    lines = [f"# {rows} of this map {be(len(regex_map.patterns))} looked up in the maps of {maps_name}."]
+    if default is None:
+        lines.append(f"default {compiled.native.default.decode('utf-8', 'surrogateescape')};")
+    else:
+        yield default.source, Edit(default.args[0].span, compiled.native.default)
+    yield regex_map.directive.source, _at_beginning(regex_map, lines)
+
+
+def _at_beginning(regex_map: RegexMap, lines: list[str]) -> Edit:
+    """Return the edit that puts lines first into the block of a map; comments only if it is more than a line long."""
+    directive = regex_map.directive
+    assert directive.block is not None
+    data, at = directive.source.data, directive.block.span.start + 1
+    end = data.find(b"\n", at)
+    if b"\n" not in data[at : directive.block.span.end] or data[at:end].strip(b" \t\r"):
+        return Edit(Span(at, at), b"".join(b" " + encode(line) for line in lines if not line.startswith("#")))
+    newline = b"\r\n" if data[end - 1 : end] == b"\r" else b"\n"
+    indent = encode(_indent(directive))
+    return Edit(Span(at, at), b"".join(newline + indent + encode(line) for line in lines))
+
+
+def _indent(directive: Directive) -> str:
+    """Return how far the rows of a block are indented."""
+    assert directive.block is not None
+    inner = next(directive.block.directives(), None)
+    own = layout.indent(directive)
+    found = own if inner is None else layout.indent(inner)
+    return found if len(found) > len(own) else own + "    "
+
+
+def _apart(edits: list[Edit]) -> list[Edit]:
+    """Return edits that overlap by blanks only, such as those of rows in one line, as edits that do not."""
+    apart: list[Edit] = []
+    at = 0
+    for edit in sorted(edits, key=lambda each: (each.span.start, each.span.end)):
+        start = max(at, edit.span.start)
+        apart.append(Edit(Span(start, max(start, edit.span.end)), edit.text))
+        at = apart[-1].span.end
+    return apart

@@ -1,0 +1,118 @@
+"""The proof that maps answer every subject as before: each block with its rows, against what it and its tree became.
+
+The texts are read again, and nothing else in the files may differ but what the rewrites' own proof compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from nginxopt import _native
+from nginxopt.config import Bulk, Config, Directive, File, Scope, reread
+from nginxopt.errors import InputError
+from nginxopt.rewrite.maps import blocks
+from nginxopt.rewrite.maps.blocks import MapBlock
+from nginxopt.rewrite.maps.planning import CompiledMap, MapsPlan
+from nginxopt.rewrite.maps.reading import http_maps, inlined
+from nginxopt.rewrite.sizes import DEFAULTS
+
+_CHANGED = ("default",)
+
+
+@dataclass(frozen=True, slots=True)
+class MapRefutation:
+    """What does not hold, a subject that the two texts answer differently if one was found, and of which map."""
+
+    what: str
+    counterexample: bytes | None = None
+    of: CompiledMap | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedMap:
+    """What became of a map: the text of its block, with includes in place, and the blocks of its tree."""
+
+    compiled: CompiledMap
+    block: bytes
+    tree: tuple[MapBlock, ...]
+
+    @property
+    def text(self) -> bytes:
+        """All of it."""
+        return b"\n".join([self.block, *(block.text for block in self.tree)])
+
+
+def prove(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes) -> MapRefutation | None:
+    """Return why a map of `plan` answers differently once files have these `texts` and http includes `maps`."""
+    try:
+        for emitted in read(config, plan, texts, maps):
+            regex_map = emitted.compiled.map
+            proof = _native.prove_map(regex_map.text(), emitted.text)
+            if not proof.holds:
+                what = f"the map {regex_map.variable}: {proof.refutation}"
+                return MapRefutation(what, proof.counterexample, emitted.compiled)
+    except (InputError, ValueError) as error:
+        return MapRefutation(f"the result cannot be read: {error}")
+    return None
+
+
+def read(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes) -> Iterator[EmittedMap]:
+    """Yield what became of the maps of `plan`, read again. Raises `InputError` or `ValueError` if it cannot be."""
+    after, generated = read_again(config, texts), blocks.read(maps)
+    for compiled, directive in _pairs(config, plan, after):
+        text = inlined(after, directive)
+        yield EmittedMap(compiled, text, tuple(blocks.reachable(text, generated)))
+
+
+def read_again(config: Config, texts: Mapping[File, bytes]) -> Config:
+    """Return a configuration with other texts in place of some of its files."""
+    return reread(config, {file.path: text for file, text in texts.items()})
+
+
+def _pairs(config: Config, plan: MapsPlan, after: Config) -> Iterator[tuple[CompiledMap, Directive]]:
+    """Yield each map that becomes a tree with the block that has its place afterwards."""
+    by_directive = {compiled.map.directive: compiled for compiled in plan.compiled}
+    for scope, other in zip(http_maps(config), http_maps(after), strict=True):
+        if scope.opener in by_directive and other.opener is not None:
+            yield by_directive[scope.opener], other.opener
+
+
+def difference(before: Config, plan: MapsPlan, after: Config, *, include: str | None = None) -> str | None:
+    """Return where two configurations differ beside the rows of the maps of `plan`, if they do.
+
+    `include`: the name of the file of maps that `after` may include, with sizes of hash tables, in its http block.
+    """
+    changed = {compiled.map.directive for compiled in plan.compiled}
+    return _difference(before.scope, after.scope, changed, include)
+
+
+def _difference(before: Scope, after: Scope, changed: Collection[Directive], include: str | None) -> str | None:
+    is_changed = before.opener in changed
+    ours = [node for node in before.nodes if not is_changed or _stays(node)]
+    theirs = [node for node in after.nodes if not is_changed or _stays(node)]
+    if include is not None:
+        ours = [node for node in ours if node.name not in DEFAULTS]
+        theirs = [node for node in theirs if node.name not in DEFAULTS and not _includes(node, include)]
+    for one, other in zip(ours, theirs, strict=False):
+        if _words(one) != _words(other):
+            return f"line {one.line} of {one.source.path} is not as it was"
+    if len(ours) != len(theirs) or len(before.scopes) != len(after.scopes):
+        return f"{before.block.source.path} does not have the directives that it had"
+    inner = (_difference(one, other, changed, include) for one, other in zip(before.scopes, after.scopes, strict=True))
+    return next((found for found in inner if found), None)
+
+
+def _stays(row: Directive | Bulk) -> bool:
+    """Return whether a row of a map that becomes a tree is to be what it was."""
+    return row.name not in _CHANGED and not row.name.startswith("~")
+
+
+def _includes(node: Directive | Bulk, name: str) -> bool:
+    return isinstance(node, Directive) and node.name == "include" and node.args == (name,)
+
+
+def _words(node: Directive | Bulk) -> object:
+    if isinstance(node, Bulk):
+        return node.source.data[node.span.start : node.span.end]
+    return node.name, node.args, node.block is None

@@ -1,0 +1,136 @@
+"""The maps of http with regular expressions: their rows across files, and their text with the includes in place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from nginxopt.config import Block, Config, Directive, File, Scope
+from nginxopt.text import Source, encode
+
+MADE_BY = b"made by nginxopt rewrite-to-map"
+"""What the head of a file of maps says that this command wrote: they are not compiled again."""
+GUARD = "~^(?!"
+"""How the pattern of a row begins that stands before all others of its map and turns most subjects away."""
+
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_GROUP = re.compile(r"\(\?P?[<'](\w+)[>']")
+
+
+def variables(text: str) -> set[str]:
+    """Return the names of the variables in a value, in small letters: nginx ignores their case."""
+    return {(braced or bare).lower() for braced, bare in _VARIABLE.findall(text)}
+
+
+def groups(pattern: str) -> set[str]:
+    """Return the names of the groups of a pattern, in small letters: each is a variable (`ngx_http_regex_compile`)."""
+    return {name.lower() for name in _GROUP.findall(pattern)}
+
+
+@dataclass(frozen=True, eq=False)
+class RegexMap:
+    """A map with regular expressions.
+
+    Attributes:
+        directive: The `map`, in `file`.
+        rows: Its statements in nginx's order, those of included files in place of the includes.
+    """
+
+    directive: Directive
+    file: File
+    rows: tuple[Directive, ...]
+    config: Config = field(repr=False)
+
+    @property
+    def source(self) -> str:
+        """What is looked up."""
+        return str(self.directive.args[0])
+
+    @property
+    def variable(self) -> str:
+        """The variable it defines, with its `$`."""
+        return str(self.directive.args[1])
+
+    @cached_property
+    def patterns(self) -> tuple[Directive, ...]:
+        """The rows that are regular expressions."""
+        return tuple(row for row in self.rows if row.name.startswith("~"))
+
+    @property
+    def default(self) -> Directive | None:
+        """The row of the default."""
+        return next((row for row in self.rows if row.name == "default"), None)
+
+    @property
+    def includes(self) -> tuple[Directive, ...]:
+        """The includes among its rows, those of included files as well."""
+        return tuple(row for row in self.rows if row.name == "include")
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """The files it stands in: its own first."""
+        sources = {row.source for row in self.rows} - {self.file.source}
+        included = [file for include in self.includes for file in self.config.included(include)]
+        own = [file for file in self.config.files if file.source in sources or file in included]
+        return (self.file, *(file for file in own if file is not self.file))
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether an earlier compilation put a guard before its regular expressions."""
+        return bool(self.patterns) and self.patterns[0].name.startswith(GUARD)
+
+    def text(self) -> bytes:
+        """Return the block with the files it includes in place of the includes."""
+        return inlined(self.config, self.directive)
+
+
+def read(config: Config, subject: Iterable[File]) -> Iterator[RegexMap]:
+    """Yield the maps of http that are in files of `subject`, or have rows there; none that this command wrote."""
+    sources = {file.source for file in subject}
+    files = {file.source: file for file in config.files}
+    for scope in http_maps(config):
+        directive = scope.opener
+        if directive is None or len(directive.args) != 2 or is_ours(directive.source):
+            continue
+        regex_map = RegexMap(directive, files[directive.source], tuple(scope.directives), config)
+        if regex_map.patterns and not sources.isdisjoint(row.source for row in (directive, *regex_map.patterns)):
+            yield regex_map
+
+
+def http_maps(config: Config) -> Iterator[Scope]:
+    """Yield the scopes of the maps of http."""
+    outer = [config.scope] if ("http",) in config.candidates else []
+    outer += [scope for scope in config.scope.scopes if scope.context == ("http",)]
+    for scope in outer:
+        yield from (inner for inner in scope.scopes if inner.context[-1] == "map")
+
+
+def is_ours(source: Source) -> bool:
+    """Return whether a file holds maps that this command wrote: its first lines, comments, say so."""
+    head = source.data[:4096]
+    return MADE_BY in head and all(line.startswith(b"#") for line in head[: head.find(MADE_BY)].splitlines() if line)
+
+
+def inlined(config: Config, directive: Directive) -> bytes:
+    """Return the text of a block with the text of files in place of their includes."""
+    assert directive.block is not None
+    start, end = directive.block.span.start, directive.span.end
+    data = directive.source.data
+    return data[directive.span.start : start] + _inlined(config, directive.block, start, end)
+
+
+def _inlined(config: Config, block: Block, start: int, end: int) -> bytes:
+    pieces, data = [], block.source.data
+    for include in (node for node in block.unfolded() if node.name == "include" and config.included(node)):
+        pieces.append(data[start : include.span.start])
+        for file in config.included(include):
+            pieces += [_inlined(config, file.block, 0, len(file.source.data)), b"\n"]
+        start = include.span.end
+    return b"".join([*pieces, data[start:end]])
+
+
+def words(directive: Directive) -> list[bytes]:
+    """Return the words of a directive as nginx reads them."""
+    return [encode(word) for word in (directive.name, *directive.args)]

@@ -1,0 +1,49 @@
+"""A file of rows by itself, compiled as if its map stood around it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from nginxopt.config import Config, load_text, statements
+from nginxopt.errors import InputError, UsageError
+from nginxopt.text import Source, encode
+
+WORD = "map"
+"""The context of a file of rows."""
+
+
+def is_context(context: str | None) -> bool:
+    """Return whether `--context` says that a file is included in a map."""
+    return context is not None and context.split()[:1] == [WORD]
+
+
+def head(context: str | None) -> str | None:
+    """Return the head of the map that `--context` names, such as `map $uri $new`; None if it names none.
+
+    Raises `UsageError` if it is neither that nor the word `map`.
+    """
+    if context is None or not is_context(context) or context.strip() == WORD:
+        return None
+    try:
+        found = list(statements(Source("--context", encode(f"{context};"))))
+    except InputError:
+        found = []
+    if len(found) != 1 or len(found[0].words) != 3 or not found[0].words[2].startswith("$"):
+        raise UsageError(f"not the head of a map: {context!r}", hint="--context takes map, or map SOURCE $VARIABLE")
+    return " ".join(context.split())
+
+
+def unknown(path: str, because: str | None = None) -> UsageError:
+    """Return an error for a file of rows whose map is not known."""
+    return UsageError(
+        f"the map that includes {path} is unknown{f' ({because})' if because else ''}",
+        hint="name it with --context 'map $uri $new', or the nginx.conf that includes it with -c",
+    )
+
+
+def wrapped(data: bytes, path: str, around: str, *, prefix: str | None) -> Config:
+    """Return a configuration of one map with rows of `data`; their lines are those of the file at `path`."""
+    text = encode(f"{around} {{ ") + data + (b"" if data.endswith(b"\n") else b"\n") + b"}\n"
+    base = prefix if prefix is not None else str(Path(os.fspath(path)).parent)
+    return load_text(text, path, prefix=base, context="http", missing_ok=True)

@@ -1,0 +1,131 @@
+"""Which sources of maps may be evaluated several times for one look-up.
+
+A tree of maps evaluates its source in each of them. All of that happens at once, between two events of nginx's loop:
+so a variable is as good as another unless it is computed from the time, from the kernel or other workers, from code,
+or from captures, which the tree's own regular expressions change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from nginxopt.config import Config, Directive, Scope
+from nginxopt.rewrite.maps.reading import groups, http_maps, variables
+
+_NAMES = """\
+    ancient_browser args binary_remote_addr body_bytes_sent bytes_sent connection connection_requests content_length
+    content_type document_uri host hostname http2 http3 https invalid_referer is_args limit_conn_status
+    limit_req_status modern_browser msie nginx_version pid proxy_add_x_forwarded_for proxy_host proxy_port
+    proxy_protocol_addr proxy_protocol_port proxy_protocol_server_addr proxy_protocol_server_port query_string quic
+    realip_remote_addr realip_remote_port remote_addr remote_port remote_user request request_completion request_id
+    request_length request_method request_port request_uri scheme server_addr server_name server_port server_protocol
+    ssl_alpn_protocol ssl_cipher ssl_ciphers ssl_client_fingerprint ssl_client_i_dn ssl_client_i_dn_legacy
+    ssl_client_s_dn ssl_client_s_dn_legacy ssl_client_serial ssl_client_v_end ssl_client_v_start ssl_client_verify
+    ssl_curve ssl_curves ssl_early_data ssl_protocol ssl_server_name ssl_session_reused status upstream_addr
+    upstream_cache_status upstream_status uri
+    """
+_STABLE = frozenset(_NAMES.split())
+"""The variables of nginx's own modules that are read from the request, the connection or the configuration.
+
+Left out are those of time ($msec, $request_time, $time_local, $date_gmt, $connection_time, $upstream_response_time),
+of the kernel and of all workers ($tcpinfo_rtt, $connections_active), of the file system ($realpath_root), and those
+that evaluate other directives ($document_root, $request_filename, $secure_link).
+"""
+_STABLE_PREFIXES = (
+    "arg_", "cookie_", "geoip_", "http_", "proxy_protocol_tlv_", "sent_http_", "sent_trailer_", "upstream_cookie_",
+    "upstream_http_", "upstream_trailer_",
+)  # fmt: skip
+"""How names begin that are looked up in headers, arguments and cookies."""
+
+
+_CONSTANT = frozenset(
+    ["args", "document_uri", "host", "is_args", "query_string", "request_method", "request_uri", "scheme",
+     "server_name", "server_port", "uri"]
+)  # fmt: skip
+_CONSTANT_PREFIXES = ("arg_", "cookie_", "http_")
+
+
+def is_constant(name: str) -> bool:
+    """Return whether a variable has the same value however early in a request it is evaluated first.
+
+    They do not change, or nginx computes them each time (`NGX_HTTP_VAR_NOCACHEABLE`).
+    """
+    return name in _CONSTANT or name.startswith(_CONSTANT_PREFIXES)
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """What a configuration defines: variables by their names, in small letters."""
+
+    maps: Mapping[str, list[Scope]] = field(default_factory=dict)
+    cached: frozenset[str] = frozenset()
+    in_rows: frozenset[str] = frozenset()
+    in_patterns: frozenset[str] = frozenset()
+    by_others: frozenset[str] = frozenset()
+
+    def is_stable(self, value: str) -> bool:
+        """Return whether a value with variables is the same each time it is evaluated for one look-up."""
+        return all(self._is_stable(name, frozenset()) for name in variables(value))
+
+    def _is_stable(self, name: str, above: frozenset[str]) -> bool:
+        """Return whether a variable is, which those `above` are made of."""
+        if name in above or name in self.in_rows or name in self.by_others or name.isdigit():
+            return False
+        if name in self.maps:
+            return all(self._is_stable_map(scope, above | {name}) for scope in self.maps[name])
+        return name in self.cached or name in self.in_patterns or name in _STABLE or name.startswith(_STABLE_PREFIXES)
+
+    def _is_stable_map(self, scope: Scope, above: frozenset[str]) -> bool:
+        """Return whether a map is; one that is not `volatile` is looked up once in a request and kept."""
+        if not any(row.name == "volatile" and not row.args for row in scope.directives):
+            return True
+        assert scope.opener is not None
+        names = variables(str(scope.opener.args[0]))
+        for row in scope.directives:
+            names |= {name for name in _names_of(row) if not (row.name.startswith("~") and name.isdigit())}
+        return all(self._is_stable(name, above) for name in names)
+
+
+def definitions(config: Config) -> Definitions:
+    """Return the variables that a configuration defines in http."""
+    maps: dict[str, list[Scope]] = {}
+    for scope in http_maps(config):
+        if scope.opener is not None and len(scope.opener.args) == 2:
+            maps.setdefault(_name(str(scope.opener.args[1])), []).append(scope)
+    in_rows = {
+        name for scopes in maps.values() for scope in scopes for row in scope.directives for name in groups(row.name)
+    }
+    kinds: dict[str, set[str]] = {"cached": set(), "patterns": set(), "others": set()}
+    for directive, scope in config.walk():
+        if scope.context[:1] != ("stream",) and scope.context[-1:] != ("map",):
+            for kind, name in _defined(directive):
+                kinds[kind].add(name)
+    return Definitions(
+        maps, frozenset(kinds["cached"]), frozenset(in_rows), frozenset(kinds["patterns"]), frozenset(kinds["others"])
+    )
+
+
+_SETTERS = {"geo": -1, "split_clients": -1, "set": 0, "auth_request_set": 0}
+"""The directives that define a variable nginx keeps for the request, and which of their words is its name."""
+_MATCHING = frozenset(["server_name", "location", "rewrite", "if"])
+"""The directives with patterns whose groups are variables."""
+
+
+def _defined(directive: Directive) -> Iterator[tuple[str, str]]:
+    """Yield the variables that a directive defines, and of which kind."""
+    if directive.name in _SETTERS and directive.args:
+        yield "cached", _name(str(directive.args[_SETTERS[str(directive.name)]]))
+    elif directive.name in _MATCHING:
+        yield from (("patterns", name) for word in directive.args for name in groups(word))
+    elif directive.name.endswith("_set") or directive.name.startswith(("set_", "js_", "perl_")):
+        yield from (("others", _name(str(word))) for word in directive.args[:2] if word.startswith("$"))
+
+
+def _names_of(row: Directive) -> set[str]:
+    return {name for word in row.args for name in variables(word)}
+
+
+def _name(word: str) -> str:
+    """Return the name of a variable that is defined as `$name`."""
+    return word.removeprefix("$").lower()

@@ -1,0 +1,56 @@
+"""What became of maps with regular expressions, in a few lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.rewrite.maps.cost import Cost
+from nginxopt.rewrite.maps.planning import KeptMap, MapsPlan
+from nginxopt.rewrite.maps.reading import RegexMap
+from nginxopt.text.plural import count
+
+_WORTH_A_LINE = 5
+"""The number of patterns from which a map that stays has a line without -v."""
+
+
+def cost(before: Cost, after: Cost) -> Iterator[str]:
+    """Yield the headline: the patterns tried before, and now."""
+    if not before.worst:
+        return
+    now = "" if before == after else f"; now {_shown(after)}"
+    yield f"  tried       {before.worst:>9,}  patterns for a request that none of them matches{now}"
+
+
+def lines(plan: MapsPlan, *, verbose: bool) -> Iterator[str]:
+    """Yield a line for each map that becomes a tree, and for those that stay and are worth it."""
+    for compiled in plan.compiled:
+        form = "behind a guard" if compiled.native.guard is not None else "as a tree"
+        rows, tried = len(compiled.map.patterns), _shown(compiled.after)
+        yield f"  {form:<14}{rows:>7,}  {_patterns(rows)} of {_place(compiled.map)}: a miss tries {tried}"
+    for kept in plan.kept:
+        if verbose or kept.reason == "unproved" or len(kept.map.patterns) >= _WORTH_A_LINE:
+            yield _kept(kept)
+
+
+def _kept(kept: KeptMap) -> str:
+    rows = len(kept.map.patterns)
+    return f"  stay        {rows:>9,}  {_patterns(rows)} of {_place(kept.map)}: {kept.why}  [{kept.reason}]"
+
+
+def heading(plan: MapsPlan) -> str:
+    """Return what there is to compile, in words."""
+    return f"{count(plan.rows, 'pattern')} of {count(len(plan.found), 'map')}"
+
+
+def _patterns(rows: int) -> str:
+    return "pattern" if rows == 1 else "patterns"
+
+
+def _place(regex_map: RegexMap) -> str:
+    return f"{regex_map.variable} ({regex_map.directive.source.path}:{regex_map.directive.line})"
+
+
+def _shown(cost: Cost) -> str:
+    """Return a cost in one number if it is one, or in three."""
+    far, near, worst = cost
+    return f"{far:,}" if far == near == worst else f"{far:,} (near {near:,}, worst {worst:,})"

@@ -1,0 +1,110 @@
+"""Who sees that a map became a tree: those that read captures after it was evaluated, and nobody else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.rewrite.maps.captures import Captures
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
+
+MAP = 'map $uri $new { "~^/hit/(.*)" v; default d; }'
+TREE = 'map $uri $new { default $t; } map $uri $t { "~^(?!/hit/)" d; "~^/hit/(.*)" v; }'
+"""The same as a tree may be: another pattern matches on a miss."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A server with `http` around it, and who of it is named as a reader: none if nobody sees a difference."""
+
+    says: str
+    server: str
+    reader: str | None = None
+    http: str = ""
+
+
+CASES = [
+    Case(
+        "a rewrite reads the captures of its own pattern",
+        'if ($new = v) { set $x 1; } rewrite ^/a/(.*)$ /b/$1 break; location / { return 200 "$uri $new"; }',
+    ),
+    Case(
+        "unless its target evaluates the map",
+        'rewrite ^/a/(.*)$ /b/$1/$new break; location / { return 200 "$uri"; }',
+        "rewrite",
+    ),
+    Case(
+        "unless it evaluates a map whose value is the map",
+        'rewrite ^/a/(.*)$ /b/$1/$outer break; location / { return 200 "$uri"; }',
+        "rewrite",
+        "map $server_port $outer { default $new; }",
+    ),
+    Case(
+        "a location reads the captures of its own pattern, which is matched after the rules of the server",
+        'if ($new = v) { return 200 v; } location ~ ^/a/(.*)$ { return 200 "[$1]"; }',
+    ),
+    Case(
+        "unless something in a location evaluates the map",
+        'location ~ ^/a/(.*)$ { set $x $new; return 200 "[$1]"; }',
+        "return",
+    ),
+    Case(
+        "a location without a pattern reads the captures of anything",
+        'server_name "~^(.*)$"; if ($new = v) { return 200 v; } location / { return 200 "[$1]"; }',
+        "return",
+    ),
+    Case(
+        "a condition's captures are read right after it",
+        'if ($uri ~ ^/a/(.*)$) { set $y $1; set $z $new; } location / { return 200 "[$y] $z"; }',
+    ),
+    Case(
+        "unless the map is evaluated before",
+        'if ($uri ~ ^/a/(.*)$) { set $z $new; set $y $1; } location / { return 200 "[$y] $z"; }',
+        "set",
+    ),
+    Case(
+        "the row of a map reads the captures of its own pattern",
+        'location / { return 200 "$new $row"; }',
+        None,
+        'map $uri $row { "~^/a/(.*)$" "[$1]"; }',
+    ),
+    Case(
+        "the default of a map reads those of anything",
+        'server_name "~^(.*)$"; location / { set $x $new; return 200 "$row"; }',
+        "default",
+        'map $uri $row { default "[$1]"; }',
+    ),
+    Case(
+        "and so does the source of a map",
+        'server_name "~^(.*)$"; location / { set $x $new; return 200 "$row"; }',
+        "map",
+        'map $1 $row { default -; "~(.+)" "<$1>"; }',
+    ),
+    Case(
+        "what is evaluated for the log is seen by the log only",
+        'server_name "~^(.*)$"; access_log logs f; location / { return 200 "[$1]"; }',
+        None,
+        'log_format f "$new";',
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.says for case in CASES])
+def test_captures_after_a_map(each_binary: nginx.Binary, case: Case) -> None:
+    """A reader is named if the answers on nginx differ, and none if they do not."""
+    server = case.server.replace("logs", "access.log")
+    text = f"events {{}} http {{ {MAP} {case.http} server {{ {server} }} }}"
+    reader = Captures(load_text(text.encode(), "nginx.conf")).reader("$new")
+    assert (reader and str(reader.name)) == case.reader
+    answers = [_answers(each_binary, server, f"{http} {case.http}") for http in (MAP, TREE)]
+    assert (answers[0] == answers[1]) is (reader is None)
+
+
+def _answers(binary: nginx.Binary, server: str, http: str) -> list[bytes]:
+    paths = ("/a/b", "/hit/c", "/none", "/a/")
+    requests = [Request(f"GET {path} HTTP/1.1\r\nHost: a.test\r\n\r\n".encode()) for path in paths]
+    with nginx.Instance(binary, servers=[server.encode()], http=http.encode()) as instance, instance.client() as client:
+        return [answer.partition(b"\r\n\r\n")[2] for answer in client.ask(requests)]

@@ -1,0 +1,75 @@
+"""A map and its tree answer alike on a real nginx, whatever is looked up."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from nginxopt.config import load_text
+from nginxopt.rewrite import emit, plan, prove
+from nginxopt.rewrite.maps.differential import sender
+from nginxopt.rewrite.maps.subjects import example
+from nginxopt.rewrite.questions import ask
+from nginxopt.system import nginx
+from tests.rewrite.maps.maplists import maps
+
+ROWS = "".join(f'"~^/archive/{number}-.*$" /news/{number};\n"~^/Docs/n{number}/(.*)$" "/d/$1";' for number in range(30))
+UNANCHORED = "".join(f'"~topic{number}[0-9]+" /topic/{number};\n' for number in range(8))
+
+
+@pytest.mark.parametrize(
+    "source", ["$uri", "$request_uri", "$host", "$args", "$arg_page", "$http_x", "$scheme$host$uri"]
+)
+@pytest.mark.parametrize("flags", ["", "volatile; default none;"])
+def test_a_map_and_its_tree(each_binary: nginx.Binary, source: str, flags: str) -> None:
+    """Values that the rows match and those next to them are answered alike."""
+    block = f"map {source} $new {{ {flags} {ROWS} {UNANCHORED} /archive/1-plain plain; }}"
+    emission = emit(plan(load_text(block.encode(), context="http")))
+    assert emission.plan.maps.compiled
+    assert prove(emission).holds
+    (found,) = ask(emission, each_binary)
+    assert found.ok, [str(mismatch) for mismatch in found.mismatches]
+    assert found.requests > 400
+
+
+def test_a_difference_is_found(each_binary: nginx.Binary) -> None:
+    """A tree with one wrong value is told by a request."""
+    from dataclasses import replace
+
+    emission = emit(plan(load_text(f"map $uri $new {{ {ROWS} }}".encode(), context="http")))
+    wrong = emission.trees.replace(b'"/news/7"', b'"/news/8"')
+    assert wrong != emission.trees
+    (found,) = ask(replace(emission, maps=emission.maps_of_rewrites + wrong, trees=wrong), each_binary)
+    assert not found.ok
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(maps(40))
+def test_random_maps(each_binary: nginx.Binary, block: str) -> None:
+    """Any tree that is proved answers as its map does."""
+    emission = emit(plan(load_text(block.encode(), context="http")))
+    if emission.plan.maps.compiled and prove(emission).holds:
+        for found in ask(emission, each_binary):
+            assert found.ok, [str(mismatch) for mismatch in found.mismatches]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "string"),
+    [
+        (b"^/a(b|c)(?:x(y|z)|q)d?[^/]+/.*\\.html?$", b"/abxyx/x.htm"),
+        (b"^/(\\d+)-[\\w-]+(?<n>x)$|foo", b"/1-wx"),
+        (b"(?i)bot", b"bot"),
+        (b"^/[]a]x{2,3}", b"/]x"),
+        (b"^/a(b(c|d)e|f)g", b"/abceg"),
+    ],
+)
+def test_an_example_of_a_pattern(pattern: bytes, string: bytes) -> None:
+    """It takes the first of each alternation, and one byte of each class."""
+    assert example(pattern) == string
+
+
+def test_values_that_no_request_has() -> None:
+    """What a client cannot send is not asked for."""
+    for source, value in (("$uri", b"a"), ("$uri", b"/a/../b"), ("$request_uri", b"/a b"), ("$http_x", b"a\nb"),
+                          ("$host", b""), ("$msec", b" a")):  # fmt: skip
+        assert sender(source)[0](value) is None, (source, value)

@@ -1,0 +1,1 @@
+"""Maps with regular expressions that become trees."""

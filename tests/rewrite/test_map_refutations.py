@@ -1,0 +1,112 @@
+"""Texts that look like the maps that stand for one with patterns, and answer in another way: each is refuted."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt import _native
+
+KEYS = 'map $x $nxo_prefix { "~^(?<nxo_key>%s)" $nxo_key; }\n'
+ONE_LEAF = "map $nxo_prefix $nxo_tree { %s default d; }\n"
+
+
+def tree(rows: str, keys: str, values: str, leaves: str = "", default: str = "d") -> tuple[str, str]:
+    """A map of these rows, and a tree of look-ups for it."""
+    buckets = f"map $nxo_prefix $nxo_tree {{ {values} default {default}; }}\n"
+    return _of(rows), "map $x $m { default $nxo_tree; }\n" + KEYS % keys + buckets + leaves
+
+
+def leaf(number: int, rows: str, default: str = "d") -> str:
+    """A map of rows."""
+    return f"map $x $nxo_leaf{number} {{ {rows} default {default}; }}\n"
+
+
+def rows_only(rows: str, instead: str) -> tuple[str, str]:
+    """A map of these rows, and one of others that stands for it."""
+    return _of(rows), _of(instead)
+
+
+def _of(rows: str) -> str:
+    return f"map $x $m {{ default d; {rows} }}\n"
+
+
+RIGHT = {
+    "a guard": rows_only("~^/a/x$ 1; ~^/b.*c 2;", '"~^(?!/(?:a/x|b))" d; ~^/a/x$ 1; ~^/b.*c 2;'),
+    "a tree": tree(
+        "~^/a/x$ 1; ~^/b.*c 2;",
+        "/a/x|/b",
+        "/a/x $nxo_leaf1; /b $nxo_leaf2;",
+        leaf(1, "~^/a/x$ 1;") + leaf(2, "~^/b.*c 2;"),
+    ),
+    "a row with a name behind a guard": rows_only('"~^/a(?<n>.)" 1;', '"~^(?!/a.)" d; "~^/a(?<n>.)" 1;'),
+    "captures in an exact row, which comes first": (
+        'map $x $m { default d; /e "$1"; ~^/a 1; }',
+        'map $x $m { /e "$1"; default $nxo_tree; }' + KEYS % "/a" + ONE_LEAF % "/a 1;",
+    ),
+}
+
+WRONG = {
+    "a default in a bucket that no float of the tree concerns": tree(
+        "~^/a/x$ 1; ~^/b.*c 2;", "/a", "/a d;", leaf(1, "~^/b.*c 2;"), "$nxo_leaf1"
+    ),
+    "captures in the source, which the trie overwrites": (
+        "map $1 $m { default d; ~^/a/x$ 1; }",
+        "map $1 $m { default $nxo_tree; }\n"
+        + (KEYS % "/a" + ONE_LEAF % "/a $nxo_leaf1;" + leaf(1, "~^/a/x$ 1;")).replace("$x", "$1"),
+    ),
+    "captures in the default": (
+        "map $x $m { default $1; ~^/a 1; }",
+        'map $x $m { default $nxo_tree; }\n' + KEYS % "/a" + "map $nxo_prefix $nxo_tree { /a 1; default $1; }",
+    ),
+    "a pattern with (*UTF8) gives up on the strings of another bucket": tree(
+        '"~(*UTF8)^/a$" 1; ~^/b$ 2;',
+        "/a|/b",
+        "/a $nxo_leaf1; /b $nxo_leaf2;",
+        leaf(1, '"~(*UTF8)^/a$" 1;') + leaf(2, "~^/b$ 2;"),
+    ),
+    "a pattern with a limit of its own gives up anywhere": tree(
+        '"~(*LIMIT_MATCH=1)^/a$" 1; ~^/b$ 2;',
+        "/a|/b",
+        "/a $nxo_leaf1; /b $nxo_leaf2;",
+        leaf(1, '"~(*LIMIT_MATCH=1)^/a$" 1;') + leaf(2, "~^/b$ 2;"),
+    ),
+    "a row of any line in the bucket of its text": tree(
+        '"~(?m)^/b$" 1; ~^/b$ 2;', "/b", "/b $nxo_leaf1;", leaf(1, '"~(?m)^/b$" 1; ~^/b$ 2;')
+    ),
+    "a value for .*$ that newlines get as well": tree("~^/a.*$ 1;", "/a", "/a 1;"),
+    "a later row in a longer key": tree("~^/a 1; ~^/ab 2;", "/ab|/a", "/a 1; /ab 2;"),
+    "a trie that captures the shorter key": tree("~^/ab 1; ~^/a 2;", "/a|/ab", "/a 2; /ab 1;"),
+    "a key in two spellings": tree("~^/a 1;", "/A|/a", "/a 1;"),
+    "a row in any case among keys in one": tree("~*^/a 1;", "/a", "/a 1;"),
+    "the empty string matches no pattern": ("map $x $m { default d; ~^ 1; }", "map $x $m { default 1; }"),
+    "a cached map in a volatile one": (
+        "map $x $m { volatile; default d; ~^/a 1; }",
+        "map $x $m { volatile; default $nxo_tree; }\n" + KEYS % "/a" + ONE_LEAF % "/a 1;",
+    ),
+    "a map that sees the last dot": (
+        "map $x $m { hostnames; default d; ~^a.*$ 1; ~^b$ 2; }",
+        "map $x $m { hostnames; default $nxo_leaf1; }\n" + leaf(1, "~^a.*$ 1; ~^b$ 2;"),
+    ),
+    "a row with a name as a value": tree('"~^/a(?<n>)" 1;', "/a", "/a 1;"),
+    "a guard in another case": rows_only("~*^/a 1;", '"~^(?!/a)" d; ~*^/a 1;'),
+    "a guard that looks at one line": rows_only(r'"~^/a|\n/b" 1;', r'"~^(?!/a|.*/b)" d; "~^/a|\n/b" 1;'),
+    "a guard that PCRE gives up on": rows_only("~^/a 1; ~x 2;", '"~^(?!/a|(?:.|..)*x)" d; ~^/a 1; ~x 2;'),
+    "a guard before a row that PCRE gives up on": rows_only(
+        '"~^(?:a|aa)*b" 1; ~^/x 2;', '"~^(?!a*b|/x)" d; "~^(?:a|aa)*b" 1; ~^/x 2;'
+    ),
+    "rows in another order": rows_only("~^/a 1; ~^/ab 2;", "~^/ab 2; ~^/a 1;"),
+    "another value": rows_only("~^/a 1; ~^/ab 2;", "~^/a 2; ~^/ab 2;"),
+    "a lost row": rows_only("~^/a 1; ~^/b 2;", "~^/a 1;"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", RIGHT)
+def test_right_texts_are_proved(what: str) -> None:
+    """The parts that the wrong texts are made of are accepted where they are right."""
+    assert _native.prove_map(*map(str.encode, RIGHT[what])).refutation is None
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_texts_are_refuted(what: str) -> None:
+    """A text that answers some string in another way is refuted, whatever it looks like."""
+    assert not _native.prove_map(*map(str.encode, WRONG[what])).holds
