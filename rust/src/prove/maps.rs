@@ -228,8 +228,8 @@ pub fn fits<'k>(name: &[u8], keys: impl Iterator<Item = &'k [u8]>, sizes: Sizes)
     let problem = match hash::simulate(&elements, sizes) {
         hash::Outcome::Fits(_) => return Ok(()),
         hash::Outcome::Warns => "nginx would warn that it could not build an optimal hash",
-        hash::Outcome::Refused => "nginx would not start: a key is longer than a bucket",
-        hash::Outcome::Slow => "nginx would search for a size of the table for too long",
+        hash::Outcome::Refused => "a key does not fit a hash bucket, so nginx would not start",
+        hash::Outcome::Slow => "nginx would take too long to find a hash table size",
     };
     Err(Refutation::new(format!("${}: {problem}", name.escape_ascii())))
 }
