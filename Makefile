@@ -14,6 +14,9 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # rustup installs to this folder, which is on the PATH of a shell only after the next login.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
+# Without it, Python compiles every module again in each of the hundreds of processes that the tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 BIN := $(abspath $(VENV)/bin)
 CRATE := --manifest-path rust/Cargo.toml --locked
@@ -65,11 +68,12 @@ rust-test: $(VENV)/.built
 	$(call title,cargo test)
 	@cargo test --quiet $(CRATE)
 
+# A third process works while others wait for nginx, containers and builds.
 # Without nginx or containers, their tests are skipped, so the coverage threshold does not apply.
 python-test: $(VENV)/.built $(VENV)/.tools packages
 	$(call title,pytest)
 	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null && docker version >/dev/null 2>&1 || echo --cov-fail-under=0); \
-	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --cov $$floor </dev/null
+	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 3 --cov $$floor </dev/null
 
 # Laws are put to fewer examples, and only those tests of the project are run that build nothing.
 quick-test: $(VENV)/.built $(VENV)/.tools

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import signal
+from collections.abc import Generator, Iterable
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -16,17 +17,37 @@ settings.register_profile("nginxopt", deadline=None, print_blob=True, suppress_h
 settings.register_profile("quick", settings.get_profile("nginxopt"), max_examples=10)
 settings.load_profile("nginxopt")
 
+# Commands in the background of a shell ignore Ctrl-C, and so would all processes that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_NGINX = {"binary", "each_binary"}
+
 
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
-    """Mark what asks nginx, and leave laws out of the measure of coverage.
+    """Mark what asks nginx, and leave out of the measure of coverage what covers hardly anything and takes long.
 
-    A line that only a random example reaches is not covered, and the measure makes an example take twice as long.
+    The measure doubles the time of a test. Laws are left out: a line that only a random example reaches is not covered.
+    So are, of the tests that are given an nginx, all cases but the first: they ask it the same of another text.
     """
+    measured: set[str] = set()
     for item in items:
         if _asks_nginx(item):
             item.add_marker(pytest.mark.nginx)
-        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+        function = item.nodeid.partition("[")[0]
+        is_law = isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
+        if is_law or (function in measured and not _NGINX.isdisjoint(getattr(item, "fixturenames", ()))):
             item.add_marker(pytest.mark.no_cover)
+        measured.add(function)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Measure the commands that a test runs only if the test is measured."""
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("no_cover"):
+            patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+        return (yield)
 
 
 @pytest.hookimpl(optionalhook=True)

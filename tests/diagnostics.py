@@ -107,8 +107,9 @@ def report(
 PIECES = [b"gzip on;", b" ", b"\t", b"\n", b"\r\n", b"\r", b"%", b",", b":", b"::", b"]]>", b"<&\"'>", b"\\", b"{0}"]
 PIECES += [b"\xff", b"\xc3", b"\0", b"\x1b[31m", b"\x7f", b"\xc2\x9b", b"x" * 300]
 PIECES += ["ä中👍".encode(), "\u202e\u2028\ufffe".encode()]
-texts = st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
-"""Texts of what is hard to print or to encode somewhere."""
+letters = {chr(ord("a") + index): piece for index, piece in enumerate(PIECES)}
+texts = st.text("".join(letters), max_size=12).map(lambda text: b"".join(letters[letter] for letter in text))
+"""Texts of what is hard to print or to encode somewhere. A letter stands for a piece: a text is drawn in one step."""
 words = texts.map(decode)
 """The same as text, with surrogates where it is no UTF-8."""
 paths = words.map(lambda text: "conf/" + text.replace("\0", "").replace("/", "") + ".conf")

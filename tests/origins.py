@@ -70,9 +70,9 @@ def upgrading(asked: Asked, _: dict[int, bytes]) -> bytes:
 
 
 def hinting(asked: Asked, _: dict[int, bytes]) -> bytes:
-    """One that sends early hints to those who speak HTTP/1.1."""
+    """One that sends early hints to those who speak HTTP/1.1, and closes: nginx reads on to the end."""
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n" if asked.version == b"1.1" else b""
-    return hints + answer(asked)
+    return hints + answer(asked, keeps=False)
 
 
 def authenticating(asked: Asked, users: dict[int, bytes]) -> bytes:

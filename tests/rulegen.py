@@ -68,6 +68,11 @@ def generate(seed: int, count: int = 12) -> RuleList:
     return RuleList(b"\n".join([*lines, b""]), tuple(dict.fromkeys(uris)))
 
 
+def literal_rewrites(count: int, flag: str) -> str:
+    """Return so many rewrites of fixed URIs, each on its line; `flag` begins with a blank, if there is one."""
+    return "".join(f"rewrite ^/{number}$ /x{number}{flag};\n" for number in range(count))
+
+
 def rewrite(draw: random.Random, pattern: Pattern) -> bytes:
     """Return a rewrite directive with that pattern and a random target and flag."""
     flag = draw.choice([b"permanent", b"permanent", b"redirect", b"implicit", b"last", b"none", b"break"])

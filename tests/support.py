@@ -18,6 +18,8 @@ from nginxopt.text import decode, encode
 
 NO_NGINX = "no nginx binary: install nginx to run these tests"
 IN_CI = bool(os.environ.get("CI"))
+PATIENCE = 120.0
+"""Seconds after which a test that waits for a fact gives up: more than it takes on the busiest machine."""
 
 try:
     NGINX: nginx.Binary | None = nginx.find(os.environ.get("NGINXOPT_NGINX", "").partition(":")[0] or None)

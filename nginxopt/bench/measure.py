@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from operator import itemgetter
 from statistics import fmean, median
 
 from nginxopt.bench.result import Ratio, Sample, Summary
@@ -124,10 +126,18 @@ def ratios(experiment: Experiment, samples: Sequence[Sample]) -> tuple[Ratio, ..
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:
     """Return the median of at least one value and its 95 % bootstrap interval."""
-    draw = random.Random(len(values))
-    medians = sorted(median(draw.choices(values, k=len(values))) for _ in range(_RESAMPLES if len(values) > 1 else 1))
+    if len(values) == 1:
+        return values[0], values[0], values[0]
+    medians = sorted(median(resample(values)) for resample in _resamples(len(values)))
     tail = int((1 - _CONFIDENCE) / 2 * len(medians))
     return median(values), medians[tail], medians[-1 - tail]
+
+
+@lru_cache(maxsize=8)
+def _resamples(count: int) -> tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]:
+    """Return what takes each of the resamples from `count` values, two or more."""
+    draw = random.Random(count)
+    return tuple(itemgetter(*draw.choices(range(count), k=count)) for _ in range(_RESAMPLES))
 
 
 def _pairs(before: Sequence[Sample], after: Sequence[Sample]) -> dict[str, list[tuple[float, float]]]:

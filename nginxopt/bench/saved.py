@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import repeat
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -145,10 +146,16 @@ def _sample(data: _Json) -> Sample:
 def _checked(kind: type[_Kind], fields: _Json) -> _Kind:
     """Return a `kind` of these fields. Raises `TypeError` if one is not of the type it is declared with."""
     record = kind(**fields)
-    for name, hint in get_type_hints(kind).items():
+    for name, hint in _types_of(kind).items():  # type: ignore[arg-type]  # mypy: a type variable is not hashable
         if not _fits(getattr(record, name), hint):
             raise TypeError(f"{kind.__name__}.{name}")
     return record
+
+
+@cache
+def _types_of(kind: type) -> Mapping[str, Any]:
+    """Return the declared types of the fields of a dataclass, by name."""
+    return get_type_hints(kind)
 
 
 def _fits(value: object, hint: Any) -> bool:

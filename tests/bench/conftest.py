@@ -1,4 +1,4 @@
-"""A result, and its page, made once for each module of tests."""
+"""A result, and its page, made once for all tests."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tests.bench.pages import experiment, result_of
 from tests.browser import Page, browser
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def result() -> Result:
     """A result with everything a page can show."""
     return result_of(experiment())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def page(result: Result) -> str:
     """Its page."""
     return html.render(result)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shown(page: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """The page in a browser."""
     folder = tmp_path_factory.mktemp("browser")

@@ -18,12 +18,11 @@ from nginxopt.bench.result import Result, to_dict, to_json
 from nginxopt.bench.saved import from_json
 from nginxopt.bench.scenario import Settings
 from nginxopt.errors import InputError, MissingError
-from tests.bench.pages import experiment, result_of
 
 
-def damaged() -> Iterator[bytes]:
+def damaged(result: Result) -> Iterator[bytes]:
     """A result with each of its parts gone, or something else in its place."""
-    whole = to_dict(result_of(experiment()))
+    whole = to_dict(result)
     small = {
         **whole,
         "samples": whole["samples"][:1],
@@ -60,11 +59,11 @@ def changed(data: Any, path: tuple[Any, ...], *other: Any) -> Any:
     return copy
 
 
-def test_damaged_results_are_refused_or_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_results_are_refused_or_shown(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is no result is refused with its name; what is read can be shown, whatever is in it."""
     monkeypatch.setattr(vega, "svg", lambda spec, *_: str(len(json.dumps(spec))))
     refused = []
-    for data in damaged():
+    for data in damaged(result):
         try:
             read = from_json(data, "bad.json")
         except InputError as error:

@@ -268,35 +268,33 @@ def test_what_a_deletion_looks_like(old: str, new: str) -> None:
     assert made(old.encode(), layout.delete(directive)) == new.encode()
 
 
-APPENDED = [
-    ("an empty block in one line", "http {}\n", "http { new; }\n"),
-    ("an empty block with a blank", "http { }\n", "http { new; }\n"),
-    ("an empty block of two lines", "http {\n}\n", "http {\n    new;\n}\n"),
-    ("a block in one line", "http { a; }\n", "http { a; new; }\n"),
-    ("no blanks", "http {a;}\n", "http {a; new;}\n"),
-    ("a comment at the end", "http {\n  a;\n  # old\n}\n", "http {\n  a;\n  # old\n  new;\n}\n"),
-    ("only a comment", "http {\n  # old\n}\n", "http {\n  # old\n    new;\n}\n"),
-    ("a comment behind the last", "http {\n  a; # why\n}\n", "http {\n  a; # why\n  new;\n}\n"),
-    ("blanks at the end of the line", "http {\n  a;  \n}\n", "http {\n  a;  \n  new;\n}\n"),
-    ("the brace behind the last", "http {\n  a; }\n", "http {\n  a; new; }\n"),
-    ("tabs as elsewhere in the file", "x {\n\ta;\n}\nhttp {\n}\n", "x {\n\ta;\n}\nhttp {\n\tnew;\n}\n"),
-    (
-        "two blanks as elsewhere in the file",
+APPENDED = {
+    "an empty block in one line": ("http {}\n", "http { new; }\n"),
+    "an empty block with a blank": ("http { }\n", "http { new; }\n"),
+    "an empty block of two lines": ("http {\n}\n", "http {\n    new;\n}\n"),
+    "a block in one line": ("http { a; }\n", "http { a; new; }\n"),
+    "no blanks": ("http {a;}\n", "http {a; new;}\n"),
+    "a comment at the end": ("http {\n  a;\n  # old\n}\n", "http {\n  a;\n  # old\n  new;\n}\n"),
+    "only a comment": ("http {\n  # old\n}\n", "http {\n  # old\n    new;\n}\n"),
+    "a comment behind the last": ("http {\n  a; # why\n}\n", "http {\n  a; # why\n  new;\n}\n"),
+    "blanks at the end of the line": ("http {\n  a;  \n}\n", "http {\n  a;  \n  new;\n}\n"),
+    "the brace behind the last": ("http {\n  a; }\n", "http {\n  a; new; }\n"),
+    "tabs as elsewhere in the file": ("x {\n\ta;\n}\nhttp {\n}\n", "x {\n\ta;\n}\nhttp {\n\tnew;\n}\n"),
+    "two blanks as elsewhere in the file": (
         "x {\n  y {\n  }\n}\nhttp {\n}\n",
         "x {\n  y {\n  }\n}\nhttp {\n  new;\n}\n",
     ),
-    ("CRLF", "http {\r\n  a;\r\n}\r\n", "http {\r\n  a;\r\n  new;\r\n}\r\n"),
-    ("CRLF and nothing else", "http {\r\n}\r\n", "http {\r\n    new;\r\n}\r\n"),
-    (
-        "rewrites at the end",
+    "CRLF": ("http {\r\n  a;\r\n}\r\n", "http {\r\n  a;\r\n  new;\r\n}\r\n"),
+    "CRLF and nothing else": ("http {\r\n}\r\n", "http {\r\n    new;\r\n}\r\n"),
+    "rewrites at the end": (
         "http {\n" + "  rewrite a b;\n" * FOLD + "}\n",
         "http {\n" + "  rewrite a b;\n" * FOLD + "  new;\n}\n",
     ),
-    ("rewrites in one line", "http {" + "rewrite a b;" * FOLD + "}\n", "http {" + "rewrite a b;" * FOLD + " new;}\n"),
-]
+    "rewrites in one line": ("http {" + "rewrite a b;" * FOLD + "}\n", "http {" + "rewrite a b;" * FOLD + " new;}\n"),
+}
 
 
-@pytest.mark.parametrize(("old", "new"), [pytest.param(*case[1:], id=case[0]) for case in APPENDED])
+@pytest.mark.parametrize(("old", "new"), APPENDED.values(), ids=APPENDED)
 def test_what_an_addition_to_a_block_looks_like(old: str, new: str) -> None:
     """Appended is where and how an author would append."""
     block = next(one for one in load_text(old.encode()).main.block.unfolded() if one.name == "http").block

@@ -23,6 +23,7 @@ from nginxopt.system import nginx, process
 from tests.fix_fuzz import material
 from tests.fix_fuzz.case import MAIN, Case, Start, Step, Talk, placed
 from tests.fix_fuzz.origins import Origins
+from tests.support import PATIENCE
 
 TIMEOUT = 3.0
 """Seconds that a client waits for an answer."""
@@ -35,7 +36,6 @@ _LATER = 2_000_000_000
 
 _SLOW_SECONDS = 0.05
 _QUIT_SECONDS = 4.0
-_RELOAD_SECONDS = 60.0
 _NOBODY = 65534
 _OURS = "daemon off; pid nginx.pid; user root root; "
 
@@ -339,7 +339,7 @@ async def _reload(running: subprocess.Popen[bytes]) -> None:
     """Have nginx read its configuration again, until workers of before take no more connections."""
     before = set(_children(running.pid))
     running.send_signal(signal.SIGHUP)
-    deadline = time.monotonic() + _RELOAD_SECONDS
+    deadline = time.monotonic() + PATIENCE
     while not (now := set(_children(running.pid))) or now & before:
         assert time.monotonic() < deadline, "nginx was not reloaded in time"
         await asyncio.sleep(0.003)

@@ -92,8 +92,9 @@ def mended(data: bytes, target: Version, *, unsafe: bool) -> Fixed:
 def hold(data: bytes, target: Version, *, unsafe: bool) -> None:
     """Check a text: all rules judge it, fixes come to an end, and a second run changes nothing."""
     fixed = mended(data, target, unsafe=unsafe)
-    once = fixed.drafts["a"].text if fixed.drafts else data
-    again = mended(once, target, unsafe=unsafe)
+    if not fixed.drafts:  # a second run is the same run
+        return
+    again = mended(fixed.drafts["a"].text, target, unsafe=unsafe)
     assert (again.drafts, again.made) == ({}, {})
     assert again.remaining.diagnostics == fixed.remaining.diagnostics or _shown(again) == _shown(fixed)
 
@@ -102,6 +103,7 @@ def _shown(fixed: Fixed) -> list[tuple[str, object, str]]:
     return [(one.rule, one.start, one.message) for one in fixed.remaining.diagnostics]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_fixtures(path: Path, target: Version) -> None:
@@ -109,6 +111,7 @@ def test_fixtures(path: Path, target: Version) -> None:
     hold(path.read_bytes(), target, unsafe=True)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 @pytest.mark.parametrize("unsafe", [False, True])
 def test_examples(target: Version, unsafe: bool) -> None:

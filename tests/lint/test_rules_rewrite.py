@@ -7,15 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Safety, Severity, cost
-from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.report.pages import page
-from nginxopt.lint.run import Selected, lint
-from nginxopt.semantics import Locations, Uncertain, levels
-from nginxopt.semantics.locations import modifier, path
-from nginxopt.semantics.maphash import suitable, verdict
-from tests.lintcheck import TARGET, fixed, found, judge, read
-from tests.rulepages import examples
+from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Safety
+from tests.lintcheck import fixed, found, judge, read
+from tests.rulegen import literal_rewrites
 
 
 @dataclass(frozen=True)
@@ -37,19 +31,14 @@ def silent(rule: str, says: str, text: str, context: str = "server") -> Case:
     return Case(says, rule, text, (), context)
 
 
-def rewrites(count: int, flag: str) -> str:
-    """So many rewrites of fixed URIs, each on its line."""
-    return "".join(f"rewrite ^/{number}$ /x{number}{flag};\n" for number in range(count))
-
-
 ROWS = "".join(f"/{number} 1;\n" for number in range(50))
 
 CASES = [
     # rewrite-literal-bulk
     Case("each location has its run", "rewrite-literal-bulk",
-         f"location / {{\n{rewrites(25, ' permanent')}}}", (2,)),
+         f"location / {{\n{literal_rewrites(25, ' permanent')}}}", (2,)),
     silent("rewrite-literal-bulk", "rules that go on with the new URI are no run",
-           rewrites(25, "")),
+           literal_rewrites(25, "")),
     # rewrite-shadowed and rewrite-duplicate
     Case("several rules shadow one together", "rewrite-shadowed",
          "rewrite ^/[a-m] /x last;\nrewrite ^/[n-z] /y last;\nrewrite ^/[a-z]+$ /z last;", (3,)),
@@ -345,42 +334,6 @@ def test_a_refused_rewrite_of_a_folded_run_is_an_error_with_its_place() -> None:
     assert 'invalid number of arguments in "rewrite" directive in nginx.conf:154' in error
 
 
-LOCATIONS = """
-    location = /e { } location / { } location /a/ { location /a/b/ { } location ~ n$ { } } location ^~ /s/ { }
-    location ~ \\.p$ { location ~ q { } } location ~* \\.G$ { } location @n { }
-"""
-
-
-@pytest.mark.parametrize(
-    ("uri", "chosen"),
-    [("/e", "=/e"), ("/x", "/"), ("/a/x", "/a/"), ("/a/b/x", "/a/b/"), ("/a/n", "~n$"), ("/a/b/x.p", r"~\.p$"),
-     ("/s/x.p", "^~/s/"), ("/q.p", "~q"), ("/x.g", r"~*\.G$")],
-)  # fmt: skip
-def test_locations_are_chosen_as_nginx_does(uri: str, chosen: str) -> None:
-    """Exact, longest prefix, regular expressions, those within: the order of `ngx_http_core_find_location`."""
-    (server,) = (one for one in levels(read(LOCATIONS, "server"), TARGET).walk() if one.kind == "server")
-    location = Locations(server).select(uri.encode())
-    assert location is not None
-    assert modifier(location) + path(location) == chosen
-
-
-def test_a_location_that_may_add_a_slash_is_uncertain() -> None:
-    """A location that passes on redirects to its slash, which depends on more than the location."""
-    (server,) = (one for one in levels(read(LOCATIONS, "server"), TARGET).walk() if one.kind == "server")
-    with pytest.raises(Uncertain):
-        Locations(server).select(b"/a")
-
-
-@pytest.mark.parametrize(
-    ("keys", "sizes"),
-    [([b"k" * 47], (2048, 128)), ([b"k%d" % n for n in range(5000)], (8192, 64)), ([b"k"], (2048, 64))],
-)
-def test_suitable_sizes(keys: list[bytes], sizes: tuple[int, int]) -> None:
-    """Sizes grow no further than they must, and the keys fit them."""
-    assert suitable([keys], 2048, 64) == sizes
-    assert verdict(keys, *sizes) == "fits"
-
-
 @pytest.mark.parametrize(
     ("flag", "message"),
     [
@@ -410,51 +363,6 @@ def test_the_steps_of_a_loop_are_notes() -> None:
     assert diagnostic.message == "a client that asks for /a is redirected in a loop"
     notes = [note.message for note in diagnostic.finding.related]
     assert notes == ["/a is redirected to /b", "/b is redirected to /c", "/c is redirected to /a"]
-
-
-BULKS = {
-    "map-regex-bulk": lambda count: "map $uri $x {\n" + "".join(f"~^/{n}x+$ 1;\n" for n in range(count)) + "}",
-    "rewrite-literal-bulk": lambda count: f"server {{\n{rewrites(count, ' last')}}}",
-}
-
-
-@pytest.mark.parametrize(
-    ("count", "severity"),
-    [
-        (20, Severity.INFO),
-        (158, Severity.INFO),
-        (159, Severity.WARNING),
-        (1588, Severity.WARNING),
-        (1589, Severity.ERROR),
-        (42_000, Severity.ERROR),
-    ],
-)
-@pytest.mark.parametrize("rule", BULKS)
-def test_what_costs_more_is_worse(rule: str, count: int, severity: Severity) -> None:
-    """At 472 instructions a pattern: a warning from 75,000 on, an error from 750,000 on."""
-    (diagnostic,) = found(rule, BULKS[rule](count), context="http")
-    assert diagnostic.severity is severity
-    assert f"{count * 472:,} " in diagnostic.message
-    assert cost.severity(count * 472) is severity
-
-
-def test_the_settings_know_better_than_the_cost() -> None:
-    """A severity that the settings state is that of all findings of a rule."""
-    rule = catalogue()["map-regex-bulk"]
-    config = read(BULKS[rule.id](1589), "http")
-    (diagnostic,) = lint(config, [Selected(rule, Severity.INFO)], TARGET).diagnostics
-    assert diagnostic.severity is Severity.INFO
-
-
-def test_only_rules_by_cost_have_findings_of_several_severities() -> None:
-    """What a rule's page says of its severity is so: it names the thresholds exactly where a cost is computed."""
-    by_cost = {rule.id for rule in catalogue().values() if rule.by_cost}
-    assert by_cost == set(BULKS)
-    for rule in catalogue().values():
-        assert ("75,000 instructions a request" in page(rule)) is rule.by_cost
-        for example in examples(rule.page):
-            findings = found(rule.id, example.text, context=example.context, target=example.target or TARGET)
-            assert all((one.finding.severity is not None) is rule.by_cost for one in findings)
 
 
 @pytest.mark.parametrize(

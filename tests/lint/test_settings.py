@@ -1,10 +1,8 @@
-"""Settings: what a file says, where an error in it is, which file is taken, and which rules are asked then."""
+"""Settings: what a file says, where an error in it is, and which file is taken."""
 
 from __future__ import annotations
 
-import glob
 import json
-import os
 import re
 from dataclasses import fields, replace
 from pathlib import Path
@@ -14,40 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.errors import InputError, UsageError
-from nginxopt.lint import IDLE_CONNECTIONS, Diagnostic, Finding, Page, Rule, Severity, patterns, selection, settings
+from nginxopt.lint import IDLE_CONNECTIONS, Severity, settings
 from nginxopt.lint.declare import CATEGORIES
 from nginxopt.lint.premises import PREMISES
 from nginxopt.lint.settings import Settings
-from nginxopt.text import Source, Span
+from nginxopt.text import Source
 from nginxopt.version import Version
-
-
-def a_rule(name: str, category: str, *, default: bool = True) -> Rule:
-    """A rule that finds nothing."""
-    return Rule(name, lambda _: iter(()), Page(name), Severity.WARNING, category, default=default)
-
-
-RULES = {
-    rule.id: rule
-    for rule in (
-        a_rule("keepalive-missing", "proxy"),
-        a_rule("zone-missing", "proxy", default=False),
-        a_rule("cache-stampede", "cache"),
-        a_rule("gzip-level", "client"),
-        a_rule("tcp-nodelay-off", "client", default=False),
-    )
-}
+from tests.lint.sample_rules import RULES
 
 
 def read(text: str | bytes, name: str = "nginxopt.toml") -> Settings:
     """The settings that a text says."""
     return settings.read(Source(name, text if isinstance(text, bytes) else text.encode()), RULES)
-
-
-def ids(*, select: tuple[str, ...] = (), ignore: tuple[str, ...] = (), **values: object) -> set[str]:
-    """The ids of the rules that are selected by settings and command line."""
-    chosen = selection.selection(RULES.values(), Settings(**values), select=select, ignore=ignore)  # type: ignore[arg-type]
-    return {rule.id for rule, _ in chosen}
 
 
 EVERY_KEY = """
@@ -360,115 +336,6 @@ def test_the_first_context_counts() -> None:
     said = read('[context]\n"**/a.conf" = "server"\n"*.conf" = "location"\n')
     assert said.context_of("a.conf") == ("http", "server")
     assert said.context_of("b.conf") == ("http", "server", "location")
-
-
-TREE = ["a", "b/a", "b/[a]", "b/c/a", "b/c/.a", "b/c/ab.conf", ".d/a", ".d/e/a.conf", "*"]
-PIECES = st.sampled_from(["*", "?", "[a]", "[!a]", "[a-c]", "[[]", "a", "b", "c", ".", "..", "*.conf", "[", "]", ".d"])
-PATTERNS = st.lists(
-    st.one_of(st.just("**"), st.just(".."), st.lists(PIECES, min_size=1, max_size=3).map("".join)),
-    min_size=1,
-    max_size=4,
-).map("/".join)
-
-
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with files of many names, whose own name looks like a pattern."""
-    root = tmp_path_factory.mktemp("tree") / "[x]*"
-    for name in TREE:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).touch()
-    return root
-
-
-@given(pattern=PATTERNS)
-def test_patterns_are_those_of_glob(tree: Path, pattern: str) -> None:
-    """A pattern means a file if `glob.glob` finds, by the same pattern, the file or a folder that it is in."""
-    normal = os.path.normpath(pattern)
-    found = glob.glob(normal, root_dir=tree, recursive=True, include_hidden=True)  # noqa: PTH207 - Path.glob differs
-    found = [
-        name for name in found if not name.endswith("/") or (tree / name).is_dir()
-    ]  # some Python takes a/ for a file
-    meant = {str(tree / name) for name in map(os.path.normpath, found)}
-    for name in TREE:
-        path = tree / name
-        above = {str(path), *map(str, path.parents)}
-        expected = bool(above & {os.path.normpath(one) for one in meant})
-        assert patterns.matches(path, [pattern], tree) == expected, name
-
-
-def test_the_default_rules_are_asked() -> None:
-    """Without settings the default rules are selected, and each says itself how severe its findings are."""
-    chosen = selection.selection(RULES.values(), Settings())
-    assert [(rule.id, severity, rule.severity) for rule, severity in chosen] == [
-        ("keepalive-missing", None, Severity.WARNING),
-        ("cache-stampede", None, Severity.WARNING),
-        ("gzip-level", None, Severity.WARNING),
-    ]
-
-
-DEFAULT = {"keepalive-missing", "cache-stampede", "gzip-level"}
-
-
-def test_selecting() -> None:
-    """Names select as the reference says: ids and `all` anything, categories their default rules."""
-    assert ids(select=("zone-missing",)) == {"zone-missing"}
-    assert ids(select=("proxy",)) == {"keepalive-missing"}
-    assert ids(select=("all",)) == set(RULES)
-    assert ids(select=("all", "proxy")) == set(RULES)
-    assert ids(extend_select=("zone-missing",)) == DEFAULT | {"zone-missing"}
-    assert ids(extend_select=("client",)) == DEFAULT
-    assert ids(select=("all",), ignore=("client",)) == {"keepalive-missing", "zone-missing", "cache-stampede"}
-    assert ids(ignore=("cache",)) == {"keepalive-missing", "gzip-level"}
-
-
-def test_the_more_exact_name_counts() -> None:
-    """An id counts more than a category, a category more than `all`; between equals, ignoring does."""
-    assert ids(select=("gzip-level",), ignore=("client",)) == {"gzip-level"}
-    assert ids(select=("client",), ignore=("all",)) == {"gzip-level"}
-    assert ids(select=("client",), ignore=("client",)) == set()
-    assert ids(select=("gzip-level",), ignore=("gzip-level",)) == set()
-    assert ids(ignore=("all",)) == set()
-
-
-def test_the_command_line_counts_more() -> None:
-    """`--select` takes the place of what the settings select and ignore; `--ignore` takes away from it."""
-    chosen = selection.selection(RULES.values(), Settings(select=("proxy",), ignore=("all",)), select=["cache"])
-    assert [rule.id for rule, _ in chosen] == ["cache-stampede"]
-    chosen = selection.selection(RULES.values(), Settings(select=("gzip-level", "cache")), ignore=["client"])
-    assert [rule.id for rule, _ in chosen] == ["cache-stampede"]
-
-
-def test_severities_are_those_of_the_settings() -> None:
-    """A severity of the settings takes the place of the rule's own."""
-    chosen = selection.selection(RULES.values(), Settings(severity={"gzip-level": Severity.ERROR}))
-    assert {rule.id: severity for rule, severity in chosen}["gzip-level"] is Severity.ERROR
-
-
-def test_an_unknown_name_is_wrong_usage() -> None:
-    """A name on the command line that is none is refused, with a suggestion."""
-    with pytest.raises(UsageError) as caught:
-        ids(ignore=("gzip-levle",))
-    assert caught.value.render().endswith('hint: did you mean "gzip-level"?')
-
-
-def test_some_files_are_left_alone() -> None:
-    """Findings are not told in files that are excluded, nor those of rules ignored for their file."""
-    said = Settings(exclude=("old",), per_file_ignores={"a/*": ("client",), "a/b": ("proxy",), "all/*": ("all",)})
-    found = [
-        Diagnostic(rule, Severity.INFO, Finding(Source(path, b""), Span(0, 0), "it is slow"), RULES[rule].url)
-        for path in ("a/b", "a/c", "old/x", "all/x", "x")
-        for rule in ("tcp-nodelay-off", "zone-missing", "cache-stampede")
-    ]
-    left = [(each.path, each.rule) for each in selection.reported(iter(found), RULES, said)]
-    assert left == [
-        ("a/b", "cache-stampede"),
-        ("a/c", "zone-missing"),
-        ("a/c", "cache-stampede"),
-        ("x", "tcp-nodelay-off"),
-        ("x", "zone-missing"),
-        ("x", "cache-stampede"),
-    ]
 
 
 @given(st.one_of(st.binary(), st.tuples(st.integers(0, len(EVERY_KEY)), st.sampled_from("[]{}\"'=,.#\n\t a3\\"))))

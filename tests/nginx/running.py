@@ -7,8 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from nginxopt.system import nginx
-
-_SECONDS = 20.0
+from tests.support import PATIENCE
 
 
 class Running(nginx.Running):
@@ -16,7 +15,7 @@ class Running(nginx.Running):
 
     def until_workers(self, count: int) -> int:
         """How many workers there are, once they are `count`, or when that has taken too long."""
-        return len(self.wait_for_workers(count, seconds=_SECONDS))
+        return len(self.wait_for_workers(count, seconds=PATIENCE))
 
     def log(self) -> str:
         """What stands in `error.log`."""
@@ -24,7 +23,7 @@ class Running(nginx.Running):
 
     def until(self, words: str) -> str:
         """The error log once it has these words; `AssertionError` if that takes too long."""
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + PATIENCE
         while words not in self.log():
             assert time.monotonic() < deadline, f"no {words!r} in {self.log()!r}"
             time.sleep(0.01)

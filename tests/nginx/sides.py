@@ -16,6 +16,7 @@ from nginxopt.rewrite import emit, plan, prove
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from nginxopt.system.nginx import PID_FILE, Instance
+from tests.support import PATIENCE
 
 HOST = "a.test"
 _LAST = "/-last-of-all"
@@ -109,7 +110,7 @@ def said(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], requests:
         answers = []
         for server in range(len(site.servers)):
             with side.client(server) as client:
-                answers += [client.ask([request])[0] for request in requests]
+                answers += client.ask(requests)
                 client.ask([get(_LAST)])  # nginx logs a request before it reads the next one
         _quit(side)  # the last one is logged as well, perhaps with another URI
         access, errors = (_lines(side, name) for name in ("access.log", "error.log"))
@@ -120,7 +121,7 @@ def said(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], requests:
 def _quit(side: Instance) -> None:
     """Let nginx end, and return once it has: it takes away its pid file last."""
     os.kill(side.pid, signal.SIGQUIT)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while (side.prefix / PID_FILE).exists():
         assert time.monotonic() < deadline, "nginx does not end"
         time.sleep(0.001)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -42,8 +43,9 @@ from nginxopt.bench.temporary import private_folder
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx
+from tests.support import PATIENCE, needs_nginx, the_nginx
 
-pytestmark = pytest.mark.usefixtures("binary")
+pytestmark = needs_nginx
 
 GENERATORS: dict[str, Callable[[], Generator]] = {"vegeta": Vegeta, "wrk": Wrk}
 SECONDS = {"vegeta": 0.3, "wrk": 1.0}  # wrk knows whole seconds only
@@ -76,7 +78,7 @@ def made(name: str, generator: Generator, *cases: str) -> Experiment:
 
 def run(experiment: Experiment, generator: Generator, folder: Path, rounds: int = 1) -> Result:
     """Run an experiment to its end."""
-    benchmark = Benchmark(experiment, Local(nginx.find()), generator, folder, rounds)
+    benchmark = Benchmark(experiment, Local(the_nginx()), generator, folder, rounds)
     benchmark.run(lambda *_: None, lambda _: None)
     result = benchmark.result()
     assert result.complete
@@ -228,7 +230,7 @@ def processes(folder: Path) -> list[int]:
 
 def wait_until(condition: Callable[[], object]) -> None:
     """Wait for something that takes no time worth a test."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)
@@ -350,14 +352,19 @@ def test_limits_that_are_not_in_force(tmp_path: Path) -> None:
         run(simple(probes=(OpenFiles("edge", 7),)), Vegeta(), tmp_path)
 
 
-def bench(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start the command with its temporary files in `folder`."""
+@contextlib.contextmanager
+def bench(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the command with its temporary files in `folder`; it ends with the block."""
     environment = {**os.environ, "TMPDIR": str(folder)}
     scenario, *options = arguments
     command = [sys.executable, "-m", "nginxopt", "bench", scenario, "--runner", "local", *options]
-    return subprocess.Popen(
+    with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 @needs_vegeta
@@ -367,7 +374,7 @@ def test_the_bench_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num
     with bench(tmp_path, "keepalive", "--duration", "60") as running:
         wait_until(lambda: any(b"vegeta" in command_of(pid) for pid in processes(tmp_path)))
         running.send_signal(number)
-        running.communicate(timeout=30)
+        running.communicate(timeout=PATIENCE)
     wait_until(lambda: not processes(tmp_path))
     # After a SIGKILL the folder stays, until a later run finds it.
     left = list(tmp_path.glob("nginxopt-bench-*"))
@@ -397,7 +404,7 @@ def test_what_was_measured_is_kept(tmp_path: Path) -> None:
     with bench(tmp_path, "keepalive", *options) as running:
         wait_until(lambda: len(list(tmp_path.glob("result.run/results/2/*.bin"))) == 2)
         running.send_signal(signal.SIGINT)
-        running.communicate(timeout=30)
+        running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
     kept = json.loads(output.read_text())
     assert not kept["complete"]
@@ -410,7 +417,7 @@ def test_gates_set_the_exit_status(tmp_path: Path) -> None:
     """A gate that does not hold is exit status 1, and the table tells by how much."""
     options = ("keepalive", "--rounds", "1", "--duration", "0.3", "--gate", "errors==0", "--gate", "accepts.app<=0.001")
     with bench(tmp_path, *options) as running:
-        said, _ = running.communicate(timeout=60)
+        said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 1
     assert b"held    errors==0" in said
     assert b"FAILED  accepts.app<=0.001: " in said

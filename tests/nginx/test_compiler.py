@@ -1,34 +1,23 @@
 """The compiler against a real nginx: what is emitted is proved, and answers every request as the rules do.
 
-Random rule lists, awkward ones made by hand, whole configurations with servers, locations and includes, and the files
-of set A of the corpus (`tests/config/test_corpus.py`), each run before and after. The seeds are fixed; two variables of
-the environment make the run longer:
-
-    NGINXOPT_SEEDS     how many random lists and configurations in each phase (by default 12)
-    NGINXOPT_REQUESTS  how many requests at most for each of them (by default 900)
-
-    NGINXOPT_SEEDS=400 NGINXOPT_REQUESTS=3000 pytest -s tests/nginx/test_compiler.py
-
-asks about a million, and tells their number.
+Random rule lists, awkward ones made by hand, and the files of set A of the corpus (`tests/config/test_corpus.py`), each
+run before and after; `compiling` says how to make the run longer.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from nginxopt.config import Config, load, load_text
+from nginxopt.config import load_text
 from nginxopt.errors import InputError
-from nginxopt.rewrite import Emission, Options, emit, plan, prove
+from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.rewrite.nginx import differential
-from nginxopt.rewrite.requests import sample
 from nginxopt.rewrite.sections import Phase
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
@@ -36,76 +25,7 @@ from nginxopt.system.http import Request
 from nginxopt.system.nginx import Instance
 from tests import rulegen
 from tests.config.test_corpus import CORPUS, is_plain, rows
-from tests.nginx.sides import LIMIT, limited
-
-SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
-REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))
-SECONDS = 120.0
-PHASES: tuple[Phase, ...] = ("server", "location")
-
-
-@pytest.fixture(scope="module")
-def tally() -> Iterator[Counter[str]]:
-    """What was asked in all, told at the end (`pytest -s`)."""
-    counts: Counter[str] = Counter()
-    yield counts
-    print("\n" + ", ".join(f"{number:,} {name}" for name, number in sorted(counts.items())))
-
-
-def keys(emission: Emission) -> Iterator[bytes]:
-    """The keys of the maps, and URIs that the rules which stay match."""
-    for part in emission.plan.parts:
-        for run in part.runs:
-            yield from run.native.sample
-            yield from run.native.witnesses(50)
-
-
-def compiled(config: Config, options: Options | None = None) -> Emission:
-    """The emission for a configuration, proved."""
-    emission = emit(plan(config, options))
-    proof = prove(emission)
-    assert proof.holds, (proof.refutation, proof.counterexample)
-    assert bool(emission.changes) == bool(emission.plan.moved)
-    return emission
-
-
-def check(
-    binary: nginx.Binary,
-    text: bytes,
-    phase: Phase,
-    uris: Iterable[bytes],
-    tally: Counter[str],
-    *,
-    gives_up: bytes = b"",
-) -> Emission:
-    """Compile a fragment in a phase, prove it, and ask nginx about it; `gives_up` is a pattern for `limited`."""
-    emission = compiled(load_text(text, context=phase))
-    before, after = text, emission.after(emission.plan.config.main)
-    if gives_up:
-        before, after = limited(before, gives_up), limited(after, gives_up)
-        assert before.count(LIMIT) == after.count(LIMIT) == 1
-    found = differential(
-        before=before,
-        after=after,
-        maps=emission.maps,
-        phase=phase,
-        keys=[*uris, *keys(emission)],
-        binary=binary,
-        limit=REQUESTS,
-        seconds=SECONDS,
-    )
-    assert [str(mismatch) for mismatch in found.mismatches] == []
-    assert found.warnings == ()
-    assert found.requests > 0
-    tally.update(
-        {
-            f"requests ({phase})": found.requests,
-            "mismatches": found.mismatched,
-            "rules": emission.plan.rules,
-            "rules moved": emission.plan.moved,
-        }
-    )
-    return emission
+from tests.nginx.compiling import PHASES, REQUESTS, SECONDS, SEEDS, answers, check, compiled, different, keys
 
 
 def spelled(seed: int, text: bytes) -> bytes:
@@ -269,95 +189,6 @@ def test_patterns_that_give_up(binary: nginx.Binary) -> None:
         assert all(b" 500 " in answer for answer in answers(one, requests[: len(GIVEN_UP)]))
 
 
-def answers(side: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
-    """What a side says, without what differs between any two runs."""
-    with side.client(server) as client:
-        return [
-            re.sub(rb"\r\nDate: [^\r]*", b"", answer, count=1).replace(b"%d" % side.ports[server], b"<port>")
-            for answer in client.ask(requests)
-        ]
-
-
-def different(one: Instance, two: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
-    """The requests that two sides answer differently."""
-    both = zip(requests, answers(one, requests, server), answers(two, requests, server), strict=True)
-    return [request.data for request, was, is_now in both if was != is_now]
-
-
-class Whole:
-    """A random configuration of several servers, in files: what stands in each, and the URIs to ask.
-
-    The rules of `both.conf` are included in servers and in locations.
-    """
-
-    SERVERS = 2
-
-    def __init__(self, seed: int) -> None:
-        draw = random.Random(seed)
-        self.captures = draw.random() < 0.5
-        self.uris: list[bytes] = []
-        self.files = {f"s{number}.conf": self._server(draw) for number in range(self.SERVERS)}
-        self.files["both.conf"] = self._rules(draw, 4)
-        self.files["first.conf"] = b"".join(
-            [
-                draw.choice([b"", b"map_hash_bucket_size 64;\n"]),
-                draw.choice([b"", b"map_hash_max_size 512;\n"]),
-                b"map $uri $by_regex { ~^/(.)  $1; }\n",
-            ]
-        )
-        includes = b"".join(b"server { include %s; }\n" % name.encode() for name in self._servers())
-        self.files["nginx.conf"] = b"events {}\nhttp {\n    include first.conf;\n" + includes + b"}\n"
-
-    def run(self, binary: nginx.Binary, files: dict[str, bytes], http: bytes) -> Instance:
-        """The servers of `files`, with the http block that `nginx.conf` has."""
-        servers = [b"include %s;" % name.encode() for name in self._servers()]
-        return Instance(binary, servers=servers, http=http, files=files, log_level="emerg")
-
-    def _servers(self) -> list[str]:
-        return [name for name in self.files if name[0] == "s"]
-
-    def _rules(self, draw: random.Random, count: int) -> bytes:
-        rules = rulegen.generate(draw.randrange(10**6), count)
-        self.uris += rules.uris
-        return re.sub(rb"\$seen", b"$seen%d_" % draw.randrange(10**6), rules.text)
-
-    def _server(self, draw: random.Random) -> bytes:
-        state = b'return 200 "uri=[$uri] args=[$args] %s";' % (b"1=[$1]" if self.captures else b"")
-        lines = [self._rules(draw, 8), draw.choice([b"", b"include both.conf;"])]
-        lines += [b"rewrite ^/(r|rr)$ /x/$by_regex/$1 last;", b"rewrite ^/(s|ss)$ /x/$by_regex last;"]
-        for path in (b"/", b"/a", b"= /b", b"~ ^/(x)"):
-            lines.append(b"location %s {" % path)
-            lines.append(self._rules(draw, 4))
-            lines.append(draw.choice([b"", b"include both.conf;"]))
-            lines.append(b"location %sc { %s }" % (path, state) if path == b"/a" else b"")
-            lines += [b"error_page 404 /a;", state, b"}"]
-        self.uris += [b"/r", b"/rr", b"/s", b"/ss", b"/ac"]
-        return b"\n".join(lines)
-
-
-@pytest.mark.parametrize("seed", range(SEEDS))
-def test_whole_configurations(binary: nginx.Binary, seed: int, tmp_path: Path, tally: Counter[str]) -> None:
-    """All servers of a random configuration, with locations and shared includes, before and after."""
-    whole = Whole(seed)
-    for name, data in whole.files.items():
-        (tmp_path / name).write_bytes(data)
-    emission = compiled(load(tmp_path / "nginx.conf"))
-    if not emission.changes:
-        return
-    after = {
-        name: emission.after(emission.plan.config.file(tmp_path / name)) for name in whole.files if name != "nginx.conf"
-    }
-    after[Path(emission.maps_path or "").name] = emission.maps
-    http = re.search(rb"http \{(.*?)server ", emission.after(emission.plan.config.main), re.DOTALL)
-    assert http
-    requests = sample([*whole.uris, *keys(emission)], [b"/"], limit=REQUESTS, capturing=False).requests
-    before = whole.files | {"nginx.conf": b""}
-    with whole.run(binary, before, b"include first.conf;") as one, whole.run(binary, after, http[1]) as two:
-        for server in range(Whole.SERVERS):
-            assert different(one, two, requests, server) == []
-            tally["requests (whole)"] += len(requests)
-
-
 def damaged(draw: random.Random, text: bytes) -> bytes:
     """The text with one thing wrong somewhere: a line lost, doubled or moved, a word or a byte changed or lost."""
     lines = text.split(b"\n")
@@ -412,44 +243,6 @@ def test_random_damage(binary: nginx.Binary, seed: int, tally: Counter[str]) -> 
             )
             assert [str(mismatch) for mismatch in found.mismatches] == []
             assert found.warnings == ()
-
-
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        b"",
-        b"map_hash_bucket_size 64;",
-        b"map_hash_max_size 100; map_hash_bucket_size 32;",
-        b"include sizes.conf;",
-    ],
-)
-def test_a_configuration_that_grows(binary: nginx.Binary, sizes: bytes, tmp_path: Path) -> None:
-    """A second run changes nothing; with new rules, there are more maps, and nginx takes all of it each time."""
-    files = {
-        "sizes.conf": b"map_hash_max_size 100;\nmap $host $one { default 1; }\n",
-        "rules.conf": b"rewrite ^/c$ /d last;\nrewrite ^/C$ /d last;\n",
-        "nginx.conf": b"pid nginx.pid;\nevents {}\nhttp { %s\n    map $host $two { default 2; }\n"
-        b"    server { listen unix:s.sock; rewrite ^/a$ /b last; include rules.conf; }\n}\n" % sizes,
-    }
-    for name, data in files.items():
-        (tmp_path / name).write_bytes(data)
-
-    def run() -> bool:
-        emission = compiled(load(tmp_path / "nginx.conf"))
-        if emission.maps_path:
-            Path(emission.maps_path).write_bytes(emission.maps)
-        for change in emission.changes:
-            Path(change.file.path).write_bytes(change.after)
-        texts = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-        verdict = binary.test(texts.pop("nginx.conf"), texts)
-        assert verdict.ok, verdict.messages
-        assert not verdict.warnings
-        return bool(emission.changes)
-
-    assert [run(), run()] == [True, False]
-    rules = tmp_path / "rules.conf"
-    rules.write_bytes(rules.read_bytes() + b"rewrite ^/new$ /e redirect;\nrewrite ^/%s$ /f last;\n" % (b"x" * 700))
-    assert [run(), run()] == [True, False]
 
 
 def fragments() -> Iterator[str]:

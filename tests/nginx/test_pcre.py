@@ -12,7 +12,7 @@ from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from nginxopt.system.nginx import Instance
-from tests.nginx.test_compiler import check, different
+from tests.nginx.compiling import check, different
 from tests.rewrite.test_rewrite_pcre import BACKTRACKING, OTHER
 
 # The pattern of a rule that stays, and URIs on which some library finds a match and another none.

@@ -28,6 +28,7 @@ from nginxopt.system.http import Request
 from nginxopt.version import Version
 from tests import origins
 from tests.lintcheck import read
+from tests.support import PATIENCE
 
 BOTH = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
 NONE: frozenset[Premise] = frozenset()
@@ -67,7 +68,7 @@ def answers(binary: nginx.Binary, text: str, requests: Sequence[bytes]) -> list[
     http, server = inside(text)
     with (
         nginx.Instance(binary, servers=(server,), http=http) as running,
-        running.client(timeout=3.0) as client,
+        running.client(timeout=PATIENCE) as client,
     ):
         return [_plain(answer) for one in requests for answer in client.ask([Request(one)])]
 
@@ -402,7 +403,7 @@ def after_a_late_body(binary: nginx.Binary, text: str, backend: bytes) -> bytes:
     head = b"GET /a.html HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n"
     head += b"Range: bytes=99999-\r\n\r\n" if "416" in text else b"\r\n"
     with nginx.Instance(binary, servers=(inner, backend), http=http, files=files) as running:
-        with socket.create_connection(("127.0.0.1", running.ports[0]), timeout=10) as client:
+        with socket.create_connection(("127.0.0.1", running.ports[0]), timeout=PATIENCE) as client:
             client.sendall(head)
             assert client.recv(65536).startswith(b"HTTP/1.1 ")
             client.sendall(b"abcGET /done HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n")

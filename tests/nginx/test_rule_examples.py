@@ -12,6 +12,7 @@ from nginxopt.version import Version
 from tests.lintcheck import TARGET, mend, wrapped
 from tests.nginx.example import verdict_on, warnings
 from tests.rulepages import Example, examples
+from tests.support import NGINXES
 
 
 def cases(*kinds: str) -> list[ParameterSet]:
@@ -24,18 +25,18 @@ def cases(*kinds: str) -> list[ParameterSet]:
     ]
 
 
-def for_this(binary: nginx.Binary, example: Example) -> bytes:
-    """The configuration of an example; the test is skipped if it is one for a later nginx."""
-    if example.target and example.target > Version(*binary.version[:3]):
-        pytest.skip(f"an example for nginx {example.target}")
-    return wrapped(example.text, example.context)
+def nginx_for(example: Example, binary: nginx.Binary) -> nginx.Binary:
+    """This nginx, or one that is as new as the example asks; the test is skipped without one."""
+    for candidate in (binary, *NGINXES):
+        if example.target is None or example.target <= Version.of(candidate.version):
+            return candidate
+    pytest.skip(f"an example for nginx {example.target}")
 
 
 @pytest.mark.parametrize(("rule", "example"), cases("bad", "good", "silent"))
 def test_nginx_accepts(binary: nginx.Binary, rule: Rule, example: Example) -> None:
     """An example is a configuration that nginx accepts, but for bad ones of rules about what it refuses."""
-    data = for_this(binary, example)
-    verdict = verdict_on(binary, data)
+    verdict = verdict_on(nginx_for(example, binary), wrapped(example.text, example.context))
     assert verdict.ok or (example.kind == "bad" and rule.category == "config"), str(verdict)
 
 
@@ -45,7 +46,7 @@ def test_nginx_accepts_what_is_fixed(binary: nginx.Binary, rule: Rule, example: 
     """What the fixes make of an example is accepted, with no more warnings than before."""
     if not (rule.fixes if unsafe else Safety.SAFE in rule.fixes):
         return
-    data = for_this(binary, example)
+    binary, data = nginx_for(example, binary), wrapped(example.text, example.context)
     fixed = mend(rule.id, data, target=example.target or TARGET, unsafe=unsafe)
     before, after = verdict_on(binary, data), verdict_on(binary, fixed)
     assert after.ok or (fixed == data and not before.ok), str(after)

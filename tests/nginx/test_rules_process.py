@@ -14,6 +14,7 @@ import pytest
 from nginxopt.system import nginx
 from tests.lintcheck import fixed
 from tests.nginx.running import Running, running
+from tests.support import PATIENCE
 
 HTTP = "http { access_log off; server { listen unix:socket; location / { return 200 ok; } } }\n"
 PROXY = (
@@ -25,7 +26,7 @@ EXCEED = "exceed open file resource limit"
 def connect(server: Running) -> socket.socket:
     """A connection to the socket of the configuration."""
     connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(10)
+    connection.settimeout(PATIENCE)
     connection.connect(str(server.prefix / "socket"))
     return connection
 
@@ -135,7 +136,7 @@ def held_requests(server: Running, origin: socket.socket, count: int) -> int:
     """How many of `count` requests are at the origin at once, which answers none of them: all, or those that were
     there when nginx said that its connections are not enough."""
     origin.settimeout(0.05)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     with contextlib.ExitStack() as held:
         for _ in range(count):
             client = held.enter_context(connect(server))

@@ -15,6 +15,7 @@ import pytest
 
 from nginxopt.system import nginx
 from tests.lintcheck import fixed
+from tests.support import PATIENCE
 
 TARGET = "1.22.1"
 CLIENTS = [
@@ -55,7 +56,7 @@ def connected(
 ) -> ssl.SSLSocket:
     """A connection by TLS to the socket at a path."""
     plain = socket.socket(socket.AF_UNIX)
-    plain.settimeout(10)
+    plain.settimeout(PATIENCE)
     plain.connect(str(path))
     return context.wrap_socket(plain, server_hostname=name, session=session)
 
@@ -169,7 +170,7 @@ def records(path: Path) -> list[int]:
     tls = client(ssl.TLSVersion.TLSv1_2).wrap_bio(incoming, outgoing, server_hostname="a.example")
     received = bytearray()
     with socket.socket(socket.AF_UNIX) as plain:
-        plain.settimeout(10)
+        plain.settimeout(PATIENCE)
         plain.connect(str(path))
         while True:
             with contextlib.suppress(ssl.SSLWantReadError):

@@ -18,6 +18,7 @@ from nginxopt.system import nginx
 from tests.lintcheck import mend
 from tests.nginx.running import Running, running
 from tests.nginx.test_rules_tls import client, connected
+from tests.support import PATIENCE
 
 TICKETS = {"ssl-session-cache": "ssl_session_tickets off;", "ssl-session-tickets": ""}
 TARGETS = {"ssl-session-cache": "1.22.1", "ssl-session-tickets": "1.28.0"}
@@ -101,7 +102,7 @@ def reload(server: Running) -> None:
     """Have nginx read its files again, and wait until none of its former workers is left."""
     before = set(server.workers)
     os.kill(server.pid, signal.SIGHUP)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while not (now := set(server.workers)) or now & before:
         assert time.monotonic() < deadline, "nginx was not reloaded in time"
         time.sleep(0.01)

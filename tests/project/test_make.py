@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -16,6 +17,7 @@ HEADER = re.findall(r"^# make (\w+) ", MAKEFILE, re.MULTILINE)
 FOR_USERS = ["demo", "test", "check", "docs", "lint", "clean"]
 
 
+@cache
 def dry_run(target: str) -> str:
     """The commands of a target; without make the test is skipped."""
     if shutil.which("make") is None:

@@ -12,6 +12,7 @@ from nginxopt.text import Source
 KINDS: tuple[Kind, ...] = ("csv", "netlify", "cloudflare", "apache")
 
 _APACHE = re.compile(rb"(?i)(?:redirect(?:match|permanent|temp)?|rewriteengine|rewriterule)\s|<ifmodule\s")
+_COMMENT = re.compile(rb"\s*#.*")
 _LOOKED_AT = 65_536
 """Bytes in which the first line is looked for that is not a comment."""
 
@@ -54,7 +55,7 @@ def _first_line(data: bytes) -> bytes:
 
 def _is_nginx(line: bytes) -> bool:
     """Return whether a line ends a statement or opens a block: rows of a map begin with paths, too."""
-    return line.endswith((b";", b"{", b"}"))
+    return _COMMENT.sub(b"", line).endswith((b";", b"{", b"}"))
 
 
 def _is_csv(line: bytes) -> bool:

@@ -169,6 +169,7 @@ def test_sites() -> None:
         ("x.conf", b"# old\nRedirectMatch ^/a$ /b\n", "apache"),
         ("x.conf", b"<IfModule mod_alias.c>\n", "apache"),
         ("map.rows", b"/a /b;\n", None),
+        ("map.rows", b"/a /b; # ticket 1\n", None),
         ("x.conf", b"rewrite ^/a$ /b permanent;\n", None),
         ("nginx.conf", b"http {\n}\n", None),
         ("x", b"/a\n", None),

@@ -1,0 +1,47 @@
+"""What the patterns of the settings mean."""
+
+from __future__ import annotations
+
+import glob
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nginxopt.lint import patterns
+
+TREE = ["a", "b/a", "b/[a]", "b/c/a", "b/c/.a", "b/c/ab.conf", ".d/a", ".d/e/a.conf", "*"]
+PIECES = st.sampled_from(["*", "?", "[a]", "[!a]", "[a-c]", "[[]", "a", "b", "c", ".", "..", "*.conf", "[", "]", ".d"])
+PATTERNS = st.lists(
+    st.one_of(st.just("**"), st.just(".."), st.lists(PIECES, min_size=1, max_size=3).map("".join)),
+    min_size=1,
+    max_size=4,
+).map("/".join)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with files of many names, whose own name looks like a pattern."""
+    root = tmp_path_factory.mktemp("tree") / "[x]*"
+    for name in TREE:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    return root
+
+
+@given(pattern=PATTERNS)
+def test_patterns_are_those_of_glob(tree: Path, pattern: str) -> None:
+    """A pattern means a file if `glob.glob` finds, by the same pattern, the file or a folder that it is in."""
+    normal = os.path.normpath(pattern)
+    found = glob.glob(normal, root_dir=tree, recursive=True, include_hidden=True)  # noqa: PTH207 - Path.glob differs
+    found = [
+        name for name in found if not name.endswith("/") or (tree / name).is_dir()
+    ]  # some Python takes a/ for a file
+    meant = {str(tree / name) for name in map(os.path.normpath, found)}
+    for name in TREE:
+        path = tree / name
+        above = {str(path), *map(str, path.parents)}
+        expected = bool(above & {os.path.normpath(one) for one in meant})
+        assert patterns.matches(path, [pattern], tree) == expected, name

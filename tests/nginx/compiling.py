@@ -1,0 +1,103 @@
+"""Compile rules, prove it, and ask a real nginx before and after.
+
+The seeds are fixed; two variables of the environment make the run longer:
+
+    NGINXOPT_SEEDS     how many random lists and configurations in each phase (by default 12)
+    NGINXOPT_REQUESTS  how many requests at most for each of them (by default 900)
+
+    NGINXOPT_SEEDS=400 NGINXOPT_REQUESTS=3000 pytest -s tests/nginx/test_compiler.py tests/nginx/test_compiler_whole.py
+
+asks about a million, and tells their number.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from nginxopt.config import Config, load_text
+from nginxopt.rewrite import Emission, Options, emit, plan, prove
+from nginxopt.rewrite.nginx import differential
+from nginxopt.rewrite.sections import Phase
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
+from nginxopt.system.nginx import Instance
+from tests.nginx.sides import LIMIT, limited
+
+SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
+REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))
+SECONDS = 120.0
+PHASES: tuple[Phase, ...] = ("server", "location")
+
+
+def keys(emission: Emission) -> Iterator[bytes]:
+    """The keys of the maps, and URIs that the rules which stay match."""
+    for part in emission.plan.parts:
+        for run in part.runs:
+            yield from run.native.sample
+            yield from run.native.witnesses(50)
+
+
+def compiled(config: Config, options: Options | None = None) -> Emission:
+    """The emission for a configuration, proved."""
+    emission = emit(plan(config, options))
+    proof = prove(emission)
+    assert proof.holds, (proof.refutation, proof.counterexample)
+    assert bool(emission.changes) == bool(emission.plan.moved)
+    return emission
+
+
+def check(
+    binary: nginx.Binary,
+    text: bytes,
+    phase: Phase,
+    uris: Iterable[bytes],
+    tally: Counter[str],
+    *,
+    gives_up: bytes = b"",
+) -> Emission:
+    """Compile a fragment in a phase, prove it, and ask nginx about it; `gives_up` is a pattern for `limited`."""
+    emission = compiled(load_text(text, context=phase))
+    before, after = text, emission.after(emission.plan.config.main)
+    if gives_up:
+        before, after = limited(before, gives_up), limited(after, gives_up)
+        assert before.count(LIMIT) == after.count(LIMIT) == 1
+    found = differential(
+        before=before,
+        after=after,
+        maps=emission.maps,
+        phase=phase,
+        keys=[*uris, *keys(emission)],
+        binary=binary,
+        limit=REQUESTS,
+        seconds=SECONDS,
+    )
+    assert [str(mismatch) for mismatch in found.mismatches] == []
+    assert found.warnings == ()
+    assert found.requests > 0
+    tally.update(
+        {
+            f"requests ({phase})": found.requests,
+            "mismatches": found.mismatched,
+            "rules": emission.plan.rules,
+            "rules moved": emission.plan.moved,
+        }
+    )
+    return emission
+
+
+def answers(side: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
+    """What a side says, without what differs between any two runs."""
+    with side.client(server) as client:
+        return [
+            re.sub(rb"\r\nDate: [^\r]*", b"", answer, count=1).replace(b"%d" % side.ports[server], b"<port>")
+            for answer in client.ask(requests)
+        ]
+
+
+def different(one: Instance, two: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
+    """The requests that two sides answer differently."""
+    both = zip(requests, answers(one, requests, server), answers(two, requests, server), strict=True)
+    return [request.data for request, was, is_now in both if was != is_now]
