@@ -61,7 +61,7 @@ class Emission:
         maps_path: The path from which a whole configuration includes it; None for a fragment, whose user includes it.
         changes: The files that change.
         compiled: The runs that change, in text order.
-        groups: Of the file of maps, the trees that tell which group of rules a URI belongs to; they stand before `trees`.
+        groups: Of the file of maps, the trees before `trees`, which tell the group of rules that a URI belongs to.
         trees: The rest of the file of maps: the trees of maps with regular expressions.
         sizes: The hash table sizes that the maps need, by directive, without nginx's defaults. A http block sets them
             once, before all maps: in a whole configuration, they are among the changes.

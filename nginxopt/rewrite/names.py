@@ -36,7 +36,7 @@ class Names:
 
     @property
     def tree(self) -> str:
-        """The prefix of the maps that tell which group of rules a URI belongs to, and of the groups in their patterns."""
+        """The prefix of the maps that tell the group of rules of a URI, and of the groups in their patterns."""
         return f"{short(self.stem)}_p_"
 
 

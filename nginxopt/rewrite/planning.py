@@ -81,11 +81,14 @@ class PlannedRun:
         return self.native.keys > 0 or self.native.grouped > 0
 
     @property
-    def patterns(self) -> int:
-        """The patterns that its compiled form tries for a URI that none of its rules matches, at most."""
+    def cost(self) -> Cost:
+        """The number of patterns that it tries for a request that matches none of its rules.
+
+        Patterns that list keys count. The test for a final newline does not, as it costs next to nothing.
+        """
         if not self.is_compiled:
-            return len(self.native)
-        return self.kept + self.native.listing + self.native.tried[-1]
+            return Cost.of(len(self.native))
+        return Cost.total([Cost.of(self.kept + self.native.listing), Cost(*self.native.tried)])
 
     @property
     def kept(self) -> int:
@@ -180,17 +183,9 @@ class Plan:
     @property
     def cost(self) -> tuple[Cost, Cost]:
         """The number of patterns tried for a request that matches none, before and after, in all scripts and maps."""
-        before, after = (Cost.of(patterns) for patterns in self._regexes)
-        return Cost.total([before, self.maps.before]), Cost.total([after, self.maps.after])
-
-    @property
-    def _regexes(self) -> tuple[int, int]:
-        """As `cost`, in all scripts together.
-
-        Patterns that list keys count. The test for a final newline does not, as it costs next to nothing.
-        """
-        after = sum(run.patterns for run in self._runs())
-        return self.rules, after + self._outside
+        before = [Cost.of(self.rules), self.maps.before]
+        after = [Cost.of(self._outside), *(run.cost for run in self._runs()), self.maps.after]
+        return Cost.total(before), Cost.total(after)
 
     def reasons(self) -> Counter[str]:
         """Return the number of rules that stay, by reason code."""

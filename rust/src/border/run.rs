@@ -9,13 +9,13 @@ use pyo3::types::PyBytes;
 
 use crate::hash::Element;
 use crate::maps::text::{Key, Map};
+use crate::rewrite::groups::Groups;
 use crate::rewrite::options::{Options, Phase};
 use crate::rewrite::plan::{Fate, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{self, Rule, Run};
 use crate::rewrite::text::{self, Names};
 use crate::rewrite::tier::Tier;
-use crate::rewrite::groups::Groups;
 use crate::rewrite::{emit, kept};
 use crate::syntax::{self, Readings};
 

@@ -43,11 +43,15 @@ pub struct Flat<'t> {
 impl<'t> Trees<'t> {
     /// Reads the text of the maps.
     pub fn read(text: &'t [u8]) -> Obligation<Trees<'t>> {
-        let blocks = map_block::read(text).map_err(|error| Refutation::new(format!("the trees do not parse: {error}")))?;
+        let blocks =
+            map_block::read(text).map_err(|error| Refutation::new(format!("the groups do not parse: {error}")))?;
         let mut by_name = HashMap::new();
         for block in blocks {
             if let Some(earlier) = by_name.insert(block.variable.clone(), block) {
-                return Err(Refutation::new(format!("${} is the variable of two maps", earlier.variable.escape_ascii())));
+                return Err(Refutation::new(format!(
+                    "two maps define ${}",
+                    earlier.variable.escape_ascii()
+                )));
             }
         }
         Ok(Trees { text, by_name })
@@ -63,9 +67,9 @@ impl<'t> Trees<'t> {
 
     /// Checks that nginx builds each table without a warning.
     pub fn fit(&self, sizes: Sizes) -> Obligation<()> {
-        self.by_name.values().try_for_each(|block| {
-            maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes)
-        })
+        self.by_name
+            .values()
+            .try_for_each(|block| maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes))
     }
 
     /// Puts the rules of groups in the place of what looks them up.
@@ -88,7 +92,7 @@ impl<'t> Trees<'t> {
             flat.grouping.extend(groups);
             if known.captures_matter {
                 let clear = rest.first().filter(|node| node.is_clear());
-                let clear = clear.ok_or_else(|| Refutation::new("$1 to $9 are not empty behind groups of rules"))?;
+                let clear = clear.ok_or_else(|| Refutation::new("a URI that no rule matches keeps $1 to $9, which the original rules would clear"))?;
                 flat.grouping.push(clear);
                 rest = &rest[1..];
             }
@@ -101,7 +105,7 @@ impl<'t> Trees<'t> {
         names::is_free(variable)?;
         known.used.leave(variable)?;
         if self.by_name.contains_key(variable) || known.maps.get(variable).is_some() {
-            return Err(Refutation::new("a variable that is set is a map's"));
+            return Err(Refutation::new("a `set` assigns to the variable of a map"));
         }
         Ok(())
     }
@@ -119,11 +123,11 @@ impl<'t> Trees<'t> {
         for group in groups {
             let number = number(group, variable).unwrap_or_default();
             if !numbers.insert(number) {
-                return Err(Refutation::new("two groups of rules have one number"));
+                return Err(Refutation::new("two groups of rules have the same number"));
             }
             for rule in group.block.iter().flatten() {
                 if !rule.is_rule() {
-                    return Err(Refutation::new("a group holds something else than rules that end the script"));
+                    return Err(Refutation::new("a group contains something other than rules that end the script"));
                 }
                 rules.push((rule.word(1), number));
             }
@@ -185,7 +189,7 @@ fn original(rules: &[(&[u8], &[u8])], variable: &[u8]) -> Obligation<Vec<u8>> {
     match index.first(b"", rules.len()) {
         First::None => {}
         First::Match(first) => text.extend_from_slice(&[b"\"\" ", rules[first].1, b";\n"].concat()),
-        First::Unknown(..) => return Err(Refutation::on("it is not known which rule matches the empty URI", b"")),
+        First::Unknown(..) => return Err(Refutation::on("the effect of the rules is unknown", b"")),
     }
     for (pattern, number) in rules {
         quote(&[b"~", *pattern].concat(), &mut text);

@@ -159,7 +159,7 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
     trees.fit(sizes.of_maps())?;
     let used_after = Used::of(after.iter().map(Vec::as_slice));
     if let Some(name) = trees.names().find(|name| maps.names().any(|other| other == *name)) {
-        return Err(Refutation::new(format!("${} is the variable of two maps", name.escape_ascii())));
+        return Err(Refutation::new(format!("two maps define ${}", name.escape_ascii())));
     }
     let names: Vec<&[u8]> = maps.names().chain(trees.names()).collect();
     names::fit([&used, &used_after], names.iter().copied(), sizes.of_variables())?;
