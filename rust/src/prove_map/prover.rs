@@ -349,9 +349,10 @@ pub struct Split<'b> {
     pub outside: &'b [u8],
 }
 
-/// What a subject must not begin with, of a pattern that says that and nothing else.
+/// What a subject must not begin with, of a pattern that says that and nothing else (not so `^(?!a)|(?:b)`).
 fn negated(pattern: &[u8]) -> Option<&[u8]> {
-    pattern.strip_prefix(b"^(?!")?.strip_suffix(b")")
+    let inside = pattern.strip_prefix(b"^(?!")?.strip_suffix(b")")?;
+    crate::syntax::parse(inside).is_ok().then_some(inside)
 }
 
 impl Numbers {
