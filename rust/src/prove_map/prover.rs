@@ -258,8 +258,9 @@ impl<'b> Prover<'b> {
     /// All rows imply the pattern of a guard or a filter.
     fn check_implied(&self, row: &PatternRow, rows: &[usize]) -> Result<(), Refutation> {
         let language = self.own_pattern(row)?;
+        let guarding = Guarding::new(&language.pattern.ast);
         for &place in rows {
-            if !self.implies(place, &language, row.caseless) {
+            if !self.implies(place, (&guarding, &language), row.caseless) {
                 let what = format!("a guard skips {} where it may match", self.name(place));
                 let skipped = self.rows.list[place].language.as_ref();
                 let counterexample =
@@ -272,9 +273,8 @@ impl<'b> Prover<'b> {
     }
 
     /// Whether nothing happens to a row on subjects that the guard does not match.
-    fn implies(&self, place: usize, guard: &Language, caseless: bool) -> bool {
+    fn implies(&self, place: usize, (guarding, guard): (&Guarding, &Language), caseless: bool) -> bool {
         let row = &self.rows.list[place];
-        let guarding = Guarding::new(&guard.pattern.ast);
         let by_heads = match row.heads(caseless) {
             Heads::Exact(heads) => heads.iter().all(|head| guarding.is_begun_by(head, caseless)),
             Heads::AnyCase(head) => guarding.is_begun_by(&head, true),
@@ -349,9 +349,10 @@ pub struct Split<'b> {
     pub outside: &'b [u8],
 }
 
-/// What a subject must not begin with, of a pattern that says that and nothing else.
+/// What a subject must not begin with, of a pattern that says that and nothing else (not so `^(?!a)|(?:b)`).
 fn negated(pattern: &[u8]) -> Option<&[u8]> {
-    pattern.strip_prefix(b"^(?!")?.strip_suffix(b")")
+    let inside = pattern.strip_prefix(b"^(?!")?.strip_suffix(b")")?;
+    crate::syntax::parse(inside).is_ok().then_some(inside)
 }
 
 impl Numbers {
