@@ -159,7 +159,7 @@ impl CompiledRun {
     /// The number of rules in groups.
     #[getter]
     fn grouped(&self) -> usize {
-        self.groups.as_ref().map_or(0, Groups::len)
+        self.groups.as_ref().map_or(0, Groups::count)
     }
 
     /// Patterns that the look-up of groups tries for a URI which no rule matches: far, near, worst.

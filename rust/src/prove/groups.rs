@@ -48,10 +48,7 @@ impl<'t> Trees<'t> {
         let mut by_name = HashMap::new();
         for block in blocks {
             if let Some(earlier) = by_name.insert(block.variable.clone(), block) {
-                return Err(Refutation::new(format!(
-                    "two maps define ${}",
-                    earlier.variable.escape_ascii()
-                )));
+                return Err(Refutation::new(format!("two maps define ${}", earlier.variable.escape_ascii())));
             }
         }
         Ok(Trees { text, by_name })
@@ -92,7 +89,9 @@ impl<'t> Trees<'t> {
             flat.grouping.extend(groups);
             if known.captures_matter {
                 let clear = rest.first().filter(|node| node.is_clear());
-                let clear = clear.ok_or_else(|| Refutation::new("a URI that no rule matches keeps $1 to $9, which the original rules would clear"))?;
+                let clear = clear.ok_or_else(|| {
+                    Refutation::new("a URI that no rule matches keeps $1 to $9, which the original rules would clear")
+                })?;
                 flat.grouping.push(clear);
                 rest = &rest[1..];
             }

@@ -52,7 +52,7 @@ impl Groups {
     }
 
     /// The number of rules.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.rules.len()
     }
 
@@ -60,7 +60,7 @@ impl Groups {
     pub fn statements(&self, names: &Names, clears: bool) -> Vec<u8> {
         let mut text = format!("set ${} ${};\n", names.rules(), names.rules_of_uri()).into_bytes();
         for (number, rules) in (1..).zip(self.rules.chunks(self.size)) {
-            write!(text, "if (${} = {number}) {{\n", names.rules()).expect("a vector takes all that is written");
+            writeln!(text, "if (${} = {number}) {{", names.rules()).expect("a vector takes all that is written");
             for (_, statement) in rules {
                 text.extend_from_slice(&[b"    ", &statement[..], b"\n"].concat());
             }
