@@ -166,13 +166,15 @@ pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
             match known {
                 Some(byte) if may_take(item, byte, caseless) => bytes.push(byte),
                 Some(_) => continue,
-                None => match only(item, caseless) {
-                    Some(byte) => bytes.push(byte),
-                    None => {
-                        found.push(bytes);
-                        continue;
+                None => {
+                    let members = members(item, caseless);
+                    if members.is_empty() {
+                        found.push(bytes.clone());
                     }
-                },
+                    let longer = |byte: u8| (items.clone(), [bytes.as_slice(), &[byte]].concat());
+                    open.extend(members.into_iter().map(longer));
+                    continue;
+                }
             }
             open.push((items, bytes));
         } else if let Some(choices) = choices(item, &items) {
@@ -187,6 +189,9 @@ pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
 /// The most ways through the beginning of a pattern.
 const MOST_WAYS: usize = 64;
 
+/// The most bytes of a class that are told apart.
+const MOST_MEMBERS: usize = 16;
+
 /// The bytes, or the key if that goes on.
 fn longer(bytes: Vec<u8>, key: &[u8]) -> Vec<u8> {
     if bytes.len() < key.len() { key.to_vec() } else { bytes }
@@ -197,17 +202,18 @@ fn may_take(item: &Ast, byte: u8, caseless: bool) -> bool {
     if caseless { both.iter().any(|byte| takes(item, *byte, false)) } else { takes(item, byte, false) }
 }
 
-/// The only byte that an item takes, in small letters if `caseless`.
-fn only(item: &Ast, caseless: bool) -> Option<u8> {
+/// The bytes that an item takes, in small letters if `caseless`; none if they are many.
+fn members(item: &Ast, caseless: bool) -> Vec<u8> {
+    let small = |byte: u8| if caseless { byte.to_ascii_lowercase() } else { byte };
     match item {
-        Ast::Byte(byte) if caseless => Some(byte.to_ascii_lowercase()),
-        Ast::Byte(byte) => Some(*byte),
-        Ast::Class(set) if caseless => {
-            let mut small = set.iter().map(|byte| byte.to_ascii_lowercase());
-            let first = small.next()?;
-            small.all(|byte| byte == first).then_some(first)
+        Ast::Byte(byte) => vec![small(*byte)],
+        Ast::Class(set) if set.len() <= MOST_MEMBERS => {
+            let mut members: Vec<u8> = set.iter().map(small).collect();
+            members.sort_unstable();
+            members.dedup();
+            members
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 
@@ -266,6 +272,7 @@ mod tests {
             texts
         };
         assert_eq!(extended("^/a.b/c.*$", "/a."), ["/a.b/c"]);
+        assert_eq!(extended("^/a.[bc]d", "/a."), ["/a.bd", "/a.cd"]);
         assert_eq!(extended("^/a.*bc", "/abc"), ["/abc"]);
         assert_eq!(extended("^/a.*bc", "/"), ["/a"]);
         assert_eq!(extended("^(?:/b)?/a.b(/.*)?$", "/a/a"), [""; 0]);

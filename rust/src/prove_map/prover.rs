@@ -297,12 +297,13 @@ impl<'b> Prover<'b> {
     /// What a row that is not the original's lets pass: known exactly, PCRE takes the pattern and never gives up on it.
     fn own_pattern(&self, row: &PatternRow) -> Result<Language, Refutation> {
         let escaped = row.pattern.escape_ascii();
-        let passing = match negated(&row.pattern) {
-            Some(inside) => [b"^(?:", inside, b")"].concat(),
-            None => row.pattern.to_vec(),
+        let (passing, is_whole) = match negated(&row.pattern) {
+            // The inside of `^(?!a)|(?:b)` is no pattern by itself.
+            Some(inside) => ([b"^(?:", inside, b")"].concat(), crate::syntax::parse(inside).is_ok()),
+            None => (row.pattern.to_vec(), true),
         };
         let language = Language::of(&as_text(&passing, row.caseless));
-        let Some(language) = language.filter(|language| language.translation.exact) else {
+        let Some(language) = language.filter(|language| is_whole && language.translation.exact) else {
             return refute(Obligation::Pattern, format!("the pattern \"{escaped}\" is not understood"));
         };
         if Regex::new(&as_text(&row.pattern, row.caseless)).is_err() {

@@ -201,10 +201,16 @@ impl<'p, 'b> Tree<'p, 'b> {
     /// Whether nothing happens to a row on the subjects of a bucket, by their languages.
     fn is_apart(&self, bucket: Bucket, row: usize) -> bool {
         let row = &self.prover.rows.list[row];
+        let caseless = self.keys.caseless;
         let Some(place) = bucket else {
-            return row.events().is_some_and(|events| self.have_keys(&events.translation.hir));
+            let leads_to_keys = |row: &Language| {
+                let extended = ask::extended(&row.pattern.ast, b"", caseless);
+                extended.iter().all(|extended| self.keys.keys.longest(extended).is_some())
+            };
+            return row.beginning().is_some_and(leads_to_keys)
+                || row.events().is_some_and(|events| self.have_keys(&events.translation.hir));
         };
-        let (key, caseless) = (&self.keys.keys.strings()[place], self.keys.caseless);
+        let key = &self.keys.keys.strings()[place];
         let leads_elsewhere = |row: &Language| {
             let extended = ask::extended(&row.pattern.ast, key, caseless);
             extended.iter().all(|extended| self.keys.keys.longest(extended) != Some(place))
