@@ -94,6 +94,7 @@ WRONG = {
     "a guard before a row that PCRE gives up on": rows_only(
         '"~^(?:a|aa)*b" 1; ~^/x 2;', '"~^(?!a*b|/x)" d; "~^(?:a|aa)*b" 1; ~^/x 2;'
     ),
+    "a guard that is only the first of two branches": rows_only("~^a.*$ 1;", '"~^(?!a)|(?:b)" d; ~^a.*$ 1;'),
     "rows in another order": rows_only("~^/a 1; ~^/ab 2;", "~^/ab 2; ~^/a 1;"),
     "another value": rows_only("~^/a 1; ~^/ab 2;", "~^/a 2; ~^/ab 2;"),
     "a lost row": rows_only("~^/a 1; ~^/b 2;", "~^/a 1;"),

@@ -6,11 +6,17 @@ use std::collections::HashMap;
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Look};
 
 use crate::language::{Limits, Question, Subjects, Witness, witness_among};
+use crate::prove_map::guard::choices;
 use crate::prove_map::row::Language;
 use crate::syntax::{Ast, Hir, Pattern};
 
 /// A newline, and a byte behind it: `$` does not match before it, nor does a dot pass it.
 pub const INNER_NEWLINE: &[u8] = b"(?s)\n.";
+
+/// Whether a pattern is that, its newline written as itself or as an escape.
+pub fn is_inner_newline(pattern: &[u8]) -> bool {
+    pattern == INNER_NEWLINE || pattern == br"(?s)\n."
+}
 
 fn ask(question: Question, language: &Hir, others: &[&Hir]) -> Witness {
     witness_among(Subjects::All, question, language, others, &Limits::default())
@@ -142,17 +148,67 @@ fn takes(item: &Ast, byte: u8, caseless: bool) -> bool {
     if caseless { takes(byte.to_ascii_lowercase()) && takes(byte.to_ascii_uppercase()) } else { takes(byte) }
 }
 
-/// Whether a pattern begins with single bytes of which one is another than in the key, so that they have no subject in
-/// common; `false` if more would have to be read.
-pub fn begins_otherwise(ast: &Ast, key: &[u8], caseless: bool) -> bool {
-    let Ast::Concat(items) = ast else { return false };
-    let [Ast::Start, behind @ ..] = items.as_slice() else { return false };
-    let singles = behind.iter().take_while(|item| is_single(item)).zip(key);
-    let may_take = |item: &Ast, byte: u8| {
-        let both = [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
-        if caseless { both.iter().any(|byte| takes(item, *byte, false)) } else { takes(item, byte, false) }
-    };
-    singles.into_iter().any(|(item, byte)| !may_take(item, *byte))
+/// What subjects begin with that begin both with the key and as the anchored pattern does, up to its first repetition
+/// without end: each with one of these, in small letters if `caseless`.
+pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
+    let mut open: Vec<(Vec<&Ast>, Vec<u8>)> = vec![(vec![ast], Vec::new())];
+    let mut found = Vec::new();
+    while let Some((mut items, mut bytes)) = open.pop() {
+        if open.len() + found.len() > MOST_WAYS {
+            return vec![key.to_vec()];
+        }
+        let known = key.get(bytes.len()).copied();
+        let Some(item) = items.pop() else {
+            found.push(longer(bytes, key));
+            continue;
+        };
+        if is_single(item) {
+            match known {
+                Some(byte) if may_take(item, byte, caseless) => bytes.push(byte),
+                Some(_) => continue,
+                None => match only(item, caseless) {
+                    Some(byte) => bytes.push(byte),
+                    None => {
+                        found.push(bytes);
+                        continue;
+                    }
+                },
+            }
+            open.push((items, bytes));
+        } else if let Some(choices) = choices(item, &items) {
+            open.extend(choices.into_iter().map(|items| (items, bytes.clone())));
+        } else {
+            found.push(longer(bytes, key));
+        }
+    }
+    found
+}
+
+/// The most ways through the beginning of a pattern.
+const MOST_WAYS: usize = 64;
+
+/// The bytes, or the key if that goes on.
+fn longer(bytes: Vec<u8>, key: &[u8]) -> Vec<u8> {
+    if bytes.len() < key.len() { key.to_vec() } else { bytes }
+}
+
+fn may_take(item: &Ast, byte: u8, caseless: bool) -> bool {
+    let both = [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
+    if caseless { both.iter().any(|byte| takes(item, *byte, false)) } else { takes(item, byte, false) }
+}
+
+/// The only byte that an item takes, in small letters if `caseless`.
+fn only(item: &Ast, caseless: bool) -> Option<u8> {
+    match item {
+        Ast::Byte(byte) if caseless => Some(byte.to_ascii_lowercase()),
+        Ast::Byte(byte) => Some(*byte),
+        Ast::Class(set) if caseless => {
+            let mut small = set.iter().map(|byte| byte.to_ascii_lowercase());
+            let first = small.next()?;
+            small.all(|byte| byte == first).then_some(first)
+        }
+        _ => None,
+    }
 }
 
 /// Whether a part of a pattern asks nothing of what stands before it.
@@ -198,6 +254,25 @@ mod tests {
     fn covering_any_case() {
         assert!(covers("(?i)^/a.*$", "/ab", true, true) && covers("(?i)^/a", "/a1", true, false));
         assert!(!covers("^/a.*$", "/ab", true, true) && covers("^/1.*$", "/1", true, true));
+    }
+
+    /// Branches are followed, and nothing behind a repetition.
+    #[test]
+    fn extending() {
+        let extended = |pattern: &str, key: &str| {
+            let extended = extended(&language(pattern).pattern.ast, key.as_bytes(), false);
+            let mut texts: Vec<String> = extended.into_iter().map(|text| String::from_utf8(text).unwrap()).collect();
+            texts.sort();
+            texts
+        };
+        assert_eq!(extended("^/a.b/c.*$", "/a."), ["/a.b/c"]);
+        assert_eq!(extended("^/a.*bc", "/abc"), ["/abc"]);
+        assert_eq!(extended("^/a.*bc", "/"), ["/a"]);
+        assert_eq!(extended("^(?:/b)?/a.b(/.*)?$", "/a/a"), [""; 0]);
+        assert_eq!(extended("^/a(b|c)?d", "/a"), ["/abd", "/acd", "/ad"]);
+        assert_eq!(extended("^/a(b|c)?d", "/ac"), ["/acd"]);
+        assert_eq!(extended("^/a$", "/ab"), ["/ab"]);
+        assert_eq!(extended("^/(?!a)b", "/x"), ["/x"]);
     }
 
     /// A newline behind a newline is an inner one, too.

@@ -5,17 +5,82 @@ use crate::syntax::{Ast, ByteSet};
 /// How many steps are taken before it is not known.
 const PATIENCE: usize = 20_000;
 
-/// Whether every subject that begins with what `row` matches begins with what `guard` matches; `false` if that is not
-/// seen at once. Both are what follows an anchor at the start.
-pub fn implies(row: &Ast, guard: &Ast, folded: bool) -> bool {
-    let mut steps = PATIENCE;
-    Walk { folded, steps: &mut steps }.implies(&[row], &[guard])
+/// The pattern of a guard: what subjects begin with, and what they may have anywhere instead.
+pub struct Guarding {
+    anchored: Vec<Ast>,
+    anywhere: Vec<Ast>,
 }
 
-/// The same for a row that begins with these bytes; `folded`: in any case of letters.
-pub fn bytes_imply(bytes: &[u8], guard: &Ast, folded: bool) -> bool {
-    let items: Vec<Ast> = bytes.iter().map(|byte| Ast::Byte(*byte)).collect();
-    implies(&Ast::Concat(items), guard, folded)
+impl Guarding {
+    pub fn new(ast: &Ast) -> Guarding {
+        let branches = match ast {
+            Ast::Alternation(branches) => branches.as_slice(),
+            ast => std::slice::from_ref(ast),
+        };
+        let mut guarding = Guarding { anchored: Vec::new(), anywhere: Vec::new() };
+        for branch in branches {
+            match branch {
+                Ast::Concat(items) if items[0] == Ast::Start => {
+                    guarding.anchored.push(Ast::Concat(items[1..].to_vec()))
+                }
+                branch => guarding.anywhere.push(branch.clone()),
+            }
+        }
+        guarding
+    }
+
+    /// Whether a subject that begins like this is let pass; `folded`: in any case of letters.
+    pub fn is_begun_by(&self, head: &[u8], folded: bool) -> bool {
+        let head: Vec<Ast> = head.iter().map(|byte| Ast::Byte(*byte)).collect();
+        let head: Vec<&Ast> = head.iter().rev().collect();
+        implies(&head, &self.anchored, folded)
+    }
+
+    /// Whether all subjects are let pass that begin as an anchored pattern does, up to its first repetition without end;
+    /// `false` if that is not seen at once.
+    pub fn is_begun_by_pattern(&self, row: &Ast) -> bool {
+        match row {
+            Ast::Alternation(branches) => branches.iter().all(|branch| self.is_begun_by_pattern(branch)),
+            row => match flat(row).split_first() {
+                Some((Ast::Start, items)) => implies(&stack(items), &self.anchored, false),
+                _ => false,
+            },
+        }
+    }
+
+    /// Whether all subjects that a pattern matches are let pass for what stands somewhere in them; `false` if that is not
+    /// seen at once.
+    pub fn is_held_by_pattern(&self, row: &Ast) -> bool {
+        match row {
+            Ast::Alternation(branches) => {
+                let is_let_pass = |branch| self.is_begun_by_pattern(branch) || self.is_held_by_pattern(branch);
+                branches.iter().all(is_let_pass)
+            }
+            row => {
+                let row = flat(row);
+                (0..row.len()).any(|from| implies(&stack(&row[from..]), &self.anywhere, false))
+            }
+        }
+    }
+}
+
+fn stack<'a>(items: &[&'a Ast]) -> Vec<&'a Ast> {
+    items.iter().rev().copied().collect()
+}
+
+/// The items of a pattern one after the other, those in groups as well.
+fn flat(ast: &Ast) -> Vec<&Ast> {
+    match ast {
+        Ast::Concat(items) => items.iter().flat_map(flat).collect(),
+        Ast::Capture { sub, .. } => flat(sub),
+        ast => vec![ast],
+    }
+}
+
+/// Whether what comes next in a row, the first item last, begins with one of the branches of a guard in any case.
+fn implies(row: &[&Ast], branches: &[Ast], folded: bool) -> bool {
+    let mut steps = PATIENCE;
+    branches.iter().any(|branch| Walk { folded, steps: &mut steps }.implies(row, &[branch]))
 }
 
 struct Walk<'s> {
@@ -66,7 +131,7 @@ impl Walk<'_> {
 }
 
 /// What an item that is no single byte may be, in front of what follows it; `None` if that is too much to follow.
-fn choices<'a>(item: &'a Ast, rest: &[&'a Ast]) -> Option<Vec<Vec<&'a Ast>>> {
+pub fn choices<'a>(item: &'a Ast, rest: &[&'a Ast]) -> Option<Vec<Vec<&'a Ast>>> {
     match item {
         Ast::Empty | Ast::Start => Some(vec![rest.to_vec()]),
         Ast::Concat(items) => Some(vec![pushed(rest, items)]),
@@ -87,33 +152,42 @@ fn pushed<'a>(stack: &[&'a Ast], items: &'a [Ast]) -> Vec<&'a Ast> {
 
 #[cfg(test)]
 mod tests {
-    use super::implies;
+    use super::Guarding;
     use crate::prove_map::ask;
-    use crate::syntax::{Ast, parse};
-
-    fn behind_anchor(pattern: &str) -> Ast {
-        let Ast::Concat(items) = parse(pattern.as_bytes()).unwrap().ast else { panic!("{pattern}") };
-        Ast::Concat(items[1..].to_vec())
-    }
+    use crate::syntax::parse;
 
     fn check(row: &str, guard: &str) -> bool {
-        let implied = implies(&behind_anchor(row), &behind_anchor(guard), false);
-        let hir = |pattern: &str| parse(pattern.as_bytes()).unwrap().translate().hir;
-        assert!(!implied || ask::is_included(&hir(row), &[&hir(guard)]), "{row} {guard}");
+        let [row_ast, guard_ast] = [row, guard].map(|pattern| parse(pattern.as_bytes()).unwrap());
+        let guarding = Guarding::new(&guard_ast.ast);
+        let implied = guarding.is_begun_by_pattern(&row_ast.ast) || guarding.is_held_by_pattern(&row_ast.ast);
+        let [row_hir, guard_hir] = [&row_ast, &guard_ast].map(|pattern| pattern.translate().hir);
+        assert!(!implied || ask::is_included(&row_hir, &[&guard_hir]), "{row} {guard}");
         implied
     }
 
     /// A guard of tries and classes, and rows with branches.
     #[test]
-    fn forms() {
+    fn beginnings() {
         let guard = r"^/(?:a(?:b|c[0-9])|d[^\n]e)";
         for row in ["^/ab.*$", "^/ac1$", "^/ac[0-3]", "^/a(?:b|c7)x", "^/a(b|c8)", "^/d.e", "^/dxe(.*)$", "^/(ab|dae)"]
         {
             assert!(check(row, guard), "{row}");
         }
-        for row in ["^/a", "^/ac[0-9a]", "^/a(b|c)x", "^/d[^x]e", "^/b?ab", "^.*ab", "^/a.b"] {
+        for row in ["^/a", "^/ac[0-9a]", "^/a(b|c)x", "^/d[^x]e", "^/b?ab", "^.*ab", "^/a.b", "/ab"] {
             assert!(!check(row, guard), "{row}");
         }
         assert!(check("^/ab?b", "^/a(?:bb|b)") && !check("^/ab?c", "^/ab"));
+    }
+
+    /// A guard of what is somewhere, or at the start.
+    #[test]
+    fn anywhere() {
+        let guard = "(?i)^(?:/a|/b)|(?:page|post)-id|wp-";
+        for row in ["page-id", "^/x/(.*post-id=(.*))$", "(?i)POST-ID", "^/bc", "wp-(a|b)$|^/a", "x(page|post)-id"] {
+            assert!(check(row, guard), "{row}");
+        }
+        for row in ["/a", "page-?id", "(wp-)?a", "^x|wp-", "pag[ef]-id", "^wp", "page-i"] {
+            assert!(!check(row, guard), "{row}");
+        }
     }
 }

@@ -80,10 +80,6 @@ impl<'b> Reader<'_, 'b> {
     /// The keys of a map, whether one trie has them all or chunks have some each.
     pub fn keys(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, Refutation> {
         self.used.insert(&block.variable);
-        let name = block.variable.escape_ascii();
-        if !block.fallback().is_empty() {
-            return refute(Obligation::Trie, format!("${name} has a key for subjects that begin with none"));
-        }
         if *block.source == *self.source { self.trie(block) } else { self.chunks(block) }
     }
 
@@ -99,44 +95,60 @@ impl<'b> Reader<'_, 'b> {
         let Some(strings) = strings(&trie, caseless) else {
             return refute(Obligation::Trie, format!("the pattern of ${name} is no list of keys"));
         };
+        if !block.fallback().is_empty() {
+            return refute(Obligation::Trie, format!("${name} has a key for subjects that begin with none"));
+        }
         let keys = longest_first(strings).or_else(|what| refute(Obligation::Trie, format!("${name}: {what}")))?;
         self.proved.discharge(Obligation::Trie);
         Ok(Keys { keys, caseless })
     }
 
+    /// `map $keys $longest { "root" $chunk; ... default $keys; }`: longer keys than some of a trie.
     fn chunks(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, Refutation> {
         let name = block.variable.escape_ascii();
-        let lookup = |text: &[u8]| text.strip_prefix(b"$").and_then(|name| self.maps.get(name)).copied();
-        let Some(roots) = lookup(&block.source).filter(|_| block.patterns.is_empty()) else {
+        let Some(upper) = self.map_of(&block.source).filter(|_| block.patterns.is_empty()) else {
             return refute(Obligation::Chunk, format!("${name} is not a map of the roots of chunks"));
         };
-        let roots = self.keys(roots)?;
-        let rows = buckets(block, &roots, Obligation::Chunk)?;
-        let mut keys = Vec::new();
-        for (place, root) in roots.keys.strings().iter().enumerate() {
-            let escaped = root.escape_ascii();
-            let chunk = rows
-                .get(&Some(place))
-                .and_then(|value| value.strip_prefix(b"$").and_then(|name| self.maps.get(name)).copied());
-            let Some(chunk) = chunk else {
-                return refute(Obligation::Chunk, format!("${name} has no chunk for \"{escaped}\""));
-            };
-            let chunk = self.keys(chunk)?;
-            let is_its_own = |key: &Vec<u8>| roots.keys.longest(key) == Some(place);
-            if chunk.caseless != roots.caseless || chunk.keys.find(root).is_none() {
-                return refute(Obligation::Chunk, format!("the chunk of \"{escaped}\" does not hold it"));
-            }
-            if let Some(key) = chunk.keys.strings().iter().find(|key| !is_its_own(key)) {
-                let what = format!("the chunk of \"{escaped}\" has \"{}\" of another", key.escape_ascii());
-                return refute(Obligation::Chunk, what);
-            }
-            keys.extend_from_slice(chunk.keys.strings());
-            self.proved.discharge(Obligation::Chunk);
-        }
+        let upper = self.keys(upper)?;
+        let rows = buckets(block, &upper, Obligation::Chunk)?;
         if rows.contains_key(&None) {
             return refute(Obligation::Chunk, format!("${name} has a chunk for subjects that begin with no root"));
         }
-        Ok(Keys { keys: Prefixes::new(keys), caseless: roots.caseless })
+        let has_others = block.fallback() == &*block.source;
+        if !has_others && (!block.fallback().is_empty() || rows.len() < upper.keys.strings().len()) {
+            return refute(Obligation::Chunk, format!("${name} has no chunk for some roots"));
+        }
+        let mut keys = Vec::new();
+        for (place, root) in upper.keys.strings().iter().enumerate() {
+            match rows.get(&Some(place)) {
+                Some(value) => keys.extend(self.chunk(value, place, &upper)?),
+                None => keys.push(root.clone()),
+            }
+        }
+        Ok(Keys { keys: Prefixes::new(keys), caseless: upper.caseless })
+    }
+
+    /// The keys of one chunk: its root, and what begins with it and with no longer key of the trie above.
+    fn chunk(&mut self, value: &[u8], place: usize, upper: &Keys) -> Result<Vec<Vec<u8>>, Refutation> {
+        let root = upper.keys.strings()[place].escape_ascii();
+        let Some(chunk) = self.map_of(value) else {
+            return refute(Obligation::Chunk, format!("there is no chunk of \"{root}\""));
+        };
+        let chunk = self.keys(chunk)?;
+        if chunk.caseless != upper.caseless || chunk.keys.find(&upper.keys.strings()[place]).is_none() {
+            return refute(Obligation::Chunk, format!("the chunk of \"{root}\" does not hold it"));
+        }
+        let is_its_own = |key: &Vec<u8>| upper.keys.longest(key) == Some(place);
+        if let Some(key) = chunk.keys.strings().iter().find(|key| !is_its_own(key)) {
+            let key = key.escape_ascii();
+            return refute(Obligation::Chunk, format!("the chunk of \"{root}\" has \"{key}\" of another"));
+        }
+        self.proved.discharge(Obligation::Chunk);
+        Ok(chunk.keys.strings().to_vec())
+    }
+
+    fn map_of(&self, value: &[u8]) -> Option<&'b MapBlock<'b>> {
+        value.strip_prefix(b"$").and_then(|name| self.maps.get(name)).copied()
     }
 }
 

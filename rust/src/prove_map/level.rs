@@ -1,10 +1,10 @@
 //! The levels from the own map on: newline, exact strings, rows, tree; each leaves some rows or subjects to the next.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::first_match::{First, FirstMatch};
-use crate::language::{Finite, finite_spelled};
+use crate::language::{Finite, finite};
 use crate::map_block::MapBlock;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::{Comparable, may_meet};
@@ -116,11 +116,11 @@ impl<'b> Prover<'b> {
     /// `map SRC $lines { "~(?s)\n." $rows; default NEXT; }`: the rows are all that can match an inner newline.
     fn newline(&self, block: &'b MapBlock<'b>, place: &mut Place<'b>) -> Result<&'b [u8], Refutation> {
         let name = block.variable.escape_ascii();
-        let Some((inside, row)) = self.filter(block).filter(|_| block.exact.is_empty()) else {
+        let split = self.split(block).filter(|_| block.exact.is_empty());
+        let Some((row, inside)) = split.and_then(|split| Some((split.row, self.map_of(split.inside)?))) else {
             return refute(Obligation::KnownMap, format!("${name} is of no known kind"));
         };
-        let is_inner = *row.pattern == *ask::INNER_NEWLINE || *row.pattern == *br"(?s)\n.";
-        if !is_inner || row.caseless || place.left_out.is_some() {
+        if !ask::is_inner_newline(&row.pattern) || row.caseless || place.left_out.is_some() {
             return refute(
                 Obligation::Newline,
                 format!("the pattern of ${name} does not split subjects at an inner newline"),
@@ -191,50 +191,55 @@ impl<'b> Prover<'b> {
         Ok(next)
     }
 
-    /// Each key gives itself, and has an answer.
-    fn exact_keys(
-        &self,
-        keys: &'b MapBlock<'b>,
-        answers: &'b MapBlock<'b>,
-    ) -> Result<HashMap<&'b [u8], &'b [u8]>, Refutation> {
-        let mut spellings = HashSet::with_capacity(keys.exact.len());
+    /// Each key gives itself, or the subject as it is spelled, and has an answer.
+    fn exact_keys(&self, keys: &'b MapBlock<'b>, answers: &'b MapBlock<'b>) -> Result<Known<'b>, Refutation> {
         let values: HashMap<&[u8], &[u8]> = answers.exact.iter().map(|row| (&*row.key, &*row.value)).collect();
+        let mut known = Known::default();
         for row in &keys.exact {
             let key = row.key.escape_ascii();
-            let gives_itself = row.key == row.value && !row.key.is_empty() && !row.key.contains(&b'$');
-            if !gives_itself || !spellings.insert(row.key.to_ascii_lowercase()) {
+            let any_case = *row.value == *self.original.source;
+            let gives_itself = row.key == row.value && !row.key.contains(&b'$');
+            if row.key.is_empty() || !(any_case || gives_itself) {
                 return refute(Obligation::ExactKey, format!("\"{key}\" does not give itself and nothing else"));
             }
-            if !values.contains_key(&*row.key) {
+            let Some(value) = values.get(&*row.key) else {
                 return refute(Obligation::ExactKey, format!("\"{key}\" has no answer"));
+            };
+            let string = Listed { key: &row.key, value, any_case };
+            if known.by_spelling.insert(row.key.to_ascii_lowercase(), string).is_some() {
+                return refute(Obligation::ExactKey, format!("\"{key}\" is there in two spellings"));
             }
             self.proved.discharge(Obligation::ExactKey);
         }
         if answers.exact.len() != keys.exact.len() {
             return refute(Obligation::ExactKey, "there are answers for strings that are not known");
         }
-        Ok(values)
+        Ok(known)
     }
 
     /// Each answer is that of the first of all rows that matches.
-    fn exact_answers(&self, answers: &HashMap<&'b [u8], &'b [u8]>, place: &Place) -> Result<(), Refutation> {
+    fn exact_answers(&self, known: &Known<'b>, place: &Place) -> Result<(), Refutation> {
         let texts: Vec<&[u8]> = self.rows.list.iter().map(|row| row.text.as_slice()).collect();
         let Ok(index) = FirstMatch::new(&texts) else {
             return refute(Obligation::ExactAnswer, "the rows hold too many literals for an index");
         };
-        for (key, value) in answers {
+        for listed in known.by_spelling.values() {
+            let key = listed.key;
             let differs = |what: &str| {
                 let what = format!("\"{}\" {what}", key.escape_ascii());
                 Err(Refutation { obligation: Obligation::ExactAnswer, what, counterexample: Some(key.to_vec()) })
             };
             match index.first(key, texts.len()) {
                 First::Match(row) => {
-                    if !self.says(row, value, place) {
+                    if !self.says(row, listed.value, place) {
                         return differs("does not get the value of the first row that matches it");
+                    }
+                    if listed.any_case && !self.answers_any_case(row, key, &index) {
+                        return differs("may get the value of another row in another spelling");
                     }
                     self.check_moves(row)?;
                 }
-                First::None if *value == place.end => {}
+                First::None if !listed.any_case && listed.value == place.end => {}
                 First::None => return differs("gets a value, and no row matches it"),
                 First::Unknown(..) => return differs("may be matched by a row of which that is not known"),
             }
@@ -243,14 +248,45 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
+    /// Whether a row is the first that matches a string, however it is spelled.
+    fn answers_any_case(&self, row: usize, string: &[u8], index: &FirstMatch) -> bool {
+        let language = self.rows.list[row].exact();
+        let has_all = language.is_some_and(|language| match finite(&language.translation.hir, MOST_STRINGS) {
+            Finite::Strings { strings, any_case: true } => strings.contains(&string.to_ascii_lowercase()),
+            _ => false,
+        });
+        has_all && !index.may_match_some_case(string, row)
+    }
+
     /// Rows all of whose strings are known match nothing that is left.
-    fn leave_exact(&self, answers: &HashMap<&[u8], &[u8]>, place: &mut Place) {
+    fn leave_exact(&self, known: &Known, place: &mut Place) {
         for (row, live) in self.rows.list.iter().zip(&mut place.live) {
             let Some(events) = row.events().filter(|_| *live) else { continue };
-            if let Finite::Strings { strings, .. } = finite_spelled(&events.translation.hir, MOST_STRINGS) {
+            if let Finite::Strings { strings, any_case } = finite(&events.translation.hir, MOST_STRINGS) {
                 // The empty string is asked of no pattern.
-                *live = strings.iter().any(|string| !string.is_empty() && !answers.contains_key(string.as_slice()));
+                *live = strings.iter().any(|string| !string.is_empty() && !known.has(string, any_case));
             }
         }
+    }
+}
+
+/// Strings that are looked up.
+#[derive(Default)]
+struct Known<'b> {
+    by_spelling: HashMap<Vec<u8>, Listed<'b>>,
+}
+
+/// A string, or one in small letters for all its spellings, and the answer.
+struct Listed<'b> {
+    key: &'b [u8],
+    value: &'b [u8],
+    any_case: bool,
+}
+
+impl Known<'_> {
+    /// Whether a string is answered, in all its spellings if `any_case`.
+    fn has(&self, string: &[u8], any_case: bool) -> bool {
+        let listed = self.by_spelling.get(&string.to_ascii_lowercase());
+        listed.is_some_and(|listed| listed.any_case || !any_case && listed.key == string)
     }
 }

@@ -7,8 +7,11 @@ use crate::prove_map::text::variables_in;
 use crate::variables;
 
 /// What matches `A:B` where A and B have the same number of digits and A is smaller: behind what both have in common comes
-/// a digit of A, and in B a larger one. (`\1[9]`, as `\19` is octal.)
-pub const IS_SMALLER: &[u8] = br"^(\d*)(?:0\d*:\1[1-9]|1\d*:\1[2-9]|2\d*:\1[3-9]|3\d*:\1[4-9]|4\d*:\1[5-9]|5\d*:\1[6-9]|6\d*:\1[7-9]|7\d*:\1[8-9]|8\d*:\1[9])";
+/// a digit of A, and in B a larger one. (`\1[9-9]`, as `\19` is octal.)
+pub const IS_SMALLER: &[u8] = br"^([0-9]*)(?:0[0-9]*:\1[1-9]|1[0-9]*:\1[2-9]|2[0-9]*:\1[3-9]|3[0-9]*:\1[4-9]|4[0-9]*:\1[5-9]|5[0-9]*:\1[6-9]|6[0-9]*:\1[7-9]|7[0-9]*:\1[8-9]|8[0-9]*:\1[9-9])";
+
+/// What matches `A:` without a B.
+const IS_ALONE: &[u8] = br"^[0-9]+:\z";
 
 /// The most digits of a number.
 const MOST_DIGITS: usize = 9;
@@ -55,20 +58,20 @@ impl<'b> Prover<'b> {
         self.level(tree_value, place)
     }
 
-    /// `map $answer $x { "~(?s)^\d{6}\|(?<text>.*)\z" $text; default END; }`: the number of digits.
+    /// `map $answer $x { "~(?s)^[0-9]{6}\|(?<text>.*)\z" $text; default END; }`: the number of digits.
     fn text(&self, block: &MapBlock<'b>, answer: &[u8], end: &[u8]) -> Option<usize> {
         let row = self.only_row(block, answer)?;
         let group = row.value.strip_prefix(b"$")?;
-        let digits = row.pattern.strip_prefix(br"(?s)^\d{")?;
+        let digits = row.pattern.strip_prefix(br"(?s)^[0-9]{")?;
         let digits = digits.strip_suffix([br"}\|(?<", group, br">.*)\z"].concat().as_slice())?;
         if block.fallback() == end { number(digits) } else { None }
     }
 
-    /// `map $answer $x { "~^(?<number>\d{6})\|" $number; }`
+    /// `map $answer $x { "~^(?<number>[0-9]{6})\|" $number; }`
     fn is_number(&self, block: &MapBlock<'b>, answer: &[u8], digits: usize) -> bool {
         let Some(row) = self.only_row(block, answer) else { return false };
         let group = row.value.strip_prefix(b"$").unwrap_or_default();
-        let pattern = [b"^(?<", group, format!(r">\d{{{digits}}})\|").as_bytes()].concat();
+        let pattern = [b"^(?<", group, format!(r">[0-9]{{{digits}}})\|").as_bytes()].concat();
         !group.is_empty() && *row.pattern == *pattern && block.fallback().is_empty()
     }
 
@@ -82,7 +85,7 @@ impl<'b> Prover<'b> {
         }
     }
 
-    /// `map "$a:$b" $lower { "~IS_SMALLER" $text; "~^\d{6}:$" $text; default $value; }`
+    /// `map "$a:$b" $lower { "~IS_SMALLER" $text; "~IS_ALONE" $text; default $value; }`
     fn lower(
         &self,
         block: &'b MapBlock<'b>,
@@ -103,11 +106,10 @@ impl<'b> Prover<'b> {
                 return wrong("what it compares are not the numbers of the two answers");
             }
         }
-        let only_float = format!(r"^\d{{{digits}}}:$");
         let [smaller, alone] = block.patterns.as_slice() else {
             return wrong("it has not the two rows of a comparison");
         };
-        if *smaller.pattern != *IS_SMALLER || *alone.pattern != *only_float.as_bytes() {
+        if *smaller.pattern != *IS_SMALLER || *alone.pattern != *IS_ALONE {
             return wrong("its patterns do not compare two numbers");
         }
         let text = self.map_of(&smaller.value);
@@ -157,4 +159,24 @@ impl<'b> Prover<'b> {
 fn number(digits: &[u8]) -> Option<usize> {
     let digits: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
     (1..=MOST_DIGITS).contains(&digits).then_some(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IS_ALONE, IS_SMALLER};
+    use crate::pcre::{Outcome, Regex};
+
+    /// Of all pairs of three digits each, it matches those whose first is smaller.
+    #[test]
+    fn is_smaller() {
+        let [smaller, alone] = [IS_SMALLER, IS_ALONE].map(|pattern| Regex::new(pattern).unwrap());
+        let matches = |regex: &Regex, text: &str| regex.is_match(text.as_bytes(), 10_000) == Outcome::Yes;
+        for first in 0..1_000 {
+            for second in 0..1_000 {
+                assert_eq!(matches(&smaller, &format!("{first:03}:{second:03}")), first < second, "{first} {second}");
+            }
+            assert!(matches(&alone, &format!("{first:03}:")) && !matches(&smaller, &format!("{first:03}:")));
+            assert!(!matches(&alone, &format!("{first:03}:{first:03}")));
+        }
+    }
 }

@@ -8,10 +8,10 @@ use crate::first_match::Bounds;
 use crate::map_block::{MapBlock, PatternRow};
 use crate::pcre::Regex;
 use crate::prove_map::ask::{self, Covers};
-use crate::prove_map::guard;
+use crate::prove_map::guard::Guarding;
 use crate::prove_map::obligation::{Obligation, Proved, Refutation, refute};
-use crate::prove_map::row::{Heads, Language, Rows, as_text, group_names, is_anchored};
-use crate::syntax::{Ast, Hir};
+use crate::prove_map::row::{Heads, Language, Rows, as_text, group_names};
+use crate::syntax::Hir;
 
 pub struct Prover<'b> {
     pub original: &'b MapBlock<'b>,
@@ -76,21 +76,27 @@ impl<'b> Prover<'b> {
 
     /// Follows a value from map to map as long as these hold rows, up to `stop` if that comes.
     pub fn chain(&self, value: &'b [u8], place: &Place<'b>, stop: Option<&[u8]>) -> Result<Chain<'b>, Refutation> {
+        let chain = self.chain_behind(value, place, stop, None)?;
+        self.check_order(&chain.rows)?;
+        Ok(chain)
+    }
+
+    fn chain_behind(
+        &self,
+        value: &'b [u8],
+        place: &Place<'b>,
+        stop: Option<&[u8]>,
+        behind: Option<usize>,
+    ) -> Result<Chain<'b>, Refutation> {
         let mut chain = Chain { rows: Vec::new(), end: value };
-        let mut maps = 0;
         while stop != Some(chain.end)
             && let Some(block) = self.map_of(chain.end).filter(|block| self.is_link(block))
         {
             self.meet(block);
-            let link = self.link(block, place, chain.rows.last().copied())?;
+            let link = self.link(block, place, chain.rows.last().copied().or(behind))?;
             chain.rows.extend(link.rows);
             chain.end = link.end;
-            maps += 1;
-            if maps > self.maps.len() {
-                return refute(Obligation::Depth, "maps lead to themselves");
-            }
         }
-        self.check_order(&chain.rows)?;
         Ok(chain)
     }
 
@@ -111,11 +117,19 @@ impl<'b> Prover<'b> {
 
     /// Whether a map holds rows, as far as its form goes.
     fn is_link(&self, block: &'b MapBlock<'b>) -> bool {
-        let is_filter = || self.filter(block).is_some_and(|(inside, _)| self.is_link_inside(inside, block));
-        self.is_of_source(block)
-            && block.exact.is_empty()
-            && !self.is_trie(block)
-            && (!self.is_split(block) || is_filter())
+        let is_newline = || block.patterns.iter().any(|row| ask::is_inner_newline(&row.pattern));
+        self.is_of_source(block) && block.exact.is_empty() && !self.is_trie(block) && !is_newline()
+    }
+
+    /// A map that sends some subjects one way and others another, if it is one.
+    pub fn split(&self, block: &'b MapBlock<'b>) -> Option<Split<'b>> {
+        let [row] = block.patterns.as_slice() else { return None };
+        let (value, default) = (&*row.value, block.fallback());
+        if *row.pattern == *b"^" || !self.rows.with_text(row.caseless, &row.pattern).is_empty() {
+            return None;
+        }
+        let (inside, outside) = if negated(&row.pattern).is_some() { (default, value) } else { (value, default) };
+        self.map_of(inside).map(|_| Split { row, inside, outside })
     }
 
     /// Whether a map captures something of its source, as far as its form goes.
@@ -151,27 +165,6 @@ impl<'b> Prover<'b> {
         block.patterns.last().is_some_and(is_next)
     }
 
-    /// Whether a filter's inside goes on where its outside does.
-    fn is_link_inside(&self, inside: &MapBlock, block: &MapBlock) -> bool {
-        self.is_of_source(inside) && self.going_on(inside) == block.fallback()
-    }
-
-    /// Whether a map sends some subjects to one map and others to another.
-    pub fn is_split(&self, block: &'b MapBlock<'b>) -> bool {
-        self.filter(block).is_some()
-    }
-
-    /// The map inside a filter, and its pattern.
-    pub fn filter(&self, block: &'b MapBlock<'b>) -> Option<(&'b MapBlock<'b>, &'b PatternRow<'b>)> {
-        match block.patterns.as_slice() {
-            [row] if *row.pattern != *b"^" => {
-                let inside = self.map_of(&row.value)?;
-                self.rows.with_text(row.caseless, &row.pattern).is_empty().then_some((inside, row))
-            }
-            _ => None,
-        }
-    }
-
     /// One map of a chain; the rows stand behind another.
     pub fn link(
         &self,
@@ -179,8 +172,8 @@ impl<'b> Prover<'b> {
         place: &Place<'b>,
         behind: Option<usize>,
     ) -> Result<Chain<'b>, Refutation> {
-        if let Some((inside, filter)) = self.filter(block) {
-            return self.filtered(block, inside, filter, place, behind);
+        if let Some(split) = self.split(block) {
+            return self.skipping(&split, place, behind);
         }
         let name = block.variable.escape_ascii().to_string();
         let end = self.going_on(block);
@@ -207,7 +200,7 @@ impl<'b> Prover<'b> {
             if *guard.value != *end {
                 return refute(Obligation::Guard, format!("the guard of ${name} does not lead where its rows do"));
             }
-            self.check_guard(guard, &rows)?;
+            self.check_implied(guard, &rows)?;
         }
         if block.fallback() != place.end && rows.iter().any(|&row| self.rows.list[row].may_give_up) {
             let what = format!("${name} has a row on which PCRE may give up, and does not say the default then");
@@ -248,23 +241,26 @@ impl<'b> Prover<'b> {
     /// Whether a row is not the original's but skips others.
     fn is_guard(&self, row: &PatternRow, behind: Option<usize>, place: &Place) -> bool {
         let value = place.numbers.and_then(|numbers| Some(numbers.split(&row.value)?.1)).unwrap_or(&row.value);
-        row.pattern.starts_with(b"^(?!")
-            && row.pattern.ends_with(b")")
-            && self.rows.find(row.caseless, &row.pattern, value, behind).is_none()
+        negated(&row.pattern).is_some() && self.rows.find(row.caseless, &row.pattern, value, behind).is_none()
     }
 
-    /// `^(?!GUARD)` skips no row that could match.
-    fn check_guard(&self, row: &PatternRow, rows: &[usize]) -> Result<(), Refutation> {
-        let inside = row.pattern.strip_prefix(b"^(?!").and_then(|rest| rest.strip_suffix(b")")).unwrap_or_default();
-        let text = as_text(&[b"^(?:", inside, b")"].concat(), row.caseless);
-        self.check_implied(&text, row, rows)
+    /// Rows that are tried only where a pattern says so, and all go on where it leads otherwise.
+    fn skipping(&self, split: &Split<'b>, place: &Place<'b>, behind: Option<usize>) -> Result<Chain<'b>, Refutation> {
+        let chain = self.chain_behind(split.inside, place, Some(split.outside), behind)?;
+        if chain.end != split.outside {
+            let pattern = split.row.pattern.escape_ascii();
+            return refute(Obligation::Guard, format!("the rows behind \"{pattern}\" do not lead where it does"));
+        }
+        self.check_implied(split.row, &chain.rows)?;
+        Ok(chain)
     }
 
     /// All rows imply the pattern of a guard or a filter.
-    fn check_implied(&self, text: &[u8], row: &PatternRow, rows: &[usize]) -> Result<(), Refutation> {
-        let language = self.own_pattern(text, &row.pattern, row.caseless)?;
+    fn check_implied(&self, row: &PatternRow, rows: &[usize]) -> Result<(), Refutation> {
+        let language = self.own_pattern(row)?;
+        let guarding = Guarding::new(&language.pattern.ast);
         for &place in rows {
-            if !self.implies(place, &language, row.caseless) {
+            if !self.implies(place, (&guarding, &language), row.caseless) {
                 let what = format!("a guard skips {} where it may match", self.name(place));
                 let skipped = self.rows.list[place].language.as_ref();
                 let counterexample =
@@ -277,65 +273,41 @@ impl<'b> Prover<'b> {
     }
 
     /// Whether nothing happens to a row on subjects that the guard does not match.
-    fn implies(&self, place: usize, guard: &Language, caseless: bool) -> bool {
+    fn implies(&self, place: usize, (guarding, guard): (&Guarding, &Language), caseless: bool) -> bool {
         let row = &self.rows.list[place];
-        let behind_anchor = match &guard.pattern.ast {
-            Ast::Concat(items) => items.split_first().filter(|(first, _)| **first == Ast::Start),
-            _ => None,
+        let by_heads = match row.heads(caseless) {
+            Heads::Exact(heads) => heads.iter().all(|head| guarding.is_begun_by(head, caseless)),
+            Heads::AnyCase(head) => guarding.is_begun_by(&head, true),
         };
-        if let Some((_, guard)) = behind_anchor {
-            let guard = Ast::Concat(guard.to_vec());
-            let by_heads = match row.heads(caseless) {
-                Heads::Exact(heads) => heads.iter().all(|head| guard::bytes_imply(head, &guard, caseless)),
-                Heads::AnyCase(head) => guard::bytes_imply(&head, &guard, true),
-            };
-            let by_items = || {
-                let events = row.events().filter(|events| is_anchored(&events.translation));
-                events.is_some_and(|events| guard::implies(&events.pattern.ast, &guard, false))
-            };
-            if by_heads || by_items() {
-                return true;
-            }
+        let by_beginning = || row.beginning().is_some_and(|row| guarding.is_begun_by_pattern(&row.pattern.ast));
+        let by_content = || row.events().is_some_and(|row| guarding.is_held_by_pattern(&row.pattern.ast));
+        if by_heads || by_beginning() || by_content() {
+            return true;
         }
         row.events().is_some_and(|events| ask::is_included(&events.translation.hir, &[&guard.translation.hir]))
     }
 
-    /// A pattern of ours: known exactly, and PCRE takes it and never gives up on it.
-    pub fn own_pattern(&self, text: &[u8], written: &[u8], caseless: bool) -> Result<Language, Refutation> {
-        let escaped = written.escape_ascii();
-        let Some(language) = Language::of(text).filter(|language| language.translation.exact) else {
+    /// What a row that is not the original's lets pass: known exactly, PCRE takes the pattern and never gives up on it.
+    fn own_pattern(&self, row: &PatternRow) -> Result<Language, Refutation> {
+        let escaped = row.pattern.escape_ascii();
+        let (passing, is_whole) = match negated(&row.pattern) {
+            // The inside of `^(?!a)|(?:b)` is no pattern by itself.
+            Some(inside) => ([b"^(?:", inside, b")"].concat(), crate::syntax::parse(inside).is_ok()),
+            None => (row.pattern.to_vec(), true),
+        };
+        let language = Language::of(&as_text(&passing, row.caseless));
+        let Some(language) = language.filter(|language| is_whole && language.translation.exact) else {
             return refute(Obligation::Pattern, format!("the pattern \"{escaped}\" is not understood"));
         };
-        if Regex::new(&as_text(written, caseless)).is_err() {
+        if Regex::new(&as_text(&row.pattern, row.caseless)).is_err() {
             return refute(Obligation::Pattern, format!("PCRE2 does not take the pattern \"{escaped}\""));
         }
+        self.proved.discharge(Obligation::Pattern);
         if !Bounds::of(&language.pattern, &language.translation.hir).always_answers {
             return refute(Obligation::Effort, format!("PCRE may give up on the pattern \"{escaped}\""));
         }
-        self.proved.discharge(Obligation::Pattern);
+        self.proved.discharge(Obligation::Effort);
         Ok(language)
-    }
-
-    /// `map SRC $x { "~FILTER" $rows; default NEXT; }`, where the rows go on to NEXT as well.
-    fn filtered(
-        &self,
-        block: &'b MapBlock<'b>,
-        inside: &'b MapBlock<'b>,
-        filter: &'b PatternRow<'b>,
-        place: &Place<'b>,
-        behind: Option<usize>,
-    ) -> Result<Chain<'b>, Refutation> {
-        self.meet(inside);
-        if self.is_split(inside) || !inside.exact.is_empty() {
-            return refute(Obligation::KnownMap, format!("${} is no map of rows", inside.variable.escape_ascii()));
-        }
-        let chain = self.link(inside, place, behind)?;
-        let end = self.going_on(block);
-        if chain.end != end {
-            return refute(Obligation::End, format!("a filter of ${} ends elsewhere", block.variable.escape_ascii()));
-        }
-        self.check_implied(&as_text(&filter.pattern, filter.caseless), filter, &chain.rows)?;
-        Ok(chain)
     }
 
     /// A row as a reader finds it.
@@ -368,6 +340,19 @@ impl<'b> Prover<'b> {
             () => None,
         }
     }
+}
+
+/// Whose subjects go where.
+pub struct Split<'b> {
+    pub row: &'b PatternRow<'b>,
+    /// Where those go that rows may match.
+    pub inside: &'b [u8],
+    pub outside: &'b [u8],
+}
+
+/// What a subject must not begin with, of a pattern that says that and nothing else.
+fn negated(pattern: &[u8]) -> Option<&[u8]> {
+    pattern.strip_prefix(b"^(?!")?.strip_suffix(b")")
 }
 
 impl Numbers {

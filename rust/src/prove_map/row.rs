@@ -19,7 +19,7 @@ pub struct Row<'b> {
     pub language: Option<Language>,
     /// Whether PCRE may give up on a subject of up to 8,192 bytes, on which nginx then answers the default.
     pub may_give_up: bool,
-    /// Whether nothing happens, neither a match nor giving up, on a subject that begins with none of the heads.
+    /// Whether nothing happens, neither a match nor giving up, on a subject that differs where the pattern begins.
     has_heads: bool,
     /// Whether a group has a name, so that a match sets a variable.
     pub is_named: bool,
@@ -80,6 +80,12 @@ impl<'b> Row<'b> {
     /// The language, if it is known exactly and PCRE never gives up on it.
     pub fn exact(&self) -> Option<&Language> {
         self.language.as_ref().filter(|language| language.translation.exact && !self.may_give_up)
+    }
+
+    /// What is read of a pattern that has to match where the subject begins: nothing happens, not even giving up, on a
+    /// subject that differs from it before any repetition without end.
+    pub fn beginning(&self) -> Option<&Language> {
+        self.language.as_ref().filter(|_| self.has_heads)
     }
 
     /// A language that all subjects are in where something happens; `None` for all subjects.

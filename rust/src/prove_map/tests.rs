@@ -67,13 +67,13 @@ const ORIGINAL_PICK: &str = r#"map $uri $to {
 
 const PICK: &str = r#"map $uri $to { default $m_pick; }
 map $m_float1 $m_pick { "" $m_value; default $m_lower; }
-map $m_tree $m_value { "~(?s)^\d{2}\|(?<m_text>.*)\z" $m_text; default d; }
-map $m_float1 $m_fvalue { "~(?s)^\d{2}\|(?<m_text>.*)\z" $m_text; default d; }
-map $m_float1 $m_fn { "~^(?<m_number>\d{2})\|" $m_number; }
-map $m_tree $m_tn { "~^(?<m_number>\d{2})\|" $m_number; }
+map $m_tree $m_value { "~(?s)^[0-9]{2}\|(?<m_text>.*)\z" $m_text; default d; }
+map $m_float1 $m_fvalue { "~(?s)^[0-9]{2}\|(?<m_text>.*)\z" $m_text; default d; }
+map $m_float1 $m_fn { "~^(?<m_number>[0-9]{2})\|" $m_number; }
+map $m_tree $m_tn { "~^(?<m_number>[0-9]{2})\|" $m_number; }
 map "$m_fn:$m_tn" $m_lower {
-    "~^(\d*)(?:0\d*:\1[1-9]|1\d*:\1[2-9]|2\d*:\1[3-9]|3\d*:\1[4-9]|4\d*:\1[5-9]|5\d*:\1[6-9]|6\d*:\1[7-9]|7\d*:\1[8-9]|8\d*:\1[9])" $m_fvalue;
-    "~^\d{2}:$" $m_fvalue;
+    "~^([0-9]*)(?:0[0-9]*:\1[1-9]|1[0-9]*:\1[2-9]|2[0-9]*:\1[3-9]|3[0-9]*:\1[4-9]|4[0-9]*:\1[5-9]|5[0-9]*:\1[6-9]|6[0-9]*:\1[7-9]|7[0-9]*:\1[8-9]|8[0-9]*:\1[9-9])" $m_fvalue;
+    "~^[0-9]+:\z" $m_fvalue;
     default $m_value;
 }
 map $uri $m_float1 { "~c$" "02|2$host"; default $m_float2; }
@@ -238,8 +238,8 @@ const FAULTS: &[Fault] = &[
     // Floats.
     (3, r#"$m_first { "~p$" 0;"#, r#"$m_first { "~p$" 0; "~^http/a/b" 2;"#, Obligation::Floating),
     // Newlines.
-    (0, r"~(?s)\n.", r"~\n.", Obligation::Newline),
-    (0, r"~(?s)\n.", r"~(?s)x\n.", Obligation::Newline),
+    (0, r"~(?s)\n.", r"~\n.", Obligation::Guard),
+    (0, r"~(?s)\n.", r"~*(?s)\n.", Obligation::Newline),
     (0, r#"$m_newline { volatile; "~^/a/d/e" 4;"#, "$m_newline { volatile;", Obligation::Newline),
     // Exact strings.
     (0, r#""/h" "/h";"#, r#""/h" "/i";"#, Obligation::ExactKey),
@@ -256,14 +256,14 @@ const FAULTS: &[Fault] = &[
     (0, r#""/a/c" 2; "/a/c\n" 2;"#, r#""/a/c" 2; "/a/c\n" 6;"#, Obligation::ExactAnswer),
     // Two answers.
     (2, r#""" $m_value; default $m_lower"#, r#""" $m_lower; default $m_value"#, Obligation::Pick),
-    (2, r"8\d*:\1[9]", r"8\d*:\1[8-9]", Obligation::Pick),
-    (2, r"8\d*:\1[9]", r"8\d*:\19", Obligation::Pick),
-    (2, r"0\d*:\1[1-9]|", "", Obligation::Pick),
-    (2, r#""~^\d{2}:$" $m_fvalue;"#, r#""~^\d{2}:$" $m_value;"#, Obligation::Pick),
+    (2, r"8[0-9]*:\1[9-9]", r"8[0-9]*:\1[8-9]", Obligation::Pick),
+    (2, r"8[0-9]*:\1[9-9]", r"8[0-9]*:\19", Obligation::Pick),
+    (2, r"0[0-9]*:\1[1-9]|", "", Obligation::Pick),
+    (2, r#""~^[0-9]+:\z" $m_fvalue;"#, r#""~^[0-9]+:\z" $m_value;"#, Obligation::Pick),
     (2, "$m_fn:$m_tn", "$m_tn:$m_fn", Obligation::Pick),
     (2, "$m_fvalue;\n    default $m_value", "$m_fvalue;\n    default $m_fvalue", Obligation::Pick),
-    (2, r#"$m_fn { "~^(?<m_number>\d{2})"#, r#"$m_fn { "~^(?<m_number>\d{1})"#, Obligation::Pick),
-    (2, r#"$m_fvalue { "~(?s)^\d{2}\|"#, r#"$m_fvalue { "~^\d{2}\|"#, Obligation::Pick),
+    (2, r#"$m_fn { "~^(?<m_number>[0-9]{2})"#, r#"$m_fn { "~^(?<m_number>[0-9]{1})"#, Obligation::Pick),
+    (2, r#"$m_fvalue { "~(?s)^[0-9]{2}\|"#, r#"$m_fvalue { "~^[0-9]{2}\|"#, Obligation::Pick),
     (2, r#""03|3""#, r#""01|3""#, Obligation::Number),
     (2, r#""04|4""#, r#""05|4""#, Obligation::Number),
     (2, r#""03|3""#, r#""3|3""#, Obligation::Number),

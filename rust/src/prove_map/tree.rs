@@ -10,7 +10,7 @@ use crate::prove_map::keys::{Keys, buckets};
 use crate::prove_map::obligation::{Obligation, Refutation, refute};
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::prover::{Chain, Place, Prover};
-use crate::prove_map::row::{Heads, Row};
+use crate::prove_map::row::{Heads, Language, Row};
 use crate::syntax::Hir;
 
 /// The most pairs of a row and a bucket that it may match in.
@@ -200,11 +200,19 @@ impl<'p, 'b> Tree<'p, 'b> {
 
     /// Whether nothing happens to a row on the subjects of a bucket, by their languages.
     fn is_apart(&self, bucket: Bucket, row: usize) -> bool {
-        let Some(events) = self.prover.rows.list[row].events() else { return false };
-        let Some(place) = bucket else { return self.have_keys(&events.translation.hir) };
-        let key = &self.keys.keys.strings()[place];
-        ask::begins_otherwise(&events.pattern.ast, key, self.keys.caseless)
-            || ask::are_disjoint(&ask::beginning_with(key, self.keys.caseless), &events.translation.hir)
+        let row = &self.prover.rows.list[row];
+        let Some(place) = bucket else {
+            return row.events().is_some_and(|events| self.have_keys(&events.translation.hir));
+        };
+        let (key, caseless) = (&self.keys.keys.strings()[place], self.keys.caseless);
+        let leads_elsewhere = |row: &Language| {
+            let extended = ask::extended(&row.pattern.ast, key, caseless);
+            extended.iter().all(|extended| self.keys.keys.longest(extended) != Some(place))
+        };
+        row.beginning().is_some_and(leads_elsewhere)
+            || row
+                .events()
+                .is_some_and(|row| ask::are_disjoint(&ask::beginning_with(key, caseless), &row.translation.hir))
     }
 
     /// Whether all subjects of a language begin with a key.

@@ -1,0 +1,92 @@
+//! What the planner writes for random maps is proved, and what is proved answers every subject that is tried as before.
+
+use nginxopt_native::map_block;
+use nginxopt_native::maps::{Options, compile};
+use nginxopt_native::prove_map::interpret::Interpreter;
+use nginxopt_native::prove_map::prove;
+use nginxopt_native::quote::quote;
+use proptest::prelude::*;
+
+/// Rows of the forms that maps have, over few letters, so that they meet.
+fn row() -> impl Strategy<Value = String> {
+    let path =
+        prop::collection::vec(prop::sample::select(vec!["/a", "/b", "/a.b", r"/a\.b", "/ab", "/A", "/[ab]"]), 1..4)
+            .prop_map(|parts| parts.concat());
+    let start = prop::sample::select(vec!["~^", "~^", "~^", "~*^", "~", "~^(?:/b)?"]);
+    let end = prop::sample::select(vec!["$", "$", ".*$", "", "(.*)$", "/?$", "(/.*)?$", r"\z", ".*a$", "(?!b)"]);
+    (start, path, end, 0..4).prop_map(|(start, path, end, value)| {
+        let capture = if end.contains('(') && !end.contains('!') && value == 0 { "$1" } else { "" };
+        format!("    \"{start}{path}{end}\" \"v{value}{capture}\";\n")
+    })
+}
+
+fn map(rows: &[String]) -> String {
+    format!("map $uri $to {{\n    default none;\n    \"/a/b\" exact;\n{}}}\n", rows.concat())
+}
+
+/// The emitted text for a map, if it is compiled.
+fn emitted(original: &str) -> Option<Vec<u8>> {
+    let block = map_block::read_one(original.as_bytes()).expect("a map");
+    let compiled = compile(&block, &Options { stem: "nxo_1_".into() }).ok()?;
+    let mut text = b"map $uri $to {\n    \"/a/b\" exact;\n    default ".to_vec();
+    quote(&compiled.default, &mut text);
+    text.extend_from_slice(b";\n}\n");
+    text.extend(compiled.text());
+    Some(text)
+}
+
+/// Whether both texts say the same for a subject.
+fn agree(original: &[u8], emitted: &[u8], subjects: &[String]) -> Result<(), String> {
+    let (before, after) = (map_block::read(original).expect("maps"), map_block::read(emitted).expect("maps"));
+    let before = Interpreter::new(b"$uri", before.iter());
+    let after = Interpreter::new(b"$uri", after.iter());
+    for subject in subjects {
+        if before.value(b"to", subject.as_bytes()) != after.value(b"to", subject.as_bytes()) {
+            return Err(format!("{subject:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn subjects() -> impl Strategy<Value = Vec<String>> {
+    let part = prop::sample::select(vec!["/a", "/b", "/ab", "/A", "/a.b", "/axb", "/", "b", "\n", "a", "x"]);
+    prop::collection::vec(prop::collection::vec(part, 0..5).prop_map(|parts| parts.concat()), 60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// The planner's text is proved.
+    #[test]
+    fn compiled_is_proved(rows in prop::collection::vec(row(), 1..40), subjects in subjects()) {
+        let original = map(&rows);
+        if let Some(emitted) = emitted(&original) {
+            let text = String::from_utf8_lossy(&emitted);
+            let proof = prove(original.as_bytes(), &emitted);
+            prop_assert!(proof.is_ok(), "{}\n{}\n{}", proof.unwrap_err(), original, text);
+            prop_assert_eq!(agree(original.as_bytes(), &emitted, &subjects), Ok(()), "{}\n{}", original, text);
+        }
+    }
+
+    /// A text with a word put in the place of another is refuted, or does the same.
+    #[test]
+    fn what_is_proved_agrees(
+        rows in prop::collection::vec(row(), 4..30),
+        subjects in subjects(),
+        from in any::<prop::sample::Index>(),
+        to in any::<prop::sample::Index>(),
+    ) {
+        let original = map(&rows);
+        if let Some(emitted) = emitted(&original) {
+            let text = String::from_utf8(emitted).expect("ASCII");
+            let words: Vec<&str> = text.split_inclusive([' ', ';', '\n']).collect();
+            let (from, to) = (from.index(words.len()), to.index(words.len()));
+            let mut damaged = words.clone();
+            damaged[from] = words[to];
+            let damaged = damaged.concat();
+            if prove(original.as_bytes(), damaged.as_bytes()).is_ok() {
+                prop_assert_eq!(agree(original.as_bytes(), damaged.as_bytes(), &subjects), Ok(()), "{}\n{}", original, damaged);
+            }
+        }
+    }
+}
