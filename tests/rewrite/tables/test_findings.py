@@ -135,7 +135,7 @@ def test_what_a_skipped_row_would_answer() -> None:
         ("netlify", b"/a/* /a/b/:splat\n/b/* /d/:splat\n/:x/c /e/:x\n", {1: "loop", 3: "skipped"}),
         (
             "apache",
-            b"Redirect /a/x /a/x/y\nRedirectMatch ^/a/x$ /b\nRedirectMatch ^/c$ /d\nRedirect /e /f\nRedirectMatch x$ /g\n",
+            b"Redirect /a/x /a/x/y\nRedirectMatch ^/a/x$ /b\nRedirectMatch ^/c$ /d\nRedirect /e /f\nRedirectMatch x /g",
             {1: "loop", 2: "skipped", 5: "skipped"},
         ),
     ],
