@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from nginxopt.rewrite.tables import Checked, emit, prove
 from nginxopt.rewrite.tables.questions import ask
@@ -50,6 +50,7 @@ def test_random_lists(each_binary: Binary, text: bytes) -> None:
 
 
 @settings(max_examples=30)
+@example(b'Redirect gone "/b/{"\nRedirect 301 "/b" /y?q')
 @given(apache_lists())
 def test_random_apache(each_binary: Binary, text: bytes) -> None:
     """Random redirects of Apache are answered as they say."""

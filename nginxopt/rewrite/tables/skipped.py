@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from nginxopt import _native
+from nginxopt.rewrite.tables.patterns import may_match
 from nginxopt.rewrite.tables.table import Pattern, Row
 
 Numbered = tuple[int, Row]
@@ -64,7 +64,7 @@ class _Requests:
     def _matched(self, pattern: Pattern) -> int | None:
         """Return a skipped row some of whose requests a pattern matches, or may match."""
         for path, rows in self._by_path.items():
-            if _may_match(pattern, path):
+            if may_match(pattern, path):
                 return rows[0][0]
         return next((number for number, skipped in self._patterns if _may_overlap(skipped, pattern)), None)
 
@@ -73,16 +73,6 @@ def _overlap(row: Row, other: Row) -> bool:
     """Return whether two rows with the same path have a request in common."""
     same_site = row.site == other.site or not row.site or not other.site
     return same_site and (row.query == other.query or row.query is None or other.query is None)
-
-
-def _may_match(pattern: Pattern, path: bytes) -> bool:
-    """Return whether a pattern matches a path, or does in a PCRE release."""
-    if pattern.below is not None:
-        return path.startswith(pattern.below) and b"?" not in path
-    try:
-        return _native.Patterns([pattern.regex]).first(path) is not None
-    except ValueError:
-        return True
 
 
 def _may_overlap(pattern: Pattern, other: Pattern) -> bool:
