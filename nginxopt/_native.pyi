@@ -57,12 +57,16 @@ class _Names(Protocol):
     def stem(self) -> str: ...
     @property
     def group(self) -> str: ...
+    @property
+    def tree(self) -> str: ...
 
 class CompiledRun:
     """A run of rules, planned and written; offsets are those of the bytes given to `compile_rewrites`."""
 
     keys: int
     moved: int
+    grouped: int
+    tried: tuple[int, int, int]
     listing: int
     changed: list[int]
     declared: list[tuple[int, int, bytes]]
@@ -83,10 +87,13 @@ class CompiledRun:
 
     def removed(self, bytes: bytes) -> list[tuple[int, int]]: ...
     def variables(self, names: _Names) -> list[str]:
-        """Return all variables that the text may define."""
+        """Return all variables that the text may define, but for those of the trees."""
 
     def statements(self, names: _Names) -> bytes:
         """Return the statements that stand in place of the rules that are gone."""
+
+    def trees(self, names: _Names) -> bytes:
+        """Return the maps that tell which group of rules a URI belongs to; empty without groups."""
 
 class Compilation:
     """What the sections of a file compile to; a barrier is a rule that ends no script (start, end, reason)."""
@@ -102,6 +109,7 @@ def compile_rewrites(
     captures_matter: bool,
     readings: _Readings,
     bound: int,
+    groups: bool,
 ) -> Compilation:
     """Plan and write the rewrites of sections, each a list of byte ranges; `phase` is server or location."""
 
@@ -251,6 +259,7 @@ def prove_rewrites(
     pairs: Sequence[_Pair],
     others: list[tuple[bytes, bool]],
     maps: bytes,
+    trees: bytes,
     *,
     readings: _Readings,
     transparent: list[str],

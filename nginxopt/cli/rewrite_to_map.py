@@ -176,4 +176,4 @@ def _compile_options(
 ) -> Options:
     from nginxopt.rewrite import Options, Readings
 
-    return Options(Readings(**readings), name, max_strings, target_version)
+    return Options(Readings(**readings), name, max_strings, target_version, groups=True)

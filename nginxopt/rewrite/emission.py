@@ -61,6 +61,7 @@ class Emission:
         maps_path: The path from which a whole configuration includes it; None for a fragment, whose user includes it.
         changes: The files that change.
         compiled: The runs that change, in text order.
+        groups: Of the file of maps, the trees before `trees`, which tell the group of rules that a URI belongs to.
         trees: The rest of the file of maps: the trees of maps with regular expressions.
         sizes: The hash table sizes that the maps need, by directive, without nginx's defaults. A http block sets them
             once, before all maps: in a whole configuration, they are among the changes.
@@ -73,11 +74,12 @@ class Emission:
     compiled: tuple[Compiled, ...] = ()
     sizes: Sizes = field(default_factory=dict)
     trees: bytes = field(default=b"", repr=False)
+    groups: bytes = field(default=b"", repr=False)
 
     @property
     def maps_of_rewrites(self) -> bytes:
-        """The text of the file of maps up to the trees."""
-        return self.maps.removesuffix(self.trees)
+        """The text of the file of maps up to the trees of groups and of maps."""
+        return self.maps.removesuffix(self.groups + self.trees)
 
     @property
     def http(self) -> bytes:
@@ -99,7 +101,8 @@ def emit(plan: Plan) -> Emission:
     natives = [run.native for _, run in runs]
     trees = b"".join(compiled.native.maps for compiled in plan.maps.compiled)
     variables = [name for run, named in zip(natives, names, strict=True) for name in run.variables(named)]
-    place = _place(plan, variables)
+    groups = b"".join(run.trees(named) for run, named in zip(natives, names, strict=True))
+    place = _place(plan, {*map(encode, variables), *sizes.variables(groups)})
     compiled = [
         Compiled(part, run, _headed(run, place.name) + run.native.statements(named))
         for (part, run), named in zip(runs, names, strict=True)
@@ -109,7 +112,7 @@ def emit(plan: Plan) -> Emission:
         return Emission(plan, b"", None, changes)
     before = sizes.text(place.sizes) if place.path is None else b""
     maps = _native.maps_text(before + _header(plan), list(zip(natives, names, strict=True)))
-    return Emission(plan, maps + trees, place.path, changes, tuple(compiled), place.sizes, trees)
+    return Emission(plan, maps + groups + trees, place.path, changes, tuple(compiled), place.sizes, trees, groups)
 
 
 def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> Iterator[Change]:
@@ -124,13 +127,13 @@ def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> 
         yield Change(file, together, apply(data, together), place.adds.get(file), tuple(of_maps.get(file, ())))
 
 
-def _place(plan: Plan, variables: Iterable[str]) -> mapfile.Place:
+def _place(plan: Plan, variables: set[bytes]) -> mapfile.Place:
     runs = [run.native for part in plan.parts for run in part.compiled]
     trees = [compiled.native for compiled in plan.maps.compiled if compiled.native.guard is None]
     if not (runs or trees):
         return mapfile.Place(plan.maps_name, None, {})
     standing = sizes.standing(plan.config)
-    names = {encode(name) for name in variables} | {encode(name) for tree in trees for name in tree.variables}
+    names = variables | {encode(name) for tree in trees for name in tree.variables}
     tables = [keys for tree in trees for keys in tree.keys if keys]
     needed = sizes.needed(runs, plan.config, names, standing, tables)
     return mapfile.place(plan.config, plan.maps_name, needed, standing)
@@ -138,7 +141,7 @@ def _place(plan: Plan, variables: Iterable[str]) -> mapfile.Place:
 
 def _headed(run: PlannedRun, maps: str) -> bytes:
     """Return the compiled run's comment."""
-    moved, rewrites = run.native.moved, count(len(run.native), "rewrite")
+    moved, rewrites = run.native.moved + run.native.grouped, count(len(run.native), "rewrite")
     return encode(f"# {moved:,} of {rewrites} here {be(moved)} looked up in the maps of {maps}.\n")
 
 

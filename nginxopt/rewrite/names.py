@@ -34,6 +34,11 @@ class Names:
         name = f"{self.stem}_rest"
         return name if len(name) <= LONGEST_GROUP else f"nxo_{zlib.crc32(self.stem.encode()):08x}_rest"
 
+    @property
+    def tree(self) -> str:
+        """The prefix of the maps that tell the group of rules of a URI, and of the groups in their patterns."""
+        return f"{short(self.stem)}_p_"
+
 
 def short(stem: str) -> str:
     """Return the stem of a map's variables, of which some are groups: as it is, or a checksum of it if it is long."""

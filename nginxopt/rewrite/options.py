@@ -64,12 +64,14 @@ class Options:
         bound: The number of strings that a moved rule may match.
         around: The head of the map that is put around a file of rows, such as `map $uri $new`.
         target: The target nginx version, if known.
+        groups: Whether rules of a server that match endlessly many URIs are looked up in groups.
     """
 
     readings: Readings = Readings()
     name: str | None = None
     bound: int = BOUND
     target: Version | None = None
+    groups: bool = False
     around: str | None = None
 
     def __post_init__(self) -> None:

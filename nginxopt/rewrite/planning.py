@@ -78,7 +78,17 @@ class PlannedRun:
     @property
     def is_compiled(self) -> bool:
         """Whether it has keys; otherwise it stays unchanged."""
-        return self.native.keys > 0
+        return self.native.keys > 0 or self.native.grouped > 0
+
+    @property
+    def cost(self) -> Cost:
+        """The number of patterns that it tries for a request that matches none of its rules.
+
+        Patterns that list keys count. The test for a final newline does not, as it costs next to nothing.
+        """
+        if not self.is_compiled:
+            return Cost.of(len(self.native))
+        return Cost.total([Cost.of(self.kept + self.native.listing), Cost(*self.native.tried)])
 
     @property
     def kept(self) -> int:
@@ -132,7 +142,7 @@ class Plan:
     @property
     def moved(self) -> int:
         """The number of rules that a map replaces."""
-        return sum(run.native.moved for run in self._runs())
+        return sum(run.native.moved + run.native.grouped for run in self._runs())
 
     @property
     def moving(self) -> int:
@@ -173,17 +183,9 @@ class Plan:
     @property
     def cost(self) -> tuple[Cost, Cost]:
         """The number of patterns tried for a request that matches none, before and after, in all scripts and maps."""
-        before, after = (Cost.of(patterns) for patterns in self._regexes)
-        return Cost.total([before, self.maps.before]), Cost.total([after, self.maps.after])
-
-    @property
-    def _regexes(self) -> tuple[int, int]:
-        """As `cost`, in all scripts together.
-
-        Patterns that list keys count. The test for a final newline does not, as it costs next to nothing.
-        """
-        after = sum(run.kept + run.native.listing if run.is_compiled else len(run.native) for run in self._runs())
-        return self.rules, after + self._outside
+        before = [Cost.of(self.rules), self.maps.before]
+        after = [Cost.of(self._outside), *(run.cost for run in self._runs()), self.maps.after]
+        return Cost.total(before), Cost.total(after)
 
     def reasons(self) -> Counter[str]:
         """Return the number of rules that stay, by reason code."""
@@ -267,6 +269,11 @@ def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
     return names.stem(options.name, (part.file for part in compiled), config, as_what)
 
 
+def without_groups(planned: Plan) -> Plan:
+    """Return the plan in which the rules that no list of strings replaces stay as they are."""
+    return plan(planned.config, replace(planned.options, groups=False), planned.subject)
+
+
 def moved_by_literals(planned: Plan) -> int:
     """Return how many more rules would move if literals were read as probably intended (`LITERAL_READINGS`).
 
@@ -328,6 +335,7 @@ def _compile(rewrites: Rewrites, phase: Phase, options: Options) -> _native.Comp
             captures_matter=rewrites.captures_matter,
             readings=options.readings,
             bound=options.bound,
+            groups=options.groups,
         )
     except _native.PatternError as error:
         start, end, message = error.args

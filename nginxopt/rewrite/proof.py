@@ -16,7 +16,7 @@ from nginxopt.rewrite.emission import Change, Emission, emit
 from nginxopt.rewrite.maps import proof as maps
 from nginxopt.rewrite.maps.planning import CompiledMap
 from nginxopt.rewrite.maps.proof import MapRefutation
-from nginxopt.rewrite.planning import Plan
+from nginxopt.rewrite.planning import Plan, without_groups
 from nginxopt.rewrite.premises import Premise
 from nginxopt.text import encode
 
@@ -75,13 +75,19 @@ def prove(emission: Emission) -> Proof:
 
 
 def proved(plan: Plan) -> tuple[Emission, Proof]:
-    """Return the emission of a plan and its proof. A map whose tree is not proved stays, with the reason `unproved`."""
+    """Return the emission of a plan and its proof.
+
+    A map whose tree is not proved stays, with the reason `unproved`; so do rules whose groups are not proved.
+    """
     while True:
         emission = emit(plan)
         proof = prove(emission)
-        if proof.of_map is None:
+        if proof.of_map is not None:
+            plan = replace(plan, maps=plan.maps.without(proof.of_map))
+        elif emission.groups and not proof.holds:
+            plan = without_groups(plan)
+        else:
             return emission, proof
-        plan = replace(plan, maps=plan.maps.without(proof.of_map))
 
 
 def _refutation_of_maps(emission: Emission) -> MapRefutation | None:
@@ -89,7 +95,7 @@ def _refutation_of_maps(emission: Emission) -> MapRefutation | None:
     plan = emission.plan
     if not plan.maps.compiled:
         return None
-    trees = emission.maps[len(emission.maps_of_rewrites) :]
+    trees = emission.maps[len(emission.maps_of_rewrites + emission.groups) :]
     texts = {change.file: change.after for change in emission.changes}
     refutation = maps.prove(plan.config, plan.maps, texts, trees)
     if refutation is not None:
@@ -115,6 +121,7 @@ def _rewrites(emission: Emission) -> tuple[int, int, int, int]:
         [_pair(plan, change) for change in pairs],
         others + ([(emission.trees, False)] if emission.trees else []),
         emission.maps_of_rewrites,
+        emission.groups,
         readings=plan.options.readings,
         transparent=sorted(sections.transparent()),
         harmless=sorted(captures.harmless()),

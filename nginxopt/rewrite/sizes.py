@@ -95,6 +95,11 @@ def needed(
     }
 
 
+def variables(text: bytes) -> set[bytes]:
+    """Return the names of the variables that a text may define."""
+    return {name for named in (_VARIABLE, _GROUP) for name in named.findall(text)}
+
+
 def raised(sizes: Sizes, now: Mapping[str, Standing]) -> Iterator[tuple[File, Edit]]:
     """Yield the edits that make the sizes grow which are set."""
     for name, size in sizes.items():
@@ -168,8 +173,7 @@ def _of_variables(
 
     For each of these there is room for `unseen` others.
     """
-    texts = [file.source.data for file in config.files]
-    defined = {name.lower() for text in texts for named in (_VARIABLE, _GROUP) for name in named.findall(text)}
+    defined = {name.lower() for file in config.files for name in variables(file.source.data)}
     ours = set(names)
     others = {b"variable_of_a_module_%d" % number for number in range(unseen * len(defined | ours))}
     least = [now[name].size if name in now else DEFAULTS[name] for name in VARIABLES]

@@ -51,8 +51,14 @@ CRATE_USES: dict[str, set[str]] = {
     "map_machine": {"map_block", "pcre"},
     "first_match": {"syntax", "pcre", "parallel"},
     "language": {"syntax", "pcre", "first_match"},
-    "rewrite": {"lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
-    "prove": {"lexer", "hash", "syntax", "pcre", "parallel", "variables"},
+    "rewrite": {
+        *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
+        *("map_block", "maps"),
+    },
+    "prove": {
+        *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match"),
+        *("map_block", "prove_map"),
+    },
     "maps": {"map_block", "map_machine", "quote", "syntax", "pcre", "parallel", "first_match", "language"},
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "border": {

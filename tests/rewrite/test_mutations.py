@@ -9,7 +9,18 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan, prove
-from tests.rewrite.mutations import directives, guards, lines, listed, missing, residuals, rows, surroundings, tables
+from tests.rewrite.mutations import (
+    directives,
+    grouped,
+    guards,
+    lines,
+    listed,
+    missing,
+    residuals,
+    rows,
+    surroundings,
+    tables,
+)
 from tests.rewrite.mutations.fault import Mutation
 from tests.rewrite.mutations.forged import FORGERIES, Forgery
 from tests.rewrite.mutations.obligations import Refutation
@@ -24,6 +35,7 @@ MUTATIONS = (
     *residuals.MUTATIONS,
     *listed.MUTATIONS,
     *lines.MUTATIONS,
+    *grouped.MUTATIONS,
     *surroundings.MUTATIONS,
     *missing.MUTATIONS,
 )

@@ -28,8 +28,8 @@ http {
 
 
 def maps_of(emission: Emission) -> list[Directive]:
-    """The maps of an emission."""
-    blocks = load_text(emission.maps, context="http").main.block.directives()
+    """The maps of an emission, without those of patterns."""
+    blocks = load_text(emission.maps_of_rewrites, context="http").main.block.directives()
     return [directive for directive in blocks if directive.name == "map"]
 
 

@@ -24,6 +24,7 @@ pub fn map_sizes(
 ) -> Option<(usize, usize)> {
     let mut ours: Vec<Vec<Element>> = tables.iter().map(|keys| elements(keys)).collect();
     for run in &runs {
+        ours.extend(run.get().tree_elements());
         ours.extend(run.get().tiers.iter().flat_map(|tier| tier.maps().map(|(_, map)| map.elements.clone())));
     }
     let least = Sizes { max, bucket };

@@ -41,12 +41,13 @@ impl PyPair {
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (pairs, others, maps, *, readings, transparent, harmless, is_complete, include, may_set_sizes))]
+#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, is_complete, include, may_set_sizes))]
 pub fn prove_rewrites(
     py: Python<'_>,
     pairs: Vec<PyPair>,
     others: Vec<(PyBackedBytes, bool)>,
     maps: PyBackedBytes,
+    trees: PyBackedBytes,
     readings: PyReadings,
     transparent: Vec<String>,
     harmless: Vec<String>,
@@ -61,7 +62,7 @@ pub fn prove_rewrites(
         let pairs: Vec<Pair> = pairs.iter().map(PyPair::borrow).collect();
         let others = others.iter().map(|(text, holds_rows)| Other { text, holds_rows: *holds_rows });
         let others: Vec<Other> = others.collect();
-        prove::prove(&pairs, &others, &maps, &facts)
+        prove::prove(&pairs, &others, &maps, &trees, &facts)
     });
     match proof {
         Ok(checked) => Ok((checked.rules, checked.gone, checked.strings, checked.any_case)),

@@ -58,7 +58,8 @@ pub struct Compilation {
 }
 
 #[pyfunction]
-#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound))]
+#[expect(clippy::too_many_arguments, reason = "the caller names them")]
+#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, groups))]
 pub fn compile_rewrites(
     py: Python<'_>,
     bytes: &[u8],
@@ -67,8 +68,9 @@ pub fn compile_rewrites(
     captures_matter: bool,
     readings: PyReadings,
     bound: usize,
+    groups: bool,
 ) -> PyResult<Compilation> {
-    let options = Options { phase: read_phase(phase)?, captures_matter, readings: readings.into(), bound };
+    let options = Options { phase: read_phase(phase)?, captures_matter, readings: readings.into(), bound, groups };
     let sections: Vec<Vec<Range<usize>>> =
         sections.into_iter().map(|section| section.into_iter().map(|(start, end)| start..end).collect()).collect();
     let (runs, barriers) = py.detach(|| compile(bytes, &sections, &options)).map_err(|failed| failed.into_py(py))?;
@@ -123,7 +125,7 @@ fn compile(
     for run in &read.runs {
         let plan = plan(run, options)
             .map_err(|BadPattern { rule, message }| Failed::Pattern(run.rules[rule].span.clone(), message))?;
-        runs.push(CompiledRun::new(run, plan, options));
+        runs.push(CompiledRun::new(bytes, run, plan, options));
     }
     Ok((runs, barriers))
 }

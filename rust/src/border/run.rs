@@ -7,10 +7,13 @@ use std::ops::Range;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::rewrite::options::Options;
+use crate::hash::Element;
+use crate::maps::text::{Key, Map};
+use crate::rewrite::groups::Groups;
+use crate::rewrite::options::{Options, Phase};
 use crate::rewrite::plan::{Fate, Plan};
 use crate::rewrite::reason::Reason;
-use crate::rewrite::runs::{self, Run};
+use crate::rewrite::runs::{self, Rule, Run};
 use crate::rewrite::text::{self, Names};
 use crate::rewrite::tier::Tier;
 use crate::rewrite::{emit, kept};
@@ -24,11 +27,12 @@ const SAMPLE: usize = 20_000;
 pub struct PyNames {
     stem: String,
     group: String,
+    tree: String,
 }
 
 impl From<PyNames> for Names {
     fn from(names: PyNames) -> Names {
-        Names { stem: names.stem, group: names.group }
+        Names { stem: names.stem, group: names.group, tree: names.tree }
     }
 }
 
@@ -38,7 +42,10 @@ pub struct CompiledRun {
     spans: Vec<Range<usize>>,
     fates: Vec<Fate>,
     pub(super) tiers: Vec<Tier>,
-    /// Whether `$1` to `$9` have to be emptied where no rule fires.
+    /// The rules that stay, if they are looked up in groups.
+    groups: Option<Groups>,
+    captures_matter: bool,
+    /// Whether `$1` to `$9` have to be emptied where no key is hit.
     clears: bool,
     /// The rules that are gone and read otherwise than written: start, end, and the rule as it is read.
     #[pyo3(get)]
@@ -62,13 +69,16 @@ pub struct CompiledRun {
 }
 
 impl CompiledRun {
-    pub(super) fn new(run: &Run, plan: Plan, options: &Options) -> CompiledRun {
+    /// `bytes` is the text that the run stands in.
+    pub(super) fn new(bytes: &[u8], run: &Run, plan: Plan, options: &Options) -> CompiledRun {
         let step = plan.entries.len().div_ceil(SAMPLE).max(1);
         let tiers = emit::tiers(run, &plan, options);
         let lists = tiers.iter().filter(|tier| tier.key.is_none());
         CompiledRun {
             spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
             listing: lists.flat_map(|tier| &tier.blocks).map(|block| block.patterns.len()).sum(),
+            groups: grouped(bytes, run, &plan, options),
+            captures_matter: options.captures_matter,
             clears: clears(&tiers, &plan, options),
             tiers,
             stands_before: plan.stands_before(options),
@@ -85,6 +95,16 @@ impl CompiledRun {
     fn place(&self, rule: usize) -> (usize, usize) {
         (self.spans[rule].start, self.spans[rule].end)
     }
+}
+
+/// The rules that stay, in groups: in a server, where an `if` changes nothing but the script.
+fn grouped(bytes: &[u8], run: &Run, plan: &Plan, options: &Options) -> Option<Groups> {
+    if options.phase != Phase::Server || !options.groups {
+        return None;
+    }
+    let rules: Vec<&Rule> = plan.kept().map(|(rule, _)| &run.rules[rule]).collect();
+    let statements: Vec<&[u8]> = rules.iter().map(|rule| &bytes[rule.span.clone()]).collect();
+    Groups::of(&rules, &statements)
 }
 
 /// Whether a statement has to empty `$1` to `$9`: guards leave them alone, which the rules did not. A rule that stays first has
@@ -136,8 +156,24 @@ impl CompiledRun {
         self.spans.len()
     }
 
-    /// Start, end and reason of each rule that stays.
+    /// The number of rules in groups.
+    #[getter]
+    fn grouped(&self) -> usize {
+        self.groups.as_ref().map_or(0, Groups::count)
+    }
+
+    /// Patterns that the look-up of groups tries for a URI which no rule matches: far, near, worst.
+    #[getter]
+    fn tried(&self) -> (usize, usize, usize) {
+        let cost = self.groups.as_ref().map(|groups| groups.cost).unwrap_or_default();
+        (cost.far, cost.near, cost.worst)
+    }
+
+    /// Start, end and reason of each rule that stays as it is.
     fn kept(&self) -> Vec<(usize, usize, &'static str)> {
+        if self.groups.is_some() {
+            return Vec::new();
+        }
         let kept = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
             Fate::Kept(reason) => Some((self.spans[rule].start, self.spans[rule].end, reason.code())),
             _ => None,
@@ -145,8 +181,11 @@ impl CompiledRun {
         kept.collect()
     }
 
-    /// The number of rules that stay, by reason.
+    /// The number of rules that stay as they are, by reason.
     fn reasons(&self) -> Vec<(&'static str, usize)> {
+        if self.groups.is_some() {
+            return Vec::new();
+        }
         let count = |reason| self.fates.iter().filter(|fate| **fate == Fate::Kept(reason)).count();
         Reason::ALL.iter().map(|reason| (reason.code(), count(*reason))).filter(|(_, count)| *count > 0).collect()
     }
@@ -208,7 +247,7 @@ impl CompiledRun {
     fn removed(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
         let mut removed: Vec<(usize, usize)> = Vec::new();
         for (rule, fate) in self.fates.iter().enumerate() {
-            if matches!(fate, Fate::Kept(_)) {
+            if matches!(fate, Fate::Kept(_)) && self.groups.is_none() {
                 continue;
             }
             let (start, end) = runs::whole_line(bytes, self.spans[rule].clone());
@@ -220,14 +259,47 @@ impl CompiledRun {
         removed
     }
 
-    /// All variables that the text may define.
+    /// All variables that the text may define, but for those of the trees.
     fn variables(&self, names: PyNames) -> Vec<String> {
-        text::variables(&self.tiers, &names.into())
+        let names: Names = names.into();
+        let rules = self.groups.is_some().then(|| names.rules());
+        text::variables(&self.tiers, &names).into_iter().chain(rules).collect()
     }
 
     /// The statements that stand in place of the rules that are gone.
     fn statements<'py>(&self, py: Python<'py>, names: PyNames) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &text::statements(&self.tiers, &names.into(), self.clears))
+        let names: Names = names.into();
+        let mut text = text::statements(&self.tiers, &names, self.clears);
+        if let Some(groups) = &self.groups {
+            text.extend(groups.statements(&names, self.captures_matter));
+        }
+        PyBytes::new(py, &text)
+    }
+
+    /// The maps that tell the groups; empty if there are none.
+    fn trees<'py>(&self, py: Python<'py>, names: PyNames) -> Bound<'py, PyBytes> {
+        let mut text = Vec::new();
+        for map in self.tree_maps(&names.into()) {
+            text.push(b'\n');
+            map.write(&mut text);
+        }
+        PyBytes::new(py, &text)
+    }
+}
+
+impl CompiledRun {
+    /// The keys of the tables of trees.
+    pub(super) fn tree_elements(&self) -> Vec<Vec<Element>> {
+        let names = Names::short();
+        let element = |(key, _): &(Key, Vec<u8>)| match key {
+            Key::Exact(key) => Some(Element::new(key)),
+            Key::Pattern { .. } => None,
+        };
+        self.tree_maps(&names).iter().map(|map| map.rows.iter().filter_map(element).collect()).collect()
+    }
+
+    fn tree_maps(&self, names: &Names) -> Vec<Map> {
+        self.groups.as_ref().and_then(|groups| groups.maps(names)).unwrap_or_default()
     }
 }
 

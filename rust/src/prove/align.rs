@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use crate::prove::groups::{Flat, Trees};
 use crate::prove::maps::Maps;
 use crate::prove::names::{self, Used};
 use crate::prove::node::{Node, Phase};
@@ -13,6 +14,8 @@ use crate::prove::{Checked, Facts, Obligation, Pair, Refutation};
 /// What is known while the files are compared.
 pub struct Known<'t, 'f> {
     pub maps: &'t Maps<'t>,
+    /// The maps that tell groups of rules.
+    pub trees: &'f Trees<'t>,
     pub facts: &'f Facts,
     /// All variables of the original.
     pub used: &'f Used,
@@ -114,8 +117,13 @@ impl<'t> Alignment<'t, '_> {
         block: Option<&[u8]>,
     ) -> Obligation<(Checked, HashSet<*const Node<'t>>)> {
         let mut checked = Checked::default();
-        let mut emitted = HashSet::new();
         let maps = self.known.maps;
+        let flat = match phase {
+            Some(Phase::Server) => self.known.trees.flatten(after, self.known)?,
+            _ => Flat { statements: after.to_vec(), grouping: Vec::new() },
+        };
+        let after = &flat.statements;
+        let mut emitted: HashSet<_> = flat.grouping.iter().copied().map(std::ptr::from_ref).collect();
         let emitted_names = EmittedNames::find(after, maps);
         emitted_names.check_names(self.known.used)?;
         let (mut at, mut emitted_at) = (0, 0);

@@ -218,18 +218,20 @@ impl<'t> Maps<'t> {
 
     /// Checks that nginx builds each table without a warning.
     pub fn fit(&self, sizes: Sizes) -> Obligation<()> {
-        for (name, map) in &self.by_name {
-            let elements: Vec<Element> = map.rows().map(|(key, _)| Element::new(key)).collect();
-            let problem = match hash::simulate(&elements, sizes) {
-                hash::Outcome::Fits(_) => continue,
-                hash::Outcome::Warns => "nginx would warn that it could not build an optimal hash",
-                hash::Outcome::Refused => "a key does not fit a hash bucket, so nginx would not start",
-                hash::Outcome::Slow => "nginx would take too long to find a hash table size",
-            };
-            return Err(Refutation::new(format!("${}: {problem}", name.escape_ascii())));
-        }
-        Ok(())
+        self.by_name.iter().try_for_each(|(name, map)| fits(name, map.rows().map(|(key, _)| key), sizes))
     }
+}
+
+/// Checks that nginx builds the table of a map with these keys without a warning.
+pub fn fits<'k>(name: &[u8], keys: impl Iterator<Item = &'k [u8]>, sizes: Sizes) -> Obligation<()> {
+    let elements: Vec<Element> = keys.map(Element::new).collect();
+    let problem = match hash::simulate(&elements, sizes) {
+        hash::Outcome::Fits(_) => return Ok(()),
+        hash::Outcome::Warns => "nginx would warn that it could not build an optimal hash",
+        hash::Outcome::Refused => "a key does not fit a hash bucket, so nginx would not start",
+        hash::Outcome::Slow => "nginx would take too long to find a hash table size",
+    };
+    Err(Refutation::new(format!("${}: {problem}", name.escape_ascii())))
 }
 
 /// The hash of `bytes` in small letters, eight bytes at a time.

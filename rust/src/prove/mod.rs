@@ -27,6 +27,7 @@ pub mod captures;
 pub mod effect;
 pub mod enumerate;
 pub mod gone;
+pub mod groups;
 pub mod guards;
 pub mod head;
 pub mod judge;
@@ -46,6 +47,7 @@ use std::collections::HashSet;
 
 use crate::parallel;
 use crate::prove::align::Known;
+use crate::prove::groups::Trees;
 use crate::prove::names::Used;
 use crate::prove::node::Node;
 use crate::prove::tables::{Include, TableSizes};
@@ -133,9 +135,9 @@ impl Refutation {
 /// What an obligation that holds yields, or why it does not hold.
 pub type Obligation<T> = Result<T, Refutation>;
 
-/// Decides whether the files do afterwards, with `maps` in the http block, what they did before. `others` are the files
-/// of the configuration that are not changed.
-pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Obligation<Checked> {
+/// Decides whether the files do afterwards, with `maps` and behind them `trees` in the http block, what they did before.
+/// `others` are the files of the configuration that are not changed.
+pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts: &Facts) -> Obligation<Checked> {
     let read_files = || -> Obligation<_> {
         let others = read_all(others.iter().map(|other| other.text), "an unchanged file")?;
         let before = read_all(pairs.iter().map(|pair| pair.before), "the original")?;
@@ -145,6 +147,7 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Ob
     // The maps are about as long as all files together, so that both halves of the reading take about as long.
     let (maps, files) = parallel::both(|| maps::read(maps), read_files);
     let (maps, (unchanged, before, after)) = (maps?, files?);
+    let trees = Trees::read(trees)?;
     let used = Used::of(unchanged.iter().chain(&before).map(Vec::as_slice));
     let sizes_before = TableSizes::of(unchanged.iter().chain(&before).map(Vec::as_slice))?;
     let sizes_after = TableSizes::of(unchanged.iter().chain(&after).map(Vec::as_slice))?;
@@ -153,9 +156,14 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Ob
     }
     let sizes = sizes_after.and(&maps.sizes)?;
     maps.fit(sizes.of_maps())?;
+    trees.fit(sizes.of_maps())?;
     let used_after = Used::of(after.iter().map(Vec::as_slice));
-    names::fit([&used, &used_after], maps.names(), sizes.of_variables())?;
-    for name in maps.names() {
+    if let Some(name) = trees.names().find(|name| maps.names().any(|other| other == *name)) {
+        return Err(Refutation::new(format!("two maps define ${}", name.escape_ascii())));
+    }
+    let names: Vec<&[u8]> = maps.names().chain(trees.names()).collect();
+    names::fit([&used, &used_after], names.iter().copied(), sizes.of_variables())?;
+    for name in names {
         names::is_free(name)?;
         used.leave(name)?;
     }
@@ -163,7 +171,7 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], facts: &Facts) -> Ob
     let originals = before.iter().chain(&unchanged).zip(rows);
     let originals: Vec<_> = originals.map(|(nodes, holds_rows)| captures::File { nodes, holds_rows }).collect();
     let captures_matter = !facts.is_complete || captures::may_be_read(&originals, &facts.harmless);
-    let known = Known { maps: &maps, facts, used: &used, captures_matter };
+    let known = Known { maps: &maps, trees: &trees, facts, used: &used, captures_matter };
     let words = facts.include.as_deref().filter(|_| !pairs.is_empty());
     let mut include = Include::new(words, facts.may_set_sizes.as_ref(), sizes_before, sizes_after);
     let mut checked = Checked::default();

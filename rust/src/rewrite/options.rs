@@ -19,4 +19,6 @@ pub struct Options {
     pub readings: Readings,
     /// How many strings a rule may match to be moved.
     pub bound: usize,
+    /// Whether rules that stay in a server are looked up in groups.
+    pub groups: bool,
 }

@@ -14,6 +14,8 @@ pub struct Names {
     pub stem: String,
     /// The group that holds the URI before its final newline: a variable, too.
     pub group: String,
+    /// How the names of the maps begin that tell the group of rules of a URI, and those of the groups in their patterns.
+    pub tree: String,
 }
 
 impl Names {
@@ -25,6 +27,21 @@ impl Names {
     /// The variable that holds the URI without a final newline.
     fn line(&self) -> String {
         format!("{}_line", self.stem)
+    }
+
+    /// The variable that holds the number of a group of rules.
+    pub fn rules(&self) -> String {
+        format!("{}_rules", self.stem)
+    }
+
+    /// The map that tells the group.
+    pub fn rules_of_uri(&self) -> String {
+        format!("{}_pattern", self.stem)
+    }
+
+    /// Names for a text that is only looked at.
+    pub fn short() -> Names {
+        Names { stem: "m".to_owned(), group: "g".to_owned(), tree: "p".to_owned() }
     }
 
     /// The map that takes a final newline off the URI.

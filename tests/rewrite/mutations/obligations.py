@@ -83,6 +83,11 @@ class Refutation(Enum):
     TRUE_IN_VAIN = "a guard is true for a URI for which no rule fires"
     DOES_SOMETHING_ELSE = "the rule that fires has a different effect"
     CANNOT_BE_TOLD = "the effect of the rules is unknown"
+    # Groups of rules.
+    GROUPS_DO_NOT_PARSE = "the groups do not parse: {}"
+    GROUPS_WITH_ONE_NUMBER = "two groups of rules have the same number"
+    GROUP_OF_OTHERS = "a group contains something other than rules that end the script"
+    GROUP_OF_A_URI = "the group of a URI: {}"
     # What it takes as given.
     PREMISE_NOT_STATED = "the maps do not state the premise {}"
 

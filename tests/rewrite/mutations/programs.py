@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -72,6 +73,14 @@ rewrite ^/(one|two)$ /x/$1 permanent;
 rewrite ^/(three|four)$ /x/five last;
 rewrite ^/args$ /x/args?a=b redirect;
 """
+)
+# Rules that match endlessly many URIs, in two groups; one string is a key.
+GROUPS = (
+    b"".join(
+        b"rewrite ^/g/%d/(.*)$ /to/%d/$1 permanent;\nrewrite ^/h/%d /to/%d last;\n" % (4 * (number,))
+        for number in range(6)
+    )
+    + b"rewrite ^/a$ /to/a permanent;\n"
 )
 WHOLE = b"""events {}
 http {
@@ -145,6 +154,7 @@ KINDS = {
     "arguments": ARGUMENTS,
     "two-kept": TWO + KEPT_2,
     "lines": LINES,
+    "groups": GROUPS,
     "sized": b"map_hash_max_size 4096;\nserver {\n" + TWO + b"}\n",
     "shadowing": b"rewrite ^/ANY$ /to/capital permanent;\nrewrite (?i)^/any$ /to/any permanent;\n",
 }
@@ -155,6 +165,8 @@ def program(name: str) -> Emission:
     """A program, compiled, which is right."""
     if name in WHOLES:
         return _whole(WHOLES[name])
+    if name == "groups":
+        return emit(plan(load_text(GROUPS, context="server"), replace(NAMED, groups=True)))
     if name == "missing":
         return emit(plan(load_text(MISSING, "nowhere/nginx.conf", missing_ok=True), NAMED))
     return emit(plan(load_text(KINDS[name], context=_context(name)), NAMED))

@@ -1,0 +1,199 @@
+//! Groups of rules behind a look-up: `set $group $pattern;` and one `if ($group = N) { rules }` for each group.
+//!
+//! # Lemma
+//!
+//! Let r1..rn be the rules of all groups as they stand in the text, and let `$pattern` be, for each URI u, the number of the
+//! group that holds the first rule which matches u, or empty if none does. Then the groups do with every u what r1..rn do
+//! one after the other.
+//!
+//! *Proof.* If no rule matches u, no number equals the empty string, and no `if` is entered. Else let r be the first that
+//! does. The numbers differ, so only the group of r is entered; the rules before r in it do not match u; r fires, and ends
+//! the script as its flag says. A rule sets `$1` to `$9` and its named groups when it matches, wherever it stands; where
+//! none does, the rules leave `$1` to `$9` empty, and so does the statement behind the groups.
+//!
+//! So nothing is known, or need be, of patterns and targets here: what `$pattern` is for each URI is proved as any map with
+//! patterns is ([`crate::prove_map`]), against a map whose rows are the rules' own patterns.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use crate::first_match::{First, FirstMatch};
+use crate::hash::Sizes;
+use crate::map_block::{self, MapBlock};
+use crate::prove::align::Known;
+use crate::prove::node::Node;
+use crate::prove::{Obligation, Refutation, maps, names};
+use crate::prove_map;
+use crate::quote::quote;
+
+/// The maps that tell the group of a URI.
+#[derive(Default)]
+pub struct Trees<'t> {
+    text: &'t [u8],
+    by_name: HashMap<Cow<'t, [u8]>, MapBlock<'t>>,
+}
+
+/// The statements of a script with the rules of each group in place of it.
+pub struct Flat<'t> {
+    pub statements: Vec<&'t Node<'t>>,
+    /// The statements that are gone.
+    pub grouping: Vec<&'t Node<'t>>,
+}
+
+impl<'t> Trees<'t> {
+    /// Reads the text of the maps.
+    pub fn read(text: &'t [u8]) -> Obligation<Trees<'t>> {
+        let blocks =
+            map_block::read(text).map_err(|error| Refutation::new(format!("the groups do not parse: {error}")))?;
+        let mut by_name = HashMap::new();
+        for block in blocks {
+            if let Some(earlier) = by_name.insert(block.variable.clone(), block) {
+                return Err(Refutation::new(format!("two maps define ${}", earlier.variable.escape_ascii())));
+            }
+        }
+        Ok(Trees { text, by_name })
+    }
+
+    /// The variables that the maps define, and the groups of their patterns that a value holds: what else a value may hold
+    /// is the number of a group of rules.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        let values = self.by_name.values().flat_map(|block| &block.patterns).flat_map(|row| variables(&row.value));
+        let groups: HashSet<&[u8]> = values.filter(|name| !self.by_name.contains_key(*name)).collect();
+        self.by_name.keys().map(|name| &**name).chain(groups)
+    }
+
+    /// Checks that nginx builds each table without a warning.
+    pub fn fit(&self, sizes: Sizes) -> Obligation<()> {
+        self.by_name
+            .values()
+            .try_for_each(|block| maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes))
+    }
+
+    /// Puts the rules of groups in the place of what looks them up.
+    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known) -> Obligation<Flat<'t>> {
+        let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
+        let mut rest = script;
+        while let Some((first, behind)) = rest.split_first() {
+            rest = behind;
+            let Some((variable, root)) = self.look_up(first) else {
+                flat.statements.push(first);
+                continue;
+            };
+            let length = rest.iter().take_while(|node| number(node, variable).is_some()).count();
+            let (groups, behind) = rest.split_at(length);
+            rest = behind;
+            self.check_variable(variable, known)?;
+            self.check(groups, variable, root)?;
+            flat.statements.extend(groups.iter().flat_map(|group| group.block.iter().flatten()));
+            flat.grouping.push(first);
+            flat.grouping.extend(groups);
+            if known.captures_matter {
+                let clear = rest.first().filter(|node| node.is_clear());
+                let clear = clear.ok_or_else(|| {
+                    Refutation::new("a URI that no rule matches keeps $1 to $9, which the original rules would clear")
+                })?;
+                flat.grouping.push(clear);
+                rest = &rest[1..];
+            }
+        }
+        Ok(flat)
+    }
+
+    /// The variable that holds the group may be set by nothing else.
+    fn check_variable(&self, variable: &[u8], known: &Known) -> Obligation<()> {
+        names::is_free(variable)?;
+        known.used.leave(variable)?;
+        if self.by_name.contains_key(variable) || known.maps.get(variable).is_some() {
+            return Err(Refutation::new("a `set` assigns to the variable of a map"));
+        }
+        Ok(())
+    }
+
+    /// `set $group $pattern;` where the latter is one of the maps.
+    fn look_up(&self, node: &'t Node<'t>) -> Option<(&'t [u8], &MapBlock<'t>)> {
+        let (variable, value) = node.sets()?;
+        Some((variable, self.by_name.get(value.strip_prefix(b"$")?)?))
+    }
+
+    /// Checks that the look-up tells the group of the first rule that matches.
+    fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>) -> Obligation<()> {
+        let mut rules: Vec<(&[u8], &[u8])> = Vec::new();
+        let mut numbers = HashSet::new();
+        for group in groups {
+            let number = number(group, variable).unwrap_or_default();
+            if !numbers.insert(number) {
+                return Err(Refutation::new("two groups of rules have the same number"));
+            }
+            for rule in group.block.iter().flatten() {
+                if !rule.is_rule() {
+                    return Err(Refutation::new("a group contains something other than rules that end the script"));
+                }
+                rules.push((rule.word(1), number));
+            }
+        }
+        let original = original(&rules, &root.variable)?;
+        prove_map::prove(&original, &self.reached(root)).map(|_| ()).map_err(|refutation| Refutation {
+            what: format!("the group of a URI: {}", refutation.what),
+            counterexample: refutation.counterexample,
+        })
+    }
+
+    /// The text of a map and of all that it leads to.
+    fn reached(&self, root: &MapBlock) -> Vec<u8> {
+        let mut reached = vec![root.variable.as_ref()];
+        let mut seen = HashSet::from([root.variable.as_ref()]);
+        let mut text = Vec::new();
+        let mut at = 0;
+        while let Some(block) = reached.get(at).and_then(|name| self.by_name.get(*name)) {
+            text.extend_from_slice(&self.text[block.span.clone()]);
+            text.push(b'\n');
+            let names = reads(block).filter_map(|name| self.by_name.get_key_value(name));
+            reached.extend(names.map(|(name, _)| name.as_ref()).filter(|name| seen.insert(*name)));
+            at += 1;
+        }
+        text
+    }
+}
+
+/// The names of the variables that a map looks up, or leads to.
+fn reads<'b>(block: &'b MapBlock) -> impl Iterator<Item = &'b [u8]> {
+    let exact = block.exact.iter().map(|row| &*row.value);
+    let values = exact.chain(block.patterns.iter().map(|row| &*row.value)).chain(block.default.as_deref());
+    std::iter::once(&*block.source).chain(values).flat_map(variables)
+}
+
+/// The names behind each `$` of a value.
+fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    memchr::memchr_iter(b'$', value).map(|at| {
+        let name = &value[at + 1..];
+        let name = name.strip_prefix(b"{").unwrap_or(name);
+        &name[..name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(name.len())]
+    })
+}
+
+/// The number of a group: `if ($group = 7) { ... }`.
+fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
+    let is_equality = node.block.is_some() && node.words().len() == 4 && node.word(0) == b"if" && node.word(2) == b"=";
+    let name = node.word(1).strip_prefix(b"($").filter(|_| is_equality)?;
+    let number = node.word(3).strip_suffix(b")")?;
+    (name == variable && !number.is_empty() && number.iter().all(u8::is_ascii_digit)).then_some(number)
+}
+
+/// The text of the map that the groups stand for: the rules' patterns in their order. A map tries no pattern on the empty
+/// string, to which `try_files` may lead; so that is a key.
+fn original(rules: &[(&[u8], &[u8])], variable: &[u8]) -> Obligation<Vec<u8>> {
+    let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();
+    let patterns: Vec<&[u8]> = rules.iter().map(|(pattern, _)| *pattern).collect();
+    let index = FirstMatch::new(&patterns).map_err(|error| Refutation::new(error.to_string()))?;
+    match index.first(b"", rules.len()) {
+        First::None => {}
+        First::Match(first) => text.extend_from_slice(&[b"\"\" ", rules[first].1, b";\n"].concat()),
+        First::Unknown(..) => return Err(Refutation::on("the effect of the rules is unknown", b"")),
+    }
+    for (pattern, number) in rules {
+        quote(&[b"~", *pattern].concat(), &mut text);
+        text.extend_from_slice(&[b" ", *number, b";\n"].concat());
+    }
+    text.push(b'}');
+    Ok(text)
+}

@@ -1,0 +1,132 @@
+//! The rules of a server that no list of strings replaces, in groups behind one look-up.
+//!
+//! A map with patterns tells which group holds the first rule that matches; only that group's rules are tried, as they are
+//! written, so that targets, captures and flags need no thought. The map is compiled as any other with patterns is
+//! ([`crate::maps`]).
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use crate::first_match::{First, FirstMatch};
+use crate::map_block::{ExactRow, MapBlock, PatternRow};
+use crate::maps::cost::Cost;
+use crate::maps::text::{Key, Map};
+use crate::maps::{self, Compiled};
+use crate::rewrite::runs::Rule;
+use crate::rewrite::text::Names;
+use crate::syntax;
+
+/// Fewer rules than this are sooner tried.
+const FEWEST: usize = 5;
+
+/// The rules of the smallest group: a request compares its group with the number of each.
+const SMALLEST: usize = 8;
+
+/// Rules that stay in their order, each by its pattern and its statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Groups {
+    rules: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The rules of a group; the last may have fewer.
+    size: usize,
+    /// The patterns that the look-up tries for a URI which no rule matches.
+    pub cost: Cost,
+}
+
+impl Groups {
+    /// The rules in groups; `None` where to look them up costs more than to try them, or cannot be proved.
+    ///
+    /// There are as many groups as a group has rules: a miss compares numbers, at 150 instructions each, and a hit tries the
+    /// rules of one group. `statements` are the texts of the rules; one of several lines could not be indented.
+    pub fn of(rules: &[&Rule], statements: &[&[u8]]) -> Option<Groups> {
+        let is_one_line = |statement: &&[u8]| !statement.contains(&b'\n');
+        let is_read = |rule: &&Rule| syntax::parse(&rule.pattern).is_ok();
+        if rules.len() < FEWEST || !statements.iter().all(is_one_line) || !rules.iter().all(is_read) {
+            return None;
+        }
+        let size = SMALLEST.max((rules.len() as f64).sqrt().ceil() as usize);
+        let patterns = rules.iter().map(|rule| rule.pattern.to_vec());
+        let rules = patterns.zip(statements.iter().map(|statement| statement.to_vec())).collect();
+        let groups = Groups { rules, size, cost: Cost::default() };
+        let (_, compiled) = groups.compile(&Names::short())?;
+        Some(Groups { cost: compiled.cost, ..groups })
+    }
+
+    /// The number of rules.
+    pub fn count(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Looks the group up, and tries its rules; with `clears`, `$1` to `$9` are empty where no rule fires.
+    pub fn statements(&self, names: &Names, clears: bool) -> Vec<u8> {
+        let mut text = format!("set ${} ${};\n", names.rules(), names.rules_of_uri()).into_bytes();
+        for (number, rules) in (1..).zip(self.rules.chunks(self.size)) {
+            writeln!(text, "if (${} = {number}) {{", names.rules()).expect("a vector takes all that is written");
+            for (_, statement) in rules {
+                text.extend_from_slice(&[b"    ", &statement[..], b"\n"].concat());
+            }
+            text.extend_from_slice(b"}\n");
+        }
+        if clears {
+            text.extend_from_slice(b"# Leaves $1 to $9 empty if no rewrite fired, as the rewrites did.\n");
+            text.extend_from_slice(b"rewrite \"^a(?!)\" /;\n");
+        }
+        text
+    }
+
+    /// The maps that tell the group, the one for the statements first.
+    pub fn maps(&self, names: &Names) -> Option<Vec<Map>> {
+        let (block, compiled) = self.compile(names)?;
+        let exact = block.exact.iter().map(|row| (Key::Exact(row.key.to_vec()), row.value.to_vec()));
+        let mut rows: Vec<(Key, Vec<u8>)> = exact.collect();
+        if let Some(guard) = compiled.guard {
+            let pattern = |row: &PatternRow| Key::Pattern { pattern: row.pattern.to_vec(), caseless: false };
+            rows.push(guard);
+            rows.extend(block.patterns.iter().map(|row| (pattern(row), row.value.to_vec())));
+        }
+        let source = block.source.to_vec();
+        let name = block.variable.to_vec();
+        let root = Map { source, name, volatile: true, hostnames: false, rows, default: compiled.default };
+        Some(std::iter::once(root).chain(compiled.maps).collect())
+    }
+
+    /// The map that tells the group, and what it compiles to; `None` where that cannot be, or costs no less.
+    fn compile(&self, names: &Names) -> Option<(MapBlock<'_>, Compiled)> {
+        let block = self.block(names.rules_of_uri())?;
+        let compiled = maps::compile(&block, &maps::Options { stem: names.tree.clone() }).ok()?;
+        Some((block, compiled))
+    }
+
+    /// The number of the group of a rule.
+    fn number(&self, rule: usize) -> Vec<u8> {
+        (rule / self.size + 1).to_string().into_bytes()
+    }
+
+    /// The map that tells the number of the group which holds the first rule that matches `$uri`; `None` if it is not known
+    /// which matches the empty URI, on which a map tries no pattern.
+    fn block(&self, variable: String) -> Option<MapBlock<'_>> {
+        let patterns: Vec<&[u8]> = self.rules.iter().map(|(pattern, _)| &pattern[..]).collect();
+        let exact = match FirstMatch::new(&patterns).ok()?.first(b"", patterns.len()) {
+            First::None => Vec::new(),
+            First::Match(rule) => {
+                let value = Cow::Owned(self.number(rule));
+                vec![ExactRow { key: Cow::Borrowed(b""), value, is_hostname: false, span: 0..0 }]
+            }
+            First::Unknown(..) => return None,
+        };
+        let row = |(rule, pattern)| PatternRow {
+            pattern: Cow::Borrowed(pattern),
+            caseless: false,
+            value: Cow::Owned(self.number(rule)),
+            span: 0..0,
+        };
+        Some(MapBlock {
+            source: Cow::Borrowed(b"$uri"),
+            variable: Cow::Owned(variable.into_bytes()),
+            volatile: true,
+            exact,
+            patterns: patterns.into_iter().enumerate().map(row).collect(),
+            default: Some(Cow::Borrowed(b"")),
+            ..MapBlock::default()
+        })
+    }
+}

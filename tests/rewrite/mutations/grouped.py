@@ -1,0 +1,141 @@
+"""Faults of rules in groups, and of the maps that tell the group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nginxopt.rewrite import Emission
+from tests.rewrite.mutations.fault import Damage, Mutation, text
+from tests.rewrite.mutations.obligations import Refutation
+from tests.rewrite.mutations.programs import NEVER
+
+GROUP_2 = b"if ($m_rules = 2) {\n"
+FIRST = b"    rewrite ^/g/0/(.*)$ /to/0/$1 permanent;\n"
+CLEARS = b"# Leaves $1 to $9 empty if no rewrite fired, as the rewrites did.\n" + NEVER
+
+
+def tree(old: bytes, new: bytes) -> Damage:
+    """Replace a part of the maps that tell the group."""
+
+    def damage(emission: Emission) -> Emission:
+        assert old in emission.groups, emission.groups.decode()
+        groups = emission.groups.replace(old, new, 1)
+        return replace(emission, maps=emission.maps.removesuffix(emission.groups) + groups, groups=groups)
+
+    return damage
+
+
+MUTATIONS = (
+    Mutation(
+        "map of groups unread",
+        "A map of the groups has no end.",
+        "groups",
+        Refutation.GROUPS_DO_NOT_PARSE,
+        tree(b"map ", b"map { map "),
+    ),
+    Mutation(
+        "map of groups twice",
+        "The variable of the groups is defined twice.",
+        "groups",
+        Refutation.TWO_MAPS,
+        tree(b"map ", b"map $uri $m_pattern { }\nmap "),
+    ),
+    Mutation(
+        "map of groups of a key",
+        "A map of the groups takes the variable of a map of keys.",
+        "groups",
+        Refutation.TWO_MAPS,
+        tree(b"map ", b"map $uri $m_key { }\nmap "),
+    ),
+    Mutation(
+        "groups of one number",
+        "Two groups have the same number.",
+        "groups",
+        Refutation.GROUPS_WITH_ONE_NUMBER,
+        text(GROUP_2, b"if ($m_rules = 1) {\n"),
+    ),
+    Mutation(
+        "group that sets",
+        "A group does more than to try its rules.",
+        "groups",
+        Refutation.GROUP_OF_OTHERS,
+        text(GROUP_2, GROUP_2 + b"    set $x 1;\n"),
+    ),
+    Mutation(
+        "group that returns",
+        "A group ends the script although none of its rules fires.",
+        "groups",
+        Refutation.GROUP_OF_OTHERS,
+        text(GROUP_2, GROUP_2 + b"    return 404;\n"),
+    ),
+    Mutation(
+        "group of a rule without a flag",
+        "A rule of a group goes on with the new URI.",
+        "groups",
+        Refutation.GROUP_OF_OTHERS,
+        text(FIRST, FIRST.replace(b" permanent", b"")),
+    ),
+    Mutation(
+        "group of another number",
+        "A group is entered for the number of none.",
+        "groups",
+        Refutation.GROUP_OF_A_URI,
+        text(GROUP_2, b"if ($m_rules = 9) {\n"),
+    ),
+    Mutation(
+        "group of another variable",
+        "A group is entered for what the client asks for.",
+        "groups",
+        Refutation.GROUP_OF_A_URI,
+        text(GROUP_2, b"if ($arg_x = 2) {\n"),
+    ),
+    Mutation(
+        "rule of a group lost",
+        "A rule is in no group; the look-up knows it.",
+        "groups",
+        Refutation.GROUP_OF_A_URI,
+        text(FIRST, b""),
+    ),
+    Mutation(
+        "target of a grouped rule",
+        "A rule leads elsewhere once it is in a group.",
+        "groups",
+        Refutation.KEPT_RULE_CHANGED,
+        text(FIRST, FIRST.replace(b"/to/0", b"/to/1")),
+    ),
+    Mutation(
+        "number of a row",
+        "The look-up tells the number of another group.",
+        "groups",
+        Refutation.GROUP_OF_A_URI,
+        tree(b' "2";', b' "1";'),
+    ),
+    Mutation(
+        "groups of what the client sent",
+        "The look-up asks for the request line.",
+        "groups",
+        Refutation.GROUP_OF_A_URI,
+        tree(b"$uri", b"$request_uri"),
+    ),
+    Mutation(
+        "groups of the first URI",
+        "The look-up keeps its answer for another URI of the request.",
+        "groups",
+        Refutation.GROUP_OF_A_URI,
+        tree(b"    volatile;\n", b""),
+    ),
+    Mutation(
+        "captures of the look-up",
+        "What the look-up captures stays.",
+        "groups",
+        Refutation.CAPTURES_NOT_EMPTIED,
+        text(CLEARS, b""),
+    ),
+    Mutation(
+        "group set to a map",
+        "The variable of the group is a map's.",
+        "groups",
+        Refutation.SET_AND_MAPPED,
+        tree(b"map ", b"map $uri $m_rules { }\nmap "),
+    ),
+)
