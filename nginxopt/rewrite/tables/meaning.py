@@ -12,7 +12,7 @@ from nginxopt.rewrite.tables.table import Arguments, Row
 _Z = re.compile(rb"\\(.)", re.DOTALL)
 _RAW = frozenset(b"!$") | frozenset(range(0x26, 0x7F))
 _RAW_IN_QUERY = _RAW - frozenset(b"&+;<>?\\^`{|}")
-"""What stays as it is behind a `?`, up to which a rewrite decodes what it has escaped (`ngx_escape_uri` of arguments)."""
+"""What stays as it is behind a `?`: a rewrite escapes the rest, and decodes up to there (`ngx_unescape_uri`)."""
 
 
 class Asked(NamedTuple):
