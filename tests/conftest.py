@@ -10,10 +10,16 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
 from tests.dealing import Dealing
-from tests.support import NO_NGINX
+from tests.support import IN_CI, NO_NGINX
 
-# A busy machine makes an example slow; that is no failure.
-settings.register_profile("nginxopt", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine makes an example slow; that is no failure. In CI, each run has the same examples.
+settings.register_profile(
+    "nginxopt",
+    deadline=None,
+    derandomize=IN_CI,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile("quick", settings.get_profile("nginxopt"), max_examples=10)
 settings.load_profile("nginxopt")
 

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from nginxopt.rewrite.tables.meaning import Answer, Asked, Meaning
 from nginxopt.rewrite.tables.paths import LONGEST, read_from
+from nginxopt.rewrite.tables.skipped import overlapping
 from nginxopt.rewrite.tables.table import REDIRECTS, CannotAnswer, Pattern, Rejected, Row, Table
 from nginxopt.text import Span
 
@@ -38,7 +39,7 @@ class Checked:
 
     `rows` are those that answer, by their number in the table, with the paths and patterns that no earlier row
     answers; `rejected` are all that are not answered exactly, in the order of the text, and `skipped` the numbers of
-    those of them that could be read: their paths no other row answers.
+    those of them that could be read: their requests no other row answers.
     """
 
     table: Table
@@ -59,6 +60,7 @@ def check(table: Table) -> Checked:
     for number, row in enumerate(table.rows):
         review.take(number, row)
     review.follow()
+    review.skip_overlapping()
     kept = tuple((number, row) for number, row in review.rows if number not in review.skipped)
     rejected = sorted((*table.rejected, *review.rejected), key=lambda row: row.span)
     findings = sorted(review.findings, key=lambda finding: finding.span)
@@ -88,6 +90,7 @@ class _Review:
         except ValueError:
             message = "PCRE releases differ on whether an earlier pattern answers this row"
             self._reject(number, "pattern", message, "put the row before the pattern")
+            self.rows.append((number, row))
             return
         paths = tuple(path for path, by in zip(row.paths, blockers, strict=True) if by is None)
         covered = self._covering(row.pattern) if row.pattern is not None else None
@@ -107,7 +110,7 @@ class _Review:
     def follow(self) -> None:
         """Note the chains and the loops."""
         for number, row in self.rows:
-            way = self._way(number, row)
+            way = None if number in self.skipped else self._way(number, row)
             if way is None:
                 continue
             if way.is_loop:
@@ -116,6 +119,13 @@ class _Review:
             else:
                 other = self._table.rows[way.rows[1]].span
                 self.findings.append(Finding("chain", row.span, other, way.location))
+
+    def skip_overlapping(self) -> None:
+        """Reject the rows that would answer requests of rejected ones."""
+        for number, other in overlapping(self.rows, self.skipped, in_order=self._table.in_order):
+            line = self._table.line(self._table.rows[other].start)
+            message = f"it would answer requests of line {line}, which is skipped"
+            self._reject(number, "skipped", message, f"correct or remove line {line}")
 
     def _reject(self, number: int, reason: str, message: str, hint: str | None = None) -> None:
         if number not in self.skipped:

@@ -11,6 +11,8 @@ from nginxopt.rewrite.tables.table import Arguments, Row
 
 _Z = re.compile(rb"\\(.)", re.DOTALL)
 _RAW = frozenset(b"!$") | frozenset(range(0x26, 0x7F))
+_RAW_IN_QUERY = _RAW - frozenset(b"&+;<>?\\^`{|}")
+"""What stays as it is behind a `?`: a rewrite escapes the rest, and decodes up to there (`ngx_unescape_uri`)."""
 
 
 class Asked(NamedTuple):
@@ -146,8 +148,11 @@ def _substituted(row: Row, path: bytes) -> bytes | None:
     if pattern.sample is None:
         return None
     captured = pattern.captured if path == pattern.sample else _captures(pattern.regex, path)
-    pieces = (piece if isinstance(piece, bytes) else _encoded(captured[piece - 1]) for piece in pattern.pieces)
-    return b"".join(pieces)
+    target = b""
+    for piece in pattern.pieces:
+        raw = _RAW_IN_QUERY if b"?" in target else _RAW
+        target += piece if isinstance(piece, bytes) else _encoded(captured[piece - 1], raw)
+    return target
 
 
 def _captures(regex: bytes, path: bytes) -> tuple[bytes, ...]:
@@ -157,6 +162,6 @@ def _captures(regex: bytes, path: bytes) -> tuple[bytes, ...]:
     return match.groups(b"")
 
 
-def _encoded(text: bytes) -> bytes:
+def _encoded(text: bytes, raw: frozenset[int]) -> bytes:
     """Return a part of a path as a URI has it."""
-    return b"".join(bytes([byte]) if byte in _RAW else b"%%%02X" % byte for byte in text)
+    return b"".join(bytes([byte]) if byte in raw else b"%%%02X" % byte for byte in text)

@@ -58,6 +58,16 @@ def checked(pattern: Pattern, status: int, arguments: Arguments, *, is_plain: bo
     return pattern
 
 
+def may_match(pattern: Pattern, path: bytes) -> bool:
+    """Return whether a pattern matches a path, or does in a PCRE release."""
+    if pattern.below is not None:
+        return path.startswith(pattern.below) and b"?" not in path
+    try:
+        return _native.Patterns([pattern.regex]).first(path) is not None
+    except ValueError:
+        return True
+
+
 def check_regex(regex: bytes) -> None:
     """Refuse a regular expression that PCRE releases read differently, or not at all."""
     try:

@@ -11,7 +11,7 @@ The text is read by `simulation`, and the table is asked by `meaning`; neither k
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from nginxopt.errors import InputError
@@ -210,31 +210,51 @@ def _key(row: Row, path: bytes) -> bytes:
 def _check_answers(emission: TableEmission, server: Server) -> int:
     """Refuse maps that answer a path of a row otherwise than the table; return the number of requests.
 
-    Maps must not answer what a pattern that comes before does, or a row that is skipped.
+    Maps must not answer what a pattern that comes before does. Nothing may answer what a row that is skipped does.
     """
-    table, skipped = emission.checked.table, emission.checked.skipped
+    table = emission.checked.table
     meaning = Meaning(enumerate(table.rows), in_order=table.in_order)
     maps = Server(server.maps, [condition for condition in server.script if _is_guard(condition, server)])
     requests = 0
-    for row in table.rows:
-        arguments = ARGUMENTS if row.query is None else (row.query,)
-        for path in row.paths:
-            for args in arguments:
-                requests += 1
-                due = _due(meaning, Asked(row.site, path, args), skipped, table.rows)
-                if not _is_same(due, maps.answer(row.site, path, args)):
-                    raise _Refuted(f"a request for {path.decode(errors='replace')!r} is answered otherwise")
+    for asked in _requests(emission.checked):
+        requests += 1
+        due, is_skipped = _due(meaning, asked, emission.checked)
+        response = (server if is_skipped else maps).answer(*asked)
+        if not _is_same(due, response):
+            raise _Refuted(f"a request for {asked.path.decode(errors='replace')!r} is answered otherwise")
     return requests
 
 
-def _due(meaning: Meaning, asked: Asked, skipped: frozenset[int], rows: Sequence[Row]) -> Answer | None:
-    """Return what the maps have to answer to a request: nothing if a pattern does, or a row that is skipped."""
+def _due(meaning: Meaning, asked: Asked, checked: Checked) -> tuple[Answer | None, bool]:
+    """Return what the maps have to answer to a request, and whether it is one of a skipped row.
+
+    They have to answer nothing if a pattern does, or if the row is skipped.
+    """
     try:
         answer = meaning.answer(asked)
     except ValueError:  # PCRE releases differ on whether an earlier pattern matches: such a row is skipped
-        return None
-    is_of_maps = answer is not None and answer.row not in skipped and asked.path in rows[answer.row].paths
-    return answer if is_of_maps else None
+        return None, False
+    if answer is None or answer.row in checked.skipped:
+        return None, answer is not None
+    return (answer if asked.path in checked.table.rows[answer.row].paths else None), False
+
+
+def _requests(checked: Checked) -> Iterator[Asked]:
+    """Yield the requests that decide all for the paths of rows: each site of a path with all arguments of the path.
+
+    No site stands for any that the table does not name, and `ARGUMENTS` for those that it does not. Of a pattern that
+    is skipped the sample is asked for.
+    """
+    sites: dict[bytes, set[bytes]] = {}
+    queries: dict[bytes, set[bytes]] = {}
+    for number, row in enumerate(checked.table.rows):
+        sample = row.pattern.sample if row.pattern is not None and number in checked.skipped else None
+        for path in (*row.paths, *([] if sample is None else [sample])):
+            sites.setdefault(path, {b""}).add(row.site)
+            queries.setdefault(path, set(ARGUMENTS)).update(() if row.query is None else (row.query,))
+    for path, of_path in sites.items():
+        for site in sorted(of_path):
+            yield from (Asked(site, path, args) for args in sorted(queries[path]))
 
 
 def _is_same(answer: Answer | None, response: Response | None) -> bool:

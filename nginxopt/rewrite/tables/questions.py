@@ -121,8 +121,8 @@ def _shown(response: bytes) -> bytes:
 
 
 def _requests(emission: TableEmission) -> Iterator[_Asking]:
-    """Yield a request for each key and pattern, then for what is nearly one of them, in several spellings."""
-    rows = [row for _, row in emission.checked.rows if not row.site.startswith(b"https:")]
+    """Yield a request for each path and pattern of the table, then for what is nearly one, in several spellings."""
+    rows = [row for row in emission.checked.table.rows if not row.site.startswith(b"https:")]
     known = [(row.site, path, row.query) for row in rows for path in (*row.paths, *_samples(row.pattern))]
     for site, path, query in known:
         yield from _asking(site, path, query or b"")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -112,6 +113,58 @@ def test_what_a_skipped_row_would_answer() -> None:
         assert skipping.skipped == {0}
         assert prove(emit(skipping)).holds
         assert skipping.meaning.answer(Asked(b"", b"/a", b"")) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "skipped"),
+    [
+        ("csv", b"/a,/b\nhttp://h/a,/a\n", {1: "skipped", 2: "loop"}),
+        ("csv", b"/a,/b\n/a?x=1,/a?x=1\n", {1: "skipped", 2: "loop"}),
+        ("csv", b"http://h/a,/b\n/a?x=1,/a?x=1\n", {1: "skipped", 2: "loop"}),
+        ("csv", b"http://h/a,/a\nhttp://i/a,/b\n/a?x=1,/c\n", {1: "loop"}),
+        ("csv", b"/a,/b\n/a?x=1,/c\n/a?x=1,/d\n", {3: "conflict"}),
+        ("csv", b"/a,/b\nhttp://h/a?x=1,/" + b"$" * 200 + b"\n", {1: "skipped", 2: "too-long"}),
+        ("netlify", b"http://h/a /a\n/a /b\n/c /d\n", {1: "loop", 2: "skipped"}),
+        ("netlify", b"/a /b\nhttp://h/c /c\n", {2: "loop"}),
+        ("netlify", b"/a/x /a/x\n/a/* /b\n/c/* /d/:splat\n/* http://z/\n", {1: "loop", 2: "skipped", 4: "skipped"}),
+        (
+            "apache",
+            b"Redirect /a.b /a.b/x\nRedirectMatch ^/a\\.c /c\nRedirectMatch ^/a\\.b?d /e\n",
+            {1: "loop", 3: "skipped"},
+        ),
+        ("netlify", b"/a/* /a/b/:splat\n/b/* /d/:splat\n/:x/c /e/:x\n", {1: "loop", 3: "skipped"}),
+        (
+            "apache",
+            b"Redirect /a/x /a/x/y\nRedirectMatch ^/a/x$ /b\nRedirectMatch ^/c$ /d\nRedirect /e /f\nRedirectMatch x /g",
+            {1: "loop", 2: "skipped", 5: "skipped"},
+        ),
+    ],
+)
+def test_rows_that_would_answer_for_a_skipped_one(kind: Kind, table: bytes, skipped: dict[int, str]) -> None:
+    """No row answers requests of one that is skipped: if it would, it is skipped as well, with the line."""
+    skipping = checked(kind, table)
+    assert {skipping.table.line(row.span.start): row.reason for row in skipping.rejected} == skipped
+    assert prove(emit(skipping)).holds
+    for row in skipping.rejected:
+        if row.reason == "skipped":
+            (line,) = re.findall(r"line (\d+), which", row.message)
+            assert skipped[int(line)] in ("loop", "too-long")
+
+
+def test_a_row_that_answers_for_a_skipped_one_is_refuted() -> None:
+    """The proof asks all of the text for what a skipped row answers."""
+    tables: list[tuple[Kind, bytes]] = [
+        ("csv", b"/a,/b\nhttp://h/a,/a\n"),
+        ("netlify", b"/a/x /a/x\n/a/* /b/:splat\n"),
+        ("netlify", b"/a/* /a/b/:splat\n/:x/x /e/:x\n"),
+    ]
+    for kind, table in tables:
+        skipping = checked(kind, table)
+        (loop,) = (number for number, row in enumerate(skipping.rejected) if row.reason == "loop")
+        rows = tuple((number, row) for number, row in enumerate(skipping.table.rows) if number != loop)
+        assert "is answered otherwise" in (
+            prove(emit(replace(skipping, rows=rows, skipped=frozenset({loop})))).refutation or ""
+        )
 
 
 def test_the_proof_is_about_the_table() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from nginxopt.rewrite.tables import emit, prove
 from nginxopt.rewrite.tables.table import Kind
@@ -96,6 +96,15 @@ def test_faults(kind: Kind, table: bytes, part: str, fault: Fault, refutation: s
     assert refutation in proof.refutation
 
 
+def test_guards_in_another_order() -> None:
+    """A row with arguments is asked before one with a host: the proof asks for both together."""
+    emission = compiled("csv", b"http://h/a,/site\n/a?x=1,/arguments\n")
+    first, second, _ = emission.server.split(b"}\n")
+    head, first = first.split(b"\n", 1)
+    wrong = replace(emission, server=head + b"\n" + b"}\n".join([second, first, b""]))
+    assert prove(wrong).refutation == "a request for '/a' is answered otherwise"
+
+
 def test_patterns_in_another_order() -> None:
     """Two patterns that change places are refuted."""
     emission = compiled("apache", b"RedirectMatch 301 ^/a /b\nRedirectMatch 301 /c$ /d\n")
@@ -121,6 +130,7 @@ def test_samples(kind: Kind) -> None:
     assert compiled(kind, SAMPLES[kind]).maps == emit(checked(kind, SAMPLES[kind])).maps
 
 
+@example(b'from,to,status\n"/a","/aa","301"\n' + b'"/a","/a","301"\n' * 5 + b'"http://h.example/a","/a","301"')
 @given(csv_tables())
 def test_random_csv(text: bytes) -> None:
     """What is emitted for a random table is proved."""

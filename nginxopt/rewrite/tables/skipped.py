@@ -1,0 +1,89 @@
+"""Requests of skipped rows, which nothing may answer: the table says something else than any other row does.
+
+An `if` cannot except single requests from those of a row. So a row that would answer a request of a skipped row is
+skipped, too, until the first of them is corrected or removed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from nginxopt.rewrite.tables.patterns import may_match
+from nginxopt.rewrite.tables.table import Pattern, Row
+
+Numbered = tuple[int, Row]
+
+_HEAD = re.compile(rb"(?:\(\?s\))?\^((?:(?:[A-Za-z0-9/_-]|\\[^A-Za-z0-9\n])(?![?*{]))*)")
+"""The characters that a pattern begins with, each by itself and none of them optional."""
+
+
+def overlapping(rows: Iterable[Numbered], skipped: Collection[int], *, in_order: bool) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of each row that would answer a request of a skipped row, or may, and of the skipped row.
+
+    `in_order`: the first row counts; else the row that asks for more of a request. Linear in the rows, but for
+    patterns: each is compared with the skipped rows before it.
+    """
+    requests = _Requests()
+    for number, row in rows if in_order else sorted(rows, key=_precedence):
+        other = number if number in skipped else requests.shared(row)
+        if other is None:
+            continue
+        if other != number:
+            yield number, other
+        requests.add(number, row)
+
+
+def _precedence(numbered: Numbered) -> tuple[bool, bool]:
+    """Return what sorts rows without order: those that ask for arguments, then those that ask for a site."""
+    _, row = numbered
+    return row.query is None, not row.site
+
+
+class _Requests:
+    """The requests of skipped rows."""
+
+    def __init__(self) -> None:
+        self._by_path: dict[bytes, list[Numbered]] = {}
+        self._patterns: list[tuple[int, Pattern]] = []
+
+    def add(self, number: int, row: Row) -> None:
+        for path in row.paths:
+            self._by_path.setdefault(path, []).append((number, row))
+        if row.pattern is not None:
+            self._patterns.append((number, row.pattern))
+
+    def shared(self, row: Row) -> int | None:
+        """Return a skipped row some of whose requests a later row answers, or may answer."""
+        for path in row.paths:
+            for number, skipped in self._by_path.get(path, ()):
+                if _overlap(skipped, row):
+                    return number
+        return None if row.pattern is None else self._matched(row.pattern)
+
+    def _matched(self, pattern: Pattern) -> int | None:
+        """Return a skipped row some of whose requests a pattern matches, or may match."""
+        for path, rows in self._by_path.items():
+            if may_match(pattern, path):
+                return rows[0][0]
+        return next((number for number, skipped in self._patterns if _may_overlap(skipped, pattern)), None)
+
+
+def _overlap(row: Row, other: Row) -> bool:
+    """Return whether two rows with the same path have a request in common."""
+    same_site = row.site == other.site or not row.site or not other.site
+    return same_site and (row.query == other.query or row.query is None or other.query is None)
+
+
+def _may_overlap(pattern: Pattern, other: Pattern) -> bool:
+    """Return whether two patterns may match the same path: not if no path begins as both say."""
+    head, other_head = _head(pattern), _head(other)
+    return head.startswith(other_head) or other_head.startswith(head)
+
+
+def _head(pattern: Pattern) -> bytes:
+    """Return a text that each path begins with that a pattern matches."""
+    if pattern.below is not None:
+        return pattern.below
+    match = None if b"|" in pattern.regex else _HEAD.match(pattern.regex)
+    return re.sub(rb"\\(.)", rb"\1", match[1]) if match else b""
