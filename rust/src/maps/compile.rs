@@ -58,8 +58,8 @@ pub fn compile(map: &MapBlock, options: &Options) -> Result<Compiled, Stays> {
 /// The one for which fewer patterns are tried, or the reason for the first.
 fn cheaper(tree: Result<Compiled, Stays>, chain: Result<Compiled, Stays>) -> Result<Compiled, Stays> {
     let rank = |compiled: &Compiled| {
-        let Cost { far, near, worst } = compiled.cost;
-        (2 * far + 2 * near + worst, compiled.maps.len())
+        let Cost { far, near, worst, hit } = compiled.cost;
+        (2 * far + 2 * near + worst + 2 * hit, compiled.maps.len())
     };
     match (tree, chain) {
         (Ok(tree), Ok(chain)) => Ok(if rank(&chain) < rank(&tree) { chain } else { tree }),

@@ -1,4 +1,4 @@
-//! What a subject costs that no row matches: how many patterns are tried for it.
+//! What a subject costs: how many patterns are tried for it.
 
 use crate::first_match::{First, FirstMatch};
 use crate::map_block::read;
@@ -15,7 +15,7 @@ const JUNK: &[u8] = b"zqvx7/kwj9-0";
 /// The variable that holds the subject.
 const SUBJECT: &[u8] = b"nxo_subject";
 
-/// Patterns tried for a subject that no row matches.
+/// Patterns tried for a subject that no row matches, but for `hit`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// For one that begins like no row.
@@ -24,12 +24,14 @@ pub struct Cost {
     pub near: usize,
     /// The most.
     pub worst: usize,
+    /// For one that a row matches, in the median.
+    pub hit: usize,
 }
 
 impl Cost {
     /// Of a map that tries all its rows.
     pub fn of_rows(rows: usize) -> Cost {
-        Cost { far: rows, near: rows, worst: rows }
+        Cost { far: rows, near: rows, worst: rows, hit: rows.div_ceil(2) }
     }
 
     /// Of a compiled map, found by running it.
@@ -42,13 +44,19 @@ impl Cost {
             machine.value(&mut request, &compiled.default);
             request.tried
         };
-        let is_miss = |subject: &&Vec<u8>| first.first(subject, rows.len()) == First::None;
         let far = tried(&far(rows));
-        let mut near: Vec<usize> = probes(rows).iter().filter(is_miss).map(|subject| tried(subject)).collect();
-        near.sort_unstable();
-        let median = near.get(near.len() / 2).copied().unwrap_or(far);
-        let worst = near.last().copied().unwrap_or(far).max(far);
-        Cost { far, near: median, worst }
+        let probes = probes(rows);
+        let (misses, hits): (Vec<_>, Vec<_>) =
+            probes.iter().partition(|subject| first.first(subject, rows.len()) == First::None);
+        let sorted = |subjects: Vec<&Vec<u8>>| {
+            let mut counts: Vec<usize> = subjects.into_iter().map(|subject| tried(subject)).collect();
+            counts.sort_unstable();
+            counts
+        };
+        let (misses, hits) = (sorted(misses), sorted(hits));
+        let median = |counts: &[usize]| counts.get(counts.len() / 2).copied().unwrap_or(far);
+        let worst = misses.last().copied().unwrap_or(far).max(far);
+        Cost { far, near: median(&misses), worst, hit: median(&hits) }
     }
 }
 
@@ -84,7 +92,7 @@ fn probes(rows: &[Row]) -> Vec<Vec<u8>> {
             probes.push([b"/", &**literal, JUNK].concat());
         }
         if let Some(string) = row.strings.iter().flatten().next() {
-            probes.push(string[..string.len().saturating_sub(1)].to_vec());
+            probes.extend([string.clone(), string[..string.len().saturating_sub(1)].to_vec()]);
         }
     }
     probes
