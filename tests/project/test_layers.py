@@ -60,7 +60,7 @@ CRATE_USES: dict[str, set[str]] = {
         *("map_block", "prove_map"),
     },
     "maps": {
-        *("map_block", "map_machine", "quote", "syntax", "parallel", "variables", "first_match", "language"),
+        *("map_block", "map_machine", "quote", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
     },
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "border": {
