@@ -101,3 +101,66 @@ impl<'r> Keyed<'r> {
         Bucket { node: at, tried, cover, is_rare }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Keyed;
+    use crate::maps::entry::entries;
+    use crate::maps::example::with_rows;
+
+    type Shown = (String, Vec<usize>, Option<usize>, bool);
+
+    fn buckets(texts: &[&str], folded: bool) -> Vec<Shown> {
+        with_rows(texts, folded, |_, rows| {
+            let keyed = Keyed::new(rows, entries(rows, 0..rows.len(), false), 1).expect("keys");
+            let shown = keyed.buckets(rows.len()).buckets.into_iter().map(|bucket| {
+                let key = String::from_utf8(keyed.chunks.path(bucket.node).to_vec()).unwrap();
+                (key, bucket.tried, bucket.cover, bucket.is_rare)
+            });
+            shown.collect()
+        })
+    }
+
+    /// The rows of a bucket are those of shorter paths that fit, and its own; none behind the one that covers it.
+    #[test]
+    fn rows() {
+        let shown = buckets(&["~^/a/x$ 0;", "~^/a/ 1;", "~^/a/y$ 2;", "~^/b[0-9]$ 3;", "~^/b7 4;"], false);
+        let bucket = |key: &str, tried: &[usize], cover, is_rare| (key.to_owned(), tried.to_vec(), cover, is_rare);
+        let expected = [
+            bucket("", &[], None, true),
+            bucket("/a/", &[], Some(1), true),
+            bucket("/a/x", &[0], Some(1), false),
+            bucket("/b", &[3], None, false),
+            bucket("/b7", &[3], Some(4), false),
+        ];
+        assert_eq!(shown.into_iter().filter(|(key, ..)| key != "/").collect::<Vec<_>>(), expected);
+    }
+
+    /// Hardly any subject has another byte where a path is left by a dot.
+    #[test]
+    fn rare() {
+        let shown = buckets(&["~^/v1.0/a.* 0;", "~^/v1.0/b.* 1;"], false);
+        assert!(shown.iter().any(|(key, tried, _, is_rare)| key == "/v1" && tried == &[0, 1] && *is_rare));
+        assert!(shown.iter().any(|(key, tried, cover, _)| key == "/v1.0/a" && tried.is_empty() && *cover == Some(0)));
+    }
+
+    /// Of two keys that differ by case alone there is one.
+    #[test]
+    fn spellings() {
+        let keys: Vec<String> =
+            buckets(&["~^/a/ 0;", "~^/A/ 1;", "~^/b/ 2;"], false).into_iter().map(|shown| shown.0).collect();
+        assert_eq!(keys.iter().filter(|key| key.eq_ignore_ascii_case("/a/")).count(), 1);
+    }
+
+    /// A row that fits very many keys is told.
+    #[test]
+    fn scattered() {
+        let texts: Vec<String> = (0..100).map(|number| format!("~^/{number}x/ {number};")).collect();
+        let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        texts.insert(0, "~^/.*z 1;");
+        with_rows(&texts, false, |_, rows| {
+            let keyed = Keyed::new(rows, entries(rows, 0..rows.len(), false), 1).expect("keys");
+            assert_eq!(keyed.buckets(rows.len()).scattered, [0]);
+        });
+    }
+}

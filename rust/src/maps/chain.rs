@@ -11,8 +11,8 @@ const UNGUARDED: usize = 2;
 /// How many rows are tried behind a guard that lets a subject pass; more are divided by guards of their own.
 const GROUP: usize = 64;
 
-/// So many places behind a dot are enough to tell rare subjects apart.
-const FURTHER: usize = 8;
+/// So many places behind a dot tell rare subjects apart; fewer where a pattern has no room for more.
+const FURTHER: [usize; 3] = [8, 3, 1];
 
 /// What stands around a guard.
 const FRAME: &[u8] = b"~*^(?!)";
@@ -55,7 +55,7 @@ impl<'w, 'm> Chain<'w, 'm> {
         next: &[u8],
     ) -> Vec<u8> {
         let mut chain = Chain { writer, label, count: 0 };
-        let guard = (1..=FURTHER).rev().find_map(|further| chain.short_guard(rows, length + further));
+        let guard = FURTHER.into_iter().find_map(|further| chain.short_guard(rows, length + further));
         chain.plain(rows, guard.filter(|_| rows.len() > UNGUARDED), next)
     }
 

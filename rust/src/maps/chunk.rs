@@ -191,3 +191,58 @@ impl Size {
 fn token_length(bytes: &[u8]) -> usize {
     bytes.iter().map(|byte| escaped_length(*byte)).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Chunks;
+    use crate::maps::entry::entries;
+    use crate::maps::example::with_rows;
+    use crate::maps::keys::Keys;
+    use crate::maps::pattern::{LONGEST, token_length};
+    use crate::maps::trie::Trie;
+    use crate::pcre::Regex;
+
+    fn with_chunks(texts: &[String], test: impl FnOnce(&Chunks)) {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        with_rows(&texts, false, |_, rows| {
+            let entries = entries(rows, 0..rows.len(), false);
+            let trie = Trie::new(&entries);
+            let is_key = Keys::choose(&trie, &entries, rows, 1).is_key;
+            test(&Chunks::new(trie, entries, is_key).expect("chunks"));
+        });
+    }
+
+    /// The longest key that a subject begins with, as nginx finds it: from chunk to chunk.
+    fn longest(chunks: &Chunks, subject: &[u8]) -> Vec<u8> {
+        let mut root = 0;
+        loop {
+            let pattern = [b"^", &*chunks.pattern(root)].concat();
+            assert!(token_length(&pattern) <= LONGEST);
+            let captures = Regex::new(&pattern).unwrap().captures(subject, 100_000).unwrap();
+            let key = captures.map_or(&[][..], |captures| &subject[captures[0].clone().unwrap()]);
+            match chunks.below(root).into_iter().find(|below| chunks.path(*below) == key) {
+                Some(below) => root = below,
+                None => return key.to_vec(),
+            }
+        }
+    }
+
+    /// The longest key is found, however many chunks there are and however deep keys stand in each other.
+    #[test]
+    fn longest_keys() {
+        let wide = (0..1500).map(|number| format!("~^/{:x}/page-{number}/ 1;", number * 7919 % 1009));
+        let deep = (1..120).map(|length| format!("~^/{} 1;", "a".repeat(length)));
+        for texts in [wide.collect::<Vec<_>>(), deep.collect()] {
+            with_chunks(&texts, |chunks| {
+                let keys: Vec<&[u8]> =
+                    (1..chunks.trie.nodes.len()).filter(|at| chunks.is_key(*at)).map(|at| chunks.path(at)).collect();
+                for (number, key) in keys.iter().enumerate().filter(|(number, _)| number % 37 == 0) {
+                    let subject = [key, &b"~x"[..]].concat();
+                    let expected = keys.iter().filter(|key| subject.starts_with(key)).max_by_key(|key| key.len());
+                    assert_eq!(longest(chunks, &subject), **expected.unwrap(), "{number}");
+                }
+                assert_eq!(longest(chunks, b"?"), b"");
+            });
+        }
+    }
+}

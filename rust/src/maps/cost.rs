@@ -97,3 +97,24 @@ fn probes(rows: &[Row]) -> Vec<Vec<u8>> {
     }
     probes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Cost;
+    use crate::map_block::read_one;
+    use crate::maps::{Options, compile};
+
+    /// Costs are counted where the maps are run: one pattern tells the keys apart, the next those of a chunk.
+    #[test]
+    fn counted() {
+        let cost = |rows: String| {
+            let text = format!("map $uri $to {{ {rows} }}");
+            compile(&read_one(text.as_bytes()).unwrap(), &Options { stem: "nxo_1_".into() }).unwrap().cost
+        };
+        let few = cost((0..60).map(|number| format!("~^/page{number}/ {number};")).collect());
+        assert_eq!((few.far, few.near, few.worst, few.hit), (1, 1, 1, 1));
+        let exact = cost((0..60).map(|number| format!("~^/page{number}$ {number};")).collect());
+        assert_eq!((exact.far, exact.near, exact.worst, exact.hit), (0, 0, 0, 1));
+        assert_eq!(Cost::of_rows(9).worst, 9);
+    }
+}

@@ -73,3 +73,32 @@ fn add<'r>(row: usize, sequence: &'r Sequence, covers: bool, entries: &mut Vec<E
     let kind = if covers { Kind::Covering } else { Kind::Open };
     entries.push(Entry { row, sequence, length: sequence.bytes.len(), kind });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, entries};
+    use crate::maps::example::with_rows;
+
+    /// A row stands where each of its dots is, and where nothing more is known; those behind a dot go through it.
+    #[test]
+    fn paths() {
+        with_rows(&["~^/b.c.* 0;", "~^/a[0-9]x 1;", "~^/a.+$ 2;", "'~^/a(b|c)' 3;"], false, |_, rows| {
+            let entries = entries(rows, 0..4, false);
+            let texts: Vec<_> = entries
+                .iter()
+                .map(|entry| (std::str::from_utf8(entry.path()).unwrap(), entry.row, entry.kind))
+                .collect();
+            let expected = [
+                ("/a", 1, Kind::Open),
+                ("/a", 2, Kind::Open),
+                ("/ab", 3, Kind::Covering),
+                ("/ac", 3, Kind::Covering),
+                ("/b", 0, Kind::Dot),
+                ("/b.c", 0, Kind::Covering),
+            ];
+            assert_eq!(texts, expected);
+            assert!(entries[0].reaches(b"/a1") && !entries[0].reaches(b"/ab"));
+            assert!(entries[4].reaches(b"/bxc") && !entries[4].reaches(b"/b.c") && !entries[4].reaches(b"/bxd"));
+        });
+    }
+}

@@ -104,3 +104,38 @@ fn answers(strings: &[Vec<u8>], rows: &[Row], first: &FirstMatch) -> Option<Vec<
     };
     strings.map(answer).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Exact;
+    use crate::first_match::FirstMatch;
+    use crate::maps::example::with_rows;
+
+    fn choose(texts: &[&str]) -> (Vec<bool>, Vec<(String, usize)>) {
+        with_rows(texts, false, |_, rows| {
+            let patterns: Vec<&[u8]> = rows.iter().map(|row| &*row.text).collect();
+            let Exact { keys, holds, .. } = Exact::choose(rows, &FirstMatch::new(&patterns).unwrap());
+            let keys = keys.into_iter().map(|entry| (String::from_utf8(entry.string).unwrap(), entry.row));
+            (holds, keys.collect())
+        })
+    }
+
+    /// A key is answered by the first of all rows that matches it, wherever that stands.
+    #[test]
+    fn first_row_answers() {
+        let (holds, keys) = choose(&[r"'~^/x' 0;", r"'~^/(x|y)\z' 1;", r"'~^/y\z' 2;", "'~^$' 3;"]);
+        assert_eq!(holds, [false, true, true, true]);
+        let expected = [("/x", 0), ("/y", 1), ("\n", 3)].map(|(key, row)| (key.to_owned(), row));
+        assert_eq!(keys, expected);
+    }
+
+    /// What a table cannot say: captures, variables in keys, two spellings; nor what no one knows.
+    #[test]
+    fn left_out() {
+        let (holds, _) =
+            choose(&[r"'~^/(a)\z' $1;", r"'~^/\$b\z' 1;", r"'~^/c\z' 2;", r"'~^/C\z' 3;", r"'~*^/d\z' 4;"]);
+        assert_eq!(holds, [false, false, true, false, false]);
+        let (holds, _) = choose(&["'~^/e(*ACCEPT)?' 0;", r"'~^/e\z' 1;"]);
+        assert_eq!(holds, [false, false]);
+    }
+}

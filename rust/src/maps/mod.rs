@@ -18,6 +18,8 @@ pub mod compiled;
 pub mod cost;
 pub mod entry;
 pub mod exact;
+#[cfg(test)]
+mod example;
 pub mod keys;
 pub mod lines;
 pub mod parts;

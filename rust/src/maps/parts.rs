@@ -115,3 +115,39 @@ fn shows(number: usize, row: &Row, in_lines: bool) -> Option<Stays> {
     let shows = captures::names_a_group(&row.row.pattern) || !captures::variables(&row.row.value).all(is_own);
     shows.then_some(Stays::ShowingRow(number))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Order, Parts};
+    use crate::maps::exact::Exact;
+    use crate::maps::example::with_rows;
+    use crate::maps::stays::Stays;
+
+    fn divide(texts: &[&str]) -> Result<(Order, Vec<usize>, bool), Stays> {
+        with_rows(texts, false, |_, rows| {
+            let parts = Parts::divide(rows, Exact::none(rows.len()))?;
+            Ok((parts.order, parts.floating, parts.lines))
+        })
+    }
+
+    const TREE: [&str; 3] = ["~^/a/ 1;", "~^/b/ 2;", "~^/c/ 3;"];
+
+    /// Floating rows stand behind the tree or before it where they did, or numbers tell.
+    #[test]
+    fn order() {
+        assert_eq!(divide(&[&TREE[..], &["~x 4;"]].concat()), Ok((Order::After, vec![3], false)));
+        assert_eq!(divide(&[&["~x 4;"], &TREE[..]].concat()), Ok((Order::Before, vec![0], false)));
+        assert_eq!(divide(&[&TREE[..2], &["~x 4;"], &TREE[2..]].concat()), Ok((Order::Picked, vec![2], false)));
+    }
+
+    /// Numbers are of no use where it shows that a row is evaluated; a newline level may help.
+    #[test]
+    fn evaluated_for_nothing() {
+        let with = |row: &str| divide(&[&TREE[..2], &["~x 4;", row], &TREE[2..]].concat());
+        assert_eq!(with("~^/d/.*/e.*$ 5;"), Ok((Order::Picked, vec![2], true)));
+        assert_eq!(with("~^/d/.*/e.*f 5;"), Err(Stays::UnboundedRow(3)));
+        assert_eq!(with("~^/d/ $other;"), Err(Stays::ShowingRow(3)));
+        assert_eq!(with("~^/d/(?<d>x) 5;"), Err(Stays::ShowingRow(3)));
+        assert_eq!(with("'~^/d/(x)' $1$host;"), Ok((Order::Picked, vec![2], false)));
+    }
+}

@@ -56,3 +56,23 @@ fn lower() -> Vec<u8> {
 fn pattern(pattern: Vec<u8>) -> Key {
     Key::Pattern { pattern, caseless: false }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::lower;
+    use crate::pcre::{Outcome, Regex};
+
+    /// The pattern compares numbers of six digits.
+    #[test]
+    fn compares() {
+        let regex = Regex::new(&lower()).unwrap();
+        let numbers = [0, 1, 9, 10, 89, 98, 99, 888_888, 888_889, 999_998, 999_999, 123_456, 123_465];
+        for one in numbers {
+            for other in numbers {
+                let text = format!("{one:06}:{other:06}");
+                assert_eq!(regex.is_match(text.as_bytes(), 10_000) == Outcome::Yes, one < other, "{text}");
+            }
+            assert_eq!(regex.is_match(format!("{one:06}:").as_bytes(), 10_000), Outcome::No);
+        }
+    }
+}

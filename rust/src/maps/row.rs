@@ -173,3 +173,40 @@ fn strings(translation: &Translation) -> Option<Vec<Vec<u8>>> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::maps::example::with_rows;
+
+    /// What is known of a row: its beginnings, needs, strings, and where PCRE may give up on it.
+    #[test]
+    fn known() {
+        with_rows(
+            &[
+                "'~^/a$' 1;",
+                "'~^/a/(.*)$' /b/$1;",
+                "~^/a.*/b.*$ 3;",
+                "~*agent 4;",
+                "'~^/id/[0-9]{,3}' 5;",
+                "~(?<n>x) 6;",
+            ],
+            false,
+            |_, rows| {
+                let facts = |row: &super::Row| (row.is_certain, row.is_certain_in_lines, row.spans_lines, row.is_plain);
+                assert_eq!(facts(&rows[0]), (true, true, false, true));
+                assert_eq!(rows[0].strings.as_deref(), Some(&[b"/a".to_vec(), b"/a\n".to_vec()][..]));
+                assert_eq!(facts(&rows[1]), (true, true, false, false));
+                assert!(rows[1].covers(true) && !rows[1].covers(false) && rows[1].strings.is_none());
+                assert_eq!(facts(&rows[2]), (false, true, true, true));
+                assert!(rows[2].is_skippable && !rows[2].covers(true));
+                assert_eq!(
+                    (rows[3].needs.as_slice(), facts(&rows[3])),
+                    (&[b"agent".to_vec()][..], (true, true, true, true))
+                );
+                assert_eq!(facts(&rows[4]), (false, false, true, true));
+                assert!(rows[4].is_skippable && rows[4].sequences()[0].bytes.len() == 3);
+                assert!(!rows[5].is_plain && rows[5].beginnings.is_none());
+            },
+        );
+    }
+}

@@ -106,3 +106,51 @@ impl Key {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Key, Map};
+    use crate::map_block::read_one;
+
+    /// What is written is read back: keys that look like something else, quotes, backslashes, newlines.
+    #[test]
+    fn read_back() {
+        let exact = [&b""[..], b"default", b"include", b"~x", b"\\y", b"a\"b", b"a\nb", b"$c", b"volatile"];
+        let patterns = [(&b"^/a\\.b\"$"[..], true), (b"\\n", false), (b"^\n", false)];
+        let exact_rows = exact.iter().map(|key| (Key::Exact(key.to_vec()), b"v \\1\"".to_vec()));
+        let pattern_rows = patterns.iter().map(|(pattern, caseless)| {
+            (Key::Pattern { pattern: pattern.to_vec(), caseless: *caseless }, b"$x".to_vec())
+        });
+        let map = Map {
+            source: b"$a>$b".to_vec(),
+            name: b"c".to_vec(),
+            volatile: true,
+            rows: exact_rows.chain(pattern_rows).collect(),
+            default: b"d;".to_vec(),
+            ..Map::default()
+        };
+        let mut text = Vec::new();
+        map.write(&mut text);
+        let block = read_one(&text).expect("a map");
+        assert_eq!((&*block.source, &*block.variable, block.fallback()), (&b"$a>$b"[..], &b"c"[..], &b"d;"[..]));
+        assert_eq!(block.exact.iter().map(|row| &*row.key).collect::<Vec<_>>(), exact);
+        assert!(block.exact.iter().all(|row| *row.value == *b"v \\1\"") && block.volatile && !block.hostnames);
+        let read: Vec<_> = block.patterns.iter().map(|row| (&*row.pattern, row.caseless)).collect();
+        assert_eq!(read, patterns);
+    }
+
+    /// A token is longer in a file than it is.
+    #[test]
+    fn long_tokens() {
+        let map = |length| Map { default: vec![b'"'; length], ..Map::default() };
+        assert!(map(2_000).has_short_tokens() && !map(2_048).has_short_tokens());
+    }
+
+    /// The names of groups.
+    #[test]
+    fn groups() {
+        let key = |pattern: &[u8]| (Key::Pattern { pattern: pattern.to_vec(), caseless: false }, Vec::new());
+        let map = Map { rows: vec![key(b"^(?<one>a)"), key(b"(?<=x)y"), key(b"z")], ..Map::default() };
+        assert_eq!(map.groups().collect::<Vec<_>>(), [b"one"]);
+    }
+}
