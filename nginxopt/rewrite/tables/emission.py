@@ -91,11 +91,16 @@ def emit(checked: Checked, name: str | None = None) -> TableEmission:
     return TableEmission(checked, stem, head + writer.helpers() + maps, tail + server, found)
 
 
+OLDEST = Version(1, 11, 0)
+"""The oldest nginx that runs the text: it has text around variables in a map (CHANGES 1.11.0)."""
+
+WITH_308 = Version(1, 13, 0)
+"""The oldest nginx for which status 308 is a redirect (CHANGES 1.13.0)."""
+
+
 def oldest(checked: Checked) -> Version:
-    """Return the oldest nginx that runs the text: text around variables in a map came with 1.11.0, and status 308 as
-    a redirect with 1.13.0 (CHANGES).
-    """
-    return Version(1, 13, 0) if any(row.status == 308 for _, row in checked.rows) else Version(1, 11, 0)
+    """Return the oldest nginx that runs the text."""
+    return WITH_308 if any(row.status == 308 for _, row in checked.rows) else OLDEST
 
 
 def _classes(rows: Sequence[tuple[int, Row]]) -> dict[Answering, list[dict[bytes, Row]]]:
