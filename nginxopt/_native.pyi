@@ -155,11 +155,19 @@ class StayingMap:
     reason: str
     row: int | None
 
+class RefusedRow(Exception):  # noqa: N818 - what nginx does, not a failure
+    """nginx refuses a row of a map.
+
+    `args` are whether it is a pattern, its place among these or among the exact rows, and what PCRE2 or nginx says.
+    """
+
+    args: tuple[bool, int, str]
+
 def compile_map(block: bytes, *, stem: str) -> CompiledMap | StayingMap:
     """Plan and write the maps that take over the patterns of a block, whose includes are inlined.
 
     The names of the new variables start with `stem`: small letters, digits and underscores, at most 24.
-    `ValueError` for anything but one block that nginx reads. Some 10 us a row.
+    `ValueError` for anything but one block, and `RefusedRow` for a row that nginx refuses. Some 10 us a row.
     """
 
 def map_sizes(

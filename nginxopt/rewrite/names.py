@@ -37,7 +37,7 @@ class Names:
     @property
     def tree(self) -> str:
         """The prefix of the maps that tell the group of rules of a URI, and of the groups in their patterns."""
-        return f"{short(self.stem)}_p_"
+        return f"{short(self.stem)}_p"
 
 
 def short(stem: str) -> str:

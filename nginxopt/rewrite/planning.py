@@ -122,7 +122,7 @@ class Plan:
     `subject` is the file to compile: the main file, or an included file, of which only the rules are planned.
     `assumed` is the context in which the plan assumes that a fragment is included. All variable names for rewrites
     start with `stem`, and the file of maps is called `maps_name`; both are empty if nothing moves. `maps` are the maps
-    with regular expressions.
+    with regular expressions. `unproved` says why no rule is in a group, where the proof refused that.
     """
 
     config: Config
@@ -133,6 +133,7 @@ class Plan:
     stem: str = ""
     maps_name: str = ""
     maps: MapsPlan = field(default_factory=MapsPlan)
+    unproved: str | None = None
 
     @property
     def rules(self) -> int:
@@ -142,7 +143,12 @@ class Plan:
     @property
     def moved(self) -> int:
         """The number of rules that a map replaces."""
-        return sum(run.native.moved + run.native.grouped for run in self._runs())
+        return sum(run.native.moved for run in self._runs()) + self.grouped
+
+    @property
+    def grouped(self) -> int:
+        """The number of rules in groups, which a tree of maps selects."""
+        return sum(run.native.grouped for run in self._runs())
 
     @property
     def moving(self) -> int:
@@ -269,9 +275,10 @@ def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
     return names.stem(options.name, (part.file for part in compiled), config, as_what)
 
 
-def without_groups(planned: Plan) -> Plan:
-    """Return the plan in which the rules that no list of strings replaces stay as they are."""
-    return plan(planned.config, replace(planned.options, groups=False), planned.subject)
+def without_groups(planned: Plan, why: str | None) -> Plan:
+    """Return the plan in which no rule is in a group, as that is not proved: `why`."""
+    without = plan(planned.config, replace(planned.options, groups=False), planned.subject)
+    return replace(without, maps=planned.maps, assumed=planned.assumed, unproved=why)
 
 
 def moved_by_literals(planned: Plan) -> int:

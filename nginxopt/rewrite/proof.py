@@ -85,7 +85,7 @@ def proved(plan: Plan) -> tuple[Emission, Proof]:
         if proof.of_map is not None:
             plan = replace(plan, maps=plan.maps.without(proof.of_map))
         elif emission.groups and not proof.holds:
-            plan = without_groups(plan)
+            plan = without_groups(plan, proof.refutation)
         else:
             return emission, proof
 

@@ -70,7 +70,7 @@ def ask(
 
 def _maps(emission: Emission) -> list[EmittedMap]:
     """Return what became of the maps with regular expressions."""
-    plan, trees = emission.plan, emission.maps[len(emission.maps_of_rewrites) :]
+    plan, trees = emission.plan, emission.trees
     texts = {change.file: change.after for change in emission.changes}
     return list(read(plan.config, plan.maps, texts, trees)) if plan.maps.compiled else []
 
@@ -101,8 +101,10 @@ def _alone(compiled: Compiled) -> tuple[bytes, bytes]:
     read = {edit.span: edit.text for edit in _declared(compiled.run)}
     spans = [Span(start, end) for start, end in compiled.run.native.spans()]
     rules = [read.get(span, data[span.start : span.end]) for span in spans]
-    kept = [data[start:end] for start, end, _ in compiled.run.native.kept()]
-    leading = sum(start < compiled.run.stands_before.start for start, _, _ in compiled.run.native.kept())
+    # Where some rules are in groups, the text has the others, too.
+    stay = [] if compiled.run.native.grouped else compiled.run.native.kept()
+    kept = [data[start:end] for start, end, _ in stay]
+    leading = sum(start < compiled.run.stands_before.start for start, _, _ in stay)
     after = [*kept[:leading], compiled.text, *kept[leading:]]
     return b"\n".join([*rules, b""]), b"\n".join([*after, b""])
 

@@ -14,6 +14,7 @@ from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Span
 from nginxopt.text.plural import count
 
+_UNPROVED = "rules stay, as the look-up of their groups is not proved; please report this"
 _FEW = 3
 """The number of examples per line."""
 _PAYS_FROM = 5
@@ -31,6 +32,10 @@ def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, ve
     yield from maps.cost(*compiled.cost)
     if compiled.rules or not compiled.maps.found:
         yield f"  moved       {compiled.moved:>9,}" + (f"  into {count(compiled.keys, 'key')}" if compiled.keys else "")
+    if compiled.grouped:
+        yield f"  in groups   {compiled.grouped:>9,}  of them: a tree of maps selects the few rules to try"
+    if compiled.unproved:
+        yield f"  unproved              {_UNPROVED}: {compiled.unproved}"
     yield from _kept(compiled, verbose)
     yield from _dead(compiled, verbose)
     yield from _duplicates(compiled, verbose)
@@ -65,10 +70,12 @@ def _heading(compiled: Plan) -> str:
 
 def _rows_alone(compiled: Plan) -> Iterator[str]:
     """Yield what is to be done with the rows of a file by itself, whose map is not known."""
-    for each in compiled.regex_maps:
-        if each.directive is None:
-            yield f"  regexes     {len(each.rows):>9,}  rows of a map: each lookup without a match tries all of them"
-            yield "  hint: name the map that includes them: --context 'map $uri $new', or its nginx.conf with -c"
+    scope = compiled.config.scope
+    rows = 0 if scope.context else sum(row.name.startswith("~") for row in scope.directives)
+    if rows:
+        named = "row" if rows == 1 else "rows"
+        yield f"  regexes     {rows:>9,}  {named} of a map: each lookup without a match tries all of them"
+        yield "  hint: name the map that includes them: --context 'map $uri $new', or its nginx.conf with -c"
 
 
 def _kept(compiled: Plan, verbose: bool) -> Iterator[str]:
@@ -129,7 +136,10 @@ def _proof(compiled: Plan, proof: Proof) -> Iterator[str]:
     if not proof.rules:
         return
     as_declared = " except as declared" if any(compiled.changed.values()) else ""
-    yield f"  proved      {proof.checked:>9,}  URIs decide all others: no response changes{as_declared}"
+    if proof.checked:
+        yield f"  proved      {proof.checked:>9,}  URIs decide all others: no response changes{as_declared}"
+    else:
+        yield f"  proved      {proof.rules:>9,}  rewrites: no response changes"
 
 
 def _hit(compiled: Plan) -> Iterator[str]:

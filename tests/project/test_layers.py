@@ -34,7 +34,7 @@ NATIVE = {
     "rewrite.tables.simulation": {"Patterns"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
     "rewrite.maps.blocks": {"map_blocks"},
-    "rewrite.maps.planning": {"CompiledMap", "compile_map"},
+    "rewrite.maps.planning": {"CompiledMap", "RefusedRow", "compile_map"},
     "rewrite.maps.proof": {"prove_map"},
 }
 

@@ -162,12 +162,25 @@ def _compile(regex_map: RegexMap, stem: str) -> CompiledMap | KeptMap:
         raise InputError(
             f"nginx refuses this map: {error}", source=regex_map.directive.source, span=regex_map.directive.name.span
         ) from None
+    except _native.RefusedRow as refused:
+        raise _refusal_of_row(regex_map, *refused.args) from None
     if isinstance(native, _native.CompiledMap):
         early = _early(regex_map) if f"{stem}pick" in native.variables else None
         if early is not None:
             return KeptMap(regex_map, "early-values", early)
         return CompiledMap(regex_map, stem, native)
     return KeptMap(regex_map, native.reason, None if native.row is None else regex_map.patterns[native.row])
+
+
+def _refusal_of_row(regex_map: RegexMap, is_pattern: bool, place: int, message: str) -> InputError:
+    """Return what is said of a row with which nginx does not start."""
+    if is_pattern:
+        row = regex_map.patterns[place]
+        return row.error(f"PCRE2 does not compile the pattern: {message}")
+    row = regex_map.exact[place]
+    return row.error(
+        "this key is in the map already, perhaps in another case", nginx=row.located(f'{message} "{row.name}"')
+    )
 
 
 def _early(regex_map: RegexMap) -> Directive | None:

@@ -59,6 +59,12 @@ class RegexMap:
         return tuple(row for row in self.rows if row.name.startswith("~"))
 
     @property
+    def exact(self) -> tuple[Directive, ...]:
+        """The rows with plain keys."""
+        others = ("default", "include")
+        return tuple(row for row in self.rows if len(row.args) == 1 and row.name not in others and row.name[0:1] != "~")
+
+    @property
     def default(self) -> Directive | None:
         """The row of the default."""
         return next((row for row in self.rows if row.name == "default"), None)

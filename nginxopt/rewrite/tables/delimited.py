@@ -10,6 +10,7 @@ from nginxopt.errors import InputError
 from nginxopt.rewrite.tables.paths import From, read_from, read_target
 from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Rejected, Row, Table
 from nginxopt.text import Source, Span
+from nginxopt.text.plural import count
 
 DELIMITERS = b",;\t|"
 DEFAULT_STATUS = 301
@@ -130,6 +131,9 @@ def _closing(source: Source, start: int) -> int:
     raise InputError("this quote is not closed", source=source, span=Span(start - 1, start))
 
 
+_FIRST_ROW = "from,to or from,to,status, separated by a comma, semicolon, tab or |"
+
+
 def _delimiter(source: Source) -> bytes:
     """Return what separates the fields of the first line."""
     data = source.data
@@ -137,7 +141,9 @@ def _delimiter(source: Source) -> bytes:
         raise InputError("this is UTF-16", path=source.path, hint="save the table as UTF-8")
     start = len(_BOM) if data.startswith(_BOM) else 0
     line = next((line for line in data[start:].splitlines() if line.strip(_BLANKS + b'",;|')), b"")
-    span = Span(at := max(data.find(line), 0), at + len(line))
+    if not line:
+        raise InputError("the table is empty", path=source.path, expected=_FIRST_ROW)
+    span = Span(at := data.find(line), at + len(line))
     line = _IN_QUOTES.sub(lambda match: match[0].translate(_NO_DELIMITERS), line)
     delimiters = [bytes([byte]) for byte in DELIMITERS if bytes([byte]) in line]
     fitting = [each for each in delimiters if is_header(line, each)] or [
@@ -151,7 +157,7 @@ def _delimiter(source: Source) -> bytes:
         "this is not a row of a table of redirects",
         source=source,
         span=span,
-        expected="from,to or from,to,status, separated by a comma, semicolon, tab or |",
+        expected=_FIRST_ROW,
     )
 
 
@@ -187,7 +193,9 @@ def _read_record(record: Record, columns: dict[str, int], rows: list[Row], rejec
     """Add the row of a record, or why there is none."""
     whole = Span(record[0].start, record[-1].end)
     if not 2 <= len(record) <= 3:
-        rejected.append(Rejected(whole, "fields", f"{len(record)} fields", "a row has from, to, and at most a status"))
+        rejected.append(
+            Rejected(whole, "fields", count(len(record), "field"), "a row has from, to, and at most a status")
+        )
         return
     nothing = Field(b"", whole.end, whole.end)
     origin, target, code = (

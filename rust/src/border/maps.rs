@@ -6,7 +6,15 @@ use pyo3::types::PyBytes;
 
 use crate::map_block;
 use crate::maps::cost::Cost;
+use crate::maps::refused::{Refused, refused};
 use crate::maps::{Compiled, Options, Stays, compile};
+
+pyo3::create_exception!(
+    nginxopt._native,
+    RefusedRow,
+    pyo3::exceptions::PyException,
+    "nginx refuses a row of a map: (whether it is a pattern, its place among these or the exact rows, what is said)."
+);
 
 /// What a map compiles to.
 #[pyclass(frozen, module = "nginxopt._native")]
@@ -115,10 +123,14 @@ pub enum Outcome {
 #[pyo3(signature = (block, *, stem))]
 pub fn compile_map(py: Python<'_>, block: &[u8], stem: String) -> PyResult<Outcome> {
     let plan = || {
-        let map = map_block::read_one(block).map_err(|error| error.to_string())?;
-        Ok(compile(&map, &Options { stem }))
+        let map = map_block::read_one(block).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        match refused(&map) {
+            Some(Refused::Pattern(row, message)) => Err(RefusedRow::new_err((true, row, message))),
+            Some(Refused::Key(row)) => Err(RefusedRow::new_err((false, row, "conflicting parameter"))),
+            None => Ok(compile(&map, &Options { stem })),
+        }
     };
-    Ok(match py.detach(plan).map_err(|error: String| PyValueError::new_err(error))? {
+    Ok(match py.detach(plan)? {
         Ok(compiled) => Outcome::Compiled(CompiledMap { compiled }),
         Err(stays) => Outcome::Stays(staying(stays)),
     })

@@ -24,7 +24,7 @@ mod _native {
     #[pymodule_export]
     use super::map_block::map_blocks;
     #[pymodule_export]
-    use super::maps::{CompiledMap, StayingMap, compile_map};
+    use super::maps::{CompiledMap, RefusedRow, StayingMap, compile_map};
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]

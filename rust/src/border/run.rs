@@ -8,12 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::hash::Element;
-use crate::maps::text::{Key, Map};
-use crate::rewrite::groups::Groups;
-use crate::rewrite::options::{Options, Phase};
+use crate::rewrite::grouping::Grouping;
+use crate::rewrite::options::Options;
 use crate::rewrite::plan::{Fate, Plan};
 use crate::rewrite::reason::Reason;
-use crate::rewrite::runs::{self, Rule, Run};
+use crate::rewrite::runs::{self, Run};
 use crate::rewrite::text::{self, Names};
 use crate::rewrite::tier::Tier;
 use crate::rewrite::{emit, kept};
@@ -42,8 +41,8 @@ pub struct CompiledRun {
     spans: Vec<Range<usize>>,
     fates: Vec<Fate>,
     pub(super) tiers: Vec<Tier>,
-    /// The rules that stay, if they are looked up in groups.
-    groups: Option<Groups>,
+    /// What becomes of the rules that stay, if some are in groups.
+    grouping: Option<Grouping>,
     captures_matter: bool,
     /// Whether `$1` to `$9` have to be emptied where no key is hit.
     clears: bool,
@@ -77,7 +76,7 @@ impl CompiledRun {
         CompiledRun {
             spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
             listing: lists.flat_map(|tier| &tier.blocks).map(|block| block.patterns.len()).sum(),
-            groups: grouped(bytes, run, &plan, options),
+            grouping: Grouping::of(bytes, run, &plan, options),
             captures_matter: options.captures_matter,
             clears: clears(&tiers, &plan, options),
             tiers,
@@ -95,16 +94,6 @@ impl CompiledRun {
     fn place(&self, rule: usize) -> (usize, usize) {
         (self.spans[rule].start, self.spans[rule].end)
     }
-}
-
-/// The rules that stay, in groups: in a server, where an `if` changes nothing but the script.
-fn grouped(bytes: &[u8], run: &Run, plan: &Plan, options: &Options) -> Option<Groups> {
-    if options.phase != Phase::Server || !options.groups {
-        return None;
-    }
-    let rules: Vec<&Rule> = plan.kept().map(|(rule, _)| &run.rules[rule]).collect();
-    let statements: Vec<&[u8]> = rules.iter().map(|rule| &bytes[rule.span.clone()]).collect();
-    Groups::of(&rules, &statements)
 }
 
 /// Whether a statement has to empty `$1` to `$9`: guards leave them alone, which the rules did not. A rule that stays first has
@@ -159,34 +148,24 @@ impl CompiledRun {
     /// The number of rules in groups.
     #[getter]
     fn grouped(&self) -> usize {
-        self.groups.as_ref().map_or(0, Groups::count)
+        self.grouping.as_ref().map_or(0, Grouping::count)
     }
 
     /// Patterns that the look-up of groups tries for a URI which no rule matches: far, near, worst.
     #[getter]
     fn tried(&self) -> (usize, usize, usize) {
-        let cost = self.groups.as_ref().map(|groups| groups.cost).unwrap_or_default();
+        let cost = self.grouping.as_ref().map(Grouping::cost).unwrap_or_default();
         (cost.far, cost.near, cost.worst)
     }
 
     /// Start, end and reason of each rule that stays as it is.
     fn kept(&self) -> Vec<(usize, usize, &'static str)> {
-        if self.groups.is_some() {
-            return Vec::new();
-        }
-        let kept = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
-            Fate::Kept(reason) => Some((self.spans[rule].start, self.spans[rule].end, reason.code())),
-            _ => None,
-        });
-        kept.collect()
+        self.staying().map(|(rule, reason)| (self.spans[rule].start, self.spans[rule].end, reason.code())).collect()
     }
 
     /// The number of rules that stay as they are, by reason.
     fn reasons(&self) -> Vec<(&'static str, usize)> {
-        if self.groups.is_some() {
-            return Vec::new();
-        }
-        let count = |reason| self.fates.iter().filter(|fate| **fate == Fate::Kept(reason)).count();
+        let count = |reason| self.staying().filter(|(_, staying)| *staying == reason).count();
         Reason::ALL.iter().map(|reason| (reason.code(), count(*reason))).filter(|(_, count)| *count > 0).collect()
     }
 
@@ -247,7 +226,7 @@ impl CompiledRun {
     fn removed(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
         let mut removed: Vec<(usize, usize)> = Vec::new();
         for (rule, fate) in self.fates.iter().enumerate() {
-            if matches!(fate, Fate::Kept(_)) && self.groups.is_none() {
+            if matches!(fate, Fate::Kept(_)) && self.grouping.is_none() {
                 continue;
             }
             let (start, end) = runs::whole_line(bytes, self.spans[rule].clone());
@@ -262,16 +241,16 @@ impl CompiledRun {
     /// All variables that the text may define, but for those of the trees.
     fn variables(&self, names: PyNames) -> Vec<String> {
         let names: Names = names.into();
-        let rules = self.groups.is_some().then(|| names.rules());
-        text::variables(&self.tiers, &names).into_iter().chain(rules).collect()
+        let groups = self.grouping.iter().flat_map(|grouping| grouping.variables(&names));
+        text::variables(&self.tiers, &names).into_iter().chain(groups).collect()
     }
 
     /// The statements that stand in place of the rules that are gone.
     fn statements<'py>(&self, py: Python<'py>, names: PyNames) -> Bound<'py, PyBytes> {
         let names: Names = names.into();
         let mut text = text::statements(&self.tiers, &names, self.clears);
-        if let Some(groups) = &self.groups {
-            text.extend(groups.statements(&names, self.captures_matter));
+        if let Some(grouping) = &self.grouping {
+            text.extend(grouping.statements(&names, self.captures_matter));
         }
         PyBytes::new(py, &text)
     }
@@ -279,7 +258,8 @@ impl CompiledRun {
     /// The maps that tell the groups; empty if there are none.
     fn trees<'py>(&self, py: Python<'py>, names: PyNames) -> Bound<'py, PyBytes> {
         let mut text = Vec::new();
-        for map in self.tree_maps(&names.into()) {
+        let names = names.into();
+        for map in self.grouping.iter().flat_map(|grouping| grouping.maps(&names)) {
             text.push(b'\n');
             map.write(&mut text);
         }
@@ -289,17 +269,18 @@ impl CompiledRun {
 
 impl CompiledRun {
     /// The keys of the tables of trees.
-    pub(super) fn tree_elements(&self) -> Vec<Vec<Element>> {
-        let names = Names::short();
-        let element = |(key, _): &(Key, Vec<u8>)| match key {
-            Key::Exact(key) => Some(Element::new(key)),
-            Key::Pattern { .. } => None,
-        };
-        self.tree_maps(&names).iter().map(|map| map.rows.iter().filter_map(element).collect()).collect()
+    pub(super) fn tree_elements(&self) -> impl Iterator<Item = Vec<Element>> {
+        let tables = self.grouping.iter().flat_map(Grouping::tables);
+        tables.map(|keys| keys.iter().map(|key| Element::new(key)).collect())
     }
 
-    fn tree_maps(&self, names: &Names) -> Vec<Map> {
-        self.groups.as_ref().and_then(|groups| groups.maps(names)).unwrap_or_default()
+    /// The rules that are tried as they are, each with its reason.
+    fn staying(&self) -> impl Iterator<Item = (usize, Reason)> {
+        let is_grouped = |rule| self.grouping.as_ref().is_some_and(|grouping| grouping.holds(rule));
+        self.fates.iter().enumerate().filter_map(move |(rule, fate)| match fate {
+            Fate::Kept(reason) if !is_grouped(rule) => Some((rule, *reason)),
+            _ => None,
+        })
     }
 }
 

@@ -28,6 +28,20 @@ pub struct Cost {
     pub hit: usize,
 }
 
+impl std::ops::Add for Cost {
+    type Output = Cost;
+
+    /// Of two maps that are looked up one after the other.
+    fn add(self, other: Cost) -> Cost {
+        Cost {
+            far: self.far + other.far,
+            near: self.near + other.near,
+            worst: self.worst + other.worst,
+            hit: self.hit + other.hit,
+        }
+    }
+}
+
 impl Cost {
     /// Of a map that tries all its rows.
     pub fn of_rows(rows: usize) -> Cost {

@@ -25,6 +25,7 @@ pub mod lines;
 pub mod parts;
 pub mod pattern;
 pub mod pick;
+pub mod refused;
 pub mod row;
 pub mod sequence;
 pub mod stays;

@@ -6,7 +6,7 @@
 //! group that holds the first rule which matches u, or empty if none does. Then the groups do with every u what r1..rn do
 //! one after the other.
 //!
-//! *Proof.* If no rule matches u, no number equals the empty string, and no `if` is entered. Else let r be the first that
+//! *Proof.* PCRE comes to an answer for each rule on each URI, which is checked. If no rule matches u, no number equals the empty string, and no `if` is entered. Else let r be the first that
 //! does. The numbers differ, so only the group of r is entered; the rules before r in it do not match u; r fires, and ends
 //! the script as its flag says. A rule sets `$1` to `$9` and its named groups when it matches, wherever it stands; where
 //! none does, the rules leave `$1` to `$9` empty, and so does the statement behind the groups.
@@ -17,7 +17,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::first_match::{First, FirstMatch};
+use crate::first_match::{Bounds, First, FirstMatch};
 use crate::hash::Sizes;
 use crate::map_block::{self, MapBlock};
 use crate::prove::align::Known;
@@ -25,6 +25,7 @@ use crate::prove::node::Node;
 use crate::prove::{Obligation, Refutation, maps, names};
 use crate::prove_map;
 use crate::quote::quote;
+use crate::syntax;
 
 /// The maps that tell the group of a URI.
 #[derive(Default)]
@@ -128,6 +129,9 @@ impl<'t> Trees<'t> {
                 if !rule.is_rule() {
                     return Err(Refutation::new("a group contains something other than rules that end the script"));
                 }
+                if !always_answers(rule.word(1)) {
+                    return Err(Refutation::new("a group contains a rule on which PCRE may give up"));
+                }
                 rules.push((rule.word(1), number));
             }
         }
@@ -169,6 +173,13 @@ fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         let name = name.strip_prefix(b"{").unwrap_or(name);
         &name[..name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(name.len())]
     })
+}
+
+/// Whether every PCRE comes to an answer on each URI. Where it does not, a rule answers 500, and a map its default.
+fn always_answers(pattern: &[u8]) -> bool {
+    let Ok(pattern) = syntax::parse(pattern) else { return false };
+    let hir = pattern.translate().hir;
+    Bounds::of(&pattern, &hir).always_answers
 }
 
 /// The number of a group: `if ($group = 7) { ... }`.

@@ -12,9 +12,7 @@ use crate::map_block::{ExactRow, MapBlock, PatternRow};
 use crate::maps::cost::Cost;
 use crate::maps::text::{Key, Map};
 use crate::maps::{self, Compiled};
-use crate::rewrite::runs::Rule;
-use crate::rewrite::text::Names;
-use crate::syntax;
+use crate::rewrite::text::{GroupNames, Names};
 
 /// Fewer rules than this are sooner tried.
 const FEWEST: usize = 5;
@@ -22,7 +20,7 @@ const FEWEST: usize = 5;
 /// The rules of the smallest group: a request compares its group with the number of each.
 const SMALLEST: usize = 8;
 
-/// Rules that stay in their order, each by its pattern and its statement.
+/// Rules in their order, each by its pattern and its statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
     rules: Vec<(Vec<u8>, Vec<u8>)>,
@@ -30,37 +28,34 @@ pub struct Groups {
     size: usize,
     /// The patterns that the look-up tries for a URI which no rule matches.
     pub cost: Cost,
+    /// The keys of each table of the look-up.
+    pub tables: Vec<Vec<Vec<u8>>>,
 }
 
 impl Groups {
     /// The rules in groups; `None` where to look them up costs more than to try them, or cannot be proved.
     ///
     /// There are as many groups as a group has rules: a miss compares numbers, at 150 instructions each, and a hit tries the
-    /// rules of one group. `statements` are the texts of the rules; one of several lines could not be indented.
-    pub fn of(rules: &[&Rule], statements: &[&[u8]]) -> Option<Groups> {
-        let is_one_line = |statement: &&[u8]| !statement.contains(&b'\n');
-        let is_read = |rule: &&Rule| syntax::parse(&rule.pattern).is_ok();
-        if rules.len() < FEWEST || !statements.iter().all(is_one_line) || !rules.iter().all(is_read) {
+    /// rules of one group.
+    pub fn of(rules: &[(&[u8], &[u8])]) -> Option<Groups> {
+        if rules.len() < FEWEST {
             return None;
         }
         let size = SMALLEST.max((rules.len() as f64).sqrt().ceil() as usize);
-        let patterns = rules.iter().map(|rule| rule.pattern.to_vec());
-        let rules = patterns.zip(statements.iter().map(|statement| statement.to_vec())).collect();
-        let groups = Groups { rules, size, cost: Cost::default() };
-        let (_, compiled) = groups.compile(&Names::short())?;
-        Some(Groups { cost: compiled.cost, ..groups })
-    }
-
-    /// The number of rules.
-    pub fn count(&self) -> usize {
-        self.rules.len()
+        let rules = rules.iter().map(|(pattern, statement)| (pattern.to_vec(), statement.to_vec())).collect();
+        let groups = Groups { rules, size, cost: Cost::default(), tables: Vec::new() };
+        let (root, compiled) = groups.compile(&Names::short().of_groups(1))?;
+        let mut tables = compiled.keys();
+        tables.push(root.rows.iter().filter_map(|(key, _)| key.exact().cloned()).collect());
+        let cost = compiled.cost;
+        root.has_short_tokens().then_some(Groups { cost, tables, ..groups })
     }
 
     /// Looks the group up, and tries its rules; with `clears`, `$1` to `$9` are empty where no rule fires.
-    pub fn statements(&self, names: &Names, clears: bool) -> Vec<u8> {
-        let mut text = format!("set ${} ${};\n", names.rules(), names.rules_of_uri()).into_bytes();
+    pub fn statements(&self, names: &GroupNames, clears: bool) -> Vec<u8> {
+        let mut text = format!("set ${} ${};\n", names.rules, names.map).into_bytes();
         for (number, rules) in (1..).zip(self.rules.chunks(self.size)) {
-            writeln!(text, "if (${} = {number}) {{", names.rules()).expect("a vector takes all that is written");
+            writeln!(text, "if (${} = {number}) {{", names.rules).expect("a vector takes all that is written");
             for (_, statement) in rules {
                 text.extend_from_slice(&[b"    ", &statement[..], b"\n"].concat());
             }
@@ -74,26 +69,24 @@ impl Groups {
     }
 
     /// The maps that tell the group, the one for the statements first.
-    pub fn maps(&self, names: &Names) -> Option<Vec<Map>> {
-        let (block, compiled) = self.compile(names)?;
+    pub fn maps(&self, names: &GroupNames) -> Option<Vec<Map>> {
+        let (root, compiled) = self.compile(names)?;
+        Some(std::iter::once(root).chain(compiled.maps).collect())
+    }
+
+    /// The map for the statements, and what it leads to; `None` where that cannot be, or costs no less.
+    fn compile(&self, names: &GroupNames) -> Option<(Map, Compiled)> {
+        let block = self.block(names.map.clone())?;
+        let mut compiled = maps::compile(&block, &maps::Options { stem: names.tree.clone() }).ok()?;
         let exact = block.exact.iter().map(|row| (Key::Exact(row.key.to_vec()), row.value.to_vec()));
         let mut rows: Vec<(Key, Vec<u8>)> = exact.collect();
-        if let Some(guard) = compiled.guard {
+        if let Some(guard) = compiled.guard.take() {
             let pattern = |row: &PatternRow| Key::Pattern { pattern: row.pattern.to_vec(), caseless: false };
             rows.push(guard);
             rows.extend(block.patterns.iter().map(|row| (pattern(row), row.value.to_vec())));
         }
-        let source = block.source.to_vec();
-        let name = block.variable.to_vec();
-        let root = Map { source, name, volatile: true, hostnames: false, rows, default: compiled.default };
-        Some(std::iter::once(root).chain(compiled.maps).collect())
-    }
-
-    /// The map that tells the group, and what it compiles to; `None` where that cannot be, or costs no less.
-    fn compile(&self, names: &Names) -> Option<(MapBlock<'_>, Compiled)> {
-        let block = self.block(names.rules_of_uri())?;
-        let compiled = maps::compile(&block, &maps::Options { stem: names.tree.clone() }).ok()?;
-        Some((block, compiled))
+        let (source, name, default) = (block.source.to_vec(), block.variable.to_vec(), compiled.default.clone());
+        Some((Map { source, name, volatile: true, hostnames: false, rows, default }, compiled))
     }
 
     /// The number of the group of a rule.

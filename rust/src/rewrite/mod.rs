@@ -7,6 +7,7 @@ pub mod candidate;
 pub mod collisions;
 pub mod emit;
 pub mod example;
+pub mod grouping;
 pub mod groups;
 pub mod kept;
 pub mod options;

@@ -18,6 +18,17 @@ pub struct Names {
     pub tree: String,
 }
 
+/// How the variables of a look-up of groups are named.
+#[derive(Clone, Debug)]
+pub struct GroupNames {
+    /// Holds the number of the group of the request.
+    pub rules: String,
+    /// The map that tells it.
+    pub map: String,
+    /// How the names of the maps begin that this one leads to, and those of the groups in their patterns.
+    pub tree: String,
+}
+
 impl Names {
     /// The variable that holds the class.
     fn hit(&self) -> String {
@@ -29,14 +40,15 @@ impl Names {
         format!("{}_line", self.stem)
     }
 
-    /// The variable that holds the number of a group of rules.
-    pub fn rules(&self) -> String {
-        format!("{}_rules", self.stem)
-    }
-
-    /// The map that tells the group.
-    pub fn rules_of_uri(&self) -> String {
-        format!("{}_pattern", self.stem)
+    /// The names of a look-up of groups, from 1.
+    pub fn of_groups(&self, number: usize) -> GroupNames {
+        let (stem, tree) = (&self.stem, &self.tree);
+        let number = if number > 1 { number.to_string() } else { String::new() };
+        GroupNames {
+            rules: format!("{stem}_rules{number}"),
+            map: format!("{stem}_pattern{number}"),
+            tree: format!("{tree}{number}_"),
+        }
     }
 
     /// Names for a text that is only looked at.

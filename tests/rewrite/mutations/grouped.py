@@ -76,6 +76,13 @@ MUTATIONS = (
         text(FIRST, FIRST.replace(b" permanent", b"")),
     ),
     Mutation(
+        "group of a rule that gives up",
+        "A rule answers 500 where PCRE gives up; a map takes its default.",
+        "groups",
+        Refutation.GROUP_MAY_GIVE_UP,
+        text(FIRST, FIRST.replace(b"^/g/0/(.*)$", b"^/g/0/((a+)+)$")),
+    ),
+    Mutation(
         "group of another number",
         "A group is entered for the number of none.",
         "groups",

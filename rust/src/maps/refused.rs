@@ -1,0 +1,48 @@
+//! What nginx refuses of a map, so that it does not start.
+
+use std::collections::HashSet;
+
+use crate::map_block::MapBlock;
+use crate::pcre::Regex;
+use crate::syntax;
+
+/// A row with which nginx does not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The pattern of this row, by its place among the rows with patterns, does not compile, and PCRE2 says why.
+    Pattern(usize, String),
+    /// The key of this row, by its place among the exact rows, is that of an earlier row but for case (`ngx_hash_add_key`).
+    Key(usize),
+}
+
+/// The first row that nginx refuses. PCRE2 is asked only for patterns that no PCRE is known to compile. O(length).
+pub fn refused(map: &MapBlock) -> Option<Refused> {
+    let pattern = map.patterns.iter().enumerate().find_map(|(at, row)| {
+        syntax::parse(&row.pattern).err().filter(|refusal| refusal.is_error)?;
+        Some(Refused::Pattern(at, Regex::new(&row.pattern).err()?.to_string()))
+    });
+    pattern.or_else(|| {
+        let mut keys = HashSet::new();
+        let mut plain = map.exact.iter().enumerate().filter(|(_, row)| !row.is_hostname);
+        plain.find(|(_, row)| !keys.insert(row.key.to_ascii_lowercase())).map(|(at, _)| Refused::Key(at))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map_block::read_one;
+
+    fn of(rows: &str) -> Option<Refused> {
+        refused(&read_one(format!("map $uri $x {{ {rows} }}").as_bytes()).expect("a block"))
+    }
+
+    /// A pattern that no PCRE compiles, and a key that stands twice; what only some PCRE compile is left to nginx.
+    #[test]
+    fn rows() {
+        let Some(Refused::Pattern(1, message)) = of("~^/a 1; ~^/(b 2;") else { panic!() };
+        assert!(message.contains("missing closing parenthesis"), "{message}");
+        assert_eq!(of("~a 1; /x 1; /y 2; /X 3;"), Some(Refused::Key(2)));
+        assert_eq!(of(r"~a\x 1; ~b(?|c) 2; /x 3; '' 4; default 5;"), None);
+    }
+}

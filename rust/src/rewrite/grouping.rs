@@ -1,0 +1,137 @@
+//! The rules of a server that no list of strings replaces: in groups as far as that can be proved, and alone.
+//!
+//! A rule on which PCRE may give up answers 500 then (`ngx_http_regex_exec`), which a map does not pass on. Such a rule stands alone
+//! in its place, between the groups of the rules before it and behind it.
+
+use crate::first_match::Bounds;
+use crate::maps::cost::Cost;
+use crate::maps::text::Map;
+use crate::rewrite::groups::Groups;
+use crate::rewrite::options::{Options, Phase};
+use crate::rewrite::plan::Plan;
+use crate::rewrite::runs::{Rule, Run};
+use crate::rewrite::text::Names;
+use crate::syntax;
+
+/// Groups beyond this many look-ups cost more than they save; their numbers have two digits in names.
+const MOST_LOOK_UPS: usize = 8;
+
+/// The rules that stay in their order, at least some of them in groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grouping {
+    parts: Vec<Part>,
+    /// The places of the rules in groups, ascending.
+    grouped: Vec<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Groups(Groups),
+    /// The statement of a rule.
+    Alone(Vec<u8>),
+}
+
+impl Grouping {
+    /// What becomes of the rules that stay; `None` if none is in a group: in a location, where an `if` changes more than the
+    /// script, and where groups cost no less. `bytes` is the text that the run stands in.
+    pub fn of(bytes: &[u8], run: &Run, plan: &Plan, options: &Options) -> Option<Grouping> {
+        if options.phase != Phase::Server || !options.groups {
+            return None;
+        }
+        let staying: Vec<usize> = plan.kept().map(|(rule, _)| rule).collect();
+        let text = |rule: usize| (&*run.rules[rule].pattern, &bytes[run.rules[rule].span.clone()]);
+        // A statement of several lines could not be indented.
+        if staying.iter().any(|rule| text(*rule).1.contains(&b'\n')) {
+            return None;
+        }
+        let mut grouping = Grouping { parts: Vec::new(), grouped: Vec::new() };
+        let is_sure = |rule: &usize| always_answers(&run.rules[*rule]);
+        for rules in staying.chunk_by(|rule, next| is_sure(rule) && is_sure(next)) {
+            if grouping.add(rules, &text) {
+                continue;
+            }
+            // A look-up may try two rules to find the first, and then not one whose match sets a named group.
+            let sets_no_name = |rule: &usize| !has_named_group(&run.rules[*rule]);
+            for rules in rules.chunk_by(|rule, next| sets_no_name(rule) && sets_no_name(next)) {
+                if !grouping.add(rules, &text) {
+                    grouping.parts.extend(rules.iter().map(|rule| Part::Alone(text(*rule).1.to_vec())));
+                }
+            }
+        }
+        (!grouping.grouped.is_empty()).then_some(grouping)
+    }
+
+    /// Adds rules in groups, unless these cost no less than the rules; tells whether it did.
+    fn add<'r>(&mut self, rules: &[usize], text: &impl Fn(usize) -> (&'r [u8], &'r [u8])) -> bool {
+        let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| text(*rule)).collect();
+        let Some(groups) = Groups::of(&texts).filter(|_| self.look_ups().count() < MOST_LOOK_UPS) else { return false };
+        self.parts.push(Part::Groups(groups));
+        self.grouped.extend(rules);
+        true
+    }
+
+    /// Whether the rule at a place of the run is in a group.
+    pub fn holds(&self, rule: usize) -> bool {
+        self.grouped.binary_search(&rule).is_ok()
+    }
+
+    /// The number of rules in groups.
+    pub fn count(&self) -> usize {
+        self.grouped.len()
+    }
+
+    /// The patterns that all look-ups together try for a URI which no rule matches.
+    pub fn cost(&self) -> Cost {
+        self.look_ups().fold(Cost::default(), |sum, groups| sum + groups.cost)
+    }
+
+    /// The statements in place of the rules; with `clears`, `$1` to `$9` are empty where no rule fires.
+    pub fn statements(&self, names: &Names, clears: bool) -> Vec<u8> {
+        let mut text = Vec::new();
+        let mut number = 0;
+        for part in &self.parts {
+            match part {
+                Part::Groups(groups) => {
+                    number += 1;
+                    text.extend(groups.statements(&names.of_groups(number), clears));
+                }
+                Part::Alone(statement) => text.extend_from_slice(&[&statement[..], b"\n"].concat()),
+            }
+        }
+        text
+    }
+
+    /// The variables that hold the numbers of groups.
+    pub fn variables(&self, names: &Names) -> impl Iterator<Item = String> {
+        (1..).zip(self.look_ups()).map(|(number, _)| names.of_groups(number).rules)
+    }
+
+    /// The maps that tell the groups.
+    pub fn maps(&self, names: &Names) -> Vec<Map> {
+        let maps = (1..).zip(self.look_ups()).map(|(number, groups)| groups.maps(&names.of_groups(number)));
+        maps.flatten().flatten().collect()
+    }
+
+    /// The keys of the tables of the maps.
+    pub fn tables(&self) -> impl Iterator<Item = &[Vec<u8>]> {
+        self.look_ups().flat_map(|groups| &groups.tables).map(Vec::as_slice)
+    }
+
+    fn look_ups(&self) -> impl Iterator<Item = &Groups> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Groups(groups) => Some(groups),
+            Part::Alone(_) => None,
+        })
+    }
+}
+
+/// Whether every PCRE comes to an answer on each URI.
+fn always_answers(rule: &Rule) -> bool {
+    let Ok(pattern) = syntax::parse(&rule.pattern) else { return false };
+    let hir = pattern.translate().hir;
+    Bounds::of(&pattern, &hir).always_answers
+}
+
+fn has_named_group(rule: &Rule) -> bool {
+    syntax::parse(&rule.pattern).is_ok_and(|pattern| pattern.named)
+}

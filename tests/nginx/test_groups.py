@@ -1,0 +1,84 @@
+"""Rules in groups behind a tree of maps, against the rules one after the other, on nginx."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.rewrite import Options, emit, plan, prove
+from nginxopt.rewrite.uris import percent_encode
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
+from nginxopt.system.nginx import Instance
+from tests.nginx.compiling import different
+
+SHOW = b'location / { add_header X "[$1][$2]"; return 200 "$uri $args"; }'
+PREFIXES = b"".join(b"rewrite ^/p%d/(.*)$ /to/%d/$1 permanent;\n" % (number, number) for number in range(9))
+SEVERAL = (
+    rb"""rewrite ^/a/([^/]+)/(.*)$ /b/$2/$1 last;
+rewrite ^/q/(?<name>[a-z]+) /named/$name?x=1 last;
+rewrite (?i)^/Case/(.*)$ /case/$1? redirect;
+rewrite /any/where /found break;
+rewrite ^/dot.html /dots permanent;
+rewrite \.old$ https://$host/new permanent;
+rewrite ^/(.*)/index\.php$ /$1/ permanent;
+"""
+    + PREFIXES
+    + b"rewrite ^/p1/more/(.*)$ /dead/$1 permanent;\nrewrite ^/lit$ /literal permanent;\n"
+)
+# On its own subjects, PCRE gives up: nginx answers 500.
+GIVES_UP = rb"rewrite ^/x(a+)+$ /gone permanent;" + b"\n"
+TOO_LONG = b"/x" + b"a" * 40 + b"b"
+
+URIS = (
+    *(b"/a/1/2/3", b"/a/1/", b"/a//2", b"/a/%2B/a+b%20c", b"/q/abc", b"/q/1", b"/case/X", b"/CASE/y", b"/x/any/where/"),
+    *(b"/dot.html", b"/dotxhtml", b"/dot.htm", b"/b.old", b"/b.old\n", b"/b.oldx", b"/d/index.php", b"/index.php"),
+    *(
+        b"/p1/a",
+        b"/p1/more/a",
+        b"/p1",
+        b"/p1/",
+        b"/P1/a",
+        b"/p8/\nb",
+        b"/p8/b\n",
+        b"/p9/x",
+        b"/lit",
+        b"/lit\n",
+        b"/",
+        b"/zz",
+    ),
+    *(b"/xaaa", b"/xb", TOO_LONG, b"/p1/%3Fa", b"/p1//a", b"/p1/" + b"b" * 3_000),
+)
+
+
+@pytest.mark.parametrize(
+    ("rules", "grouped"),
+    [
+        (PREFIXES, 9),
+        (SEVERAL, 15),
+        (GIVES_UP + PREFIXES, 9),
+        (PREFIXES + GIVES_UP, 9),
+        (SEVERAL + GIVES_UP + PREFIXES.replace(b"/p", b"/z"), 24),
+    ],
+    ids=["prefixes", "several", "gives up first", "gives up last", "gives up between"],
+)
+@pytest.mark.parametrize("jit", [b"off", b"on"])
+def test_groups_answer_as_the_rules(each_binary: nginx.Binary, rules: bytes, grouped: int, jit: bytes) -> None:
+    """A rule of any pattern, target and flag fires in its group; one on which PCRE gives up is alone, and answers 500."""
+    emission = emit(plan(load_text(rules, context="server"), Options(groups=True)))
+    assert emission.plan.grouped == grouped
+    assert prove(emission).holds
+    requests = [Request(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in URIS]
+    main = b"pcre_jit %s;" % jit
+    with (
+        Instance(each_binary, servers=[rules + SHOW], main=main) as before,
+        Instance(
+            each_binary,
+            servers=[emission.changes[0].after + SHOW],
+            http=emission.http,
+            main=main,
+        ) as after,
+    ):
+        assert different(before, after, requests) == []
+        if GIVES_UP in rules:
+            assert any("exceeded" in line or "limit" in line for line in after.error_log())
