@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from nginxopt.config import Directive, File
 from nginxopt.rewrite import unread
 from nginxopt.rewrite.planning import Plan, PlannedRun
-from nginxopt.semantics.values import flag
+from nginxopt.semantics.values import flag, size
+
+LONGEST_SUBJECT = 65_536
+"""The longest string for which it is known whether PCRE reaches its match limit: 8 of nginx's default buffers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,10 @@ PCRE_JIT = Premise(
     "pcre-jit",
     "pcre_jit is on, and the JIT compiler of nginx's PCRE matches like its interpreter, which depends on the release",
 )
+LONG_SUBJECTS = Premise(
+    "long-subjects",
+    "no URI, and no other string that a pattern is matched against, is longer than 65,536 bytes",
+)
 
 
 def _has_jit(plan: Plan) -> bool:
@@ -70,6 +77,16 @@ def _turns_jit_on(directive: Directive) -> bool:
 
 def _may_have_jit(plan: Plan) -> bool:
     return not _has_jit(plan) and not unread.is_main_known(plan.config)
+
+
+def _may_have_long_subjects(plan: Plan) -> bool:
+    """Whether the configuration permits request lines beyond the length for which the effort of PCRE is known."""
+    return any(
+        directive.name in ("client_header_buffer_size", "large_client_header_buffers")
+        and (size(directive.args[-1]) or 0) > LONGEST_SUBJECT
+        for directive, _ in plan.config.walk()
+        if directive.args
+    )
 
 
 def _is_compiled_for_a_server(plan: Plan) -> bool:
@@ -101,6 +118,7 @@ _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
     MISSING_SIZES: lambda plan: plan.config.http is not None and not unread.is_known(plan.config),
     PCRE_INTERPRETER: _may_have_jit,
     PCRE_JIT: _has_jit,
+    LONG_SUBJECTS: _may_have_long_subjects,
 }
 """Each premise, and whether a plan that moves rules depends on it, in the order of the summary."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from nginxopt import rewrite
 from nginxopt.config import load_text
-from nginxopt.rewrite import Options, Plan, Readings, plan, planning, summary
+from nginxopt.rewrite import Options, Plan, Proof, Readings, plan, planning, summary
 
 RULES = b"""rewrite ^/a\\.html$ /new/a permanent;
 rewrite ^/b.html$ /new/b permanent;
@@ -47,3 +48,16 @@ def test_the_summary_plans_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "plan", refuse)
     monkeypatch.setattr("nginxopt._native.compile_rewrites", refuse)
     assert not any("would move" in line for line in summary.lines(compiled, None))
+
+
+def test_groups_that_are_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the proof refuses groups, their rules stay, and the summary says why."""
+    rules = b"".join(b"rewrite ^/p%d/(.*)$ /to/%d/$1 permanent;\n" % (number, number) for number in range(9))
+    compiled = plan(load_text(RULES + rules, context="server"), Options(groups=True))
+    assert compiled.grouped > 9
+    monkeypatch.setattr(rewrite.proof, "prove", lambda emission: Proof(not emission.groups, refutation="because"))
+    emission, proof = rewrite.proof.proved(compiled)
+    assert proof.holds
+    assert (emission.plan.grouped, emission.plan.unproved) == (0, "because")
+    (line,) = (line for line in summary.lines(emission.plan, proof) if "unproved" in line)
+    assert line.endswith("is not proved; please report this: because")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load, load_text
+from nginxopt.errors import InputError
 from nginxopt.rewrite import plan
 from nginxopt.rewrite.maps.captures import Captures
 from nginxopt.rewrite.maps.planning import REASONS
@@ -134,3 +135,23 @@ def test_maps_that_are_none_of_ours(tmp_path: Path) -> None:
     (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {http} }}\n{stream}\n")
     config = load(tmp_path / "nginx.conf")
     assert list(read(config, config.files)) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "message", "nginx"),
+    [
+        ("~^/(b 2;", "PCRE2 does not compile the pattern: missing closing parenthesis", None),
+        ("/x 2; /X 3;", "this key is in the map already, perhaps in another case", 'conflicting parameter "/X"'),
+    ],
+)
+def test_a_row_that_nginx_refuses(row: str, message: str, nginx: str | None) -> None:
+    """A row with which nginx does not start is an error with its place, whatever the map compiles to."""
+    text = f"events {{}}\nhttp {{ map $uri $new {{\n{ROWS}\n{row} }}\n}}"
+    with pytest.raises(InputError) as raised:
+        plan(load_text(text.encode(), "nginx.conf"))
+    error = raised.value
+    assert error.message.startswith(message)
+    assert error.source is not None
+    assert error.span is not None
+    assert error.source.position(error.span.start).line == 4
+    assert nginx is None or nginx in str(error.nginx)

@@ -48,7 +48,6 @@ def test_quotes() -> None:
         (b"from,to,from\n/a,/b,x\n", 1, 1, "second column; a table has from, to and status"),
         (b"hello\n", 1, 1, "this is not a row of a table of redirects"),
         (b"/a;/b,/c\n", 1, 1, "two characters may separate the fields"),
-        (b"", 1, 1, "this is not a row of a table of redirects"),
     ],
 )
 def test_unreadable(text: bytes, line: int, column: int, message: str) -> None:
@@ -60,6 +59,14 @@ def test_unreadable(text: bytes, line: int, column: int, message: str) -> None:
     assert error.span is not None
     position = error.source.position(error.span.start)
     assert (position.line, position.column, error.message) == (line, column, message)
+
+
+@pytest.mark.parametrize("text", [b"", b"\n \n", b",,\n"])
+def test_empty(text: bytes) -> None:
+    """A table without a row names what a row is."""
+    with pytest.raises(InputError, match="the table is empty") as raised:
+        read(Source("r.csv", text), "csv")
+    assert "from,to,status" in (raised.value.expected or "")
 
 
 def test_utf16() -> None:
