@@ -11,6 +11,9 @@
 //! the script as its flag says. A rule sets `$1` to `$9` and its named groups when it matches, wherever it stands; where
 //! none does, the rules leave `$1` to `$9` empty, and so does the statement behind the groups.
 //!
+//! In a location, a true `if` does more than its statements; [`surroundings`](super::surroundings) says which rules that makes no
+//! difference to.
+//!
 //! So nothing is known, or need be, of patterns and targets here: what `$pattern` is for each URI is proved as any map with
 //! patterns is ([`crate::prove_map`]), against a map whose rows are the rules' own patterns.
 
@@ -22,6 +25,7 @@ use crate::hash::Sizes;
 use crate::map_block::{self, MapBlock};
 use crate::prove::align::Known;
 use crate::prove::node::Node;
+use crate::prove::surroundings::Entering;
 use crate::prove::{Obligation, Refutation, maps, names};
 use crate::prove_map;
 use crate::quote::quote;
@@ -71,7 +75,7 @@ impl<'t> Trees<'t> {
     }
 
     /// Puts the rules of groups in the place of what looks them up.
-    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known) -> Obligation<Flat<'t>> {
+    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known, entering: Entering) -> Obligation<Flat<'t>> {
         let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
         let mut rest = script;
         while let Some((first, behind)) = rest.split_first() {
@@ -84,6 +88,7 @@ impl<'t> Trees<'t> {
             let (groups, behind) = rest.split_at(length);
             rest = behind;
             self.check_variable(variable, known)?;
+            groups.iter().flat_map(|group| group.block.iter().flatten()).try_for_each(|rule| entering.allows(rule))?;
             self.check(groups, variable, root)?;
             flat.statements.extend(groups.iter().flat_map(|group| group.block.iter().flatten()));
             flat.grouping.push(first);

@@ -39,6 +39,7 @@ pub mod node;
 pub mod residual;
 pub mod run;
 pub mod strings;
+pub mod surroundings;
 pub mod tables;
 pub mod trie;
 pub mod work;
@@ -50,6 +51,7 @@ use crate::prove::align::Known;
 use crate::prove::groups::Trees;
 use crate::prove::names::Used;
 use crate::prove::node::Node;
+use crate::prove::surroundings::has_header_inheritance;
 use crate::prove::tables::{Include, TableSizes};
 use crate::syntax::Readings;
 
@@ -62,6 +64,8 @@ pub struct Facts {
     pub transparent: HashSet<Vec<u8>>,
     /// The directives that read no captures but those in their text.
     pub harmless: HashSet<Vec<u8>>,
+    /// The directives of a location that an `if` in it inherits, or that make no difference once the location is found.
+    pub inherited: HashSet<Vec<u8>>,
     /// No file of the configuration is missing that requests depend on.
     pub is_complete: bool,
     /// The statement that includes the maps, as its words, if it belongs into a http block of these files.
@@ -171,7 +175,9 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
     let originals = before.iter().chain(&unchanged).zip(rows);
     let originals: Vec<_> = originals.map(|(nodes, holds_rows)| captures::File { nodes, holds_rows }).collect();
     let captures_matter = !facts.is_complete || captures::may_be_read(&originals, &facts.harmless);
-    let known = Known { maps: &maps, trees: &trees, facts, used: &used, captures_matter };
+    let headers_inherited =
+        facts.is_complete && !before.iter().chain(&unchanged).any(|nodes| has_header_inheritance(nodes));
+    let known = Known { maps: &maps, trees: &trees, facts, used: &used, captures_matter, headers_inherited };
     let words = facts.include.as_deref().filter(|_| !pairs.is_empty());
     let mut include = Include::new(words, facts.may_set_sizes.as_ref(), sizes_before, sizes_after);
     let mut checked = Checked::default();

@@ -10,6 +10,16 @@ pub enum Phase {
     Location,
 }
 
+/// Which rules may stand in an `if` that certainly ends the script. In a server all may, as a true `if` changes nothing there;
+/// in a location, one replaces the location's configuration by its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entering {
+    Nothing,
+    /// The location has `try_files`, which an `if` does not inherit.
+    AllButBreak,
+    All,
+}
+
 /// What the planner is told about a run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -19,6 +29,6 @@ pub struct Options {
     pub readings: Readings,
     /// How many strings a rule may match to be moved.
     pub bound: usize,
-    /// Whether rules that stay in a server are looked up in groups.
-    pub groups: bool,
+    /// Which of the rules that stay are looked up in groups.
+    pub entering: Entering,
 }
