@@ -21,9 +21,8 @@ def random_list(draw: random.Random) -> tuple[bytes, list[bytes]]:
 
 
 def _pattern(draw: random.Random, base: bytes) -> Pattern:
-    weights, kinds = zip(*INFINITE, strict=True)
-    (make,) = draw.choices(kinds, weights)
-    return make(draw, base)
+    makers, weights = [make for _, make in INFINITE], [weight for weight, _ in INFINITE]
+    return draw.choices(makers, weights)[0](draw, base)
 
 
 def _rule(draw: random.Random, pattern: Pattern) -> bytes:

@@ -105,7 +105,7 @@ def compare(binary: nginx.Binary, lists: Sequence[tuple[bytes, list[bytes]]], ma
     texts = [emission.after(emission.plan.config.main) for emission in emissions]
     mapped = b"map $arg_k $mapped { v bee; }"
     maps = b"".join(emission.maps.removeprefix(sizes.text(emission.sizes)) for emission in emissions)
-    http = b"".join((sizes.text({name: 8_192 for name in sizes.DEFAULTS}), mapped, maps))
+    http = b"".join((sizes.text(dict.fromkeys(sizes.DEFAULTS, 8_192)), mapped, maps))
     with (
         Instance(binary, servers=[SET + rules + SHOW for rules, _ in lists], http=mapped, main=main) as before,
         Instance(binary, servers=[SET + text + SHOW for text in texts], http=http, main=main) as after,
