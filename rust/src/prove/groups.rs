@@ -23,10 +23,11 @@ use std::collections::{HashMap, HashSet};
 use crate::first_match::{Bounds, First, FirstMatch};
 use crate::hash::Sizes;
 use crate::map_block::{self, MapBlock};
+use crate::phase::Entering;
 use crate::prove::align::Known;
 use crate::prove::node::Node;
-use crate::prove::surroundings::Entering;
-use crate::prove::{Obligation, Refutation, maps, names};
+use crate::prove::surroundings;
+use crate::prove::{Discharged, Refutation, maps, names};
 use crate::prove_map;
 use crate::quote::quote;
 use crate::syntax;
@@ -47,7 +48,7 @@ pub struct Flat<'t> {
 
 impl<'t> Trees<'t> {
     /// Reads the text of the maps.
-    pub fn read(text: &'t [u8]) -> Obligation<Trees<'t>> {
+    pub fn read(text: &'t [u8]) -> Discharged<Trees<'t>> {
         let blocks =
             map_block::read(text).map_err(|error| Refutation::new(format!("the groups do not parse: {error}")))?;
         let mut by_name = HashMap::new();
@@ -68,14 +69,14 @@ impl<'t> Trees<'t> {
     }
 
     /// Checks that nginx builds each table without a warning.
-    pub fn fit(&self, sizes: Sizes) -> Obligation<()> {
+    pub fn fit(&self, sizes: Sizes) -> Discharged<()> {
         self.by_name
             .values()
             .try_for_each(|block| maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes))
     }
 
     /// Puts the rules of groups in the place of what looks them up.
-    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known, entering: Entering) -> Obligation<Flat<'t>> {
+    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known, entering: Entering) -> Discharged<Flat<'t>> {
         let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
         let mut rest = script;
         while let Some((first, behind)) = rest.split_first() {
@@ -88,7 +89,10 @@ impl<'t> Trees<'t> {
             let (groups, behind) = rest.split_at(length);
             rest = behind;
             self.check_variable(variable, known)?;
-            groups.iter().flat_map(|group| group.block.iter().flatten()).try_for_each(|rule| entering.allows(rule))?;
+            groups
+                .iter()
+                .flat_map(|group| group.block.iter().flatten())
+                .try_for_each(|rule| surroundings::check(entering, rule))?;
             self.check(groups, variable, root)?;
             flat.statements.extend(groups.iter().flat_map(|group| group.block.iter().flatten()));
             flat.grouping.push(first);
@@ -106,7 +110,7 @@ impl<'t> Trees<'t> {
     }
 
     /// The variable that holds the group may be set by nothing else.
-    fn check_variable(&self, variable: &[u8], known: &Known) -> Obligation<()> {
+    fn check_variable(&self, variable: &[u8], known: &Known) -> Discharged<()> {
         names::is_free(variable)?;
         known.used.leave(variable)?;
         if self.by_name.contains_key(variable) || known.maps.get(variable).is_some() {
@@ -122,7 +126,7 @@ impl<'t> Trees<'t> {
     }
 
     /// Checks that the look-up tells the group of the first rule that matches.
-    fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>) -> Obligation<()> {
+    fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>) -> Discharged<()> {
         let mut rules: Vec<(&[u8], &[u8])> = Vec::new();
         let mut numbers = HashSet::new();
         for group in groups {
@@ -197,7 +201,7 @@ fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
 
 /// The text of the map that the groups stand for: the rules' patterns in their order. A map tries no pattern on the empty
 /// string, to which `try_files` may lead; so that is a key.
-fn original(rules: &[(&[u8], &[u8])], variable: &[u8]) -> Obligation<Vec<u8>> {
+fn original(rules: &[(&[u8], &[u8])], variable: &[u8]) -> Discharged<Vec<u8>> {
     let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();
     let patterns: Vec<&[u8]> = rules.iter().map(|(pattern, _)| *pattern).collect();
     let index = FirstMatch::new(&patterns).map_err(|error| Refutation::new(error.to_string()))?;

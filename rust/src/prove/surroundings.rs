@@ -7,42 +7,32 @@
 //! - headers where `add_header_inherit` or `add_trailer_inherit` is `off` (`ngx_http_headers_merge`, nginx 1.29.3);
 //! - what a true `if` before it says, as each is merged from the location alone.
 
+use crate::phase::Entering;
 use crate::prove::effect::End;
 use crate::prove::node::Node;
-use crate::prove::{Facts, Obligation, Refutation};
+use crate::prove::{Discharged, Facts, Refutation};
 
 /// The directives of the rewrite module: an `if` that holds nothing else has the location's configuration.
 const SCRIPT: [&[u8]; 5] = [b"break", b"if", b"return", b"rewrite", b"set"];
 
-/// Which rules may stand in an `if`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entering {
-    Nothing,
-    AllButBreak,
-    All,
+/// Which rules may stand in an `if` of a location with these statements. `headers_inherited`: nowhere may `add_header_inherit`
+/// be `off`.
+pub fn entering(block: &[Node], facts: &Facts, headers_inherited: bool) -> Entering {
+    if !block.iter().all(|node| keeps(node, facts, headers_inherited)) {
+        return Entering::Nothing;
+    }
+    if block.iter().any(|node| node.word(0) == b"try_files") { Entering::AllButBreak } else { Entering::All }
 }
 
-impl Entering {
-    /// Reads the statements of a location. `headers_inherited`: nowhere may `add_header_inherit` be `off`.
-    pub fn of_location(block: &[Node], facts: &Facts, headers_inherited: bool) -> Entering {
-        if !block.iter().all(|node| keeps(node, facts, headers_inherited)) {
-            return Entering::Nothing;
+/// Checks that an `if` which certainly fires a rule may hold it.
+pub fn check(entering: Entering, rule: &Node) -> Discharged<()> {
+    let is_break = End::of(rule.word(2), rule.flag()) == Some(End::Break);
+    match entering {
+        Entering::Nothing => Err(Refutation::new("an `if` in a location would replace the location's configuration")),
+        Entering::AllButBreak if is_break => {
+            Err(Refutation::new("a `break` in an `if` would lose the location's try_files"))
         }
-        if block.iter().any(|node| node.word(0) == b"try_files") { Entering::AllButBreak } else { Entering::All }
-    }
-
-    /// Whether an `if` that certainly fires a rule may hold it.
-    pub fn allows(self, rule: &Node) -> Obligation<()> {
-        let is_break = End::of(rule.word(2), rule.flag()) == Some(End::Break);
-        match self {
-            Entering::Nothing => {
-                Err(Refutation::new("an `if` in a location would replace the location's configuration"))
-            }
-            Entering::AllButBreak if is_break => {
-                Err(Refutation::new("a `break` in an `if` would lose the location's try_files"))
-            }
-            _ => Ok(()),
-        }
+        _ => Ok(()),
     }
 }
 

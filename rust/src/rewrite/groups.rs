@@ -10,7 +10,7 @@ use std::io::Write;
 use crate::first_match::{First, FirstMatch};
 use crate::map_block::{ExactRow, MapBlock, PatternRow};
 use crate::maps::cost::Cost;
-use crate::maps::text::{Key, Map};
+use crate::maps::text::{EmittedMap, Key};
 use crate::maps::{self, Compiled};
 use crate::rewrite::text::{GroupNames, Names};
 
@@ -69,15 +69,15 @@ impl Groups {
     }
 
     /// The maps that tell the group, the one for the statements first.
-    pub fn maps(&self, names: &GroupNames) -> Option<Vec<Map>> {
+    pub fn maps(&self, names: &GroupNames) -> Option<Vec<EmittedMap>> {
         let (root, compiled) = self.compile(names)?;
         Some(std::iter::once(root).chain(compiled.maps).collect())
     }
 
     /// The map for the statements, and what it leads to; `None` where that cannot be, or costs no less.
-    fn compile(&self, names: &GroupNames) -> Option<(Map, Compiled)> {
+    fn compile(&self, names: &GroupNames) -> Option<(EmittedMap, Compiled)> {
         let block = self.block(names.map.clone())?;
-        let mut compiled = maps::compile(&block, &maps::Options { stem: names.tree.clone() }).ok()?;
+        let mut compiled = maps::compile(&block, &names.tree).ok()?;
         let exact = block.exact.iter().map(|row| (Key::Exact(row.key.to_vec()), row.value.to_vec()));
         let mut rows: Vec<(Key, Vec<u8>)> = exact.collect();
         if let Some(guard) = compiled.guard.take() {
@@ -86,7 +86,7 @@ impl Groups {
             rows.extend(block.patterns.iter().map(|row| (pattern(row), row.value.to_vec())));
         }
         let (source, name, default) = (block.source.to_vec(), block.variable.to_vec(), compiled.default.clone());
-        Some((Map { source, name, volatile: true, hostnames: false, rows, default }, compiled))
+        Some((EmittedMap { source, name, volatile: true, hostnames: false, rows, default }, compiled))
     }
 
     /// The number of the group of a rule.
@@ -96,27 +96,25 @@ impl Groups {
 
     /// The map that tells the number of the group which holds the first rule that matches `$uri`; `None` if it is not known
     /// which matches the empty URI, on which a map tries no pattern.
-    fn map<'r>(&self, run: &'r Run, variable: &str) -> Option<MapBlock<'r>> {
-        let patterns: Vec<&[u8]> = self.rules.iter().map(|rule| &*run.rules[*rule].pattern).collect();
+    fn block(&self, variable: String) -> Option<MapBlock<'_>> {
+        let patterns: Vec<&[u8]> = self.rules.iter().map(|(pattern, _)| &pattern[..]).collect();
         let exact = match FirstMatch::new(&patterns).ok()?.first(b"", patterns.len()) {
             First::None => Vec::new(),
-            First::Match(at) => vec![ExactRow {
-                key: Cow::Borrowed(b""),
-                value: Cow::Owned(self.number(at)),
-                is_hostname: false,
-                span: 0..0,
-            }],
+            First::Match(rule) => {
+                let value = Cow::Owned(self.number(rule));
+                vec![ExactRow { key: Cow::Borrowed(b""), value, is_hostname: false, span: 0..0 }]
+            }
             First::Unknown(..) => return None,
         };
-        let row = |(at, pattern): (usize, &'r [u8])| PatternRow {
+        let row = |(rule, pattern)| PatternRow {
             pattern: Cow::Borrowed(pattern),
             caseless: false,
-            value: Cow::Owned(self.number(at)),
+            value: Cow::Owned(self.number(rule)),
             span: 0..0,
         };
         Some(MapBlock {
             source: Cow::Borrowed(b"$uri"),
-            variable: Cow::Owned(variable.as_bytes().to_vec()),
+            variable: Cow::Owned(variable.into_bytes()),
             volatile: true,
             exact,
             patterns: patterns.into_iter().enumerate().map(row).collect(),

@@ -1,26 +1,9 @@
-//! What the planner is asked for.
+//! The options of the planner.
 
+use crate::phase::{Entering, Phase};
 use crate::syntax::Readings;
 
-/// The phase of nginx in which a run is tried: a server's or a location's (`ngx_http_rewrite_handler`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    Server,
-    /// A location, or any of both: what is right in a location is right in a server.
-    Location,
-}
-
-/// Which rules may stand in an `if` that certainly ends the script. In a server all may, as a true `if` changes nothing there;
-/// in a location, one replaces the location's configuration by its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entering {
-    Nothing,
-    /// The location has `try_files`, which an `if` does not inherit.
-    AllButBreak,
-    All,
-}
-
-/// What the planner is told about a run.
+/// How a run is compiled, and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub phase: Phase,
