@@ -106,8 +106,8 @@ impl<'t> Guards<'t> {
     }
 }
 
-/// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without its
-/// final newline: the variable.
+/// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without
+/// its final newline: the variable.
 fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Discharged<&'t [u8]> {
     let refute = || Refutation::new("the final newline of the URI is not removed correctly");
     let (line, _) = set.sets().ok_or_else(refute)?;

@@ -1,8 +1,8 @@
 //! Finds what a match of a pattern must begin with.
 //!
-//! PCRE tries the parts of a pattern in order, so on a subject on which no way through the *head* ends, it gets no further,
-//! and gives up only where the head by itself makes it. The head is the pattern as far as its parts are few: up to an
-//! unbounded repetition, which may take many tries, or a construct that is not read exactly.
+//! PCRE tries the parts of a pattern in order, so on a subject on which no way through the *head* ends, it gets no
+//! further, and gives up only where the head by itself makes it. The head is the pattern as far as its parts are few:
+//! up to an unbounded repetition, which may take many tries, or a construct that is not read exactly.
 
 use crate::syntax::{Ast, Pattern};
 
@@ -12,8 +12,8 @@ const FEW_NODES: usize = 100;
 /// The head ends at this many nodes.
 const MOST_NODES: usize = 2_000;
 
-/// The head of a pattern, as a pattern: each match of `pattern` begins with one of it, and has no attempt that goes beyond
-/// it where it has none. O([`MOST_NODES`]) nodes for each part.
+/// The head of a pattern, as a pattern: each match of `pattern` begins with one of it, and has no attempt that goes
+/// beyond it where it has none. O([`MOST_NODES`]) nodes for each part.
 pub fn of(pattern: &Pattern) -> Pattern {
     let Ways { mut ended, through } = ways(&pattern.ast);
     ended.extend(through);

@@ -5,11 +5,12 @@
 //!
 //! # Theorem
 //!
-//! A run is a sequence of rules r1..rn that each end the script. L(i) are the strings rule i matches; P(u) is the
-//! first i with u in L(i). The compiled form fires M(u) where it is defined, and is followed by some of the rules, in
-//! their order; P'(u) is what it does. Let D be the rules that are gone. If every L(i), i in D, is finite, and
-//! P(s) = P'(s) for each s in S, the union of these L(i) and the domain of M, then P(u) = P'(u) for **every** u: no
-//! rule of D matches a u outside S, nor does PCRE2 give up on one ([`work`]), so all rules that match are still there, in the same order, and M is not defined.
+//! A run is a sequence of rules r1..rn that each end the script. L(i) are the strings rule i matches; P(u) is the first
+//! i with u in L(i). The compiled form fires M(u) where it is defined, and is followed by some of the rules, in their
+//! order; P'(u) is what it does. Let D be the rules that are gone. If every L(i), i in D, is finite, and P(s) = P'(s)
+//! for each s in S, the union of these L(i) and the domain of M, then P(u) = P'(u) for **every** u: no rule of D
+//! matches a u outside S, nor does PCRE2 give up on one ([`work`]), so all rules that match are still there, in the
+//! same order, and M is not defined.
 //!
 //! So the languages of the kept rules are never reasoned about. What has to hold besides, and is checked on the text:
 //!

@@ -52,8 +52,9 @@ impl Used {
     }
 }
 
-/// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own, those of
-/// the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start with it.
+/// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own,
+/// those of the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start
+/// with it.
 pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Discharged<()> {
     let mut maps = maps.peekable();
     if maps.peek().is_none() {

@@ -18,13 +18,15 @@ use crate::syntax::{self, Pattern};
 #[derive(Default)]
 pub struct Residual<'t> {
     rules: Vec<ResidualRule<'t>>,
-    /// By the bytes that a subject starts and ends with, in lower case. An end is also looked for before a final newline.
+    /// By the bytes that a subject starts and ends with, in lower case. An end is also looked for before a final
+    /// newline.
     starting: Bytes,
     ending: Bytes,
     /// By the bytes that a subject contains anywhere, in lower case.
     holding: Option<AhoCorasick>,
     held_by: Vec<u32>,
-    /// Rules in `ending` and `holding` on which PCRE2 may give up if the subject is longer than this many bytes. Ascending.
+    /// Rules in `ending` and `holding` on which PCRE2 may give up if the subject is longer than this many bytes.
+    /// Ascending.
     may_give_up: Vec<(usize, u32)>,
     /// The rules that any subject may match.
     others: Vec<u32>,

@@ -1,8 +1,8 @@
 //! Checks where the maps are included, and the sizes of nginx's hash tables.
 //!
-//! nginx fixes `map_hash_max_size` and `map_hash_bucket_size` at the first map it reads; set twice, or behind a map, they
-//! are an error (`ngx_http_map_block`, `ngx_conf_set_num_slot`). Those of `variables_hash` are read when the http block
-//! ends. Directives of these names in `stream` are that module's.
+//! nginx fixes `map_hash_max_size` and `map_hash_bucket_size` at the first map it reads; set twice, or behind a map,
+//! they are an error (`ngx_http_map_block`, `ngx_conf_set_num_slot`). Those of `variables_hash` are read when the http
+//! block ends. Directives of these names in `stream` are that module's.
 
 use std::collections::HashSet;
 
