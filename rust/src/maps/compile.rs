@@ -14,9 +14,9 @@ use crate::maps::text::Map;
 use crate::maps::writer::{DIGITS, Writer};
 use crate::maps::{lines, pick};
 
-/// How many of the new maps may be evaluated inside one another: nginx evaluates at most 100 variables so
-/// (`ngx_http_variable_depth`), others of the configuration included, and beyond that gives nothing.
-const DEEPEST: usize = 40;
+/// How many of the new maps may be evaluated inside one another, and in the map itself: nginx evaluates at most 100
+/// variables so (`ngx_http_variable_depth`), others of the configuration included, and beyond that gives nothing.
+const DEEPEST: usize = 39;
 
 /// For so few rows it is worth it to compare a tree with a chain of all rows.
 const FEW: usize = 100;
