@@ -14,6 +14,7 @@ pub mod map_machine;
 pub mod maps;
 pub mod parallel;
 pub mod pcre;
+pub mod phase;
 pub mod prove;
 pub mod prove_map;
 pub mod quote;

@@ -55,45 +55,45 @@ pub struct PatternRow<'t> {
 
 /// Why a text is not read as `map` blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum UnreadableMap {
     Lexer(LexError),
     /// What stands at this offset, in a few words.
     At(usize, &'static str),
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for UnreadableMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unreadable::Lexer(error) => error.fmt(f),
-            Unreadable::At(offset, what) => write!(f, "{what} at byte {offset}"),
+            UnreadableMap::Lexer(error) => error.fmt(f),
+            UnreadableMap::At(offset, what) => write!(f, "{what} at byte {offset}"),
         }
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for UnreadableMap {}
 
 /// Reads a text of exactly one block.
-pub fn read_one(text: &[u8]) -> Result<MapBlock<'_>, Unreadable> {
+pub fn read_one(text: &[u8]) -> Result<MapBlock<'_>, UnreadableMap> {
     let mut blocks = read(text)?;
     match (blocks.pop(), blocks.pop()) {
         (Some(block), None) => Ok(block),
-        (None, _) => Err(Unreadable::At(text.len(), "no map block")),
-        (Some(second), Some(_)) => Err(Unreadable::At(second.span.start, "a second map block")),
+        (None, _) => Err(UnreadableMap::At(text.len(), "no map block")),
+        (Some(second), Some(_)) => Err(UnreadableMap::At(second.span.start, "a second map block")),
     }
 }
 
 /// Reads a text of nothing but blocks and comments. O(length); values are borrowed where no escape was replaced.
-pub fn read(text: &[u8]) -> Result<Vec<MapBlock<'_>>, Unreadable> {
+pub fn read(text: &[u8]) -> Result<Vec<MapBlock<'_>>, UnreadableMap> {
     let mut blocks = Vec::new();
     let mut open: Option<MapBlock> = None;
     for event in Lexer::new(text) {
-        match (event.map_err(Unreadable::Lexer)?, &mut open) {
+        match (event.map_err(UnreadableMap::Lexer)?, &mut open) {
             (Event::Comment { .. }, _) => {}
             (Event::Open { words, .. }, None) => open = Some(MapBlock::open(words)?),
-            (Event::Open { words, .. }, Some(_)) => return Err(Unreadable::At(words[0].start, "a block in a map")),
+            (Event::Open { words, .. }, Some(_)) => return Err(UnreadableMap::At(words[0].start, "a block in a map")),
             (Event::Statement { words, end }, Some(block)) => block.add(words, end)?,
             (Event::Statement { words, .. }, None) => {
-                return Err(Unreadable::At(words[0].start, "a directive that is no map block"));
+                return Err(UnreadableMap::At(words[0].start, "a directive that is no map block"));
             }
             (Event::Close { start, .. }, _) => {
                 blocks.extend(open.take().map(|block| MapBlock { span: block.span.start..start + 1, ..block }));
@@ -105,7 +105,7 @@ pub fn read(text: &[u8]) -> Result<Vec<MapBlock<'_>>, Unreadable> {
 
 impl<'t> MapBlock<'t> {
     /// `map source $variable {`
-    fn open(words: Vec<Word<'t>>) -> Result<MapBlock<'t>, Unreadable> {
+    fn open(words: Vec<Word<'t>>) -> Result<MapBlock<'t>, UnreadableMap> {
         let start = words[0].start;
         let values: Vec<Cow<[u8]>> = words.into_iter().map(|word| word.value).collect();
         match <[Cow<[u8]>; 3]>::try_from(values) {
@@ -113,28 +113,28 @@ impl<'t> MapBlock<'t> {
                 let variable = without_first(variable);
                 Ok(MapBlock { source, variable, span: start..start, ..MapBlock::default() })
             }
-            _ => Err(Unreadable::At(start, "a block that is no map of a variable")),
+            _ => Err(UnreadableMap::At(start, "a block that is no map of a variable")),
         }
     }
 
     /// One statement of the block.
-    fn add(&mut self, words: Vec<Word<'t>>, end: usize) -> Result<(), Unreadable> {
+    fn add(&mut self, words: Vec<Word<'t>>, end: usize) -> Result<(), UnreadableMap> {
         let start = words[0].start;
         let mut values = words.into_iter().map(|word| word.value);
         match (values.next(), values.next(), values.next()) {
             (Some(flag), None, None) if *flag == *b"volatile" => self.volatile = true,
             (Some(flag), None, None) if *flag == *b"hostnames" => self.hostnames = true,
             (Some(key), Some(value), None) => return self.add_row(key, value, start..end),
-            _ => return Err(Unreadable::At(start, "invalid number of the map parameters")),
+            _ => return Err(UnreadableMap::At(start, "invalid number of the map parameters")),
         }
         Ok(())
     }
 
-    fn add_row(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>, span: Range<usize>) -> Result<(), Unreadable> {
+    fn add_row(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>, span: Range<usize>) -> Result<(), UnreadableMap> {
         match &*key {
-            b"include" => return Err(Unreadable::At(span.start, "an include in a map")),
+            b"include" => return Err(UnreadableMap::At(span.start, "an include in a map")),
             b"default" if self.default.is_some() => {
-                return Err(Unreadable::At(span.start, "duplicate default map parameter"));
+                return Err(UnreadableMap::At(span.start, "duplicate default map parameter"));
             }
             b"default" => self.default = Some(value),
             [b'~', b'*', ..] => {
@@ -219,9 +219,9 @@ mod tests {
             (b"", 0),
             (b"map $a $b { } map $a $c { }", 14),
         ] {
-            let Err(Unreadable::At(at, _)) = read_one(text) else { panic!("{}", text.escape_ascii()) };
+            let Err(UnreadableMap::At(at, _)) = read_one(text) else { panic!("{}", text.escape_ascii()) };
             assert_eq!(at, offset, "{}", text.escape_ascii());
         }
-        assert!(matches!(read_one(b"map $a $b {"), Err(Unreadable::Lexer(_))));
+        assert!(matches!(read_one(b"map $a $b {"), Err(UnreadableMap::Lexer(_))));
     }
 }

@@ -16,10 +16,10 @@ const MATCH_LIMIT: u32 = 10_000_000;
 
 /// Maps by the names of their variables.
 pub struct Machine<'t> {
-    maps: HashMap<Vec<u8>, Map<'t>>,
+    maps: HashMap<Vec<u8>, LoadedMap<'t>>,
 }
 
-struct Map<'t> {
+struct LoadedMap<'t> {
     block: &'t MapBlock<'t>,
     /// The rows of the hash by their keys in small letters.
     exact: HashMap<Vec<u8>, usize>,
@@ -56,7 +56,7 @@ impl<'t> Machine<'t> {
         let map = |block: &'t MapBlock<'t>| {
             let exact = block.exact.iter().enumerate().map(|(at, row)| (row.key.to_ascii_lowercase(), at));
             let patterns = block.patterns.iter().map(|_| OnceLock::new()).collect();
-            Map { block, exact: exact.collect(), patterns }
+            LoadedMap { block, exact: exact.collect(), patterns }
         };
         Machine { maps: blocks.iter().map(|block| (block.variable.to_ascii_lowercase(), map(block))).collect() }
     }
@@ -80,7 +80,7 @@ impl<'t> Machine<'t> {
         value
     }
 
-    fn find<'m>(&self, request: &mut Request, map: &'m Map<'t>, subject: &Rc<[u8]>) -> Option<&'m [u8]> {
+    fn find<'m>(&self, request: &mut Request, map: &'m LoadedMap<'t>, subject: &Rc<[u8]>) -> Option<&'m [u8]> {
         if let Some(at) = map.exact.get(&subject.to_ascii_lowercase()) {
             return Some(&map.block.exact[*at].value);
         }
@@ -113,16 +113,16 @@ impl<'t> Machine<'t> {
     pub fn value(&self, request: &mut Request, value: &[u8]) -> Rc<[u8]> {
         let parts = parts(value);
         for part in &parts {
-            if let Part::Variable(name) = part {
+            if let ValuePart::Variable(name) = part {
                 self.flush(request, name);
             }
         }
         let mut text = Vec::new();
         for part in parts {
             match part {
-                Part::Text(bytes) => text.extend_from_slice(bytes),
-                Part::Variable(name) => text.extend_from_slice(&self.variable(request, name)),
-                Part::Capture(group) => {
+                ValuePart::Text(bytes) => text.extend_from_slice(bytes),
+                ValuePart::Variable(name) => text.extend_from_slice(&self.variable(request, name)),
+                ValuePart::Capture(group) => {
                     text.extend_from_slice(&request.captures.get(group).cloned().flatten().unwrap_or_default());
                 }
             }
@@ -139,29 +139,29 @@ impl<'t> Machine<'t> {
 }
 
 /// A piece of a value.
-enum Part<'v> {
+enum ValuePart<'v> {
     Text(&'v [u8]),
     Variable(&'v [u8]),
     Capture(usize),
 }
 
 /// Cuts a value as `ngx_http_script_compile` does.
-fn parts(value: &[u8]) -> Vec<Part<'_>> {
+fn parts(value: &[u8]) -> Vec<ValuePart<'_>> {
     let mut parts = Vec::new();
     let mut rest = value;
     while let Some(at) = memchr::memchr(b'$', rest) {
-        parts.push(Part::Text(&rest[..at]));
+        parts.push(ValuePart::Text(&rest[..at]));
         rest = &rest[at + 1..];
         if let [digit @ b'1'..=b'9', after @ ..] = rest {
-            parts.push(Part::Capture(usize::from(digit - b'0')));
+            parts.push(ValuePart::Capture(usize::from(digit - b'0')));
             rest = after;
         } else {
             let (name, after) = name(rest);
-            parts.push(Part::Variable(name));
+            parts.push(ValuePart::Variable(name));
             rest = after;
         }
     }
-    parts.push(Part::Text(rest));
+    parts.push(ValuePart::Text(rest));
     parts
 }
 

@@ -17,7 +17,7 @@ use pcre2_sys as sys;
 
 /// The answer of PCRE2 for one subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum MatchOutcome {
     /// The pattern matches.
     Yes,
     /// It does not.
@@ -120,20 +120,20 @@ impl Regex {
 
     /// Whether the pattern matches somewhere in the subject, found within so many calls of `match()` from any one place of
     /// it: 10,000 of them take some ms.
-    pub fn is_match(&self, subject: &[u8], calls: u32) -> Outcome {
+    pub fn is_match(&self, subject: &[u8], calls: u32) -> MatchOutcome {
         // Code 0 is a match with more groups than the block has room for.
         MATCH_BLOCK.with_borrow_mut(|block| self.execute(subject, block, calls)).map_or_else(
             |code| {
-                if code == sys::PCRE2_ERROR_NOMATCH { Outcome::No } else { Outcome::Error(code) }
+                if code == sys::PCRE2_ERROR_NOMATCH { MatchOutcome::No } else { MatchOutcome::Error(code) }
             },
-            |_| Outcome::Yes,
+            |_| MatchOutcome::Yes,
         )
     }
 
     /// The groups of the first match; `None` if the pattern does not match.
     ///
     /// Groups behind the last that took part are left out. The error is PCRE2's negative code.
-    pub fn captures(&self, subject: &[u8], calls: u32) -> Result<Option<Captures>, i32> {
+    pub fn captures(&self, subject: &[u8], calls: u32) -> Result<Option<GroupRanges>, i32> {
         // SAFETY: the code is valid; a null context means the default allocator.
         let block = unsafe { sys::pcre2_match_data_create_from_pattern_8(self.code.as_ptr(), ptr::null_mut()) };
         let mut block = MatchBlock::own(block);
@@ -167,7 +167,7 @@ impl Drop for Regex {
 }
 
 /// The byte ranges of a match: the whole first, then the groups; `None` for a group that took no part.
-pub type Captures = Vec<Option<std::ops::Range<usize>>>;
+pub type GroupRanges = Vec<Option<std::ops::Range<usize>>>;
 
 /// PCRE2's scratch memory, with its place for the groups.
 struct MatchBlock(NonNull<sys::pcre2_match_data_8>);
@@ -202,7 +202,7 @@ impl MatchBlock {
         MatchBlock(NonNull::new(block).expect("memory for a PCRE2 match block"))
     }
 
-    fn captures(&self, groups: usize) -> Captures {
+    fn captures(&self, groups: usize) -> GroupRanges {
         // SAFETY: after a match, the block holds `groups` pairs of offsets.
         let offsets =
             unsafe { std::slice::from_raw_parts(sys::pcre2_get_ovector_pointer_8(self.0.as_ptr()), 2 * groups) };
@@ -220,7 +220,7 @@ impl Drop for MatchBlock {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Regex};
+    use super::{MatchOutcome, Regex};
 
     fn regex(pattern: &[u8]) -> Regex {
         Regex::new(pattern).expect("a pattern that PCRE2 takes")
@@ -229,10 +229,10 @@ mod tests {
     /// A search on bytes: UTF-8 has no part in it, and `$` matches before a final newline.
     #[test]
     fn bytes() {
-        assert_eq!(regex(b"^/\xe9.$").is_match(b"/\xe9\xff\n", 10_000), Outcome::Yes);
-        assert_eq!(regex(b"^/a$").is_match(b"/A", 10_000), Outcome::No);
-        assert_eq!(regex(b"").is_match(b"", 10_000), Outcome::Yes);
-        assert_eq!(regex(b"(a)(b)(c)").is_match(b"/abc", 10_000), Outcome::Yes);
+        assert_eq!(regex(b"^/\xe9.$").is_match(b"/\xe9\xff\n", 10_000), MatchOutcome::Yes);
+        assert_eq!(regex(b"^/a$").is_match(b"/A", 10_000), MatchOutcome::No);
+        assert_eq!(regex(b"").is_match(b"", 10_000), MatchOutcome::Yes);
+        assert_eq!(regex(b"(a)(b)(c)").is_match(b"/abc", 10_000), MatchOutcome::Yes);
     }
 
     /// The match limit is an outcome, and the next question on the thread is answered as ever.
@@ -240,9 +240,9 @@ mod tests {
     fn match_limit() {
         let regex = regex(b"^/(a+)+$");
         let subject = [b"/".as_slice(), &[b'a'; 40], b"!"].concat();
-        assert_eq!(regex.is_match(&subject, 10_000), Outcome::Error(-47));
+        assert_eq!(regex.is_match(&subject, 10_000), MatchOutcome::Error(-47));
         assert_eq!(regex.captures(&subject, 10_000), Err(-47));
-        assert_eq!(regex.is_match(b"/aaa", 10_000), Outcome::Yes);
+        assert_eq!(regex.is_match(b"/aaa", 10_000), MatchOutcome::Yes);
         assert_eq!(super::message(-47), "match limit exceeded");
     }
 
@@ -260,7 +260,10 @@ mod tests {
     fn names() {
         let regex = super::Regex::caseless(b"(x)(?<beta>b)|(?<alpha>a)").unwrap();
         assert_eq!(regex.names(), [(b"alpha".to_vec(), 3), (b"beta".to_vec(), 2)]);
-        assert_eq!((regex.is_match(b"XB", 100), super::Regex::new(b"a").unwrap().names().len()), (Outcome::Yes, 0));
+        assert_eq!(
+            (regex.is_match(b"XB", 100), super::Regex::new(b"a").unwrap().names().len()),
+            (MatchOutcome::Yes, 0)
+        );
     }
 
     /// A pattern that PCRE2 does not take says where and why.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use pyo3::prelude::*;
 
 use crate::border::run::CompiledRun;
-use crate::hash::{self, Element, Outcome, Sizes};
+use crate::hash::{self, Element, Sizes, TableFit};
 use crate::variables;
 
 /// `map_hash_max_size` and `map_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds the maps of all these
@@ -52,10 +52,10 @@ pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize, may_be: Ve
 #[pyfunction]
 pub fn map_verdict(py: Python<'_>, keys: Vec<Vec<u8>>, max: usize, bucket: usize) -> &'static str {
     py.detach(|| match hash::simulate(&elements(&keys), Sizes { max, bucket }) {
-        Outcome::Fits(_) => "fits",
-        Outcome::Warns => "warns",
-        Outcome::Refused => "refused",
-        Outcome::Slow => "slow",
+        TableFit::Fits(_) => "fits",
+        TableFit::Warns => "warns",
+        TableFit::Refused => "refused",
+        TableFit::Slow => "slow",
     })
 }
 

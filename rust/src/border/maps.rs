@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use crate::map_block;
 use crate::maps::cost::Cost;
 use crate::maps::refused::{Refused, refused};
-use crate::maps::{Compiled, Options, Stays, compile};
+use crate::maps::{Compiled, Stays, compile};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -114,25 +114,25 @@ impl CompiledMap {
 }
 
 #[derive(IntoPyObject)]
-pub enum Outcome {
+pub enum MapCompilation {
     Compiled(CompiledMap),
     Stays(StayingMap),
 }
 
 #[pyfunction]
 #[pyo3(signature = (block, *, stem))]
-pub fn compile_map(py: Python<'_>, block: &[u8], stem: String) -> PyResult<Outcome> {
+pub fn compile_map(py: Python<'_>, block: &[u8], stem: String) -> PyResult<MapCompilation> {
     let plan = || {
         let map = map_block::read_one(block).map_err(|error| PyValueError::new_err(error.to_string()))?;
         match refused(&map) {
             Some(Refused::Pattern(row, message)) => Err(RefusedRow::new_err((true, row, message))),
             Some(Refused::Key(row)) => Err(RefusedRow::new_err((false, row, "conflicting parameter"))),
-            None => Ok(compile(&map, &Options { stem })),
+            None => Ok(compile(&map, &stem)),
         }
     };
     Ok(match py.detach(plan)? {
-        Ok(compiled) => Outcome::Compiled(CompiledMap { compiled }),
-        Err(stays) => Outcome::Stays(staying(stays)),
+        Ok(compiled) => MapCompilation::Compiled(CompiledMap { compiled }),
+        Err(stays) => MapCompilation::Stays(staying(stays)),
     })
 }
 

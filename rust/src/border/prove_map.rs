@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use crate::prove_map::{Refutation, prove};
+use crate::prove_map::{MapRefutation, prove};
 
 /// The verdict on the maps that are to stand for one.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
@@ -27,7 +27,7 @@ pub fn prove_map(py: Python<'_>, original: PyBackedBytes, emitted: PyBackedBytes
             counterexample: None,
             obligations: proved.counts().collect(),
         },
-        Err(Refutation { obligation, what, counterexample }) => MapProof {
+        Err(MapRefutation { obligation, what, counterexample }) => MapProof {
             holds: false,
             refutation: Some(what),
             obligation: Some(obligation.name()),

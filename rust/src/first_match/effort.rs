@@ -5,7 +5,7 @@
 //! that PCRE2 cannot reach the limit, by a bound on its backtracking. It is computed on the syntax tree, since the `Hir` is
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
-use super::judge::is_anchored;
+use super::matcher::is_anchored;
 use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 
 /// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or the
@@ -171,7 +171,7 @@ fn repeated(round: Effort, min: f64, max: f64) -> Effort {
 #[cfg(test)]
 mod tests {
     use super::{Bounds, LENGTHS, up_to_prefix, whole};
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
     use crate::syntax::parse;
 
     fn bounds_of(pattern: &str) -> Bounds {
@@ -224,7 +224,7 @@ mod tests {
                 let mut subject = vec![filler; longest(pattern)];
                 subject.insert(0, b'/');
                 subject.pop();
-                assert_eq!(regex.is_match(&subject, 10_000_000), Outcome::No, "{pattern}");
+                assert_eq!(regex.is_match(&subject, 10_000_000), MatchOutcome::No, "{pattern}");
             }
         }
     }

@@ -5,7 +5,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use hashbrown::HashMap;
 
 use super::TooManyLiterals;
-use super::requirement::{self, Need, Requirement};
+use super::requirement::{self, RequiredLiterals, Requirement};
 use super::trie::PrefixTrie;
 
 /// An index over patterns by the literals that each of their matches contains, in lower case. So it also serves for all
@@ -43,8 +43,8 @@ impl Index {
                 continue;
             };
             match need {
-                Need::Prefix(found) => prefixes.extend(found.into_iter().map(|prefix| (prefix, index))),
-                Need::Literal(found) => {
+                RequiredLiterals::Prefix(found) => prefixes.extend(found.into_iter().map(|prefix| (prefix, index))),
+                RequiredLiterals::Literal(found) => {
                     owners.extend(found.iter().map(|_| index));
                     literals.extend(found);
                 }

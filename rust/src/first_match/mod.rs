@@ -6,7 +6,7 @@
 mod any_case;
 pub(crate) mod effort;
 mod index;
-mod judge;
+mod matcher;
 mod requirement;
 mod trie;
 
@@ -14,11 +14,11 @@ use std::fmt;
 use std::sync::OnceLock;
 
 pub use effort::Bounds;
-pub use judge::{Answer, Doubt};
+pub use matcher::{Answer, Doubt};
 
-use any_case::Spellings;
+use any_case::AnyCaseMatcher;
 use index::Index;
-use judge::Judge;
+use matcher::Matcher;
 
 /// The first pattern that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +51,9 @@ impl std::error::Error for TooManyLiterals {}
 /// A pattern is skipped only if PCRE certainly gives the same answer: no match, and no match limit either
 /// (see `effort`).
 pub struct FirstMatch {
-    patterns: Texts,
-    judges: Vec<OnceLock<Judge>>,
-    spellings: Vec<OnceLock<Option<Box<Spellings>>>>,
+    patterns: PatternTexts,
+    matchers: Vec<OnceLock<Matcher>>,
+    spellings: Vec<OnceLock<Option<Box<AnyCaseMatcher>>>>,
     index: Index,
 }
 
@@ -63,8 +63,8 @@ impl FirstMatch {
     /// The error is for patterns beyond the reach of an index of 32 bits. Panics with more than 2^32 patterns.
     pub fn new(patterns: &[&[u8]]) -> Result<FirstMatch, TooManyLiterals> {
         Ok(FirstMatch {
-            patterns: Texts::new(patterns),
-            judges: patterns.iter().map(|_| OnceLock::new()).collect(),
+            patterns: PatternTexts::new(patterns),
+            matchers: patterns.iter().map(|_| OnceLock::new()).collect(),
             spellings: patterns.iter().map(|_| OnceLock::new()).collect(),
             index: Index::new(patterns)?,
         })
@@ -89,13 +89,13 @@ impl FirstMatch {
     pub fn may_match_some_case(&self, subject: &[u8], limit: usize) -> bool {
         let subject = subject.to_ascii_lowercase();
         self.index.candidates(&subject, limit).any(|index| {
-            let build = || Spellings::of(self.patterns.get(index)).map(Box::new);
+            let build = || AnyCaseMatcher::of(self.patterns.get(index)).map(Box::new);
             self.spellings[index].get_or_init(build).as_ref().is_none_or(|spellings| spellings.may_match(&subject))
         })
     }
 
     fn ask(&self, index: usize, subject: &[u8]) -> Answer {
-        self.judges[index].get_or_init(|| Judge::new(self.patterns.get(index))).answer(subject)
+        self.matchers[index].get_or_init(|| Matcher::new(self.patterns.get(index))).answer(subject)
     }
 }
 
@@ -109,19 +109,19 @@ pub(crate) fn needed_literals(pattern: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Byte strings in one buffer.
-struct Texts {
+struct PatternTexts {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Texts {
-    fn new(texts: &[&[u8]]) -> Texts {
+impl PatternTexts {
+    fn new(texts: &[&[u8]]) -> PatternTexts {
         let bytes = texts.concat();
         let ends = texts.iter().scan(0, |end, text| {
             *end += text.len();
             Some(*end)
         });
-        Texts { bytes, ends: ends.collect() }
+        PatternTexts { bytes, ends: ends.collect() }
     }
 
     fn get(&self, index: usize) -> &[u8] {

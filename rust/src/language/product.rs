@@ -94,11 +94,11 @@ struct Product {
 }
 
 /// A state of each side.
-type Pair = (State, State);
+type StatePair = (State, State);
 
 /// A pair that was reached: from which step, by which byte. The first step has read nothing.
-struct Step {
-    pair: Pair,
+struct Visit {
+    pair: StatePair,
     from: usize,
     byte: u8,
 }
@@ -108,23 +108,23 @@ impl Product {
         let start = (self.language.start()?, self.others.start()?);
         // The first bytes are taken at once: the step that has read nothing is no subject and equals no later one, even if
         // its pair of states comes again.
-        let mut steps = vec![Step { pair: start, from: 0, byte: 0 }];
+        let mut visits = vec![Visit { pair: start, from: 0, byte: 0 }];
         let mut seen = HashSet::new();
         let bytes = self.representatives();
         let first = if self.subjects == Subjects::Uris { &b"/"[..] } else { &bytes };
         for &byte in first {
-            self.step(&mut steps, &mut seen, 0, byte)?;
+            self.step(&mut visits, &mut seen, 0, byte)?;
         }
         let mut current = 1;
-        while current < steps.len() {
-            if steps.len() > most {
+        while current < visits.len() {
+            if visits.len() > most {
                 return Err(TooLarge);
             }
-            if self.is_answer(steps[current].pair)? {
-                return Ok(Some(spell(&steps, current)));
+            if self.is_answer(visits[current].pair)? {
+                return Ok(Some(spell(&visits, current)));
             }
             for &byte in &bytes {
-                self.step(&mut steps, &mut seen, current, byte)?;
+                self.step(&mut visits, &mut seen, current, byte)?;
             }
             current += 1;
         }
@@ -132,8 +132,14 @@ impl Product {
     }
 
     /// Follows one byte, unless no answer lies behind it or the pair is known.
-    fn step(&mut self, steps: &mut Vec<Step>, seen: &mut HashSet<Pair>, from: usize, byte: u8) -> Result<(), TooLarge> {
-        let (language, others) = steps[from].pair;
+    fn step(
+        &mut self,
+        visits: &mut Vec<Visit>,
+        seen: &mut HashSet<StatePair>,
+        from: usize,
+        byte: u8,
+    ) -> Result<(), TooLarge> {
+        let (language, others) = visits[from].pair;
         let language = self.language.next(language, byte)?;
         if language == State::Outside {
             return Ok(());
@@ -145,12 +151,12 @@ impl Product {
         };
         let pair = (language, others);
         if others != hopeless && seen.insert(pair) {
-            steps.push(Step { pair, from, byte });
+            visits.push(Visit { pair, from, byte });
         }
         Ok(())
     }
 
-    fn is_answer(&mut self, (language, others): Pair) -> Result<bool, TooLarge> {
+    fn is_answer(&mut self, (language, others): StatePair) -> Result<bool, TooLarge> {
         let inside = self.question == Question::Inside;
         Ok(self.language.accepts(language)? && self.others.accepts(others)? == inside)
     }
@@ -179,11 +185,11 @@ fn unpleasantness(byte: u8) -> u8 {
 }
 
 /// The bytes that lead to a step.
-fn spell(steps: &[Step], mut last: usize) -> Vec<u8> {
+fn spell(visits: &[Visit], mut last: usize) -> Vec<u8> {
     let mut uri = Vec::new();
     while last != 0 {
-        uri.push(steps[last].byte);
-        last = steps[last].from;
+        uri.push(visits[last].byte);
+        last = visits[last].from;
     }
     uri.reverse();
     uri

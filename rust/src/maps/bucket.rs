@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use crate::maps::chunk::Chunks;
-use crate::maps::entry::{Entry, Kind};
-use crate::maps::keys::Keys;
-use crate::maps::row::Row;
+use crate::maps::entry::{PathEnd, PathEntry};
+use crate::maps::keys::KeyChoice;
+use crate::maps::row::RowFacts;
 use crate::maps::trie::Trie;
 
 /// A row stands in so many buckets below where it is known to begin; one that would stand in more is no part of the tree.
@@ -39,13 +39,13 @@ pub struct Keyed<'r> {
 
 impl<'r> Keyed<'r> {
     /// Chooses the keys for some entries, for leaves of so many rows; `None` as [`Chunks::new`].
-    pub fn new(rows: &[Row], entries: Vec<Entry<'r>>, leaf: usize) -> Option<Keyed<'r>> {
+    pub fn new(rows: &[RowFacts], entries: Vec<PathEntry<'r>>, leaf: usize) -> Option<Keyed<'r>> {
         let trie = Trie::new(&entries);
-        let Keys { is_key, cover } = Keys::choose(&trie, &entries, rows, leaf);
+        let KeyChoice { is_key, cover } = KeyChoice::choose(&trie, &entries, rows, leaf);
         Some(Keyed { chunks: Chunks::new(trie, entries, is_key)?, cover })
     }
 
-    fn entry(&self, entry: usize) -> &Entry<'r> {
+    fn entry(&self, entry: usize) -> &PathEntry<'r> {
         &self.chunks.entries[entry]
     }
 
@@ -61,7 +61,7 @@ impl<'r> Keyed<'r> {
             }
             let node = &self.chunks.trie.nodes[at];
             let own = node.own.clone().filter(|entry| self.is_live(*entry, at));
-            let own = own.filter(|entry| self.entry(*entry).kind != Kind::Covering);
+            let own = own.filter(|entry| self.entry(*entry).kind != PathEnd::Covering);
             let handed: Vec<usize> = inherited.iter().copied().chain(own).collect();
             for child in node.children.clone().rev().filter(|child| self.chunks.has_keys(*child)) {
                 let path = self.chunks.path(child);
@@ -89,8 +89,8 @@ impl<'r> Keyed<'r> {
         while let Some(below) = stack.pop() {
             let node = &self.chunks.trie.nodes[below];
             for entry in node.own.clone().filter(|entry| self.is_live(*entry, at)) {
-                let Entry { row, kind, .. } = *self.entry(entry);
-                is_rare &= below == at && (kind == Kind::Dot || Some(row) == cover);
+                let PathEntry { row, kind, .. } = *self.entry(entry);
+                is_rare &= below == at && (kind == PathEnd::Dot || Some(row) == cover);
                 tried.push(row);
             }
             stack.extend(node.children.clone().filter(|child| !self.chunks.is_key(*child)));

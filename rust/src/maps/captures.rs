@@ -5,15 +5,15 @@ use std::collections::HashSet;
 use crate::map_block::MapBlock;
 
 /// The names of the groups in the patterns of a map.
-pub struct Groups {
+pub struct CaptureNames {
     names: HashSet<Vec<u8>>,
 }
 
-impl Groups {
+impl CaptureNames {
     /// Whatever may name a group in some PCRE: `(?<name>`, `(?'name'`, `(?P<name>`.
-    pub fn of(map: &MapBlock) -> Groups {
+    pub fn of(map: &MapBlock) -> CaptureNames {
         let names = map.patterns.iter().flat_map(|row| names(&row.pattern)).collect();
-        Groups { names }
+        CaptureNames { names }
     }
 
     /// Whether a value holds `$1` to `$9`, or a variable that a group of the map sets.
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn in_values() {
         let map = read_one(b"map $a $b { '~^/(?<Lang>x)(?P<two>y)(?<!z)' 1; \"~(?'three'x)\" 1; }").expect("a map");
-        let groups = Groups::of(&map);
+        let groups = CaptureNames::of(&map);
         for value in ["$1", "x${2}", "$lang", "a${LANG}b", "$host$two", "$three"] {
             assert!(groups.are_in(value.as_bytes()), "{value}");
         }

@@ -2,7 +2,7 @@
 
 use crate::maps::pattern::{LONGEST, beginning_with, token_length};
 use crate::maps::sequence::Sequence;
-use crate::maps::text::{Key, Map};
+use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 
 /// So few rows are tried sooner than a guard.
@@ -21,7 +21,7 @@ const FRAME: &[u8] = b"~*^(?!)";
 const SHORTEST_LITERAL: usize = 2;
 
 /// Chains rows, with names of their own.
-pub struct Chain<'w, 'm> {
+pub struct ChainWriter<'w, 'm> {
     writer: &'w mut Writer<'m>,
     /// What the names of its maps start with.
     label: &'w str,
@@ -36,17 +36,17 @@ enum Guard {
     Inside(Vec<u8>),
 }
 
-impl<'w, 'm> Chain<'w, 'm> {
+impl<'w, 'm> ChainWriter<'w, 'm> {
     /// Writes maps that try the rows in their order, and returns the variable of the first; `next` is the value where
     /// none of them matches. Where PCRE gives up on a row, the value is that of no match at all.
     pub fn write(writer: &'w mut Writer<'m>, label: &'w str, rows: &[usize], next: &[u8]) -> Vec<u8> {
-        let mut chain = Chain { writer, label, count: 0 };
+        let mut chain = ChainWriter { writer, label, count: 0 };
         let groups = chain.groups(rows);
         groups.into_iter().rev().fold(next.to_vec(), |next, group| chain.group(group, &next))
     }
 
-    /// As [`Chain::write`], in one map for rows that begin with so many bytes and then hardly ever match: behind a guard
-    /// that looks at a few more.
+    /// As [`ChainWriter::write`], in one map, for rows that begin with `length` bytes and then hardly ever match: behind a
+    /// guard that looks at a few more.
     pub fn write_rare(
         writer: &'w mut Writer<'m>,
         label: &'w str,
@@ -54,7 +54,7 @@ impl<'w, 'm> Chain<'w, 'm> {
         length: usize,
         next: &[u8],
     ) -> Vec<u8> {
-        let mut chain = Chain { writer, label, count: 0 };
+        let mut chain = ChainWriter { writer, label, count: 0 };
         let guard = FURTHER.into_iter().find_map(|further| chain.short_guard(rows, length + further));
         chain.plain(rows, guard.filter(|_| rows.len() > UNGUARDED), next)
     }
@@ -129,7 +129,7 @@ impl<'w, 'm> Chain<'w, 'm> {
         self.writer.add(map)
     }
 
-    fn next_map(&mut self) -> Map {
+    fn next_map(&mut self) -> EmittedMap {
         self.count += 1;
         self.writer.of_source(&format!("{}{}", self.label, self.count))
     }

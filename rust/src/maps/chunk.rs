@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 
-use crate::maps::entry::Entry;
+use crate::maps::entry::PathEntry;
 use crate::maps::pattern::{DEEPEST, LONGEST, escape, escaped_length};
 use crate::maps::trie::Trie;
 
@@ -14,7 +14,7 @@ const MOST_TEXT: usize = LONGEST - 60;
 /// The chunks of a trie of keys, each with a node as its root; what they lead to are chunks further down.
 pub struct Chunks<'k> {
     pub trie: Trie,
-    pub entries: Vec<Entry<'k>>,
+    pub entries: Vec<PathEntry<'k>>,
     is_key: Vec<bool>,
     is_root: Vec<bool>,
     /// Whether there is a key at the node or further down.
@@ -36,7 +36,7 @@ impl<'k> Spellings<'k> {
 impl<'k> Chunks<'k> {
     /// Cuts the trie where a text would be too long, or its groups too deep; of keys that differ by case alone the one
     /// that more rows begin with is left. Linear but for a logarithm. `None` if such keys leave no place to cut.
-    pub fn new(trie: Trie, entries: Vec<Entry<'k>>, is_key: Vec<bool>) -> Option<Chunks<'k>> {
+    pub fn new(trie: Trie, entries: Vec<PathEntry<'k>>, is_key: Vec<bool>) -> Option<Chunks<'k>> {
         let count = trie.nodes.len();
         let (is_root, has_keys, spellings) = (vec![false; count], vec![false; count], Spellings::default());
         let mut chunks = Chunks { trie, entries, is_key, is_root, has_keys, spellings };
@@ -197,7 +197,7 @@ mod tests {
     use super::Chunks;
     use crate::maps::entry::entries;
     use crate::maps::example::with_rows;
-    use crate::maps::keys::Keys;
+    use crate::maps::keys::KeyChoice;
     use crate::maps::pattern::{LONGEST, token_length};
     use crate::maps::trie::Trie;
     use crate::pcre::Regex;
@@ -207,7 +207,7 @@ mod tests {
         with_rows(&texts, false, |_, rows| {
             let entries = entries(rows, 0..rows.len(), false);
             let trie = Trie::new(&entries);
-            let is_key = Keys::choose(&trie, &entries, rows, 1).is_key;
+            let is_key = KeyChoice::choose(&trie, &entries, rows, 1).is_key;
             test(&Chunks::new(trie, entries, is_key).expect("chunks"));
         });
     }

@@ -3,14 +3,14 @@
 use hashbrown::HashMap;
 
 use crate::maps::cost::Cost;
-use crate::maps::text::{Key, Map};
+use crate::maps::text::{EmittedMap, Key};
 use crate::quote;
 
 /// The maps that take over the patterns of a map.
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
     /// The new maps; each names only those before it.
-    pub maps: Vec<Map>,
+    pub maps: Vec<EmittedMap>,
     /// The value that the default of the map becomes.
     pub default: Vec<u8>,
     /// A row that has to stand before all others with patterns, which then stay where they are.
@@ -45,7 +45,7 @@ impl Compiled {
 
     /// The names of the variables that the new maps define, those of groups included.
     pub fn variables(&self) -> Vec<&[u8]> {
-        let groups = self.maps.iter().flat_map(Map::groups);
+        let groups = self.maps.iter().flat_map(EmittedMap::groups);
         let mut names: Vec<&[u8]> = self.maps.iter().map(|map| &*map.name).chain(groups).collect();
         names.sort_unstable();
         names.dedup();

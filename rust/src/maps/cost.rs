@@ -4,7 +4,7 @@ use crate::first_match::{First, FirstMatch};
 use crate::map_block::read;
 use crate::map_machine::{Machine, Request};
 use crate::maps::compiled::Compiled;
-use crate::maps::row::Row;
+use crate::maps::row::RowFacts;
 
 /// How many subjects are tried.
 const MOST_PROBES: usize = 2_000;
@@ -49,7 +49,7 @@ impl Cost {
     }
 
     /// Of a compiled map, found by running it.
-    pub fn of(compiled: &Compiled, rows: &[Row], first: &FirstMatch, source: &[u8]) -> Cost {
+    pub fn of(compiled: &Compiled, rows: &[RowFacts], first: &FirstMatch, source: &[u8]) -> Cost {
         let text = text(compiled, source);
         let blocks = read(&text).unwrap_or_default();
         let machine = Machine::new(&blocks);
@@ -87,14 +87,14 @@ fn text(compiled: &Compiled, source: &[u8]) -> Vec<u8> {
     text
 }
 
-fn far(rows: &[Row]) -> Vec<u8> {
+fn far(rows: &[RowFacts]) -> Vec<u8> {
     let slashes = rows.iter().filter(|row| row.sequences().iter().any(|sequence| sequence.bytes[0] == b'/')).count();
     let start: &[u8] = if 2 * slashes > rows.len() { b"/" } else { b"" };
     [start, JUNK].concat()
 }
 
 /// For rows evenly taken: what they begin with, and something else behind it or in place of its last byte.
-fn probes(rows: &[Row]) -> Vec<Vec<u8>> {
+fn probes(rows: &[RowFacts]) -> Vec<Vec<u8>> {
     let step = rows.len().div_ceil(MOST_PROBES / 4).max(1);
     let mut probes = Vec::new();
     for row in rows.iter().step_by(step) {
@@ -116,14 +116,14 @@ fn probes(rows: &[Row]) -> Vec<Vec<u8>> {
 mod tests {
     use super::Cost;
     use crate::map_block::read_one;
-    use crate::maps::{Options, compile};
+    use crate::maps::compile;
 
     /// Costs are counted where the maps are run: one pattern tells the keys apart, the next those of a chunk.
     #[test]
     fn counted() {
         let cost = |rows: String| {
             let text = format!("map $uri $to {{ {rows} }}");
-            compile(&read_one(text.as_bytes()).unwrap(), &Options { stem: "nxo_1_".into() }).unwrap().cost
+            compile(&read_one(text.as_bytes()).unwrap(), "nxo_1_").unwrap().cost
         };
         let few = cost((0..60).map(|number| format!("~^/page{number}/ {number};")).collect());
         assert_eq!((few.far, few.near, few.worst, few.hit), (1, 1, 1, 1));

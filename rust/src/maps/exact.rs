@@ -3,8 +3,8 @@
 use hashbrown::HashMap;
 
 use crate::first_match::{First, FirstMatch};
-use crate::maps::row::Row;
-use crate::maps::text::{Key, Map};
+use crate::maps::row::RowFacts;
+use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 
 /// The longest string that is a key, in bytes.
@@ -13,7 +13,7 @@ const LONGEST: usize = 512;
 /// What the table holds.
 #[derive(Clone, Default)]
 pub struct Exact {
-    keys: Vec<Entry>,
+    keys: Vec<KeyAnswer>,
     /// The places of the keys by their small letters.
     places: HashMap<Vec<u8>, usize>,
     /// Whether a row is in the table with all that it matches.
@@ -22,14 +22,14 @@ pub struct Exact {
 
 /// A string and the row that answers it.
 #[derive(Clone)]
-struct Entry {
+struct KeyAnswer {
     string: Vec<u8>,
     row: usize,
 }
 
 impl Exact {
     /// Chooses rows of which the first row that matches each of their strings is known.
-    pub fn choose(rows: &[Row], first: &FirstMatch) -> Exact {
+    pub fn choose(rows: &[RowFacts], first: &FirstMatch) -> Exact {
         let mut exact = Exact::none(rows.len());
         for (number, row) in rows.iter().enumerate() {
             let answers = row.strings.as_ref().and_then(|strings| answers(strings, rows, first));
@@ -48,9 +48,10 @@ impl Exact {
     }
 
     /// Adds the keys of a row, unless one of them differs from another row's by case alone.
-    fn take(&mut self, answers: Vec<Entry>) -> bool {
-        let place = |entry: &Entry| self.places.get(&entry.string.to_ascii_lowercase()).map(|place| &self.keys[*place]);
-        let is_free = |entry: &Entry| place(entry).is_none_or(|other| other.string == entry.string);
+    fn take(&mut self, answers: Vec<KeyAnswer>) -> bool {
+        let place =
+            |entry: &KeyAnswer| self.places.get(&entry.string.to_ascii_lowercase()).map(|place| &self.keys[*place]);
+        let is_free = |entry: &KeyAnswer| place(entry).is_none_or(|other| other.string == entry.string);
         let mut own: Vec<Vec<u8>> = answers.iter().map(|entry| entry.string.to_ascii_lowercase()).collect();
         own.sort_unstable();
         if own.windows(2).any(|pair| pair[0] == pair[1]) || !answers.iter().all(is_free) {
@@ -70,14 +71,14 @@ impl Exact {
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Vec<u8> {
         let mut exact = writer.of_source("exact");
         let mut answer = writer.of("exact", "answer");
-        for Entry { string, row } in &self.keys {
+        for KeyAnswer { string, row } in &self.keys {
             exact.rows.push((Key::Exact(string.clone()), string.clone()));
             answer.rows.push((Key::Exact(string.clone()), writer.value(*row)));
         }
         let mut known = writer.of("exact", "known");
         known.rows.push((Key::Exact(Vec::new()), next.to_vec()));
         known.default = writer.variable("same");
-        let same = Map {
+        let same = EmittedMap {
             source: [&*writer.variable("exact"), b">", &writer.map.source].concat(),
             rows: vec![(
                 Key::Pattern { pattern: br"(?s)^(.+)>\1\z".to_vec(), caseless: false },
@@ -94,13 +95,13 @@ impl Exact {
 }
 
 /// The rows that answer the strings of a row; `None` where that is not known, or no table can say it.
-fn answers(strings: &[Vec<u8>], rows: &[Row], first: &FirstMatch) -> Option<Vec<Entry>> {
+fn answers(strings: &[Vec<u8>], rows: &[RowFacts], first: &FirstMatch) -> Option<Vec<KeyAnswer>> {
     // The empty subject matches no regex.
     let strings = strings.iter().filter(|string| !string.is_empty());
     let answer = |string: &Vec<u8>| {
         let First::Match(row) = first.first(string, rows.len()) else { return None };
         let fits = string.len() <= LONGEST && !string.contains(&b'$') && !string.contains(&0);
-        (fits && rows[row].is_plain).then(|| Entry { string: string.clone(), row })
+        (fits && rows[row].is_plain).then(|| KeyAnswer { string: string.clone(), row })
     };
     strings.map(answer).collect()
 }

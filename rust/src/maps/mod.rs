@@ -34,6 +34,6 @@ pub mod tree;
 pub mod trie;
 pub mod writer;
 
-pub use compile::{Options, compile};
+pub use compile::compile;
 pub use compiled::Compiled;
 pub use stays::Stays;

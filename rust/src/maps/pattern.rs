@@ -50,9 +50,9 @@ fn alternatives(sequences: &[&Sequence], at: usize, caseless: bool, out: &mut Ve
     if sequences.iter().any(|sequence| sequence.bytes.len() == at) {
         return 0;
     }
-    let mut branches: Vec<(Place, Vec<&Sequence>)> = Vec::new();
+    let mut branches: Vec<(Symbol, Vec<&Sequence>)> = Vec::new();
     for sequence in sequences {
-        let place = Place::of(sequence, at, caseless);
+        let place = Symbol::of(sequence, at, caseless);
         match branches.iter_mut().find(|(other, _)| *other == place) {
             Some((_, branch)) => branch.push(sequence),
             None => branches.push((place, vec![sequence])),
@@ -77,23 +77,23 @@ fn alternatives(sequences: &[&Sequence], at: usize, caseless: bool, out: &mut Ve
 
 /// What may stand at a place of a sequence.
 #[derive(PartialEq, Eq)]
-enum Place {
+enum Symbol {
     Byte(u8),
     Set(ByteSet),
 }
 
-impl Place {
+impl Symbol {
     /// Where case is ignored, a class says the same of both cases: PCRE takes `[^A-Z]` for no letter at all.
-    fn of(sequence: &Sequence, at: usize, caseless: bool) -> Place {
+    fn of(sequence: &Sequence, at: usize, caseless: bool) -> Symbol {
         let set = sequence.sets.iter().find(|(place, _)| *place == at);
         let set = set.map(|(_, set)| if caseless { set.fold() } else { *set });
-        set.map_or(Place::Byte(sequence.bytes[at]), Place::Set)
+        set.map_or(Symbol::Byte(sequence.bytes[at]), Symbol::Set)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Place::Byte(byte) => escape(*byte, out),
-            Place::Set(set) => class(set, out),
+            Symbol::Byte(byte) => escape(*byte, out),
+            Symbol::Set(set) => class(set, out),
         }
     }
 }
@@ -128,7 +128,7 @@ fn member(byte: u8, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::maps::sequence::beginnings;
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
     use crate::syntax::parse;
 
     fn sequences(patterns: &[&str]) -> Vec<Sequence> {
@@ -164,8 +164,8 @@ mod tests {
             class(&set, &mut in_set);
             let [plain, in_set] = [pattern, in_set].map(|pattern| Regex::new(&pattern).unwrap());
             for other in 0..=255 {
-                assert_eq!(plain.is_match(&[other], 100) == Outcome::Yes, other == byte);
-                assert_eq!(in_set.is_match(&[other], 100) == Outcome::Yes, set.contains(other));
+                assert_eq!(plain.is_match(&[other], 100) == MatchOutcome::Yes, other == byte);
+                assert_eq!(in_set.is_match(&[other], 100) == MatchOutcome::Yes, set.contains(other));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::first_match::{Bounds, needed_literals};
 use crate::language::{Finite, finite};
 use crate::map_block::{MapBlock, PatternRow};
-use crate::maps::captures::{self, Groups};
+use crate::maps::captures::{self, CaptureNames};
 use crate::maps::sequence::{Beginnings, Sequence, Tail, beginnings};
 use crate::parallel;
 use crate::syntax::{self, Ast, ByteSet, Pattern, Translation};
@@ -14,7 +14,7 @@ use crate::syntax::{self, Ast, ByteSet, Pattern, Translation};
 const MOST_STRINGS: usize = 64;
 
 /// A row and what is known of its pattern.
-pub struct Row<'m> {
+pub struct RowFacts<'m> {
     pub row: &'m PatternRow<'m>,
     /// The pattern as PCRE reads it without options.
     pub text: Cow<'m, [u8]>,
@@ -37,26 +37,28 @@ pub struct Row<'m> {
 }
 
 /// Reads all the rows, in small letters if `folded`.
-pub fn read<'m>(map: &'m MapBlock<'m>, groups: &Groups, folded: bool) -> Vec<Row<'m>> {
+pub fn read<'m>(map: &'m MapBlock<'m>, groups: &CaptureNames, folded: bool) -> Vec<RowFacts<'m>> {
     let rows = &map.patterns;
-    parallel::ranges(rows.len(), |part| rows[part].iter().map(|row| Row::new(row, groups, folded)).collect::<Vec<_>>())
-        .into_iter()
-        .flatten()
-        .collect()
+    parallel::ranges(rows.len(), |part| {
+        rows[part].iter().map(|row| RowFacts::new(row, groups, folded)).collect::<Vec<_>>()
+    })
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
-impl<'m> Row<'m> {
-    fn new(row: &'m PatternRow<'m>, groups: &Groups, folded: bool) -> Row<'m> {
+impl<'m> RowFacts<'m> {
+    fn new(row: &'m PatternRow<'m>, groups: &CaptureNames, folded: bool) -> RowFacts<'m> {
         let text =
             if row.caseless { Cow::Owned([b"(?i)", &*row.pattern].concat()) } else { Cow::Borrowed(&*row.pattern) };
         // A row with a named group sets the variable of that name where it matches.
         let is_plain = !groups.are_in(&row.value) && !captures::names_a_group(&row.pattern);
         match syntax::parse(&text) {
-            Ok(pattern) => Row::read(row, text, &pattern, is_plain, folded),
+            Ok(pattern) => RowFacts::read(row, text, &pattern, is_plain, folded),
             Err(_) => {
                 let beginnings = unread_beginning(&text, folded);
                 let is_skippable = beginnings.is_some();
-                Row {
+                RowFacts {
                     row,
                     text,
                     beginnings,
@@ -72,7 +74,13 @@ impl<'m> Row<'m> {
         }
     }
 
-    fn read(row: &'m PatternRow<'m>, text: Cow<'m, [u8]>, pattern: &Pattern, is_plain: bool, folded: bool) -> Row<'m> {
+    fn read(
+        row: &'m PatternRow<'m>,
+        text: Cow<'m, [u8]>,
+        pattern: &Pattern,
+        is_plain: bool,
+        folded: bool,
+    ) -> RowFacts<'m> {
         let beginnings = beginnings(pattern, folded);
         let translation = pattern.translate();
         let Bounds { always_answers: is_certain, in_lines, before_prefix } = Bounds::of(pattern, &translation.hir);
@@ -80,7 +88,7 @@ impl<'m> Row<'m> {
         let needs = if beginnings.is_none() { needed_literals(&text) } else { Vec::new() };
         let spans_lines = !is_certain || beginnings.is_none() || !is_one_line(&pattern.ast);
         let strings = if is_plain && may_be_finite(&pattern.ast) { strings(&translation) } else { None };
-        Row {
+        RowFacts {
             row,
             text,
             beginnings,
@@ -192,7 +200,8 @@ mod tests {
             ],
             false,
             |_, rows| {
-                let facts = |row: &super::Row| (row.is_certain, row.is_certain_in_lines, row.spans_lines, row.is_plain);
+                let facts =
+                    |row: &super::RowFacts| (row.is_certain, row.is_certain_in_lines, row.spans_lines, row.is_plain);
                 assert_eq!(facts(&rows[0]), (true, true, false, true));
                 assert_eq!(rows[0].strings.as_deref(), Some(&[b"/a".to_vec(), b"/a\n".to_vec()][..]));
                 assert_eq!(facts(&rows[1]), (true, true, false, false));

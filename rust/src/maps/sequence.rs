@@ -82,13 +82,13 @@ pub fn beginnings(pattern: &Pattern, folded: bool) -> Option<Beginnings> {
         if tail == Tail::Unknown {
             continue;
         }
-        let walk = Walk::over(&items[..split], folded);
+        let walk = BeginningsWalk::over(&items[..split], folded);
         if walk.is_exact() {
             return walk.sequences().map(|sequences| Beginnings { sequences, tail });
         }
         break;
     }
-    let sequences = Walk::over(&items, folded).sequences()?;
+    let sequences = BeginningsWalk::over(&items, folded).sequences()?;
     Some(Beginnings { sequences, tail: Tail::Unknown })
 }
 
@@ -146,7 +146,7 @@ fn star(item: &Ast) -> Tail {
 
 /// A beginning that is being read.
 #[derive(Clone, Default, PartialEq)]
-struct Part {
+struct PartialBeginning {
     sequence: Sequence,
     /// Whether it stands where the subject starts.
     is_anchored: bool,
@@ -155,16 +155,16 @@ struct Part {
 }
 
 /// The beginnings of the items read so far.
-struct Walk {
-    parts: Vec<Part>,
+struct BeginningsWalk {
+    parts: Vec<PartialBeginning>,
     folded: bool,
     /// Whether a subject that begins with one of the parts need not match what was read.
     is_superset: bool,
 }
 
-impl Walk {
-    fn over(items: &[Ast], folded: bool) -> Walk {
-        let mut walk = Walk { parts: vec![Part::default()], folded, is_superset: false };
+impl BeginningsWalk {
+    fn over(items: &[Ast], folded: bool) -> BeginningsWalk {
+        let mut walk = BeginningsWalk { parts: vec![PartialBeginning::default()], folded, is_superset: false };
         items.iter().for_each(|item| walk.item(item));
         walk
     }
@@ -176,12 +176,12 @@ impl Walk {
 
     /// The sequences, without those that another contains; `None` if one is not tied to the start or is empty.
     fn sequences(self) -> Option<Vec<Sequence>> {
-        let is_known = |part: &Part| part.is_anchored && !part.sequence.bytes.is_empty();
+        let is_known = |part: &PartialBeginning| part.is_anchored && !part.sequence.bytes.is_empty();
         if !self.parts.iter().all(is_known) {
             return None;
         }
         let mut sequences: Vec<Sequence> = Vec::new();
-        for Part { sequence, .. } in self.parts {
+        for PartialBeginning { sequence, .. } in self.parts {
             if !sequences.contains(&sequence) {
                 sequences.push(sequence);
             }
@@ -262,9 +262,10 @@ impl Walk {
 
     fn branches(&mut self, branches: &[Ast]) {
         let before = self.parts.clone();
-        let (open, mut parts): (Vec<Part>, Vec<Part>) = self.parts.drain(..).partition(|part| !part.is_closed);
+        let (open, mut parts): (Vec<PartialBeginning>, Vec<PartialBeginning>) =
+            self.parts.drain(..).partition(|part| !part.is_closed);
         for branch in branches {
-            let mut walk = Walk { parts: open.clone(), folded: self.folded, is_superset: false };
+            let mut walk = BeginningsWalk { parts: open.clone(), folded: self.folded, is_superset: false };
             walk.item(branch);
             self.is_superset |= walk.is_superset;
             for part in walk.parts {

@@ -7,7 +7,7 @@ pub const LONGEST_TOKEN: usize = 4_090;
 
 /// A map to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Map {
+pub struct EmittedMap {
     /// What is looked up: a value.
     pub source: Vec<u8>,
     /// The name of its variable, without `$`.
@@ -28,7 +28,7 @@ pub enum Key {
     Pattern { pattern: Vec<u8>, caseless: bool },
 }
 
-impl Map {
+impl EmittedMap {
     /// Adds the block to a text.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"map ");
@@ -109,7 +109,7 @@ impl Key {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Map};
+    use super::{EmittedMap, Key};
     use crate::map_block::read_one;
 
     /// What is written is read back: keys that look like something else, quotes, backslashes, newlines.
@@ -121,13 +121,13 @@ mod tests {
         let pattern_rows = patterns.iter().map(|(pattern, caseless)| {
             (Key::Pattern { pattern: pattern.to_vec(), caseless: *caseless }, b"$x".to_vec())
         });
-        let map = Map {
+        let map = EmittedMap {
             source: b"$a>$b".to_vec(),
             name: b"c".to_vec(),
             volatile: true,
             rows: exact_rows.chain(pattern_rows).collect(),
             default: b"d;".to_vec(),
-            ..Map::default()
+            ..EmittedMap::default()
         };
         let mut text = Vec::new();
         map.write(&mut text);
@@ -142,7 +142,7 @@ mod tests {
     /// A token is longer in a file than it is.
     #[test]
     fn long_tokens() {
-        let map = |length| Map { default: vec![b'"'; length], ..Map::default() };
+        let map = |length| EmittedMap { default: vec![b'"'; length], ..EmittedMap::default() };
         assert!(map(2_000).has_short_tokens() && !map(2_048).has_short_tokens());
     }
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn groups() {
         let key = |pattern: &[u8]| (Key::Pattern { pattern: pattern.to_vec(), caseless: false }, Vec::new());
-        let map = Map { rows: vec![key(b"^(?<one>a)"), key(b"(?<=x)y"), key(b"z")], ..Map::default() };
+        let map = EmittedMap { rows: vec![key(b"^(?<one>a)"), key(b"(?<=x)y"), key(b"z")], ..EmittedMap::default() };
         assert_eq!(map.groups().collect::<Vec<_>>(), [b"one"]);
     }
 }

@@ -3,11 +3,11 @@
 use hashbrown::HashMap;
 
 use crate::maps::bucket::{Bucket, Buckets, Keyed};
-use crate::maps::chain::Chain;
+use crate::maps::chain::ChainWriter;
 use crate::maps::chunk::Chunks;
 use crate::maps::entry::entries;
-use crate::maps::row::Row;
-use crate::maps::text::{Key, Map};
+use crate::maps::row::RowFacts;
+use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 
 /// Leaves take few rows in a small list, and as many as this in a large one: each map costs every request.
@@ -25,7 +25,7 @@ pub struct Tree<'r> {
 }
 
 /// How a tree came out.
-pub struct Outcome {
+pub struct WrittenTree {
     /// The variable that answers.
     pub variable: Vec<u8>,
     pub buckets: usize,
@@ -35,7 +35,7 @@ pub struct Outcome {
 impl<'r> Tree<'r> {
     /// Takes rows for a tree; those that would stand in too many of its leaves are returned. `None` where two spellings
     /// of a key leave no place to cut it.
-    pub fn new(rows: &'r [Row<'r>], mut members: Vec<usize>, in_lines: bool) -> Option<(Tree<'r>, Vec<usize>)> {
+    pub fn new(rows: &'r [RowFacts<'r>], mut members: Vec<usize>, in_lines: bool) -> Option<(Tree<'r>, Vec<usize>)> {
         let mut scattered = Vec::new();
         loop {
             let entries = entries(rows, members.iter().copied(), in_lines);
@@ -51,24 +51,25 @@ impl<'r> Tree<'r> {
     }
 
     /// Writes the maps; `next` is the value where no row of the tree matches.
-    pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Outcome {
+    pub fn write(&self, writer: &mut Writer, next: &[u8]) -> WrittenTree {
         let Tree { keyed: Keyed { chunks, .. }, buckets, .. } = self;
         write_chunks(writer, chunks);
         let mut leaves = Leaves::new(leaf_size(chunks.entries.len()), next);
         let length = |bucket: &Bucket| chunks.path(bucket.node).len();
-        let places: Vec<Place> = buckets.iter().map(|bucket| leaves.place(bucket, length(bucket), writer)).collect();
+        let places: Vec<BucketValue> =
+            buckets.iter().map(|bucket| leaves.place(bucket, length(bucket), writer)).collect();
         let variables: Vec<Vec<u8>> = leaves.write(writer);
-        let mut tree = Map { default: next.to_vec(), ..writer.of("prefix", "tree") };
+        let mut tree = EmittedMap { default: next.to_vec(), ..writer.of("prefix", "tree") };
         for (bucket, place) in buckets.iter().zip(places) {
             let value = match place {
-                Place::Next => continue,
-                Place::Value(row) => writer.value(row),
-                Place::Leaf(leaf) => variables[leaf].clone(),
+                BucketValue::Next => continue,
+                BucketValue::Value(row) => writer.value(row),
+                BucketValue::Leaf(leaf) => variables[leaf].clone(),
             };
             tree.rows.push((Key::Exact(chunks.path(bucket.node).to_vec()), value));
         }
         let buckets = tree.rows.len();
-        Outcome { variable: writer.add(tree), buckets, leaves: variables.len() }
+        WrittenTree { variable: writer.add(tree), buckets, leaves: variables.len() }
     }
 }
 
@@ -116,7 +117,7 @@ fn write_below(writer: &mut Writer, chunks: &Chunks, below: &[usize], from: &str
 }
 
 /// What the tree says for a key.
-enum Place {
+enum BucketValue {
     Next,
     /// The value of a row.
     Value(usize),
@@ -151,7 +152,7 @@ impl<'n> Leaves<'n> {
     }
 
     /// `length` is that of the key.
-    fn place(&mut self, bucket: &Bucket, length: usize, writer: &Writer) -> Place {
+    fn place(&mut self, bucket: &Bucket, length: usize, writer: &Writer) -> BucketValue {
         let is_empty_key = bucket.node == 0;
         let mut tried = bucket.tried.clone();
         // A default is also what the empty subject gets, and what nginx takes where PCRE gives up.
@@ -160,7 +161,7 @@ impl<'n> Leaves<'n> {
         if tried.is_empty()
             && let Some(value) = value
         {
-            return Place::Value(value);
+            return BucketValue::Value(value);
         }
         // In a large list leaves are shared, so that each holds the rows that cover, too.
         let value = value.filter(|_| self.size < MANY);
@@ -168,9 +169,9 @@ impl<'n> Leaves<'n> {
             tried.extend(bucket.cover);
         }
         if tried.is_empty() {
-            return Place::Next;
+            return BucketValue::Next;
         }
-        Place::Leaf(self.leaf(Leaf { rows: tried, value, rare: bucket.is_rare.then_some(length) }, is_empty_key))
+        BucketValue::Leaf(self.leaf(Leaf { rows: tried, value, rare: bucket.is_rare.then_some(length) }, is_empty_key))
     }
 
     /// The leaf of a bucket: one with the same rows, or the last one with these rows added, or a new one. No other bucket
@@ -215,8 +216,8 @@ impl<'n> Leaves<'n> {
             let next = leaf.value.map_or(self.next.to_vec(), |row| writer.value(row));
             let label = format!("leaf{number}_");
             match leaf.rare {
-                Some(length) => Chain::write_rare(writer, &label, &leaf.rows, length, &next),
-                None => Chain::write(writer, &label, &leaf.rows, &next),
+                Some(length) => ChainWriter::write_rare(writer, &label, &leaf.rows, length, &next),
+                None => ChainWriter::write(writer, &label, &leaf.rows, &next),
             }
         };
         self.leaves.iter().enumerate().map(write).collect()

@@ -7,12 +7,12 @@ const WIDE: usize = 30;
 
 /// A trie over sorted strings; the first node is the root, and children stand behind their parents.
 pub struct Trie {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TrieNode>,
 }
 
 /// A node; its path is what the strings under it share up to `depth`.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct TrieNode {
     /// The length of the path, in bytes.
     pub depth: usize,
     /// The length of the parent's path.
@@ -27,11 +27,11 @@ pub struct Node {
 impl Trie {
     /// `strings` are in ascending order. Linear in their bytes.
     pub fn new<S: AsRef<[u8]>>(strings: &[S]) -> Trie {
-        let root = Node { depth: 0, above: 0, under: 0..strings.len(), own: 0..0, children: 0..0 };
+        let root = TrieNode { depth: 0, above: 0, under: 0..strings.len(), own: 0..0, children: 0..0 };
         let mut nodes = vec![root];
         let mut at = 0;
         while at < nodes.len() {
-            let Node { depth, under, .. } = nodes[at].clone();
+            let TrieNode { depth, under, .. } = nodes[at].clone();
             let ends = strings[under.clone()].iter().take_while(|string| string.as_ref().len() == depth).count();
             let own = under.start..under.start + ends;
             let below = &strings[own.end..under.end];
@@ -42,7 +42,7 @@ impl Trie {
             for count in &branches {
                 let under = start..start + count;
                 let depth = if branches.len() > WIDE { depth + 1 } else { shared(&strings[under.clone()], depth) };
-                nodes.push(Node { depth, above: nodes[at].depth, under, own: 0..0, children: 0..0 });
+                nodes.push(TrieNode { depth, above: nodes[at].depth, under, own: 0..0, children: 0..0 });
                 start += count;
             }
             nodes[at].own = own;

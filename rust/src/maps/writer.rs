@@ -1,10 +1,9 @@
 //! What all the maps of a compilation share: names, flags, values.
 
 use crate::map_block::MapBlock;
-use crate::maps::compile::Options;
-use crate::maps::parts::{Order, Parts};
-use crate::maps::row::Row;
-use crate::maps::text::{Key, Map};
+use crate::maps::parts::{FloatingOrder, Parts};
+use crate::maps::row::RowFacts;
+use crate::maps::text::{EmittedMap, Key};
 
 /// How a number is written in front of a value: fixed, so that numbers compare as texts do.
 pub const DIGITS: usize = 6;
@@ -12,7 +11,7 @@ pub const DIGITS: usize = 6;
 /// Collects the maps of a compilation.
 pub struct Writer<'m> {
     pub map: &'m MapBlock<'m>,
-    pub rows: &'m [Row<'m>],
+    pub rows: &'m [RowFacts<'m>],
     /// What the names of all variables start with.
     pub stem: &'m str,
     /// Whether beginnings are in small letters and stand for all spellings.
@@ -21,19 +20,19 @@ pub struct Writer<'m> {
     pub is_numbered: bool,
     /// Whether the subjects here have no newline inside.
     pub in_lines: bool,
-    pub maps: Vec<Map>,
+    pub maps: Vec<EmittedMap>,
 }
 
 impl<'m> Writer<'m> {
     pub fn new(
         map: &'m MapBlock<'m>,
-        rows: &'m [Row<'m>],
-        options: &'m Options,
+        rows: &'m [RowFacts<'m>],
+        stem: &'m str,
         folded: bool,
         parts: &Parts,
     ) -> Writer<'m> {
-        let is_numbered = parts.order == Order::Picked;
-        Writer { map, rows, stem: &options.stem, folded, is_numbered, in_lines: parts.lines, maps: Vec::new() }
+        let is_numbered = parts.order == FloatingOrder::Picked;
+        Writer { map, rows, stem, folded, is_numbered, in_lines: parts.lines, maps: Vec::new() }
     }
 
     /// The name of a variable.
@@ -58,24 +57,24 @@ impl<'m> Writer<'m> {
     }
 
     /// A map of what the original map looks up.
-    pub fn of_source(&self, what: &str) -> Map {
+    pub fn of_source(&self, what: &str) -> EmittedMap {
         let (volatile, hostnames) = (self.map.volatile, self.map.hostnames);
         let source = self.map.source.to_vec();
-        Map { source, name: self.name(what), volatile, hostnames, ..Map::default() }
+        EmittedMap { source, name: self.name(what), volatile, hostnames, ..EmittedMap::default() }
     }
 
     /// A map of another variable of the compilation.
-    pub fn of(&self, variable: &str, what: &str) -> Map {
+    pub fn of(&self, variable: &str, what: &str) -> EmittedMap {
         self.of_value(self.variable(variable), what)
     }
 
     /// A map of a value made of variables of the compilation.
-    pub fn of_value(&self, source: Vec<u8>, what: &str) -> Map {
-        Map { source, name: self.name(what), volatile: self.map.volatile, ..Map::default() }
+    pub fn of_value(&self, source: Vec<u8>, what: &str) -> EmittedMap {
+        EmittedMap { source, name: self.name(what), volatile: self.map.volatile, ..EmittedMap::default() }
     }
 
     /// Adds a map, and returns its variable.
-    pub fn add(&mut self, map: Map) -> Vec<u8> {
+    pub fn add(&mut self, map: EmittedMap) -> Vec<u8> {
         let variable = [b"$", &*map.name].concat();
         self.maps.push(map);
         variable

@@ -15,16 +15,17 @@ pub struct File<'n> {
 /// Whether `$1` to `$9` may be read. `harmless` are the directives that read none but in their text.
 pub fn may_be_read(files: &[File], harmless: &HashSet<Vec<u8>>) -> bool {
     let is_whole = files.iter().flat_map(|file| file.nodes).any(|node| node.word(0) == b"http" && node.block.is_some());
-    !is_whole || files.iter().any(|file| Reader { harmless, around: Vec::new() }.any(file.nodes, file.holds_rows))
+    !is_whole
+        || files.iter().any(|file| CaptureSearch { harmless, around: Vec::new() }.any(file.nodes, file.holds_rows))
 }
 
-struct Reader<'r, 'n> {
+struct CaptureSearch<'r, 'n> {
     harmless: &'r HashSet<Vec<u8>>,
     /// The blocks around, in this file.
     around: Vec<&'n Node<'n>>,
 }
 
-impl<'n> Reader<'_, 'n> {
+impl<'n> CaptureSearch<'_, 'n> {
     fn any(&mut self, nodes: &'n [Node<'n>], are_rows: bool) -> bool {
         nodes.iter().any(|node| if are_rows { reads_in_row(node) } else { self.statement(node) })
     }

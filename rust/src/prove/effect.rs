@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use crate::pcre::{Outcome, Regex};
+use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::maps::Maps;
 use crate::syntax;
 use crate::variables;
@@ -92,22 +92,22 @@ pub struct Rewrite<'t> {
     pub pattern: Cow<'t, [u8]>,
     pub groups: u32,
     end: End,
-    path: Vec<Part<'t>>,
-    args: Option<Vec<Part<'t>>>,
+    path: Vec<TargetPart<'t>>,
+    args: Option<Vec<TargetPart<'t>>>,
     appends_args: bool,
     regex: OnceLock<Option<Regex>>,
 }
 
-enum Part<'t> {
+enum TargetPart<'t> {
     Text(&'t [u8]),
     Variable(&'t [u8]),
     Capture(u8),
 }
 
-impl Part<'_> {
+impl TargetPart<'_> {
     /// A variable may be a map with a regex, which sets `$1` to `$9` before the target's own are written.
     fn may_set_captures(&self) -> bool {
-        matches!(self, Part::Variable(name) if !variables::keeps_captures(name))
+        matches!(self, TargetPart::Variable(name) if !variables::keeps_captures(name))
     }
 }
 
@@ -144,7 +144,7 @@ impl<'t> Rewrite<'t> {
                 }
             };
             if start < at {
-                parts.push(Part::Text(&text[start..at]));
+                parts.push(TargetPart::Text(&text[start..at]));
             }
             match part {
                 None => {
@@ -159,7 +159,7 @@ impl<'t> Rewrite<'t> {
             start = at;
         }
         if start < text.len() {
-            parts.push(Part::Text(&text[start..]));
+            parts.push(TargetPart::Text(&text[start..]));
         }
         let (path, args) = match path {
             Some(path) => (path, Some(parts)),
@@ -171,7 +171,7 @@ impl<'t> Rewrite<'t> {
     /// The variables its target reads.
     pub fn variables(&self) -> impl Iterator<Item = &[u8]> {
         self.path.iter().chain(self.args.iter().flatten()).filter_map(|part| match part {
-            Part::Variable(name) => Some(*name),
+            TargetPart::Variable(name) => Some(*name),
             _ => None,
         })
     }
@@ -185,9 +185,9 @@ impl<'t> Rewrite<'t> {
             return if own(&self.pattern) { Matches::Yes } else { matches_some_case(&self.pattern, uri.text) };
         }
         match self.regex().map(|regex| regex.is_match(uri.text, CALLS)) {
-            Some(Outcome::Yes) => Matches::Yes,
-            Some(Outcome::No) => Matches::No,
-            Some(Outcome::Error(_)) | None => Matches::Unknown,
+            Some(MatchOutcome::Yes) => Matches::Yes,
+            Some(MatchOutcome::No) => Matches::No,
+            Some(MatchOutcome::Error(_)) | None => Matches::Unknown,
         }
     }
 
@@ -202,8 +202,8 @@ impl<'t> Rewrite<'t> {
 
     /// What the rule does with a URI that it matches. Without `keep_captures` nobody reads the captures afterwards.
     pub fn effect(&self, uri: Uri, maps: Option<&Maps>, keep_captures: bool) -> Option<Effect> {
-        let repeats = self.parts().any(|part| matches!(part, Part::Capture(_)));
-        if repeats && self.parts().any(Part::may_set_captures) {
+        let repeats = self.parts().any(|part| matches!(part, TargetPart::Capture(_)));
+        if repeats && self.parts().any(TargetPart::may_set_captures) {
             return None;
         }
         let captures = match (self.groups > 0 && (keep_captures || repeats), uri.any_case) {
@@ -212,7 +212,7 @@ impl<'t> Rewrite<'t> {
             (true, false) => Captures::Texts(self.groups_of(uri.text)?),
         };
         let redirects = matches!(self.end, End::Redirect(_));
-        let write = |parts: &[Part], escapes| written(parts, &captures, escapes, maps, uri.text);
+        let write = |parts: &[TargetPart], escapes| written(parts, &captures, escapes, maps, uri.text);
         let path = write(&self.path, redirects)?;
         let args = match &self.args {
             Some(args) => Some(write(args, true)?),
@@ -222,7 +222,7 @@ impl<'t> Rewrite<'t> {
         Some(Effect { end: self.end, path, args, appends_args: self.appends_args, captures })
     }
 
-    fn parts(&self) -> impl Iterator<Item = &Part<'t>> {
+    fn parts(&self) -> impl Iterator<Item = &TargetPart<'t>> {
         self.path.iter().chain(self.args.iter().flatten())
     }
 
@@ -238,32 +238,38 @@ impl<'t> Rewrite<'t> {
 }
 
 /// A variable at a `$`, with the bytes it takes.
-fn variable(text: &[u8]) -> Option<(Part<'_>, usize)> {
+fn variable(text: &[u8]) -> Option<(TargetPart<'_>, usize)> {
     let name = |from: usize| {
         let rest = &text[from..];
         &rest[..rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(rest.len())]
     };
     match text.get(1)? {
-        digit @ b'1'..=b'9' => Some((Part::Capture(digit - b'0'), 2)),
+        digit @ b'1'..=b'9' => Some((TargetPart::Capture(digit - b'0'), 2)),
         b'{' => {
             let name = name(2);
             (!name.is_empty() && text.get(2 + name.len()) == Some(&b'}'))
-                .then_some((Part::Variable(name), name.len() + 3))
+                .then_some((TargetPart::Variable(name), name.len() + 3))
         }
         _ => {
             let name = name(1);
-            (!name.is_empty()).then_some((Part::Variable(name), name.len() + 1))
+            (!name.is_empty()).then_some((TargetPart::Variable(name), name.len() + 1))
         }
     }
 }
 
 /// The pieces of a target; variables of `maps` are looked up.
-fn written(parts: &[Part], captures: &Captures, escapes: bool, maps: Option<&Maps>, uri: &[u8]) -> Option<Vec<Piece>> {
+fn written(
+    parts: &[TargetPart],
+    captures: &Captures,
+    escapes: bool,
+    maps: Option<&Maps>,
+    uri: &[u8],
+) -> Option<Vec<Piece>> {
     let mut out = Vec::with_capacity(1);
     for part in parts {
         match part {
-            Part::Text(text) => push_text(&mut out, text),
-            Part::Capture(digit) => match captures {
+            TargetPart::Text(text) => push_text(&mut out, text),
+            TargetPart::Capture(digit) => match captures {
                 Captures::Of(_) => out.push(Piece::Spelled(*digit)),
                 Captures::Texts(texts) => {
                     let text = texts.get(usize::from(*digit) - 1).map_or(&[][..], Vec::as_slice);
@@ -274,7 +280,7 @@ fn written(parts: &[Part], captures: &Captures, escapes: bool, maps: Option<&Map
                     }
                 }
             },
-            Part::Variable(name) => match maps.and_then(|maps| maps.get(name)) {
+            TargetPart::Variable(name) => match maps.and_then(|maps| maps.get(name)) {
                 None => out.push(Piece::Variable(name.to_vec())),
                 Some(map) => push_value(&mut out, map.get(uri))?,
             },
@@ -297,7 +303,7 @@ fn push_value(out: &mut Vec<Piece>, value: &[u8]) -> Option<()> {
     while let Some(at) = memchr::memchr(b'$', rest) {
         push_text(out, &rest[..at]);
         match variable(&rest[at..])? {
-            (Part::Variable(name), length) => {
+            (TargetPart::Variable(name), length) => {
                 out.push(Piece::Variable(name.to_vec()));
                 rest = &rest[at + length..];
             }

@@ -1,7 +1,7 @@
 //! The strings of the rules that are gone: what the theorem of [`super`] is put to.
 
-use crate::pcre::{Outcome, Regex};
-use crate::prove::enumerate::{self, Letters, Subjects};
+use crate::pcre::{MatchOutcome, Regex};
+use crate::prove::enumerate::{self, Enumeration, Letters};
 use crate::prove::strings::{NOBODY, Owners};
 use crate::prove::work;
 use crate::syntax::{self, Ast};
@@ -48,7 +48,7 @@ impl GoneStrings {
         }
         let ignores_case = pattern.ignores_case();
         let letters = if ignores_case { Letters::SmallOnly } else { Letters::Exact };
-        let Subjects::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
+        let Enumeration::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
             return Err("it matches too many strings to list");
         };
         // Where the tree only contains the language, PCRE2 says which of its strings are in it.
@@ -59,9 +59,9 @@ impl GoneStrings {
         };
         for subject in subjects.iter().filter(|subject| !subject.contains(&0)) {
             match judge.as_ref().map(|regex| regex.is_match(subject, CALLS)) {
-                None | Some(Outcome::Yes) => {}
-                Some(Outcome::No) => continue,
-                Some(Outcome::Error(_)) => return Err("PCRE2 gives up on one of its strings"),
+                None | Some(MatchOutcome::Yes) => {}
+                Some(MatchOutcome::No) => continue,
+                Some(MatchOutcome::Error(_)) => return Err("PCRE2 gives up on one of its strings"),
             }
             self.exact.add(subject, place as u32);
             if ignores_case {

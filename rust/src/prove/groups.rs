@@ -22,7 +22,7 @@ use crate::hash::Sizes;
 use crate::map_block::{self, MapBlock};
 use crate::prove::align::Known;
 use crate::prove::node::Node;
-use crate::prove::{Obligation, Refutation, maps, names};
+use crate::prove::{Discharged, Refutation, maps, names};
 use crate::prove_map;
 use crate::quote::quote;
 use crate::syntax;
@@ -43,7 +43,7 @@ pub struct Flat<'t> {
 
 impl<'t> Trees<'t> {
     /// Reads the text of the maps.
-    pub fn read(text: &'t [u8]) -> Obligation<Trees<'t>> {
+    pub fn read(text: &'t [u8]) -> Discharged<Trees<'t>> {
         let blocks =
             map_block::read(text).map_err(|error| Refutation::new(format!("the groups do not parse: {error}")))?;
         let mut by_name = HashMap::new();
@@ -64,14 +64,14 @@ impl<'t> Trees<'t> {
     }
 
     /// Checks that nginx builds each table without a warning.
-    pub fn fit(&self, sizes: Sizes) -> Obligation<()> {
+    pub fn fit(&self, sizes: Sizes) -> Discharged<()> {
         self.by_name
             .values()
             .try_for_each(|block| maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes))
     }
 
     /// Puts the rules of groups in the place of what looks them up.
-    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known) -> Obligation<Flat<'t>> {
+    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known) -> Discharged<Flat<'t>> {
         let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
         let mut rest = script;
         while let Some((first, behind)) = rest.split_first() {
@@ -101,7 +101,7 @@ impl<'t> Trees<'t> {
     }
 
     /// The variable that holds the group may be set by nothing else.
-    fn check_variable(&self, variable: &[u8], known: &Known) -> Obligation<()> {
+    fn check_variable(&self, variable: &[u8], known: &Known) -> Discharged<()> {
         names::is_free(variable)?;
         known.used.leave(variable)?;
         if self.by_name.contains_key(variable) || known.maps.get(variable).is_some() {
@@ -117,7 +117,7 @@ impl<'t> Trees<'t> {
     }
 
     /// Checks that the look-up tells the group of the first rule that matches.
-    fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>) -> Obligation<()> {
+    fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>) -> Discharged<()> {
         let mut rules: Vec<(&[u8], &[u8])> = Vec::new();
         let mut numbers = HashSet::new();
         for group in groups {
@@ -192,7 +192,7 @@ fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
 
 /// The text of the map that the groups stand for: the rules' patterns in their order. A map tries no pattern on the empty
 /// string, to which `try_files` may lead; so that is a key.
-fn original(rules: &[(&[u8], &[u8])], variable: &[u8]) -> Obligation<Vec<u8>> {
+fn original(rules: &[(&[u8], &[u8])], variable: &[u8]) -> Discharged<Vec<u8>> {
     let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();
     let patterns: Vec<&[u8]> = rules.iter().map(|(pattern, _)| *pattern).collect();
     let index = FirstMatch::new(&patterns).map_err(|error| Refutation::new(error.to_string()))?;

@@ -6,7 +6,7 @@ use crate::prove::effect::{Behaviour, Rewrite, Uri};
 use crate::prove::maps::Maps;
 use crate::prove::node::Node;
 use crate::prove::strings::Owners;
-use crate::prove::{Obligation, Refutation, trie};
+use crate::prove::{Discharged, Refutation, trie};
 
 /// Rules that each match a few known strings, in order.
 pub struct Listed<'t> {
@@ -20,7 +20,7 @@ pub struct Listed<'t> {
 impl<'t> Listed<'t> {
     /// Admits rules with a flag, without groups, whose targets are of nothing but text, variables of nginx and maps of the
     /// URI.
-    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Obligation<Listed<'t>> {
+    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Discharged<Listed<'t>> {
         let mut listed = Listed { rules: Vec::new(), exact: Owners::default(), any_case: Owners::default() };
         for node in nodes {
             let pattern = node.word(1);

@@ -30,12 +30,12 @@ pub mod gone;
 pub mod groups;
 pub mod guards;
 pub mod head;
-pub mod judge;
 pub mod listed;
 pub mod maps;
 pub mod names;
 pub mod needs;
 pub mod node;
+pub mod oracle;
 pub mod residual;
 pub mod run;
 pub mod strings;
@@ -133,12 +133,12 @@ impl Refutation {
 }
 
 /// What an obligation that holds yields, or why it does not hold.
-pub type Obligation<T> = Result<T, Refutation>;
+pub type Discharged<T> = Result<T, Refutation>;
 
 /// Decides whether the files do afterwards, with `maps` and behind them `trees` in the http block, what they did before.
 /// `others` are the files of the configuration that are not changed.
-pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts: &Facts) -> Obligation<Checked> {
-    let read_files = || -> Obligation<_> {
+pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts: &Facts) -> Discharged<Checked> {
+    let read_files = || -> Discharged<_> {
         let others = read_all(others.iter().map(|other| other.text), "an unchanged file")?;
         let before = read_all(pairs.iter().map(|pair| pair.before), "the original")?;
         let after = read_all(pairs.iter().map(|pair| pair.after), "the emitted text")?;
@@ -182,6 +182,6 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
     Ok(checked)
 }
 
-fn read_all<'t>(texts: impl Iterator<Item = &'t [u8]>, what: &str) -> Obligation<Vec<Vec<Node<'t>>>> {
+fn read_all<'t>(texts: impl Iterator<Item = &'t [u8]>, what: &str) -> Discharged<Vec<Vec<Node<'t>>>> {
     texts.map(|text| node::parse(text, what)).collect()
 }

@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 
-use crate::hash::{self, Element, Outcome, Sizes};
+use crate::hash::{self, Element, Sizes, TableFit};
 use crate::prove::node::Node;
-use crate::prove::{Obligation, Refutation};
+use crate::prove::{Discharged, Refutation};
 use crate::variables;
 
 /// Checks the name of a variable that the emitted text defines.
-pub fn is_free(name: &[u8]) -> Obligation<()> {
+pub fn is_free(name: &[u8]) -> Discharged<()> {
     let refute = |why: &str| Err(Refutation::new(format!("${} {why}", name.escape_ascii())));
     let Some(text) = std::str::from_utf8(name).ok().filter(|text| is_plain(text)) else {
         return refute("is not a plain lowercase name, and nginx ignores the case of variable names");
@@ -44,7 +44,7 @@ impl Used {
     }
 
     /// Checks that a variable of the emitted text is none of them.
-    pub fn leave(&self, name: &[u8]) -> Obligation<()> {
+    pub fn leave(&self, name: &[u8]) -> Discharged<()> {
         if self.all.contains(name) {
             return Err(Refutation::new(format!("the original uses ${}", name.escape_ascii())));
         }
@@ -54,7 +54,7 @@ impl Used {
 
 /// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own, those of
 /// the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start with it.
-pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Obligation<()> {
+pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Discharged<()> {
     let mut maps = maps.peekable();
     if maps.peek().is_none() {
         return Ok(()); // the table does not change
@@ -64,7 +64,7 @@ pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes:
     names.retain(|name| !name.iter().all(u8::is_ascii_digit) && hash::has_room(&Element::new(name), sizes));
     names.extend(maps);
     let elements: Vec<Element> = names.into_iter().map(Element::new).collect();
-    if matches!(hash::simulate(&elements, sizes), Outcome::Fits(_)) {
+    if matches!(hash::simulate(&elements, sizes), TableFit::Fits(_)) {
         return Ok(());
     }
     Err(Refutation::new("nginx would fail to build the variables hash, or warn"))

@@ -9,8 +9,8 @@ use hashbrown::HashMap;
 use regex_automata::meta;
 
 use crate::prove::effect::Matches;
-use crate::prove::judge::Judge;
 use crate::prove::needs::{Need, Needs};
+use crate::prove::oracle::Oracle;
 use crate::prove::{head, work};
 use crate::syntax::{self, Pattern};
 
@@ -33,9 +33,9 @@ pub struct Residual<'t> {
 struct ResidualRule<'t> {
     place: usize,
     pattern: &'t [u8],
-    judge: OnceLock<Judge>,
+    oracle: OnceLock<Oracle>,
     spellings: OnceLock<Option<meta::Regex>>,
-    head: OnceLock<Head>,
+    head: OnceLock<PatternHead>,
 }
 
 impl<'t> Residual<'t> {
@@ -124,33 +124,33 @@ impl<'t> Residual<'t> {
 
 impl<'t> ResidualRule<'t> {
     fn new(place: usize, pattern: &'t [u8]) -> ResidualRule<'t> {
-        ResidualRule { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new(), head: OnceLock::new() }
+        ResidualRule { place, pattern, oracle: OnceLock::new(), spellings: OnceLock::new(), head: OnceLock::new() }
     }
 
     fn takes(&self, subject: &[u8]) -> Matches {
-        match self.judge() {
-            Judge::Unportable(prefix) if syntax::begins(subject, prefix) => Matches::Unknown,
-            Judge::Unportable(_) => Matches::No,
-            Judge::Portable(pattern, regex) if pattern.settles(subject) => regex.matches(pattern, subject),
-            Judge::Portable(pattern, _) if self.may_begin(pattern, subject) => Matches::Unknown,
-            Judge::Portable(..) => Matches::No,
+        match self.oracle() {
+            Oracle::Unportable(prefix) if syntax::begins(subject, prefix) => Matches::Unknown,
+            Oracle::Unportable(_) => Matches::No,
+            Oracle::Portable(pattern, regex) if pattern.settles(subject) => regex.matches(pattern, subject),
+            Oracle::Portable(pattern, _) if self.may_begin(pattern, subject) => Matches::Unknown,
+            Oracle::Portable(..) => Matches::No,
         }
     }
 
     fn may_take_some_case(&self, subject: &[u8]) -> bool {
-        let Judge::Portable(pattern, _) = self.judge() else { return self.takes(subject) != Matches::No };
+        let Oracle::Portable(pattern, _) = self.oracle() else { return self.takes(subject) != Matches::No };
         let spellings = || self.spellings.get_or_init(|| spellings(pattern)).as_ref();
         may_take(pattern, spellings, subject) && self.may_begin(pattern, subject)
     }
 
     /// Whether PCRE may get beyond the head of the pattern on some spelling of the subject, or give up in it.
     fn may_begin(&self, pattern: &Pattern, subject: &[u8]) -> bool {
-        let head = self.head.get_or_init(|| Head::of(pattern));
+        let head = self.head.get_or_init(|| PatternHead::of(pattern));
         may_take(&head.pattern, || head.spellings.as_ref(), &subject.to_ascii_lowercase())
     }
 
-    fn judge(&self) -> &Judge {
-        self.judge.get_or_init(|| Judge::of(self.pattern))
+    fn oracle(&self) -> &Oracle {
+        self.oracle.get_or_init(|| Oracle::of(self.pattern))
     }
 }
 
@@ -162,16 +162,16 @@ fn may_take<'r>(pattern: &Pattern, spellings: impl Fn() -> Option<&'r meta::Rege
 }
 
 /// The head of a pattern.
-struct Head {
+struct PatternHead {
     pattern: Pattern,
     spellings: Option<meta::Regex>,
 }
 
-impl Head {
-    fn of(pattern: &Pattern) -> Head {
+impl PatternHead {
+    fn of(pattern: &Pattern) -> PatternHead {
         let pattern = head::of(pattern);
         let spellings = spellings(&pattern);
-        Head { pattern, spellings }
+        PatternHead { pattern, spellings }
     }
 }
 

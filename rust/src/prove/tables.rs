@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use crate::hash::{MAP_DEFAULTS, Sizes, VARIABLES_DEFAULTS};
 use crate::prove::node::Node;
-use crate::prove::{Obligation, Refutation};
+use crate::prove::{Discharged, Refutation};
 
 const NAMES: [&[u8]; 4] =
     [b"map_hash_max_size", b"map_hash_bucket_size", b"variables_hash_max_size", b"variables_hash_bucket_size"];
@@ -21,7 +21,7 @@ pub struct TableSizes([Option<usize>; 4]);
 
 impl TableSizes {
     /// The sizes that `files` set.
-    pub fn of<'n>(files: impl Iterator<Item = &'n [Node<'n>]>) -> Obligation<TableSizes> {
+    pub fn of<'n>(files: impl Iterator<Item = &'n [Node<'n>]>) -> Discharged<TableSizes> {
         let mut set = TableSizes::default();
         for file in files {
             set.gather(file)?;
@@ -29,7 +29,7 @@ impl TableSizes {
         Ok(set)
     }
 
-    fn gather(&mut self, nodes: &[Node]) -> Obligation<()> {
+    fn gather(&mut self, nodes: &[Node]) -> Discharged<()> {
         for node in nodes {
             if is_size(node) {
                 self.add(node.word(0), node.word(1))?;
@@ -42,7 +42,7 @@ impl TableSizes {
     }
 
     /// Adds a directive, if it is one of the sizes.
-    pub fn add(&mut self, name: &[u8], value: &[u8]) -> Obligation<()> {
+    pub fn add(&mut self, name: &[u8], value: &[u8]) -> Discharged<()> {
         let refute = || Refutation::new("a hash table size is set twice or is not a plain number");
         let at =
             index(name).ok_or_else(|| Refutation::new("the maps file contains more than maps and hash table sizes"))?;
@@ -51,7 +51,7 @@ impl TableSizes {
     }
 
     /// These and others, which are set elsewhere.
-    pub fn and(&self, others: &TableSizes) -> Obligation<TableSizes> {
+    pub fn and(&self, others: &TableSizes) -> Discharged<TableSizes> {
         if self.0.iter().zip(&others.0).any(|(size, again)| size.is_some() && again.is_some()) {
             return Err(Refutation::new("a hash table size is set twice"));
         }
@@ -153,7 +153,7 @@ impl Include {
     }
 
     /// Looks for it in a http block, and checks its place and that of new sizes there.
-    pub fn find(&mut self, block: &[Node], then: Behind) -> Obligation<()> {
+    pub fn find(&mut self, block: &[Node], then: Behind) -> Discharged<()> {
         self.check_added(block)?;
         let mut places = (0..block.len()).filter(|at| self.is(&block[*at]));
         let Some(at) = places.next() else { return Ok(()) };
@@ -184,7 +184,7 @@ impl Include {
     }
 
     /// A new size of maps stands first, or behind one that nginx takes there.
-    fn check_added(&self, block: &[Node]) -> Obligation<()> {
+    fn check_added(&self, block: &[Node]) -> Discharged<()> {
         let mut may_follow_map = false;
         for node in block {
             match is_map_size(node) {
@@ -198,7 +198,7 @@ impl Include {
         Ok(())
     }
 
-    pub fn finish(&self) -> Obligation<()> {
+    pub fn finish(&self) -> Discharged<()> {
         match self.words {
             Some(_) if !self.is_found => Err(Refutation::new("the maps are not included")),
             _ => Ok(()),

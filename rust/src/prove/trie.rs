@@ -24,7 +24,7 @@ pub fn read(pattern: &[u8]) -> Option<ListedStrings> {
         None => (false, pattern),
     };
     let rest = rest.strip_prefix(b"^")?;
-    let (mut strings, end) = Reader { rest, depth: 0 }.sequence()?;
+    let (mut strings, end) = PatternReader { rest, depth: 0 }.sequence()?;
     match end {
         b"$" => strings = strings.into_iter().flat_map(|string| [[&string, &b"\n"[..]].concat(), string]).collect(),
         b"\\z" => {}
@@ -36,21 +36,21 @@ pub fn read(pattern: &[u8]) -> Option<ListedStrings> {
     strings.iter().all(|string| !string.is_empty() && string != b"\n").then_some(ListedStrings { strings, any_case })
 }
 
-struct Reader<'p> {
+struct PatternReader<'p> {
     rest: &'p [u8],
     depth: usize,
 }
 
 type Read<'p> = (Vec<Vec<u8>>, &'p [u8]);
 
-impl<'p> Reader<'p> {
+impl<'p> PatternReader<'p> {
     /// Literals and groups, one after the other, up to what is neither.
     fn sequence(mut self) -> Option<Read<'p>> {
         let mut strings = vec![Vec::new()];
         loop {
             match self.rest {
                 [b'(', b'?', b':', inside @ ..] => {
-                    let (tails, rest) = Reader { rest: inside, depth: self.depth + 1 }.group()?;
+                    let (tails, rest) = PatternReader { rest: inside, depth: self.depth + 1 }.group()?;
                     strings = product(&strings, &tails)?;
                     self.rest = rest;
                 }
@@ -75,7 +75,7 @@ impl<'p> Reader<'p> {
         let mut all = Vec::new();
         let mut rest = self.rest;
         loop {
-            let (strings, end) = Reader { rest, depth: self.depth }.sequence()?;
+            let (strings, end) = PatternReader { rest, depth: self.depth }.sequence()?;
             all.extend(strings);
             match end {
                 [b'|', next @ ..] => rest = next,
@@ -99,7 +99,7 @@ fn is_special(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
 
     fn strings(pattern: &str) -> Option<Vec<String>> {
         let listed = read(pattern.as_bytes())?;
@@ -131,10 +131,10 @@ mod tests {
             let listed = read(pattern.as_bytes()).unwrap();
             let regex = Regex::new(pattern.as_bytes()).unwrap();
             for string in &listed.strings {
-                assert_eq!(regex.is_match(string, 10_000), Outcome::Yes, "{pattern}");
+                assert_eq!(regex.is_match(string, 10_000), MatchOutcome::Yes, "{pattern}");
                 let longer = [string, &b"x"[..]].concat();
                 assert_eq!(
-                    regex.is_match(&longer, 10_000) == Outcome::Yes,
+                    regex.is_match(&longer, 10_000) == MatchOutcome::Yes,
                     listed.strings.contains(&longer),
                     "{pattern}"
                 );

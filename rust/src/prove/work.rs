@@ -73,7 +73,7 @@ fn of(ast: &Ast, rounds: u32) -> Option<Work> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
     use crate::syntax;
 
     fn is_fine(pattern: &str) -> bool {
@@ -97,6 +97,6 @@ mod tests {
     #[test]
     fn pcre_gives_up() {
         let regex = Regex::new(b"^/(?:a?){25}b$").unwrap();
-        assert!(matches!(regex.is_match(&[b"/", &[b'a'; 25][..], b"bb"].concat(), 10_000_000), Outcome::Error(_)));
+        assert!(matches!(regex.is_match(&[b"/", &[b'a'; 25][..], b"bb"].concat(), 10_000_000), MatchOutcome::Error(_)));
     }
 }

@@ -1,7 +1,7 @@
 //! Which of many rows may meet another: those one of whose heads begins with one of its heads, or the other way round.
 
 use crate::prove_map::prefixes::Prefixes;
-use crate::prove_map::row::{Heads, Row};
+use crate::prove_map::row::{Heads, OriginalRow};
 
 /// The first row for whatever a subject begins with.
 pub struct Comparable {
@@ -15,7 +15,7 @@ pub struct Comparable {
 
 impl Comparable {
     /// O(n log n) for n heads.
-    pub fn new<'r, 'b: 'r>(rows: impl Iterator<Item = (usize, &'r Row<'b>)>, fold: bool) -> Comparable {
+    pub fn new<'r, 'b: 'r>(rows: impl Iterator<Item = (usize, &'r OriginalRow<'b>)>, fold: bool) -> Comparable {
         let mut entries: Vec<(Vec<u8>, usize)> = Vec::new();
         for (place, row) in rows {
             entries.extend(heads_of(row, fold).into_iter().map(|head| (head, place)));
@@ -40,7 +40,7 @@ impl Comparable {
     }
 
     /// The first row that may meet one.
-    pub fn first(&self, row: &Row) -> Option<usize> {
+    pub fn first(&self, row: &OriginalRow) -> Option<usize> {
         heads_of(row, self.fold).iter().filter_map(|head| self.first_of(head)).min()
     }
 
@@ -58,7 +58,7 @@ impl Comparable {
 }
 
 /// What the subjects of a row begin with; nothing is known of those in any case of letters, unless all are folded.
-fn heads_of(row: &Row, fold: bool) -> Vec<Vec<u8>> {
+fn heads_of(row: &OriginalRow, fold: bool) -> Vec<Vec<u8>> {
     match row.heads(fold) {
         Heads::Exact(heads) => heads,
         Heads::AnyCase(_) => vec![Vec::new()],
@@ -66,7 +66,7 @@ fn heads_of(row: &Row, fold: bool) -> Vec<Vec<u8>> {
 }
 
 /// Whether two rows may meet, as far as their heads tell.
-pub fn may_meet(one: &Row, other: &Row) -> bool {
+pub fn may_meet(one: &OriginalRow, other: &OriginalRow) -> bool {
     let others = heads_of(other, true);
     let is_like = |head: &Vec<u8>| others.iter().any(|other| other.starts_with(head) || head.starts_with(other));
     heads_of(one, true).iter().any(is_like)

@@ -80,15 +80,15 @@ fn flat(ast: &Ast) -> Vec<&Ast> {
 /// Whether what comes next in a row, the first item last, begins with one of the branches of a guard in any case.
 fn implies(row: &[&Ast], branches: &[Ast], folded: bool) -> bool {
     let mut steps = PATIENCE;
-    branches.iter().any(|branch| Walk { folded, steps: &mut steps }.implies(row, &[branch]))
+    branches.iter().any(|branch| Implication { folded, steps: &mut steps }.implies(row, &[branch]))
 }
 
-struct Walk<'s> {
+struct Implication<'s> {
     folded: bool,
     steps: &'s mut usize,
 }
 
-impl Walk<'_> {
+impl Implication<'_> {
     /// Both sides are stacks: what comes next is last.
     fn implies(&mut self, row: &[&Ast], guard: &[&Ast]) -> bool {
         let Some(steps) = self.steps.checked_sub(1) else { return false };

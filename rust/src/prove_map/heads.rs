@@ -10,7 +10,7 @@ const LONGEST: usize = 512;
 
 /// Some first bytes of a match, and whether what follows comes next.
 #[derive(Clone)]
-struct Head {
+struct PartialHead {
     bytes: Vec<u8>,
     open: bool,
 }
@@ -25,7 +25,7 @@ pub fn heads(ast: &Ast, fold: bool) -> Vec<Vec<u8>> {
     heads
 }
 
-fn of(ast: &Ast, fold: bool) -> Vec<Head> {
+fn of(ast: &Ast, fold: bool) -> Vec<PartialHead> {
     match ast {
         Ast::Byte(byte) => vec![open(&[lower(*byte, fold)])],
         Ast::Class(set) => {
@@ -36,7 +36,7 @@ fn of(ast: &Ast, fold: bool) -> Vec<Head> {
         }
         Ast::Concat(items) => items.iter().fold(vec![open(b"")], |heads, item| then(heads, item, fold)),
         Ast::Alternation(branches) => {
-            let heads: Vec<Head> = branches.iter().flat_map(|branch| of(branch, fold)).collect();
+            let heads: Vec<PartialHead> = branches.iter().flat_map(|branch| of(branch, fold)).collect();
             if heads.len() > MOST { vec![unknown()] } else { heads }
         }
         Ast::Repeat { min, max, sub, .. } => {
@@ -45,9 +45,9 @@ fn of(ast: &Ast, fold: bool) -> Vec<Head> {
                 return rounds;
             }
             if *min > 0 {
-                return rounds.into_iter().map(|head| Head { open: false, ..head }).collect();
+                return rounds.into_iter().map(|head| PartialHead { open: false, ..head }).collect();
             }
-            let more = of(sub, fold).into_iter().map(|head| Head { open: head.open && *max == Some(1), ..head });
+            let more = of(sub, fold).into_iter().map(|head| PartialHead { open: head.open && *max == Some(1), ..head });
             more.chain([open(b"")]).collect()
         }
         Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => of(sub, fold),
@@ -55,12 +55,12 @@ fn of(ast: &Ast, fold: bool) -> Vec<Head> {
     }
 }
 
-fn open(bytes: &[u8]) -> Head {
-    Head { bytes: bytes.to_vec(), open: true }
+fn open(bytes: &[u8]) -> PartialHead {
+    PartialHead { bytes: bytes.to_vec(), open: true }
 }
 
-fn unknown() -> Head {
-    Head { bytes: Vec::new(), open: false }
+fn unknown() -> PartialHead {
+    PartialHead { bytes: Vec::new(), open: false }
 }
 
 fn lower(byte: u8, fold: bool) -> u8 {
@@ -68,7 +68,7 @@ fn lower(byte: u8, fold: bool) -> u8 {
 }
 
 /// The heads, and behind those that are open what `next` begins with; as they are if that were too many.
-fn then(mut heads: Vec<Head>, next: &Ast, fold: bool) -> Vec<Head> {
+fn then(mut heads: Vec<PartialHead>, next: &Ast, fold: bool) -> Vec<PartialHead> {
     let openings = heads.iter().filter(|head| head.open && head.bytes.len() < LONGEST).count();
     if openings == 0 {
         heads.iter_mut().for_each(|head| head.open = false);
@@ -84,11 +84,12 @@ fn then(mut heads: Vec<Head>, next: &Ast, fold: bool) -> Vec<Head> {
         head.open = tail.open;
         return heads;
     }
-    let extend = |head: &Head| -> Vec<Head> {
+    let extend = |head: &PartialHead| -> Vec<PartialHead> {
         if !head.open || head.bytes.len() >= LONGEST {
-            return vec![Head { open: false, ..head.clone() }];
+            return vec![PartialHead { open: false, ..head.clone() }];
         }
-        let both = |tail: &Head| Head { bytes: [head.bytes.as_slice(), &tail.bytes].concat(), open: tail.open };
+        let both =
+            |tail: &PartialHead| PartialHead { bytes: [head.bytes.as_slice(), &tail.bytes].concat(), open: tail.open };
         tails.iter().map(both).collect()
     };
     heads.iter().flat_map(extend).collect()

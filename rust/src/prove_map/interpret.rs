@@ -29,11 +29,11 @@ pub struct Interpreter<'b> {
 type Regexes<'b> = HashMap<(bool, &'b [u8]), Option<Regex>>;
 
 /// The groups of a match, by number and by name.
-type Groups = (Vec<Vec<u8>>, Vec<(Vec<u8>, Vec<u8>)>);
+type MatchGroups = (Vec<Vec<u8>>, Vec<(Vec<u8>, Vec<u8>)>);
 
 /// What the last match captured, by number, and the variables that matches set by name.
 #[derive(Default)]
-struct Captures {
+struct Captured {
     numbered: Vec<Vec<u8>>,
     named: HashMap<Vec<u8>, Vec<u8>>,
 }
@@ -46,14 +46,14 @@ impl<'b> Interpreter<'b> {
 
     /// The value of a variable for a subject, variables of others as they are written; `None` if it is too deep.
     pub fn value(&self, variable: &[u8], subject: &[u8]) -> Option<Vec<u8>> {
-        self.evaluate(self.maps.get(variable)?, subject, &mut Captures::default(), 0)
+        self.evaluate(self.maps.get(variable)?, subject, &mut Captured::default(), 0)
     }
 
     fn evaluate(
         &self,
         block: &'b MapBlock<'b>,
         subject: &[u8],
-        captures: &mut Captures,
+        captures: &mut Captured,
         depth: usize,
     ) -> Option<Vec<u8>> {
         if depth > DEEPEST {
@@ -70,7 +70,7 @@ impl<'b> Interpreter<'b> {
         for row in block.patterns.iter().filter(|_| !looked_up.is_empty()) {
             match self.captures(&row.pattern, row.caseless, looked_up) {
                 Ok(Some(groups)) => {
-                    *captures = Captures { numbered: groups.0, named: std::mem::take(&mut captures.named) };
+                    *captures = Captured { numbered: groups.0, named: std::mem::take(&mut captures.named) };
                     captures.named.extend(groups.1);
                     return self.expand(&row.value, subject, captures, depth);
                 }
@@ -82,7 +82,7 @@ impl<'b> Interpreter<'b> {
     }
 
     /// The groups of the match, if there is one; the error is a code of PCRE2.
-    fn captures(&self, pattern: &'b [u8], caseless: bool, subject: &[u8]) -> Result<Option<Groups>, i32> {
+    fn captures(&self, pattern: &'b [u8], caseless: bool, subject: &[u8]) -> Result<Option<MatchGroups>, i32> {
         let mut regexes = self.regexes.borrow_mut();
         let compile = || Regex::new(&as_text(pattern, caseless)).ok();
         let Some(regex) = regexes.entry((caseless, pattern)).or_insert_with(compile) else { return Ok(None) };
@@ -97,7 +97,7 @@ impl<'b> Interpreter<'b> {
     }
 
     /// A value with the variables of the maps and captures in it; the source, in one piece, is the subject.
-    fn expand(&self, text: &'b [u8], subject: &[u8], captures: &mut Captures, depth: usize) -> Option<Vec<u8>> {
+    fn expand(&self, text: &'b [u8], subject: &[u8], captures: &mut Captured, depth: usize) -> Option<Vec<u8>> {
         let mut value = Vec::new();
         let mut rest = text;
         while let Some((first, behind)) = rest.split_first() {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::map_block::{MapBlock, PatternRow};
-use crate::prove_map::obligation::{Obligation, Proved, Refutation, refute};
+use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::row::{Language, as_text};
 use crate::syntax::Ast;
@@ -69,21 +69,21 @@ fn captured(row: &PatternRow) -> Option<Ast> {
 }
 
 /// Reads variables of keys.
-pub struct Reader<'p, 'b> {
+pub struct KeysReader<'p, 'b> {
     pub source: &'p [u8],
     pub maps: &'p HashMap<&'b [u8], &'b MapBlock<'b>>,
     pub used: &'p mut HashSet<&'b [u8]>,
     pub proved: &'p Proved,
 }
 
-impl<'b> Reader<'_, 'b> {
+impl<'b> KeysReader<'_, 'b> {
     /// The keys of a map, whether one trie has them all or chunks have some each.
-    pub fn keys(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, Refutation> {
+    pub fn keys(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, MapRefutation> {
         self.used.insert(&block.variable);
         if *block.source == *self.source { self.trie(block) } else { self.chunks(block) }
     }
 
-    fn trie(&mut self, block: &MapBlock) -> Result<Keys, Refutation> {
+    fn trie(&mut self, block: &MapBlock) -> Result<Keys, MapRefutation> {
         let name = block.variable.escape_ascii();
         let read = match block.patterns.as_slice() {
             [row] if block.exact.is_empty() => captured(row).map(|read| (read, row.caseless)),
@@ -104,7 +104,7 @@ impl<'b> Reader<'_, 'b> {
     }
 
     /// `map $keys $longest { "root" $chunk; ... default $keys; }`: longer keys than some of a trie.
-    fn chunks(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, Refutation> {
+    fn chunks(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, MapRefutation> {
         let name = block.variable.escape_ascii();
         let Some(upper) = self.map_of(&block.source).filter(|_| block.patterns.is_empty()) else {
             return refute(Obligation::Chunk, format!("${name} is not a map of the roots of chunks"));
@@ -129,7 +129,7 @@ impl<'b> Reader<'_, 'b> {
     }
 
     /// The keys of one chunk: its root, and what begins with it and with no longer key of the trie above.
-    fn chunk(&mut self, value: &[u8], place: usize, upper: &Keys) -> Result<Vec<Vec<u8>>, Refutation> {
+    fn chunk(&mut self, value: &[u8], place: usize, upper: &Keys) -> Result<Vec<Vec<u8>>, MapRefutation> {
         let root = upper.keys.strings()[place].escape_ascii();
         let Some(chunk) = self.map_of(value) else {
             return refute(Obligation::Chunk, format!("there is no chunk of \"{root}\""));
@@ -176,7 +176,7 @@ pub fn buckets<'b>(
     block: &'b MapBlock<'_>,
     keys: &Keys,
     obligation: Obligation,
-) -> Result<HashMap<Option<usize>, &'b [u8]>, Refutation> {
+) -> Result<HashMap<Option<usize>, &'b [u8]>, MapRefutation> {
     let name = block.variable.escape_ascii();
     if !block.patterns.is_empty() {
         return refute(obligation, format!("${name} has a pattern among its keys"));

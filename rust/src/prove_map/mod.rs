@@ -97,7 +97,7 @@ mod tests;
 
 use std::cell::RefCell;
 
-pub use obligation::{Obligation, Proved, Refutation};
+pub use obligation::{MapRefutation, Obligation, Proved};
 
 use ask::Covers;
 use prover::{Place, Prover};
@@ -106,19 +106,19 @@ use text::Texts;
 
 /// Decides whether the variable of `original`, one `map` block with its includes inline, has for every subject the value
 /// that the block of that variable in `emitted`, whole `map` blocks in any order, gives it.
-pub fn prove(original: &[u8], emitted: &[u8]) -> Result<Proved, Refutation> {
+pub fn prove(original: &[u8], emitted: &[u8]) -> Result<Proved, MapRefutation> {
     let proved = Proved::default();
     let texts = Texts::read(original, emitted, &proved)?;
     match check(&texts, &proved) {
         Ok(()) => Ok(proved),
         Err(refutation) => {
             let counterexample = interpret::counterexample(&texts, refutation.counterexample.clone());
-            Err(Refutation { counterexample, ..refutation })
+            Err(MapRefutation { counterexample, ..refutation })
         }
     }
 }
 
-fn check(texts: &Texts, proved: &Proved) -> Result<(), Refutation> {
+fn check(texts: &Texts, proved: &Proved) -> Result<(), MapRefutation> {
     let maps = texts.check(proved)?;
     let rows = Rows::new(&texts.original);
     let live = (0..rows.list.len()).map(|row| rows.is_first_of_its_text(row)).collect();

@@ -119,7 +119,7 @@ impl Proved {
 
 /// An obligation that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refutation {
+pub struct MapRefutation {
     pub obligation: Obligation,
     /// What does not hold, as a sentence without a full stop.
     pub what: String,
@@ -127,7 +127,7 @@ pub struct Refutation {
     pub counterexample: Option<Vec<u8>>,
 }
 
-impl fmt::Display for Refutation {
+impl fmt::Display for MapRefutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.obligation.name(), self.what)?;
         match &self.counterexample {
@@ -137,9 +137,9 @@ impl fmt::Display for Refutation {
     }
 }
 
-impl std::error::Error for Refutation {}
+impl std::error::Error for MapRefutation {}
 
 /// The refutation of an obligation.
-pub(super) fn refute<T>(obligation: Obligation, what: impl Into<String>) -> Result<T, Refutation> {
-    Err(Refutation { obligation, what: what.into(), counterexample: None })
+pub(super) fn refute<T>(obligation: Obligation, what: impl Into<String>) -> Result<T, MapRefutation> {
+    Err(MapRefutation { obligation, what: what.into(), counterexample: None })
 }

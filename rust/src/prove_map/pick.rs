@@ -1,7 +1,7 @@
 //! Two answers with the numbers of their rows, of which the one with the smaller number is taken.
 
 use crate::map_block::{MapBlock, PatternRow};
-use crate::prove_map::obligation::{Obligation, Refutation, refute};
+use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prover::{Numbers, Place, Prover};
 use crate::prove_map::text::variables_in;
 use crate::variables;
@@ -19,7 +19,12 @@ const MOST_DIGITS: usize = 9;
 impl<'b> Prover<'b> {
     /// `map $float $pick { "" $value; default $lower; }`, where `$float` holds the answer of the floats with its number, and
     /// `$value` that of the tree without: the row of the smaller number answers, as each is the first of its own.
-    pub fn pick(&self, block: &'b MapBlock<'b>, float: &'b MapBlock<'b>, place: &Place<'b>) -> Result<(), Refutation> {
+    pub fn pick(
+        &self,
+        block: &'b MapBlock<'b>,
+        float: &'b MapBlock<'b>,
+        place: &Place<'b>,
+    ) -> Result<(), MapRefutation> {
         let name = block.variable.escape_ascii();
         let wrong = |what: &str| refute(Obligation::Pick, format!("${name}: {what}"));
         let value = match block.exact.as_slice() {
@@ -48,7 +53,7 @@ impl<'b> Prover<'b> {
         (float_value, float): (&'b [u8], &MapBlock),
         tree_value: &'b [u8],
         mut place: Place<'b>,
-    ) -> Result<(), Refutation> {
+    ) -> Result<(), MapRefutation> {
         let floats = self.chain(float_value, &place, None)?;
         if !floats.end.is_empty() {
             return refute(Obligation::End, format!("${} ends with an answer", float.variable.escape_ascii()));
@@ -92,7 +97,7 @@ impl<'b> Prover<'b> {
         (float, tree): (&'b MapBlock<'b>, &'b MapBlock<'b>),
         digits: usize,
         place: &Place<'b>,
-    ) -> Result<(), Refutation> {
+    ) -> Result<(), MapRefutation> {
         self.meet(block);
         let name = block.variable.escape_ascii();
         let wrong = |what: &str| refute(Obligation::Pick, format!("${name}: {what}"));
@@ -131,7 +136,7 @@ impl<'b> Prover<'b> {
 
     /// Both answers are computed, so that nothing may tell that of the larger number: no variable is set by name, none is
     /// evaluated that a map may make, and PCRE gives up on no row.
-    fn check_numbered(&self, place: &Place) -> Result<(), Refutation> {
+    fn check_numbered(&self, place: &Place) -> Result<(), MapRefutation> {
         for (row, _) in place.live.iter().enumerate().filter(|(_, live)| **live) {
             let name = self.name(row);
             let Some(facts) = self.rows.list.get(row) else { continue };
@@ -164,13 +169,13 @@ fn number(digits: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::{IS_ALONE, IS_SMALLER};
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
 
     /// Of all pairs of three digits each, it matches those whose first is smaller.
     #[test]
     fn is_smaller() {
         let [smaller, alone] = [IS_SMALLER, IS_ALONE].map(|pattern| Regex::new(pattern).unwrap());
-        let matches = |regex: &Regex, text: &str| regex.is_match(text.as_bytes(), 10_000) == Outcome::Yes;
+        let matches = |regex: &Regex, text: &str| regex.is_match(text.as_bytes(), 10_000) == MatchOutcome::Yes;
         for first in 0..1_000 {
             for second in 0..1_000 {
                 assert_eq!(matches(&smaller, &format!("{first:03}:{second:03}")), first < second, "{first} {second}");

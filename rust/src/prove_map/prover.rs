@@ -9,7 +9,7 @@ use crate::map_block::{MapBlock, PatternRow};
 use crate::pcre::Regex;
 use crate::prove_map::ask::{self, Covers};
 use crate::prove_map::guard::Guarding;
-use crate::prove_map::obligation::{Obligation, Proved, Refutation, refute};
+use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::row::{Heads, Language, Rows, as_text, group_names};
 use crate::syntax::Hir;
 
@@ -57,7 +57,7 @@ impl<'b> Prover<'b> {
     }
 
     /// No map is left that the proof did not come to.
-    pub fn check_used(&self) -> Result<(), Refutation> {
+    pub fn check_used(&self) -> Result<(), MapRefutation> {
         let used = self.used.borrow();
         if let Some(name) = self.maps.keys().filter(|name| !used.contains(*name)).min() {
             return refute(Obligation::KnownMap, format!("${} is of no use", name.escape_ascii()));
@@ -75,7 +75,7 @@ impl<'b> Prover<'b> {
     }
 
     /// Follows a value from map to map as long as these hold rows, up to `stop` if that comes.
-    pub fn chain(&self, value: &'b [u8], place: &Place<'b>, stop: Option<&[u8]>) -> Result<Chain<'b>, Refutation> {
+    pub fn chain(&self, value: &'b [u8], place: &Place<'b>, stop: Option<&[u8]>) -> Result<Chain<'b>, MapRefutation> {
         let chain = self.chain_behind(value, place, stop, None)?;
         self.check_order(&chain.rows)?;
         Ok(chain)
@@ -87,7 +87,7 @@ impl<'b> Prover<'b> {
         place: &Place<'b>,
         stop: Option<&[u8]>,
         behind: Option<usize>,
-    ) -> Result<Chain<'b>, Refutation> {
+    ) -> Result<Chain<'b>, MapRefutation> {
         let mut chain = Chain { rows: Vec::new(), end: value };
         while stop != Some(chain.end)
             && let Some(block) = self.map_of(chain.end).filter(|block| self.is_link(block))
@@ -100,13 +100,13 @@ impl<'b> Prover<'b> {
         Ok(chain)
     }
 
-    pub fn check_order(&self, rows: &[usize]) -> Result<(), Refutation> {
+    pub fn check_order(&self, rows: &[usize]) -> Result<(), MapRefutation> {
         let Some(pair) = rows.windows(2).find(|pair| pair[0] >= pair[1]) else {
             self.proved.discharge(Obligation::Order);
             return Ok(());
         };
         let what = format!("{} comes before {}", self.name(pair[0]), self.name(pair[1]));
-        Err(Refutation { obligation: Obligation::Order, what, counterexample: self.common(pair[0], pair[1]) })
+        Err(MapRefutation { obligation: Obligation::Order, what, counterexample: self.common(pair[0], pair[1]) })
     }
 
     /// A subject that two rows match, as far as their languages tell.
@@ -176,7 +176,7 @@ impl<'b> Prover<'b> {
         block: &'b MapBlock<'b>,
         place: &Place<'b>,
         behind: Option<usize>,
-    ) -> Result<Chain<'b>, Refutation> {
+    ) -> Result<Chain<'b>, MapRefutation> {
         if let Some(split) = self.split(block) {
             return self.skipping(&split, place, behind);
         }
@@ -222,7 +222,7 @@ impl<'b> Prover<'b> {
     }
 
     /// The row of the original that an emitted row is.
-    fn row(&self, row: &'b PatternRow<'b>, behind: Option<usize>, place: &Place<'b>) -> Result<usize, Refutation> {
+    fn row(&self, row: &'b PatternRow<'b>, behind: Option<usize>, place: &Place<'b>) -> Result<usize, MapRefutation> {
         let found = match place.numbers {
             Some(numbers) => self.numbered(row, numbers)?,
             None => self.rows.find(row.caseless, &row.pattern, &row.value, behind),
@@ -237,7 +237,7 @@ impl<'b> Prover<'b> {
     }
 
     /// The row that the number in front of a value says.
-    fn numbered(&self, row: &PatternRow, numbers: Numbers) -> Result<Option<usize>, Refutation> {
+    fn numbered(&self, row: &PatternRow, numbers: Numbers) -> Result<Option<usize>, MapRefutation> {
         let Some((number, value)) = numbers.split(&row.value) else {
             return refute(Obligation::Number, format!("a value has no number: \"{}\"", row.value.escape_ascii()));
         };
@@ -257,7 +257,12 @@ impl<'b> Prover<'b> {
     }
 
     /// Rows that are tried only where a pattern says so, and all go on where it leads otherwise.
-    fn skipping(&self, split: &Split<'b>, place: &Place<'b>, behind: Option<usize>) -> Result<Chain<'b>, Refutation> {
+    fn skipping(
+        &self,
+        split: &Split<'b>,
+        place: &Place<'b>,
+        behind: Option<usize>,
+    ) -> Result<Chain<'b>, MapRefutation> {
         let chain = self.chain_behind(split.inside, place, Some(split.outside), behind)?;
         if chain.end != split.outside {
             let pattern = split.row.pattern.escape_ascii();
@@ -268,7 +273,7 @@ impl<'b> Prover<'b> {
     }
 
     /// All rows imply the pattern of a guard or a filter.
-    fn check_implied(&self, row: &PatternRow, rows: &[usize]) -> Result<(), Refutation> {
+    fn check_implied(&self, row: &PatternRow, rows: &[usize]) -> Result<(), MapRefutation> {
         let language = self.own_pattern(row)?;
         let guarding = Guarding::new(&language.pattern.ast);
         for &place in rows {
@@ -277,7 +282,7 @@ impl<'b> Prover<'b> {
                 let skipped = self.rows.list[place].language.as_ref();
                 let counterexample =
                     skipped.and_then(|row| ask::outside(&row.translation.hir, &language.translation.hir));
-                return Err(Refutation { obligation: Obligation::Guard, what, counterexample });
+                return Err(MapRefutation { obligation: Obligation::Guard, what, counterexample });
             }
             self.proved.discharge(Obligation::Guard);
         }
@@ -300,7 +305,7 @@ impl<'b> Prover<'b> {
     }
 
     /// What a row that is not the original's lets pass: known exactly, PCRE takes the pattern and never gives up on it.
-    fn own_pattern(&self, row: &PatternRow) -> Result<Language, Refutation> {
+    fn own_pattern(&self, row: &PatternRow) -> Result<Language, MapRefutation> {
         let escaped = row.pattern.escape_ascii();
         let (passing, is_whole) = match negated(&row.pattern) {
             // The inside of `^(?!a)|(?:b)` is no pattern by itself.
@@ -336,7 +341,7 @@ impl<'b> Prover<'b> {
     }
 
     /// Whether a row's value may stand where its own pattern does not.
-    pub fn check_moves(&self, row: usize) -> Result<(), Refutation> {
+    pub fn check_moves(&self, row: usize) -> Result<(), MapRefutation> {
         let Some(what) = self.why_bound(row) else {
             self.proved.discharge(Obligation::Captures);
             return Ok(());

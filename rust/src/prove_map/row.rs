@@ -9,7 +9,7 @@ use crate::prove_map::heads::heads;
 use crate::syntax::{self, Pattern, Translation};
 
 /// A row with a pattern.
-pub struct Row<'b> {
+pub struct OriginalRow<'b> {
     pub pattern: &'b [u8],
     pub caseless: bool,
     pub value: &'b [u8],
@@ -43,14 +43,14 @@ impl Language {
     }
 }
 
-impl<'b> Row<'b> {
-    fn new(pattern: &'b [u8], caseless: bool, value: &'b [u8]) -> Row<'b> {
+impl<'b> OriginalRow<'b> {
+    fn new(pattern: &'b [u8], caseless: bool, value: &'b [u8]) -> OriginalRow<'b> {
         let text = as_text(pattern, caseless);
         let language = Language::of(&text);
         let bounds = language.as_ref().map(|Language { pattern, translation }| Bounds::of(pattern, &translation.hir));
         let is_anchored = language.as_ref().is_some_and(|language| is_anchored(&language.translation));
         let may_give_up = bounds.is_none_or(|bounds| !bounds.always_answers);
-        Row {
+        OriginalRow {
             pattern,
             caseless,
             value,
@@ -137,7 +137,7 @@ pub fn group_names(pattern: &[u8]) -> Vec<&[u8]> {
 
 /// The rows in their order, and where they are by their text.
 pub struct Rows<'b> {
-    pub list: Vec<Row<'b>>,
+    pub list: Vec<OriginalRow<'b>>,
     /// Of those that mind case, and of those that do not.
     places: [HashMap<&'b [u8], Vec<usize>>; 2],
 }
@@ -146,9 +146,10 @@ impl<'b> Rows<'b> {
     /// O(total length of the patterns), on all processors.
     pub fn new(block: &'b MapBlock<'_>) -> Rows<'b> {
         let patterns = &block.patterns;
-        let read = |place: usize| Row::new(&patterns[place].pattern, patterns[place].caseless, &patterns[place].value);
+        let read =
+            |place: usize| OriginalRow::new(&patterns[place].pattern, patterns[place].caseless, &patterns[place].value);
         let parts = parallel::ranges(patterns.len(), |part| part.map(read).collect::<Vec<_>>());
-        let list: Vec<Row> = parts.into_iter().flatten().collect();
+        let list: Vec<OriginalRow> = parts.into_iter().flatten().collect();
         let mut places: [HashMap<_, Vec<usize>>; 2] = Default::default();
         for (place, row) in list.iter().enumerate() {
             places[usize::from(row.caseless)].entry(row.pattern).or_default().push(place);

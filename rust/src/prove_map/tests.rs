@@ -1,6 +1,6 @@
 //! Emitted texts that are right, and what refutes them once they are not.
 
-use super::{Obligation, Proved, Refutation, prove};
+use super::{MapRefutation, Obligation, Proved, prove};
 
 const ORIGINAL: &str = r#"map $uri $to {
     volatile;
@@ -119,7 +119,7 @@ fn proved(original: &str, emitted: &str) -> Proved {
     prove(original.as_bytes(), emitted.as_bytes()).unwrap_or_else(|refutation| panic!("{refutation}\n{emitted}"))
 }
 
-fn refuted(original: &str, emitted: &str) -> Refutation {
+fn refuted(original: &str, emitted: &str) -> MapRefutation {
     prove(original.as_bytes(), emitted.as_bytes()).expect_err(emitted)
 }
 

@@ -8,13 +8,13 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::first_match::{Doubt, First, FirstMatch};
 use crate::rewrite::candidate::{Candidate, MOST_SPELLINGS, Movable};
 use crate::rewrite::collisions;
-use crate::rewrite::plan::{BadPattern, Entry, Fate, MAX_TIERS, NONE, Plan};
+use crate::rewrite::plan::{BadPattern, Fate, KeyEntry, MAX_TIERS, NONE, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{Rule, Run};
 
 /// Which rule owns which string: the first rule, in order, that matches it.
 pub struct Assignment {
-    entries: Vec<Entry>,
+    entries: Vec<KeyEntry>,
     keys: Vec<u8>,
     /// The first entry of each set of keys that differ only by case.
     table: HashTable<u32>,
@@ -139,7 +139,7 @@ impl Assignment {
         let index = self.entries.len() as u32;
         let start = self.keys.len() as u32;
         self.keys.extend_from_slice(string);
-        self.entries.push(Entry {
+        self.entries.push(KeyEntry {
             start,
             length: string.len() as u16,
             tier: tier as u8,
@@ -209,7 +209,7 @@ impl KeptBefore<'_> {
     }
 }
 
-fn bytes<'a>(entries: &[Entry], keys: &'a [u8], entry: u32) -> &'a [u8] {
+fn bytes<'a>(entries: &[KeyEntry], keys: &'a [u8], entry: u32) -> &'a [u8] {
     let entry = &entries[entry as usize];
     &keys[entry.start as usize..entry.start as usize + usize::from(entry.length)]
 }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use crate::hash::Element;
-use crate::rewrite::plan::Entry;
+use crate::rewrite::plan::KeyEntry;
 
 /// `NGX_HASH_LARGE_HSIZE`
 const LISTS: usize = 10_007;
@@ -20,7 +20,7 @@ const MOST_IN_LIST: usize = 256;
 const MOST_UNEVEN: usize = 8;
 
 /// The rules with keys that are too many for a list or a bucket, in order; the first keys of each stay.
-pub fn crowded<'k>(entries: &[Entry], key: impl Fn(u32) -> &'k [u8]) -> Vec<usize> {
+pub fn crowded<'k>(entries: &[KeyEntry], key: impl Fn(u32) -> &'k [u8]) -> Vec<usize> {
     let mut tiers: HashMap<u8, Vec<(Element, u32)>> = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         let at = at as u32;

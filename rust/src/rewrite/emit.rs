@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::hash::Element;
+use crate::phase::Phase;
 use crate::quote::{quote, quote_key, quoted_length};
-use crate::rewrite::options::{Options, Phase};
-use crate::rewrite::plan::{Entry, Plan};
+use crate::rewrite::options::Options;
+use crate::rewrite::plan::{KeyEntry, Plan};
 use crate::rewrite::runs::Run;
 use crate::rewrite::target;
-use crate::rewrite::tier::{Args, Block, Class, Map, Tier};
+use crate::rewrite::tier::{Args, Block, Class, Tier, TierMap};
 use crate::rewrite::trie::{self, PatternStyle};
 use crate::rewrite::twins::{Twin, twins};
 
@@ -38,10 +39,10 @@ fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier
                 plan.entries.iter().zip(&twins).filter(move |(entry, twin)| entry.tier == tier && **twin == wanted);
             rows.map(|(entry, _)| entry)
         };
-        let stripped = Writer::new(run, plan, true, rows(Twin::Has));
-        let others = Writer::new(run, plan, false, rows(Twin::HasNone));
+        let stripped = TierWriter::new(run, plan, true, rows(Twin::Has));
+        let others = TierWriter::new(run, plan, false, rows(Twin::HasNone));
         let writers = [stripped, others].into_iter().filter(|writer| !writer.rows.is_empty());
-        writers.flat_map(Writer::split).map(Writer::write).collect()
+        writers.flat_map(TierWriter::split).map(TierWriter::write).collect()
     }
 }
 
@@ -49,7 +50,7 @@ fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier
 fn listed(run: &Run, plan: &Plan, tier: u8) -> Vec<Tier> {
     let of_case = |any_case: bool| {
         let rows = plan.entries.iter().filter(move |entry| entry.tier == tier && entry.any_case == any_case);
-        let blocks = Writer::new(run, plan, false, rows).blocks();
+        let blocks = TierWriter::new(run, plan, false, rows).blocks();
         blocks.into_iter().map(move |writer| writer.write_listed(any_case))
     };
     of_case(false).chain(of_case(true)).collect()
@@ -76,24 +77,24 @@ struct Gathered<'a> {
 }
 
 /// One tier while it is written.
-struct Writer<'a> {
+struct TierWriter<'a> {
     run: &'a Run<'a>,
     plan: &'a Plan,
     strips_newline: bool,
     /// The tier's keys, each with its block.
-    rows: Vec<(&'a Entry, u16)>,
+    rows: Vec<(&'a KeyEntry, u16)>,
     gathered: Vec<Gathered<'a>>,
     width: usize,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> TierWriter<'a> {
     fn new(
         run: &'a Run<'a>,
         plan: &'a Plan,
         strips_newline: bool,
-        entries: impl Iterator<Item = &'a Entry>,
-    ) -> Writer<'a> {
-        let mut writer = Writer { run, plan, strips_newline, rows: Vec::new(), gathered: Vec::new(), width: 0 };
+        entries: impl Iterator<Item = &'a KeyEntry>,
+    ) -> TierWriter<'a> {
+        let mut writer = TierWriter { run, plan, strips_newline, rows: Vec::new(), gathered: Vec::new(), width: 0 };
         let mut block_of = HashMap::new();
         for entry in entries {
             let text = writer.text(entry);
@@ -107,18 +108,18 @@ impl<'a> Writer<'a> {
     }
 
     /// One writer for each block, unless there are so many that a *class* map pays.
-    fn split(self) -> Vec<Writer<'a>> {
+    fn split(self) -> Vec<TierWriter<'a>> {
         if self.gathered.len() >= CLASSES { vec![self] } else { self.blocks() }
     }
 
     /// One writer for each block.
-    fn blocks(self) -> Vec<Writer<'a>> {
-        let Writer { run, plan, strips_newline, rows, gathered, width } = self;
+    fn blocks(self) -> Vec<TierWriter<'a>> {
+        let TierWriter { run, plan, strips_newline, rows, gathered, width } = self;
         let rows_of =
             |block: usize| rows.iter().filter(|row| usize::from(row.1) == block).map(|row| (row.0, 0)).collect();
         let blocks = gathered.into_iter().enumerate();
         blocks
-            .map(|(block, common)| Writer {
+            .map(|(block, common)| TierWriter {
                 run,
                 plan,
                 strips_newline,
@@ -129,7 +130,7 @@ impl<'a> Writer<'a> {
             .collect()
     }
 
-    fn text(&self, entry: &Entry) -> Text<'a> {
+    fn text(&self, entry: &KeyEntry) -> Text<'a> {
         let rule = entry.rule as usize;
         let folded = self.plan.extras.get(&rule).and_then(|extra| extra.folded.as_ref());
         if let Some((path, args)) = folded.and_then(|folded| folded.get(self.plan.key(entry))) {
@@ -139,7 +140,7 @@ impl<'a> Writer<'a> {
         Text { path: target::text(&target.path), args: target.args.map(|args| target::text(&args)) }
     }
 
-    fn class(&self, entry: &Entry, text: &Text) -> Class {
+    fn class(&self, entry: &KeyEntry, text: &Text) -> Class {
         let rule = &self.run.rules[entry.rule as usize];
         let extra = self.plan.extras.get(&(entry.rule as usize));
         Class {
@@ -150,7 +151,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn gather(&mut self, block: usize, class: Class, entry: &Entry, text: Text<'a>) {
+    fn gather(&mut self, block: usize, class: Class, entry: &KeyEntry, text: Text<'a>) {
         if block == self.gathered.len() {
             self.gathered.push(Gathered {
                 class,
@@ -245,7 +246,7 @@ impl<'a> Writer<'a> {
         twice.into_iter().chain(trie::patterns(&once, PatternStyle { any_case, dollar: false })).collect()
     }
 
-    fn to(&self, blocks: &[Block]) -> Option<Map> {
+    fn to(&self, blocks: &[Block]) -> Option<TierMap> {
         self.optional(|entry, block, line| {
             let rest = &self.text(entry).path[blocks[block].head.len()..];
             quote(rest, line);
@@ -253,7 +254,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    fn args(&self, blocks: &[Block]) -> Option<Map> {
+    fn args(&self, blocks: &[Block]) -> Option<TierMap> {
         self.optional(|entry, block, line| {
             if let (Args::Mapped, Some(args)) = (&blocks[block].args, self.text(entry).args) {
                 quote(&args, line);
@@ -263,14 +264,14 @@ impl<'a> Writer<'a> {
         })
     }
 
-    fn optional(&self, value: impl Fn(&Entry, usize, &mut Vec<u8>) -> bool) -> Option<Map> {
+    fn optional(&self, value: impl Fn(&KeyEntry, usize, &mut Vec<u8>) -> bool) -> Option<TierMap> {
         Some(self.map(value)).filter(|map| !map.elements.is_empty())
     }
 
     /// The lines of a map: `value` writes what a key stands for and says whether it has a line at all. Keys stand in
     /// the order of their rules, and those that end in a newline behind all others.
-    fn map(&self, value: impl Fn(&Entry, usize, &mut Vec<u8>) -> bool) -> Map {
-        let mut map = Map::default();
+    fn map(&self, value: impl Fn(&KeyEntry, usize, &mut Vec<u8>) -> bool) -> TierMap {
+        let mut map = TierMap::default();
         let mut text = Vec::new();
         for twins in [false, true] {
             let mut first = twins;
@@ -299,7 +300,7 @@ impl<'a> Writer<'a> {
 
 /// An empty key for the guard. A redirect inside nginx may lead to an empty URI (`try_files` with an empty variable), and
 /// what has no key gives the empty string: the two would be equal.
-fn with_empty(mut keys: Map) -> Map {
+fn with_empty(mut keys: TierMap) -> TierMap {
     keys.lines.extend_from_slice(EMPTY);
     keys.elements.push(Element::new(b""));
     keys

@@ -5,9 +5,10 @@
 
 use crate::first_match::Bounds;
 use crate::maps::cost::Cost;
-use crate::maps::text::Map;
+use crate::maps::text::EmittedMap;
+use crate::phase::Phase;
 use crate::rewrite::groups::Groups;
-use crate::rewrite::options::{Options, Phase};
+use crate::rewrite::options::Options;
 use crate::rewrite::plan::Plan;
 use crate::rewrite::runs::{Rule, Run};
 use crate::rewrite::text::Names;
@@ -19,13 +20,13 @@ const MOST_LOOK_UPS: usize = 8;
 /// The rules that stay in their order, at least some of them in groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grouping {
-    parts: Vec<Part>,
+    parts: Vec<StayingPart>,
     /// The places of the rules in groups, ascending.
     grouped: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum StayingPart {
     Groups(Groups),
     /// The statement of a rule.
     Alone(Vec<u8>),
@@ -54,7 +55,7 @@ impl Grouping {
             let sets_no_name = |rule: &usize| !has_named_group(&run.rules[*rule]);
             for rules in rules.chunk_by(|rule, next| sets_no_name(rule) && sets_no_name(next)) {
                 if !grouping.add(rules, &text) {
-                    grouping.parts.extend(rules.iter().map(|rule| Part::Alone(text(*rule).1.to_vec())));
+                    grouping.parts.extend(rules.iter().map(|rule| StayingPart::Alone(text(*rule).1.to_vec())));
                 }
             }
         }
@@ -65,7 +66,7 @@ impl Grouping {
     fn add<'r>(&mut self, rules: &[usize], text: &impl Fn(usize) -> (&'r [u8], &'r [u8])) -> bool {
         let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| text(*rule)).collect();
         let Some(groups) = Groups::of(&texts).filter(|_| self.look_ups().count() < MOST_LOOK_UPS) else { return false };
-        self.parts.push(Part::Groups(groups));
+        self.parts.push(StayingPart::Groups(groups));
         self.grouped.extend(rules);
         true
     }
@@ -91,11 +92,11 @@ impl Grouping {
         let mut number = 0;
         for part in &self.parts {
             match part {
-                Part::Groups(groups) => {
+                StayingPart::Groups(groups) => {
                     number += 1;
                     text.extend(groups.statements(&names.of_groups(number), clears));
                 }
-                Part::Alone(statement) => text.extend_from_slice(&[&statement[..], b"\n"].concat()),
+                StayingPart::Alone(statement) => text.extend_from_slice(&[&statement[..], b"\n"].concat()),
             }
         }
         text
@@ -107,7 +108,7 @@ impl Grouping {
     }
 
     /// The maps that tell the groups.
-    pub fn maps(&self, names: &Names) -> Vec<Map> {
+    pub fn maps(&self, names: &Names) -> Vec<EmittedMap> {
         let maps = (1..).zip(self.look_ups()).map(|(number, groups)| groups.maps(&names.of_groups(number)));
         maps.flatten().flatten().collect()
     }
@@ -119,8 +120,8 @@ impl Grouping {
 
     fn look_ups(&self) -> impl Iterator<Item = &Groups> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Groups(groups) => Some(groups),
-            Part::Alone(_) => None,
+            StayingPart::Groups(groups) => Some(groups),
+            StayingPart::Alone(_) => None,
         })
     }
 }

@@ -10,7 +10,7 @@ use std::io::Write;
 use crate::first_match::{First, FirstMatch};
 use crate::map_block::{ExactRow, MapBlock, PatternRow};
 use crate::maps::cost::Cost;
-use crate::maps::text::{Key, Map};
+use crate::maps::text::{EmittedMap, Key};
 use crate::maps::{self, Compiled};
 use crate::rewrite::text::{GroupNames, Names};
 
@@ -69,15 +69,15 @@ impl Groups {
     }
 
     /// The maps that tell the group, the one for the statements first.
-    pub fn maps(&self, names: &GroupNames) -> Option<Vec<Map>> {
+    pub fn maps(&self, names: &GroupNames) -> Option<Vec<EmittedMap>> {
         let (root, compiled) = self.compile(names)?;
         Some(std::iter::once(root).chain(compiled.maps).collect())
     }
 
     /// The map for the statements, and what it leads to; `None` where that cannot be, or costs no less.
-    fn compile(&self, names: &GroupNames) -> Option<(Map, Compiled)> {
+    fn compile(&self, names: &GroupNames) -> Option<(EmittedMap, Compiled)> {
         let block = self.block(names.map.clone())?;
-        let mut compiled = maps::compile(&block, &maps::Options { stem: names.tree.clone() }).ok()?;
+        let mut compiled = maps::compile(&block, &names.tree).ok()?;
         let exact = block.exact.iter().map(|row| (Key::Exact(row.key.to_vec()), row.value.to_vec()));
         let mut rows: Vec<(Key, Vec<u8>)> = exact.collect();
         if let Some(guard) = compiled.guard.take() {
@@ -86,7 +86,7 @@ impl Groups {
             rows.extend(block.patterns.iter().map(|row| (pattern(row), row.value.to_vec())));
         }
         let (source, name, default) = (block.source.to_vec(), block.variable.to_vec(), compiled.default.clone());
-        Some((Map { source, name, volatile: true, hostnames: false, rows, default }, compiled))
+        Some((EmittedMap { source, name, volatile: true, hostnames: false, rows, default }, compiled))
     }
 
     /// The number of the group of a rule.

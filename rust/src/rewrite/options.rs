@@ -1,16 +1,9 @@
-//! What the planner is asked for.
+//! The options of the planner.
 
+use crate::phase::Phase;
 use crate::syntax::Readings;
 
-/// The phase of nginx in which a run is tried: a server's or a location's (`ngx_http_rewrite_handler`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    Server,
-    /// A location, or any of both: what is right in a location is right in a server.
-    Location,
-}
-
-/// What the planner is told about a run.
+/// How a run is compiled, and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub phase: Phase,

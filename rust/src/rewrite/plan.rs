@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::phase::Phase;
 use crate::rewrite::candidate::Extra;
-use crate::rewrite::options::{Options, Phase};
+use crate::rewrite::options::Options;
 use crate::rewrite::reason::Reason;
 
 /// How many strings may differ by case alone: tiers are numbered in a byte.
@@ -25,7 +26,7 @@ pub enum Fate {
 
 /// A key of the maps.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct KeyEntry {
     pub(super) start: u32,
     pub(super) length: u16,
     /// The tier of maps it stands in.
@@ -44,7 +45,7 @@ pub(super) const NONE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub struct Plan {
     pub fates: Vec<Fate>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<KeyEntry>,
     /// By rule, what moving it takes beside its keys.
     pub extras: HashMap<usize, Extra>,
     pub(super) keys: Vec<u8>,
@@ -52,7 +53,7 @@ pub struct Plan {
 
 impl Plan {
     /// The bytes of an entry's key.
-    pub fn key(&self, entry: &Entry) -> &[u8] {
+    pub fn key(&self, entry: &KeyEntry) -> &[u8] {
         &self.keys[entry.start as usize..entry.start as usize + usize::from(entry.length)]
     }
 

@@ -47,7 +47,7 @@ pub type Portion<'a> = (&'a [u8], Vec<Range<usize>>);
 
 /// The rule that matches a URI, and where it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct RuleMatch {
     pub rule: Number,
     /// The path that it leads to on the same site; `None` if it is another site, or not certain.
     pub to: Option<Vec<u8>>,
@@ -114,9 +114,9 @@ impl Script {
     /// The first rule that matches `uri`, and where it leads: a redirect to a client's next request, `last` and `break` to
     /// another URI of the same request. `sites` are the beginnings of a URL that mean the site itself: empty, `https://a.b`.
     /// `None` if no rule matches, or if that is not certain.
-    pub fn step(&self, uri: &[u8], sites: &[Vec<u8>]) -> Option<Step> {
+    pub fn step(&self, uri: &[u8], sites: &[Vec<u8>]) -> Option<RuleMatch> {
         let rule = self.first(uri).ok()??;
-        Some(Step { rule, to: self.rules[rule].target(uri, sites) })
+        Some(RuleMatch { rule, to: self.rules[rule].target(uri, sites) })
     }
 
     /// Every redirect to another path of the site that is the first rule to answer its own URI, if another rule answers

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::language::{self, Limits, Question, Witness};
-use crate::pcre::{Outcome, Regex};
+use crate::pcre::{MatchOutcome, Regex};
 use crate::rewrite::example::example;
 use crate::rewrite::runs::{self, Unreadable};
 use crate::syntax::{self, Hir};
@@ -54,7 +54,7 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
 /// Whether `uri` is one of an ordinary request and the pattern matches it.
 fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
     never_literal(uri, merge_slashes).is_none()
-        && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri, CALLS) == Outcome::Yes)
+        && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri, CALLS) == MatchOutcome::Yes)
 }
 
 /// The same for the one string that a literal matches, without its optional last byte.

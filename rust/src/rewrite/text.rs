@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::quote::{escape, escape_pattern};
 use crate::rewrite::runs::NEVER;
-use crate::rewrite::tier::{Args, Block, Kind, Tier};
+use crate::rewrite::tier::{Args, Block, MapKind, Tier};
 
 /// How the variables of a run are named.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Names {
     }
 
     /// The map of a kind in a tier, from 1.
-    fn map(&self, kind: Kind, tier: usize) -> String {
+    fn map(&self, kind: MapKind, tier: usize) -> String {
         let number = if tier > 1 { format!("_{tier}") } else { String::new() };
         format!("{}_{}{number}", self.stem, kind.name())
     }
@@ -73,24 +73,24 @@ impl Names {
     }
 }
 
-impl Kind {
+impl MapKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Key => "key",
-            Kind::Class => "class",
-            Kind::To => "to",
-            Kind::ListedTo => "listed_to",
-            Kind::Args => "args",
+            MapKind::Key => "key",
+            MapKind::Class => "class",
+            MapKind::To => "to",
+            MapKind::ListedTo => "listed_to",
+            MapKind::Args => "args",
         }
     }
 
     fn comment(self) -> &'static str {
         match self {
-            Kind::Key => "Each key as it is spelled.",
-            Kind::Class => "Which of the directives in the server fires.",
-            Kind::To => "Where to, after the constant part in the directive.",
-            Kind::ListedTo => "Where to, after the constant part in the directive, whose pattern lists the keys.",
-            Kind::Args => "The arguments of the rule's own.",
+            MapKind::Key => "Each key as it is spelled.",
+            MapKind::Class => "Which of the directives in the server fires.",
+            MapKind::To => "Where to, after the constant part in the directive.",
+            MapKind::ListedTo => "Where to, after the constant part in the directive, whose pattern lists the keys.",
+            MapKind::Args => "The arguments of the rule's own.",
         }
     }
 }
@@ -109,7 +109,7 @@ pub fn maps<'t>(tiers: &'t [Tier], names: &Names) -> Vec<Cow<'t, [u8]>> {
     }
     for (number, tier) in (1..).zip(tiers) {
         for (kind, map) in tier.maps() {
-            let default = if kind == Kind::Class { (tier.default + 1).to_string() } else { String::new() };
+            let default = if kind == MapKind::Class { (tier.default + 1).to_string() } else { String::new() };
             let head = map_head(kind.comment(), &names.source(tier), &names.map(kind, number), &default);
             pieces.extend([Cow::Owned(head), Cow::Borrowed(&map.lines[..]), Cow::Borrowed(&b"}\n"[..])]);
         }
@@ -167,19 +167,19 @@ fn strip_newline(names: &Names, text: &mut Vec<u8>) {
 fn push_tier(tier: &Tier, number: usize, names: &Names, text: &mut Vec<u8>) {
     let map = |kind| names.map(kind, number);
     let rewrites = |indent, block: &Block, text: &mut Vec<u8>| {
-        push_rewrites(indent, block, &map(tier.to_kind()), &map(Kind::Args), text);
+        push_rewrites(indent, block, &map(tier.to_kind()), &map(MapKind::Args), text);
     };
     if tier.key.is_none() {
         rewrites("", &tier.blocks[0], text);
         return;
     }
-    push(text, format_args!("if (${} = ${}) {{\n", map(Kind::Key), names.source(tier)));
+    push(text, format_args!("if (${} = ${}) {{\n", map(MapKind::Key), names.source(tier)));
     if tier.class.is_none() {
         rewrites("    ", &tier.blocks[0], text);
         text.extend_from_slice(b"}\n");
         return;
     }
-    push(text, format_args!("    set ${} ${};\n}}\n", names.hit(), map(Kind::Class)));
+    push(text, format_args!("    set ${} ${};\n}}\n", names.hit(), map(MapKind::Class)));
     for (class, block) in (1..).zip(&tier.blocks) {
         push(text, format_args!("if (${} = {class}) {{\n", names.hit()));
         rewrites("    ", block, text);

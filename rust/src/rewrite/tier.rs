@@ -52,7 +52,7 @@ pub enum Args {
 
 /// A map: its lines as text, and its keys as nginx will hash them.
 #[derive(Clone, Debug, Default)]
-pub struct Map {
+pub struct TierMap {
     pub lines: Vec<u8>,
     pub elements: Vec<Element>,
 }
@@ -63,36 +63,37 @@ pub struct Tier {
     /// Its maps are keyed by the URI without a final newline, so that one key stands for a string and its twin.
     pub strips_newline: bool,
     /// The guard; none where the patterns of the only block are.
-    pub key: Option<Map>,
-    pub class: Option<Map>,
+    pub key: Option<TierMap>,
+    pub class: Option<TierMap>,
     /// The block of the keys that have no line in *class*.
     pub default: usize,
-    pub to: Option<Map>,
-    pub args: Option<Map>,
+    pub to: Option<TierMap>,
+    pub args: Option<TierMap>,
     pub blocks: Vec<Block>,
 }
 
 /// What a map holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MapKind {
     Key,
     Class,
     To,
-    /// As [`Kind::To`], of keys that patterns list: its name tells what was emitted from what somebody wrote.
+    /// As [`MapKind::To`], of keys that patterns list: its name tells what was emitted from what somebody wrote.
     ListedTo,
     Args,
 }
 
 impl Tier {
     /// The maps that there are.
-    pub fn maps(&self) -> impl Iterator<Item = (Kind, &Map)> {
+    pub fn maps(&self) -> impl Iterator<Item = (MapKind, &TierMap)> {
         let to = self.to_kind();
-        let maps = [(Kind::Key, &self.key), (Kind::Class, &self.class), (to, &self.to), (Kind::Args, &self.args)];
+        let maps =
+            [(MapKind::Key, &self.key), (MapKind::Class, &self.class), (to, &self.to), (MapKind::Args, &self.args)];
         maps.into_iter().filter_map(|(kind, map)| Some((kind, map.as_ref()?)))
     }
 
     /// The kind of the map of targets.
-    pub fn to_kind(&self) -> Kind {
-        if self.key.is_some() { Kind::To } else { Kind::ListedTo }
+    pub fn to_kind(&self) -> MapKind {
+        if self.key.is_some() { MapKind::To } else { MapKind::ListedTo }
     }
 }

@@ -109,7 +109,7 @@ fn escape(byte: u8, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
 
     const EXACT: PatternStyle = PatternStyle { any_case: false, dollar: true };
 
@@ -139,9 +139,12 @@ mod tests {
             assert!(patterns.len() > 1 && patterns.iter().all(|pattern| token_length(pattern) <= LONGEST));
             let regexes: Vec<Regex> = patterns.iter().map(|pattern| Regex::new(pattern).unwrap()).collect();
             for literal in &all {
-                assert_eq!(regexes.iter().filter(|regex| regex.is_match(literal, 10_000) == Outcome::Yes).count(), 1);
+                assert_eq!(
+                    regexes.iter().filter(|regex| regex.is_match(literal, 10_000) == MatchOutcome::Yes).count(),
+                    1
+                );
                 let longer = [literal, &b"x"[..]].concat();
-                assert!(regexes.iter().all(|regex| regex.is_match(&longer, 10_000) == Outcome::No));
+                assert!(regexes.iter().all(|regex| regex.is_match(&longer, 10_000) == MatchOutcome::No));
             }
         }
     }
@@ -153,9 +156,9 @@ mod tests {
         let all: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
         for literal in &all {
             let regex = Regex::new(&patterns(&[literal], PatternStyle { dollar: false, ..EXACT })[0]).unwrap();
-            assert_eq!(all.iter().filter(|other| regex.is_match(other, 10_000) == Outcome::Yes).count(), 1);
+            assert_eq!(all.iter().filter(|other| regex.is_match(other, 10_000) == MatchOutcome::Yes).count(), 1);
         }
         let together = Regex::new(&patterns(&all, EXACT)[0]).unwrap();
-        assert!(all.iter().all(|literal| together.is_match(literal, 10_000) == Outcome::Yes));
+        assert!(all.iter().all(|literal| together.is_match(literal, 10_000) == MatchOutcome::Yes));
     }
 }

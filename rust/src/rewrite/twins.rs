@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::rewrite::plan::{Entry, Plan};
+use crate::rewrite::plan::{KeyEntry, Plan};
 
 /// From this many strings with a twin, the newline is removed from the URI once instead of listing every twin.
 ///
@@ -35,9 +35,9 @@ pub fn twins(plan: &Plan, allowed: bool) -> Vec<Twin> {
             continue; // its target differs from string to string
         }
         // A string that ends in a newline would lose it, too.
-        let pairs_up = |entry: &Entry| !entry.any_case && !plan.key(entry).ends_with(b"\n");
+        let pairs_up = |entry: &KeyEntry| !entry.any_case && !plan.key(entry).ends_with(b"\n");
         for (at, entry) in group.iter().enumerate().filter(|(_, entry)| pairs_up(entry)) {
-            let is_twin = |longer: &Entry| {
+            let is_twin = |longer: &KeyEntry| {
                 longer.tier == entry.tier && plan.key(longer).strip_suffix(b"\n") == Some(plan.key(entry))
             };
             if let Some(twin) = group.iter().position(is_twin) {

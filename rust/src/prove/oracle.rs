@@ -5,26 +5,26 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use regex_automata::meta;
 
-use crate::pcre::{Outcome, Regex};
+use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::effect::Matches;
 use crate::prove::work;
 use crate::syntax::{self, Pattern};
 
 /// What may be said of a pattern.
-pub enum Judge {
+pub enum Oracle {
     Portable(Box<Pattern>, PortableRegex),
     /// It matches nothing but subjects that begin like this.
     Unportable(Vec<u8>),
 }
 
-impl Judge {
-    pub fn of(text: &[u8]) -> Judge {
+impl Oracle {
+    pub fn of(text: &[u8]) -> Oracle {
         match (syntax::parse(text), Regex::new(text)) {
             (Ok(pattern), Ok(regex)) => {
                 let regex = PortableRegex { regex, automaton: OnceLock::new(), slow: AtomicU32::new(0) };
-                Judge::Portable(Box::new(pattern), regex)
+                Oracle::Portable(Box::new(pattern), regex)
             }
-            _ => Judge::Unportable(syntax::prefix(text)),
+            _ => Oracle::Unportable(syntax::prefix(text)),
         }
     }
 }
@@ -50,9 +50,9 @@ impl PortableRegex {
             return answer;
         }
         match self.regex.is_match(subject, CALLS) {
-            Outcome::Yes => Matches::Yes,
-            Outcome::No => Matches::No,
-            Outcome::Error(_) => {
+            MatchOutcome::Yes => Matches::Yes,
+            MatchOutcome::No => Matches::No,
+            MatchOutcome::Error(_) => {
                 self.slow.fetch_add(1, Ordering::Relaxed);
                 self.in_the_end(pattern, subject).unwrap_or(Matches::Unknown)
             }
