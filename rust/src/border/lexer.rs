@@ -9,7 +9,7 @@ use pyo3::types::PyString;
 use crate::lexer::bulk::{FoldedEvent, Folding};
 use crate::lexer::{self, Checkpoint, Event, Word};
 
-/// How many events a batch has, at least, unless the file ends.
+/// The fewest events in a batch, unless the file ends.
 const BATCH: usize = 512;
 
 pyo3::create_exception!(
@@ -33,7 +33,7 @@ type PyWord<'py> = (Bound<'py, PyString>, usize, usize, u32, bool);
 /// Kind, start, end, line, count of rewrites in a run, words.
 type PyEvent<'py> = (&'static str, usize, usize, u32, usize, Vec<PyWord<'py>>);
 
-/// An iterator over batches of events; the bytes are held, not copied.
+/// An iterator over batches of events; it borrows the bytes.
 #[pyclass(module = "nginxopt._native")]
 pub struct Events {
     bytes: PyBackedBytes,

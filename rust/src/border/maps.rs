@@ -16,7 +16,7 @@ pyo3::create_exception!(
     "nginx refuses a row of a map: (whether it is a pattern, its place among these or the exact rows, what is said)."
 );
 
-/// What a map compiles to.
+/// The result of compiling a map.
 #[pyclass(frozen, module = "nginxopt._native")]
 pub struct CompiledMap {
     compiled: Compiled,
@@ -100,13 +100,13 @@ impl CompiledMap {
         tried(self.compiled.cost)
     }
 
-    /// The variables that the maps define, those of groups included.
+    /// The variables that the maps define, including named groups.
     #[getter]
     fn variables(&self) -> Vec<String> {
         self.compiled.variables().iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
-    /// The keys of the table of each map.
+    /// The keys of the hash table of each map.
     #[getter]
     fn keys(&self) -> Vec<Vec<Vec<u8>>> {
         self.compiled.keys()

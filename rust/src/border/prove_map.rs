@@ -7,7 +7,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::prove_map::{MapRefutation, prove};
 
-/// The verdict on the maps that are to stand for one.
+/// The verdict on the maps that replace one map.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
 pub struct MapProof {
     holds: bool,

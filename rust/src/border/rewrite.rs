@@ -30,7 +30,7 @@ pyo3::create_exception!(
     "nginx refuses a rewrite: (start, end of the rule, what it says)."
 );
 
-/// The declared readings, as Python gives them.
+/// The declared readings, as passed by Python.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct PyReadings {
     ignore_case: bool,
@@ -50,11 +50,11 @@ impl From<PyReadings> for Readings {
     }
 }
 
-/// What a file's sections compile to.
+/// The result of compiling the sections of a file.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
 pub struct Compilation {
     runs: Vec<Py<CompiledRun>>,
-    /// Start, end and reason of the rules that end no script.
+    /// Start, end and reason of the rules that do not end the script.
     barriers: Vec<(usize, usize, &'static str)>,
 }
 

@@ -1,4 +1,4 @@
-//! From a map to the maps that take its patterns over.
+//! Compiles a map into the maps that replace its patterns.
 
 use crate::first_match::FirstMatch;
 use crate::map_block::MapBlock;
@@ -14,11 +14,11 @@ use crate::maps::text::EmittedMap;
 use crate::maps::writer::{DIGITS, Writer};
 use crate::maps::{lines, pick};
 
-/// How many of the new maps may be evaluated inside one another, and in the map itself: nginx evaluates at most 100
-/// variables so (`ngx_http_variable_depth`), others of the configuration included, and beyond that gives nothing.
+/// How deep the new maps may be nested, below the map itself. nginx nests at most 100 evaluations of variables
+/// (`ngx_http_variable_depth`), those of the rest of the configuration included; deeper values are empty.
 const DEEPEST: usize = 39;
 
-/// For so few rows it is worth it to compare a tree with a chain of all rows.
+/// Up to this many rows, a tree is compared with a chain of all rows.
 const FEW: usize = 100;
 
 /// Compiles a map. O(n log n) in its rows; the same map gives the same bytes.
@@ -50,7 +50,7 @@ pub fn compile(map: &MapBlock, stem: &str) -> Result<Compiled, Stays> {
     cheaper(tree, plan(Parts::chained(&rows, exact)))
 }
 
-/// The one for which fewer patterns are tried, or the reason for the first.
+/// The result that tries fewer patterns; if there is none, the reason against the tree.
 fn cheaper(tree: Result<Compiled, Stays>, chain: Result<Compiled, Stays>) -> Result<Compiled, Stays> {
     let rank = |compiled: &Compiled| {
         let Cost { far, near, worst, hit } = compiled.cost;
@@ -63,7 +63,7 @@ fn cheaper(tree: Result<Compiled, Stays>, chain: Result<Compiled, Stays>) -> Res
     }
 }
 
-/// Whether nginx can read the maps, and tries fewer patterns with them than there are rows.
+/// Checks that nginx can read the maps, and tries fewer patterns with them than there are rows.
 fn check(compiled: &Compiled, rows: usize) -> Result<(), Stays> {
     if !compiled.maps.iter().all(EmittedMap::has_short_tokens) {
         return Err(Stays::LongToken);
@@ -74,7 +74,7 @@ fn check(compiled: &Compiled, rows: usize) -> Result<(), Stays> {
     if compiled.cost.far < rows && compiled.cost.near < rows { Ok(()) } else { Err(Stays::NotWorse) }
 }
 
-/// Writes the levels, the last first, as each names the next.
+/// Writes the levels from last to first, as each names the next.
 fn write(parts: &Parts, mut writer: Writer) -> Compiled {
     let mut shape = Shape {
         rows: writer.rows.len(),

@@ -1,12 +1,12 @@
-//! Where the rows stand in the trie of all that they begin with.
+//! Places rows in the trie of their beginnings.
 
 use crate::maps::row::RowFacts;
 use crate::maps::sequence::Sequence;
 
-/// A set of so many bytes is a dot, or the like: in the wild, one that was not escaped.
+/// A set of this many bytes is a dot or similar; in real configurations usually a dot that should have been escaped.
 const WIDE_SET: usize = 200;
 
-/// How many dots of a row are followed.
+/// The most dots of a row that are followed.
 const MOST_DOTS: usize = 4;
 
 /// A row at a path: its matches begin with it, or some do.
@@ -14,19 +14,19 @@ const MOST_DOTS: usize = 4;
 pub struct PathEntry<'r> {
     pub row: usize,
     pub sequence: &'r Sequence,
-    /// How many bytes of the sequence are the path.
+    /// The length of the path, in bytes of the sequence.
     pub length: usize,
     pub kind: PathEnd,
 }
 
-/// What a row is at the end of a path.
+/// What is known of a row after its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEnd {
-    /// Here the pattern has a dot. Subjects with any other byte are meant; those with a dot have an entry further down.
+    /// The pattern has a dot here. This entry is for subjects with another byte; one further down is for a dot.
     Dot,
-    /// No more is known.
+    /// Nothing more is known.
     Open,
-    /// All subjects that begin with the path match.
+    /// The row matches all subjects that begin with the path.
     Covering,
 }
 
@@ -79,7 +79,7 @@ mod tests {
     use super::{PathEnd, entries};
     use crate::maps::example::with_rows;
 
-    /// A row stands where each of its dots is, and where nothing more is known; those behind a dot go through it.
+    /// A row has an entry at each of its dots and at the end of what is known; the paths after a dot contain a dot.
     #[test]
     fn paths() {
         with_rows(&["~^/b.c.* 0;", "~^/a[0-9]x 1;", "~^/a.+$ 2;", "'~^/a(b|c)' 3;"], false, |_, rows| {

@@ -1,4 +1,4 @@
-//! The rows that match few strings, which a table can hold.
+//! Puts rows that match few strings into a hash table.
 
 use hashbrown::HashMap;
 
@@ -7,16 +7,16 @@ use crate::maps::row::RowFacts;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 
-/// The longest string that is a key, in bytes.
+/// The longest key, in bytes.
 const LONGEST: usize = 512;
 
-/// What the table holds.
+/// The contents of the table.
 #[derive(Clone, Default)]
 pub struct Exact {
     keys: Vec<KeyAnswer>,
-    /// The places of the keys by their small letters.
+    /// The places of the keys, by the key in lower case.
     places: HashMap<Vec<u8>, usize>,
-    /// Whether a row is in the table with all that it matches.
+    /// By row: whether the table has all strings that the row matches.
     pub holds: Vec<bool>,
 }
 
@@ -28,7 +28,7 @@ struct KeyAnswer {
 }
 
 impl Exact {
-    /// Chooses rows of which the first row that matches each of their strings is known.
+    /// Chooses rows for whose strings the first matching row is known.
     pub fn choose(rows: &[RowFacts], first: &FirstMatch) -> Exact {
         let mut exact = Exact::none(rows.len());
         for (number, row) in rows.iter().enumerate() {
@@ -38,7 +38,7 @@ impl Exact {
         exact
     }
 
-    /// No row at all, of so many.
+    /// A table without rows, for a map of `rows` rows.
     pub fn none(rows: usize) -> Exact {
         Exact { holds: vec![false; rows], ..Exact::default() }
     }
@@ -47,7 +47,7 @@ impl Exact {
         self.holds.iter().filter(|holds| **holds).count()
     }
 
-    /// Adds the keys of a row, unless one of them differs from another row's by case alone.
+    /// Adds the keys of a row, unless one of them differs from another row's only in case.
     fn take(&mut self, answers: Vec<KeyAnswer>) -> bool {
         let place =
             |entry: &KeyAnswer| self.places.get(&entry.string.to_ascii_lowercase()).map(|place| &self.keys[*place]);
@@ -67,7 +67,7 @@ impl Exact {
         true
     }
 
-    /// Writes the maps, and returns the variable of the first; `next` is the value of what is no key.
+    /// Writes the maps, and returns the variable of the first; `next` is the value of subjects that are not keys.
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Vec<u8> {
         let mut exact = writer.of_source("exact");
         let mut answer = writer.of("exact", "answer");
@@ -94,7 +94,7 @@ impl Exact {
     }
 }
 
-/// The rows that answer the strings of a row; `None` where that is not known, or no table can say it.
+/// The first matching rows for the strings of a row; `None` if one is unknown, or a table cannot give its value.
 fn answers(strings: &[Vec<u8>], rows: &[RowFacts], first: &FirstMatch) -> Option<Vec<KeyAnswer>> {
     // The empty subject matches no regex.
     let strings = strings.iter().filter(|string| !string.is_empty());
@@ -121,7 +121,7 @@ mod tests {
         })
     }
 
-    /// A key is answered by the first of all rows that matches it, wherever that stands.
+    /// A key gets the value of the first matching row, wherever that row is.
     #[test]
     fn first_row_answers() {
         let (holds, keys) = choose(&[r"'~^/x' 0;", r"'~^/(x|y)\z' 1;", r"'~^/y\z' 2;", "'~^$' 3;"]);
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(keys, expected);
     }
 
-    /// What a table cannot say: captures, variables in keys, two spellings; nor what no one knows.
+    /// What a table cannot express: captures, variables in keys, two spellings, and unknown answers.
     #[test]
     fn left_out() {
         let (holds, _) =

@@ -1,10 +1,10 @@
-//! The keys of the tree: which paths of the trie tell the buckets apart.
+//! Chooses the keys of the tree: the paths of the trie that separate the buckets.
 
 use crate::maps::entry::{PathEnd, PathEntry};
 use crate::maps::row::RowFacts;
 use crate::maps::trie::Trie;
 
-/// The trie of the entries, and what the planner knows of its nodes.
+/// The keys of a trie, and the rows that cover its nodes.
 pub struct KeyChoice {
     /// Whether the path of a node is a key.
     pub is_key: Vec<bool>,
@@ -13,8 +13,8 @@ pub struct KeyChoice {
 }
 
 impl KeyChoice {
-    /// Chooses keys so that, where it can be, at most `leaf` rows have to be tried in a bucket, and none where more rows
-    /// than that begin alike. The paths of rows that cover, and whose values a table can hold, are keys. Linear.
+    /// Chooses keys so that, where possible, at most `leaf` rows are tried in a bucket. The paths of rows that cover,
+    /// and whose values a table can hold, are keys. Linear.
     pub fn choose(trie: &Trie, entries: &[PathEntry], rows: &[RowFacts], leaf: usize) -> KeyChoice {
         let cover = covers(trie, entries);
         let mut is_key = vec![false; trie.nodes.len()];
@@ -36,7 +36,7 @@ impl KeyChoice {
     }
 }
 
-/// The first row that covers each path, of those that stand on the way.
+/// By node: the first row that covers its path, from the root down.
 fn covers(trie: &Trie, entries: &[PathEntry]) -> Vec<Option<usize>> {
     let mut cover: Vec<Option<usize>> = vec![None; trie.nodes.len()];
     for at in 0..trie.nodes.len() {

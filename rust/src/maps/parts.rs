@@ -1,4 +1,4 @@
-//! The rows, divided: a table, a tree and what floats.
+//! Divides the rows into a table, a tree and floating rows.
 
 use crate::maps::captures;
 use crate::maps::exact::Exact;
@@ -8,23 +8,23 @@ use crate::maps::stays::Stays;
 use crate::maps::tree::Tree;
 use crate::variables;
 
-/// From this many rows that match all lines that begin with something, it is worth it to send subjects of more lines
-/// another way.
+/// From this many rows that cover all single-line subjects with their beginning, subjects with an inner newline get a
+/// map of their own.
 const MANY_LINES: usize = 500;
 
-/// So many exact rows have a table.
+/// The fewest exact rows for a table.
 const FEWEST_EXACT: usize = 3;
 
-/// So many rows make a tree.
+/// The fewest rows for a tree.
 const FEWEST_IN_TREE: usize = 3;
 
 /// The parts of a map.
 pub struct Parts<'r> {
     pub exact: Option<Exact>,
     pub tree: Option<Tree<'r>>,
-    /// The rows that no beginning bounds, ascending.
+    /// The rows without a known beginning, ascending.
     pub floating: Vec<usize>,
-    /// Whether subjects with a newline inside go another way.
+    /// Whether subjects with an inner newline have a map of their own.
     pub lines: bool,
     pub order: FloatingOrder,
 }
@@ -32,15 +32,15 @@ pub struct Parts<'r> {
 /// Where the floating rows are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloatingOrder {
-    /// Before the tree, all of whose rows stand behind them.
+    /// Before the tree, all of whose rows come after them.
     Before,
     After,
-    /// Beside it: numbers tell which row comes first.
+    /// Beside the tree: numbers decide which row comes first.
     Picked,
 }
 
 impl<'r> Parts<'r> {
-    /// Divides the rows, if it can be told which of two comes first.
+    /// Divides the rows, if it can be decided which of two comes first.
     pub fn divide(rows: &'r [RowFacts<'r>], exact: Exact) -> Result<Parts<'r>, Stays> {
         let (exact, left) = Parts::left(rows, exact);
         let lines = is_worth_lines(rows, &left);
@@ -56,13 +56,13 @@ impl<'r> Parts<'r> {
         Ok(Parts { exact, ..parts })
     }
 
-    /// All rows that no table has, one after the other.
+    /// A chain of all rows that are not in the table.
     pub fn chained(rows: &'r [RowFacts<'r>], exact: Exact) -> Parts<'r> {
         let (exact, floating) = Parts::left(rows, exact);
         Parts { exact, tree: None, floating, lines: false, order: FloatingOrder::After }
     }
 
-    /// The table, if it is worth it, and the rows that it does not have.
+    /// The table, if it has enough rows, and the rows that are not in it.
     fn left(rows: &[RowFacts], exact: Exact) -> (Option<Exact>, Vec<usize>) {
         let exact = Some(exact).filter(|exact| exact.row_count() >= FEWEST_EXACT);
         let is_left = |row: &usize| exact.as_ref().is_none_or(|exact| !exact.holds[*row]);
@@ -95,7 +95,7 @@ fn order(members: &[usize], floating: &[usize]) -> FloatingOrder {
     }
 }
 
-/// Whether many rows match all that begins like them but for a newline inside, and few could match that.
+/// Whether many rows match all subjects with their beginning but those with an inner newline, which few rows match.
 fn is_worth_lines(rows: &[RowFacts], left: &[usize]) -> bool {
     let is_line = |row: &&usize| {
         let row = &rows[**row];
@@ -105,8 +105,8 @@ fn is_worth_lines(rows: &[RowFacts], left: &[usize]) -> bool {
     many && 2 * rows.iter().filter(|row| row.spans_lines).count() <= rows.len()
 }
 
-/// Why a row may not be evaluated where another one answers, if so: PCRE may give up on it, or it sets or reads variables
-/// of others.
+/// Why a row must not be evaluated when another one answers, if so: PCRE may give up on it, or it sets or reads other
+/// variables.
 fn shows(number: usize, row: &RowFacts, in_lines: bool) -> Option<Stays> {
     if !row.is_certain_here(in_lines) {
         return Some(Stays::UnboundedRow(number));
@@ -132,7 +132,7 @@ mod tests {
 
     const TREE: [&str; 3] = ["~^/a/ 1;", "~^/b/ 2;", "~^/c/ 3;"];
 
-    /// Floating rows stand behind the tree or before it where they did, or numbers tell.
+    /// Floating rows come after the tree or before it as in the original, or numbers decide.
     #[test]
     fn order() {
         assert_eq!(divide(&[&TREE[..], &["~x 4;"]].concat()), Ok((FloatingOrder::After, vec![3], false)));
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(divide(&[&TREE[..2], &["~x 4;"], &TREE[2..]].concat()), Ok((FloatingOrder::Picked, vec![2], false)));
     }
 
-    /// Numbers are of no use where it shows that a row is evaluated; a newline level may help.
+    /// Numbers do not work if evaluating a row has an effect; a newline level may help.
     #[test]
     fn evaluated_for_nothing() {
         let with = |row: &str| divide(&[&TREE[..2], &["~x 4;", row], &TREE[2..]].concat());

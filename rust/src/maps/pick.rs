@@ -1,10 +1,10 @@
-//! Which of two rows comes first, by the numbers in front of their values.
+//! Picks the first of two rows by the numbers in front of their values.
 
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::{DIGITS, Writer};
 
-/// Writes the maps that take the value with the lower number, of the tree and of the floating rows, and returns the
-/// variable that has it. Where there is neither, it is the default of the original map.
+/// Writes the maps that pick the value with the lower number from those of the tree and of the floating rows, and
+/// returns their variable. If there is neither value, it is the default of the original map.
 ///
 /// From here on values have no numbers.
 pub fn write(writer: &mut Writer, tree: &[u8], floating: &[u8]) -> Vec<u8> {
@@ -46,8 +46,8 @@ fn write_number(writer: &mut Writer, variable: &[u8], what: &str, group: &str) {
     writer.add(map);
 }
 
-/// Matches two numbers `a:b` of as many digits if `a` is lower: after what they share, its next digit is. (`[9-9]`, as `\19`
-/// would be a byte.)
+/// Matches `a:b`, two numbers of the same length, if `a` is lower: after the common part, its next digit is lower.
+/// (`[9-9]`, as `\19` would be a byte.)
 fn lower() -> Vec<u8> {
     let digits: Vec<String> = (0..9).map(|digit| format!(r"{digit}[0-9]*:\1[{}-9]", digit + 1)).collect();
     format!("^([0-9]*)(?:{})", digits.join("|")).into_bytes()

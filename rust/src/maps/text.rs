@@ -1,35 +1,35 @@
-//! Maps as text.
+//! Writes maps as text.
 
 use crate::quote::{escape_pattern, quote, quote_key, quoted_length};
 
-/// The longest token: it has to end within nginx's buffer of 4,096 bytes (`NGX_CONF_BUFFER`).
+/// The longest token: it must fit into nginx's buffer of 4,096 bytes (`NGX_CONF_BUFFER`).
 pub const LONGEST_TOKEN: usize = 4_090;
 
 /// A map to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmittedMap {
-    /// What is looked up: a value.
+    /// The value that is looked up.
     pub source: Vec<u8>,
     /// The name of its variable, without `$`.
     pub name: Vec<u8>,
     pub volatile: bool,
     pub hostnames: bool,
     pub rows: Vec<(Key, Vec<u8>)>,
-    /// The value of `default`; it is left out if it is empty.
+    /// The value of `default`, which is left out if empty.
     pub default: Vec<u8>,
 }
 
 /// The key of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// Looked up in a hash.
+    /// A key that nginx looks up in a hash.
     Exact(Vec<u8>),
-    /// Given to PCRE.
+    /// A pattern for PCRE.
     Pattern { pattern: Vec<u8>, caseless: bool },
 }
 
 impl EmittedMap {
-    /// Adds the block to a text.
+    /// Appends the block to a text.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"map ");
         quote(&self.source, out);
@@ -62,7 +62,7 @@ impl EmittedMap {
         patterns.filter_map(|(key, _)| key.group())
     }
 
-    /// Whether nginx reads each of its words.
+    /// Whether nginx can read each of its tokens.
     pub fn has_short_tokens(&self) -> bool {
         let values = self.rows.iter().map(|(_, value)| value).chain([&self.default, &self.source]);
         let values_fit = values.into_iter().all(|value| quoted_length(value) <= LONGEST_TOKEN);
@@ -99,7 +99,7 @@ impl Key {
             Key::Exact(key) => quote_key(key, out),
             Key::Pattern { pattern, caseless } => {
                 out.extend_from_slice(if *caseless { b"\"~*" } else { b"\"~" });
-                // A star at the start of a pattern would be read as the sign for no case; PCRE refuses it anyway.
+                // nginx would read a star at the start of a pattern as `~*`; PCRE refuses such a pattern anyway.
                 escape_pattern(pattern, out);
                 out.push(b'"');
             }

@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-/// A node with more children has labels of one byte to them: whatever must fit a pattern can be cut there.
+/// A node with more children has labels of one byte, so that its subtrees can be cut off to fit a pattern.
 const WIDE: usize = 30;
 
-/// A trie over sorted strings; the first node is the root, and children stand behind their parents.
+/// A trie over sorted strings; the first node is the root, and children follow their parents.
 pub struct Trie {
     pub nodes: Vec<TrieNode>,
 }
 
-/// A node; its path is what the strings under it share up to `depth`.
+/// A node; its path is the first `depth` bytes of the strings under it.
 #[derive(Clone, Debug)]
 pub struct TrieNode {
     /// The length of the path, in bytes.
@@ -53,7 +53,7 @@ impl Trie {
     }
 }
 
-/// Up to which byte sorted strings are the same.
+/// The length of the common prefix of sorted strings.
 fn shared<S: AsRef<[u8]>>(strings: &[S], from: usize) -> usize {
     let (first, last) = (strings[0].as_ref(), strings[strings.len() - 1].as_ref());
     from + first[from..].iter().zip(&last[from..]).take_while(|(one, other)| one == other).count()
@@ -83,7 +83,7 @@ mod tests {
         assert!(trie.nodes[1].children.clone().all(|child| trie.nodes[child].depth == 2));
     }
 
-    /// No string at all is a root.
+    /// A trie without strings is a root.
     #[test]
     fn empty() {
         assert_eq!(Trie::new::<&str>(&[]).nodes.len(), 1);

@@ -1,24 +1,24 @@
-//! What all the maps of a compilation share: names, flags, values.
+//! Writes the parts that the maps of a compilation share: names, flags, values.
 
 use crate::map_block::MapBlock;
 use crate::maps::parts::{FloatingOrder, Parts};
 use crate::maps::row::RowFacts;
 use crate::maps::text::{EmittedMap, Key};
 
-/// How a number is written in front of a value: fixed, so that numbers compare as texts do.
+/// The digits of a number in front of a value: fixed, so that numbers compare like texts.
 pub const DIGITS: usize = 6;
 
 /// Collects the maps of a compilation.
 pub struct Writer<'m> {
     pub map: &'m MapBlock<'m>,
     pub rows: &'m [RowFacts<'m>],
-    /// What the names of all variables start with.
+    /// The start of the names of all variables.
     pub stem: &'m str,
-    /// Whether beginnings are in small letters and stand for all spellings.
+    /// Whether beginnings are in lower case and stand for all spellings.
     pub folded: bool,
-    /// Whether each value has the number of its row in front, and nothing is the empty string.
+    /// Whether each value has the number of its row in front, and "no match" is the empty string.
     pub is_numbered: bool,
-    /// Whether the subjects here have no newline inside.
+    /// Whether subjects have no inner newline.
     pub in_lines: bool,
     pub maps: Vec<EmittedMap>,
 }
@@ -56,7 +56,7 @@ impl<'m> Writer<'m> {
         if self.is_numbered { Vec::new() } else { self.map.fallback().to_vec() }
     }
 
-    /// A map of what the original map looks up.
+    /// A map with the source of the original map.
     pub fn of_source(&self, what: &str) -> EmittedMap {
         let (volatile, hostnames) = (self.map.volatile, self.map.hostnames);
         let source = self.map.source.to_vec();
@@ -85,7 +85,7 @@ impl<'m> Writer<'m> {
         self.rows[row].is_certain_here(self.in_lines)
     }
 
-    /// The row as it was.
+    /// The row as in the original.
     pub fn verbatim(&self, row: usize) -> (Key, Vec<u8>) {
         let pattern = &self.rows[row].row;
         (Key::Pattern { pattern: pattern.pattern.to_vec(), caseless: pattern.caseless }, self.value(row))

@@ -1,26 +1,26 @@
-//! What every match of a pattern begins with.
+//! Finds what every match of a pattern begins with.
 
 use crate::syntax::Ast;
 
-/// The most heads of one pattern, and of one class.
+/// Limits on the heads of one pattern and of one class.
 const MOST: usize = 256;
 const WIDEST: usize = 16;
 /// The longest head, in bytes.
 const LONGEST: usize = 512;
 
-/// Some first bytes of a match, and whether what follows comes next.
+/// The first bytes of a match, and whether the next item continues them.
 #[derive(Clone)]
 struct PartialHead {
     bytes: Vec<u8>,
     open: bool,
 }
 
-/// Strings of which each match of an anchored pattern begins with one; none of them begins with another. With `fold`
-/// they are in small letters, as is the match.
+/// The strings that matches of an anchored pattern begin with: each match begins with one of them, and none is a prefix
+/// of another. With `fold`, strings and matches are in lower case.
 pub fn heads(ast: &Ast, fold: bool) -> Vec<Vec<u8>> {
     let mut heads: Vec<Vec<u8>> = of(ast, fold).into_iter().map(|head| head.bytes).collect();
     heads.sort_unstable();
-    // What begins with another comes behind it, with none but such in between.
+    // Strings that begin with another follow it directly.
     heads.dedup_by(|string, shorter| string.starts_with(shorter));
     heads
 }
@@ -67,7 +67,7 @@ fn lower(byte: u8, fold: bool) -> u8 {
     if fold { byte.to_ascii_lowercase() } else { byte }
 }
 
-/// The heads, and behind those that are open what `next` begins with; as they are if that were too many.
+/// The heads, the open ones continued by what `next` begins with; unchanged if that gave too many.
 fn then(mut heads: Vec<PartialHead>, next: &Ast, fold: bool) -> Vec<PartialHead> {
     let openings = heads.iter().filter(|head| head.open && head.bytes.len() < LONGEST).count();
     if openings == 0 {
@@ -105,7 +105,7 @@ mod tests {
         heads.into_iter().map(|head| String::from_utf8(head).unwrap()).collect()
     }
 
-    /// Literals, branches, small classes, what may be missing and what is repeated.
+    /// Literals, branches, small classes, optional and repeated items.
     #[test]
     fn forms() {
         assert_eq!(of("^/a/b.*$", false), ["/a/b"]);
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(of("^/(|.*)c", false), ["/"]);
     }
 
-    /// Without case there is one head for all spellings.
+    /// If case is ignored, one head stands for all spellings.
     #[test]
     fn folded() {
         assert_eq!(of("(?i)^/About-Us/It", true), ["/about-us/it"]);

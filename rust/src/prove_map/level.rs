@@ -1,4 +1,5 @@
-//! The levels from the own map on: newline, exact strings, rows, tree; each leaves some rows or subjects to the next.
+//! The levels, from the variable's own map on: newline, exact strings, rows, tree. Each leaves rows or subjects to the
+//! next.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prover::{Place, Prover};
 use crate::prove_map::row::Language;
 
-/// The most strings of one row.
+/// Limit of the strings of one row.
 const MOST_STRINGS: usize = 256;
 
 /// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and only
@@ -65,7 +66,7 @@ impl<'b> Prover<'b> {
         self.finish(value, &place)
     }
 
-    /// What is said where no row is left.
+    /// The value where no row is left.
     fn finish(&self, value: &[u8], place: &Place) -> Result<(), MapRefutation> {
         if let Some(row) = place.live.iter().position(|live| *live) {
             return refute(Obligation::Bucket, format!("{} is tried nowhere", self.name(row)));
@@ -78,7 +79,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// Rows that are tried before all others: none of the others comes first and meets one of them.
+    /// Rows that are tried before all others: no earlier row may match a subject that one of them matches.
     fn leave(&self, rows: &[usize], place: &mut Place) -> Result<(), MapRefutation> {
         rows.iter().for_each(|&row| place.live[row] = false);
         let left: Vec<usize> = (0..place.live.len()).filter(|&row| place.live[row]).collect();
@@ -95,7 +96,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// A row meets none of the rows before it that are tried later.
+    /// A row matches no subject of an earlier row that is tried later.
     pub fn check_apart(&self, row: usize, earlier: impl Iterator<Item = usize>) -> Result<(), MapRefutation> {
         let late = &self.rows.list[row];
         for other in earlier {
@@ -191,7 +192,7 @@ impl<'b> Prover<'b> {
         Ok(next)
     }
 
-    /// Each key gives itself, or the subject as it is spelled, and has an answer.
+    /// Each key maps to itself, or to the subject as spelled, and has an answer.
     fn exact_keys(&self, keys: &'b MapBlock<'b>, answers: &'b MapBlock<'b>) -> Result<LookedUp<'b>, MapRefutation> {
         let values: HashMap<&[u8], &[u8]> = answers.exact.iter().map(|row| (&*row.key, &*row.value)).collect();
         let mut known = LookedUp::default();
@@ -217,7 +218,7 @@ impl<'b> Prover<'b> {
         Ok(known)
     }
 
-    /// Each answer is that of the first of all rows that matches.
+    /// Each answer is the value of the first row that matches.
     fn exact_answers(&self, known: &LookedUp<'b>, place: &Place) -> Result<(), MapRefutation> {
         let texts: Vec<&[u8]> = self.rows.list.iter().map(|row| row.text.as_slice()).collect();
         let Ok(index) = FirstMatch::new(&texts) else {
@@ -248,7 +249,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// Whether a row is the first that matches a string, however it is spelled.
+    /// Whether a row is the first to match a string in each of its spellings.
     fn answers_any_case(&self, row: usize, string: &[u8], index: &FirstMatch) -> bool {
         let language = self.rows.list[row].exact();
         let has_all = language.is_some_and(|language| match finite(&language.translation.hir, MOST_STRINGS) {
@@ -258,12 +259,12 @@ impl<'b> Prover<'b> {
         has_all && !index.may_match_some_case(string, row)
     }
 
-    /// Rows all of whose strings are known match nothing that is left.
+    /// A row whose strings are all looked up matches no remaining subject.
     fn leave_exact(&self, known: &LookedUp, place: &mut Place) {
         for (row, live) in self.rows.list.iter().zip(&mut place.live) {
             let Some(events) = row.events().filter(|_| *live) else { continue };
             if let Finite::Strings { strings, any_case } = finite(&events.translation.hir, MOST_STRINGS) {
-                // The empty string is asked of no pattern.
+                // nginx matches no pattern against the empty string.
                 *live = strings.iter().any(|string| !string.is_empty() && !known.has(string, any_case));
             }
         }
@@ -276,7 +277,7 @@ struct LookedUp<'b> {
     by_spelling: HashMap<Vec<u8>, Lookup<'b>>,
 }
 
-/// A string, or one in small letters for all its spellings, and the answer.
+/// A string with its answer; with `any_case`, it is in lower case and stands for all spellings.
 struct Lookup<'b> {
     key: &'b [u8],
     value: &'b [u8],
@@ -284,7 +285,7 @@ struct Lookup<'b> {
 }
 
 impl LookedUp<'_> {
-    /// Whether a string is answered, in all its spellings if `any_case`.
+    /// Whether a string has an answer, in all its spellings if `any_case`.
     fn has(&self, string: &[u8], any_case: bool) -> bool {
         let listed = self.by_spelling.get(&string.to_ascii_lowercase());
         listed.is_some_and(|listed| listed.any_case || !any_case && listed.key == string)

@@ -1,8 +1,8 @@
-//! The proof that maps of look-ups say what one map with patterns says.
+//! Proves that maps of look-ups give the values that one map with patterns gives.
 //!
-//! It reads both texts, with code that shares the reading of blocks, the PCRE translator, languages, PCRE2 itself and the
-//! index over patterns with the planner, and nothing else. Names, order and form of the emitted maps are not trusted: each
-//! map is known by what stands in it, and each is refuted that is of no known kind.
+//! It reads both texts, with code that shares the reading of blocks, the PCRE translator, languages, PCRE2 itself and
+//! the index over patterns with the planner, and nothing else. Names, order and form of the emitted maps are not
+//! trusted: each map is known by what stands in it, and a map of no known kind is refuted.
 //!
 //! # What is proved
 //!
@@ -12,8 +12,8 @@
 //! the value of ri, or with D if PCRE2 gave up; it answers D if there is no such i (`ngx_http_map_find`,
 //! `ngx_http_map_variable`).
 //!
-//! A *chain* is what an emitted value leads to: rows s1..sm of M, each with its own pattern and value, tried in this order,
-//! and an end, which is said if nothing happens to any of them. Where PCRE2 gives up, D is said.
+//! A *chain* is what an emitted value leads to: rows s1..sm of M, each with its own pattern and value, tried in this
+//! order, and an end, which is the answer if nothing happens to any of them. Where PCRE2 gives up, the answer is D.
 //!
 //! *Theorem.* Let U be a set of subjects, C a chain, and let all this hold:
 //!
@@ -23,13 +23,14 @@
 //! 3. If the end of C is the value of a row rc, then U is contained in L(c), PCRE2 never gives up on rc, its value has no
 //!    captures, and nothing happens in U to a row of C that is behind rc in M. Else the end is D.
 //!
-//! Then C and M say the same for every u in U.
+//! Then C and M give the same answer for every u in U.
 //!
 //! *Proof.* Let u be in U, and i the first with u in E(i). If there is none, nothing happens in C, and the end is D by 3, as u
-//! is in no L(c). Otherwise, let ri be in C. No row to which something happens on u comes before ri in C, as its number would
-//! be smaller than i, or it would meet ri in U against 2. So ri decides, as in M. Let ri not be in C. By 1 and 3 u
-//! is in L(c) for some c <= i, so that c = i, as i is the first; so the end is the value of ri, which M says. In C nothing happens on u: not to
-//! rows before ri, since i is the first, and not to rows behind it, by 3. So the end is said.
+//! is in no L(c). Otherwise, let ri be in C. No row to which something happens on u comes before ri in C, as its number
+//! would be smaller than i, or it would meet ri in U against 2. So ri decides, as in M. Let ri not be in C. By 1 and 3
+//! u is in L(c) for some c <= i, so that c = i, as i is the first; so the end is the value of ri, which M gives. In C
+//! nothing happens on u: not to rows before ri, since i is the first, and not to rows behind it, by 3. So the end is
+//! the answer.
 //!
 //! The emitted maps cut the subjects into sets U, the buckets, and give each a chain. Of the E(i) only bounds from above are
 //! needed: what every match begins with, a translation of the pattern, or all subjects, where PCRE2 may give up or the
@@ -37,10 +38,10 @@
 //! each trie lists its keys before their prefixes, so that all subjects of a bucket begin with its key, and what begins with
 //! a longer key is in another. Of the L(c) a bound from below is needed, which only exact translations give.
 //!
-//! Levels that stand before the tree are chains and sets as well: subjects with an inner newline; finitely many strings, for
-//! each of which the first of all rows is asked of PCRE2; rows that come first. What they decide need not be looked at again:
-//! a row all of whose strings are listed, or which was tried, does not happen to any subject that is left. Two chains side
-//! by side (*pick*) each give the number of their row, and the smaller one answers.
+//! Levels that stand before the tree are chains and sets as well: subjects with an inner newline; finitely many
+//! strings, for each of which the first of all rows is asked of PCRE2; rows that come first. What they decide is not
+//! examined again: a row all of whose strings are listed, or which was tried, does not happen to any subject that is
+//! left. Two chains side by side (*pick*) each give the number of their row, and the smaller one answers.
 //!
 //! # Obligations
 //!

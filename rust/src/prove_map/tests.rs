@@ -1,4 +1,4 @@
-//! Emitted texts that are right, and what refutes them once they are not.
+//! Correct emitted texts, and the obligation that refutes each fault put into them.
 
 use super::{MapRefutation, Obligation, Proved, prove};
 
@@ -54,7 +54,7 @@ map $host $m_leaf1 { hostnames; "~*^a\.b\..*$" 1; default 3; }
 map $host $m_leaf2 { hostnames; "~*^(?!b[0-9])" ""; "~*^b[0-9]" 4; "~^B7" 5; }
 "#;
 
-/// Floats among the rows of the tree: the smaller number answers.
+/// Floats between rows of the tree: the smaller number answers.
 const ORIGINAL_PICK: &str = r#"map $uri $to {
     default d;
     "~^/a.*" 0;
@@ -291,7 +291,7 @@ fn faults() {
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }
 
-/// Where a subject shows the fault, one is told of that the two texts answer differently.
+/// If some subject shows a fault, the refutation names a subject for which the two texts give different values.
 #[test]
 fn counterexamples() {
     let seen = FAULTS.iter().filter(|(program, old, new, _)| {

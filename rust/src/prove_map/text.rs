@@ -1,4 +1,4 @@
-//! Both texts as maps, and what has to hold of each map whatever it is for.
+//! Both texts as maps, and the obligations of every map.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,8 +7,8 @@ use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::row::{group_names, has_captures};
 use crate::variables;
 
-/// The maps that `$var`'s evaluation may stand in, SRC included, have to fit into the hundred variables that nginx
-/// evaluates inside one another (`ngx_http_variable_depth`); deeper down a value is silently empty.
+/// nginx nests at most 100 evaluations of variables (`ngx_http_variable_depth`), SRC and whatever evaluates `$var`
+/// included. Deeper, a value is silently empty.
 const DEEPEST: usize = 40;
 
 /// The blocks of both texts.
@@ -36,7 +36,7 @@ impl<'t> Texts<'t> {
         self.others.iter().chain([&self.own])
     }
 
-    /// Checks what holds of each map alone, and returns the maps beside the own one by their names.
+    /// Checks the obligations of single maps, and returns all maps but the variable's own by name.
     pub fn check(&self, proved: &Proved) -> Result<HashMap<&[u8], &MapBlock<'t>>, MapRefutation> {
         self.check_own(proved)?;
         let by_name = self.check_names(proved)?;
@@ -74,7 +74,7 @@ impl<'t> Texts<'t> {
         Ok(())
     }
 
-    /// Each name is new, and there once.
+    /// Each name is new and defined once.
     fn check_names(&self, proved: &Proved) -> Result<HashMap<&[u8], &MapBlock<'t>>, MapRefutation> {
         let used = self.names_of_original();
         let mut by_name: HashMap<&[u8], &MapBlock> = HashMap::new();
@@ -102,7 +102,7 @@ impl<'t> Texts<'t> {
         Ok(by_name)
     }
 
-    /// All names in the original, in small letters.
+    /// All names in the original, in lower case.
     fn names_of_original(&self) -> HashSet<Vec<u8>> {
         let MapBlock { source, variable, exact, patterns, .. } = &self.original;
         let mut names = HashSet::from([variable.to_ascii_lowercase()]);
@@ -167,8 +167,8 @@ fn unread<T>(what: &str, error: &UnreadableMap) -> Result<T, MapRefutation> {
     refute(Obligation::Reads, format!("{what} is not read: {error}"))
 }
 
-/// A name that no other text of the configuration has by itself; that the configuration does not use it is checked by
-/// those who know it.
+/// Checks that a name is plain, not nginx's own and not in the original. The caller checks the rest of the
+/// configuration.
 fn check_name(name: &[u8], used: &HashSet<Vec<u8>>) -> Result<(), MapRefutation> {
     let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
     let escaped = name.escape_ascii();

@@ -1,4 +1,4 @@
-//! Trees: a key of each subject, and for each key a value or a chain of rows.
+//! Proves trees: each subject has a key, and each key a value or a chain of rows.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -13,29 +13,29 @@ use crate::prove_map::prover::{Chain, Place, Prover};
 use crate::prove_map::row::{Heads, Language, OriginalRow};
 use crate::syntax::Hir;
 
-/// The most pairs of a row and a bucket that it may match in.
+/// Limit of the pairs of a row and a bucket in which it may match.
 const MOST_PAIRS: usize = 20_000_000;
 
-/// The most keys that the subjects without a key are told by.
+/// Limit of the keys by which subjects without a key are excluded.
 const MOST_KEYS: usize = 2_000;
 
-/// A tree, and what its proof works with.
+/// A tree, and the data of its proof.
 struct TreeProof<'p, 'b> {
     prover: &'p Prover<'b>,
     place: &'p Place<'b>,
     keys: &'p Keys,
-    /// What stands behind all leaves.
+    /// The value where no leaf has a match.
     default: &'b [u8],
     floats: Chain<'b>,
     is_float: Vec<bool>,
     comparable: Comparable,
-    /// For each key, and at the end for the subjects that have none, the rows that may match there, but for floats.
+    /// For each key, the rows that may match there, without floats; the last entry is for subjects without a key.
     candidates: Vec<Vec<u32>>,
-    /// The leaves by their value, each with its order towards the floats checked.
+    /// The leaves by their value, whose order relative to the floats has been checked.
     leaves: HashMap<&'b [u8], Rc<Chain<'b>>>,
 }
 
-/// The subjects of one key; `None` are those that begin with none.
+/// The bucket of a key; `None` has the subjects that begin with no key.
 type BucketId = Option<usize>;
 
 impl<'b> Prover<'b> {
@@ -79,7 +79,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
         Ok(tree)
     }
 
-    /// Puts each row that is no float into all buckets that a subject may be in where something happens to the row.
+    /// Adds each row that is not a float to every bucket with a subject on which PCRE may match the row or give up.
     fn find_candidates(&mut self) -> Result<(), MapRefutation> {
         let folded = FoldedKeys::new(self.keys);
         let mut pairs = 0;
@@ -176,7 +176,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
         Ok(leaf)
     }
 
-    /// No float that comes first meets a row of a leaf, which is tried before it.
+    /// No float may match a subject of a later row in a leaf, which is tried before the float.
     fn check_floats(&self, leaf: &Chain) -> Result<(), MapRefutation> {
         for &row in &leaf.rows {
             let first = self.comparable.first(&self.prover.rows.list[row]).filter(|&first| first < row);
@@ -206,7 +206,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
         floats.find(|&float| self.place.live[float] && is_missing(float)).or(missing)
     }
 
-    /// Whether nothing happens to a row on the subjects of a bucket, by their languages.
+    /// Whether PCRE neither matches a row nor gives up on it for the subjects of a bucket, judged by languages.
     fn is_apart(&self, bucket: BucketId, row: usize) -> bool {
         let row = &self.prover.rows.list[row];
         let caseless = self.keys.caseless;
@@ -244,7 +244,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
         language.is_some_and(|language| self.prover.covers.holds(language, key, self.keys.caseless, left_out))
     }
 
-    /// A value instead of a row that would match all subjects of the bucket that no earlier row does.
+    /// Checks a value that replaces a row: the row matches all subjects of the bucket that no earlier row matches.
     fn check_cover(&self, bucket: BucketId, leaf: &Chain, row: usize) -> Result<(), MapRefutation> {
         let Prover { rows, proved, .. } = self.prover;
         let name = self.prover.name(row);
@@ -290,7 +290,7 @@ fn push(rows: &mut Vec<u32>, row: usize) {
     }
 }
 
-/// The keys of a case-sensitive trie in small letters, and where each is among them.
+/// The keys of a case-sensitive trie in lower case, with their places.
 struct FoldedKeys {
     keys: Prefixes,
     places: Vec<usize>,
