@@ -96,27 +96,25 @@ impl Groups {
 
     /// The map that tells the number of the group which holds the first rule that matches `$uri`; `None` if it is not known
     /// which matches the empty URI, on which a map tries no pattern.
-    fn map<'r>(&self, run: &'r Run, variable: &str) -> Option<MapBlock<'r>> {
-        let patterns: Vec<&[u8]> = self.rules.iter().map(|rule| &*run.rules[*rule].pattern).collect();
+    fn block(&self, variable: String) -> Option<MapBlock<'_>> {
+        let patterns: Vec<&[u8]> = self.rules.iter().map(|(pattern, _)| &pattern[..]).collect();
         let exact = match FirstMatch::new(&patterns).ok()?.first(b"", patterns.len()) {
             First::None => Vec::new(),
-            First::Match(at) => vec![ExactRow {
-                key: Cow::Borrowed(b""),
-                value: Cow::Owned(self.number(at)),
-                is_hostname: false,
-                span: 0..0,
-            }],
+            First::Match(rule) => {
+                let value = Cow::Owned(self.number(rule));
+                vec![ExactRow { key: Cow::Borrowed(b""), value, is_hostname: false, span: 0..0 }]
+            }
             First::Unknown(..) => return None,
         };
-        let row = |(at, pattern): (usize, &'r [u8])| PatternRow {
+        let row = |(rule, pattern)| PatternRow {
             pattern: Cow::Borrowed(pattern),
             caseless: false,
-            value: Cow::Owned(self.number(at)),
+            value: Cow::Owned(self.number(rule)),
             span: 0..0,
         };
         Some(MapBlock {
             source: Cow::Borrowed(b"$uri"),
-            variable: Cow::Owned(variable.as_bytes().to_vec()),
+            variable: Cow::Owned(variable.into_bytes()),
             volatile: true,
             exact,
             patterns: patterns.into_iter().enumerate().map(row).collect(),
