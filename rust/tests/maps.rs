@@ -1,4 +1,5 @@
-//! Emitted maps answer as the rows they replace do: both are run, on subjects that tell buckets, keys and borders apart.
+//! Emitted maps answer as the rows they replace do: both are run, on subjects that tell buckets, keys and borders
+//! apart.
 
 mod maps {
     pub mod generate;

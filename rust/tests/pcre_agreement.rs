@@ -307,8 +307,8 @@ fn first_by_loop(regexes: &[Result<Regex, i32>], subject: &[u8]) -> Option<First
     Some(First::None)
 }
 
-/// Whether what the index says is what the loop finds. It may be in doubt of a pattern, if none before it matches; and of
-/// a portable one for want of time or stack only.
+/// Whether what the index says is what the loop finds. It may be in doubt of a pattern, if none before it matches; and
+/// of a portable one for want of time or stack only.
 fn agrees(found: First, regexes: &[Result<Regex, i32>], texts: &[String], subject: &[u8]) -> bool {
     match found {
         First::Unknown(index, doubt) => {

@@ -12,10 +12,10 @@ use crate::prove::run::{self, CompiledForm};
 use crate::prove::tables::{self, Behind, Include};
 use crate::prove::{Checked, Discharged, Facts, Pair, Refutation};
 
-/// What is known while the files are compared.
+/// What is known during the comparison of the files.
 pub struct Known<'t, 'f> {
     pub maps: &'t Maps<'t>,
-    /// The maps that tell groups of rules.
+    /// The maps that look up groups of rules.
     pub trees: &'f Trees<'t>,
     pub facts: &'f Facts,
     /// All variables of the original.

@@ -91,8 +91,8 @@ pub struct Covers(RefCell<HashMap<Asked, bool>>);
 type Asked = (String, Vec<u8>, bool, bool);
 
 impl Covers {
-    /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has to
-    /// stay so whatever is put in front of it.
+    /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has
+    /// to stay so whatever is put in front of it.
     pub fn holds(&self, language: &Language, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
         if !language.translation.exact {
             return false;

@@ -17,8 +17,8 @@ use crate::prove_map::row::Language;
 /// Limit of the strings of one row.
 const MOST_STRINGS: usize = 256;
 
-/// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and only
-/// the `>` in the middle splits them.
+/// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and
+/// only the `>` in the middle splits them.
 const SAME: &[u8] = br"(?s)^(.+)>\1\z";
 
 impl<'b> Prover<'b> {
