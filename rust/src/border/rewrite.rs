@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
 use crate::lexer;
-use crate::rewrite::options::{Options, Phase};
+use crate::phase::Phase;
+use crate::rewrite::options::Options;
 use crate::rewrite::plan::BadPattern;
 use crate::rewrite::planner::plan;
 use crate::rewrite::reason::Reason;
@@ -29,7 +30,7 @@ pyo3::create_exception!(
     "nginx refuses a rewrite: (start, end of the rule, what it says)."
 );
 
-/// The declared readings, as Python gives them.
+/// The declared readings, as passed by Python.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct PyReadings {
     ignore_case: bool,
@@ -49,11 +50,11 @@ impl From<PyReadings> for Readings {
     }
 }
 
-/// What a file's sections compile to.
+/// The result of compiling the sections of a file.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
 pub struct Compilation {
     runs: Vec<Py<CompiledRun>>,
-    /// Start, end and reason of the rules that end no script.
+    /// Start, end and reason of the rules that do not end the script.
     barriers: Vec<(usize, usize, &'static str)>,
 }
 

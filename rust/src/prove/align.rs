@@ -3,18 +3,19 @@
 
 use std::collections::HashSet;
 
+use crate::phase::Phase;
 use crate::prove::groups::{Flat, Trees};
 use crate::prove::maps::Maps;
 use crate::prove::names::{self, Used};
-use crate::prove::node::{Node, Phase};
-use crate::prove::run::{self, Compiled};
+use crate::prove::node::Node;
+use crate::prove::run::{self, CompiledForm};
 use crate::prove::tables::{self, Behind, Include};
-use crate::prove::{Checked, Facts, Obligation, Pair, Refutation};
+use crate::prove::{Checked, Discharged, Facts, Pair, Refutation};
 
-/// What is known while the files are compared.
+/// What is known during the comparison of the files.
 pub struct Known<'t, 'f> {
     pub maps: &'t Maps<'t>,
-    /// The maps that tell groups of rules.
+    /// The maps that look up groups of rules.
     pub trees: &'f Trees<'t>,
     pub facts: &'f Facts,
     /// All variables of the original.
@@ -30,7 +31,7 @@ pub fn file<'t>(
     pair: &Pair,
     known: &Known<'t, '_>,
     include: &mut Include,
-) -> Obligation<Checked> {
+) -> Discharged<Checked> {
     let mut alignment = Alignment { known, pair, include };
     let block = pair.in_http.then_some(&b"http"[..]);
     if pair.in_http {
@@ -52,7 +53,7 @@ impl<'t> Alignment<'t, '_> {
         after: &'t [Node<'t>],
         in_location: bool,
         block: Option<&[u8]>,
-    ) -> Obligation<Checked> {
+    ) -> Discharged<Checked> {
         let transparent = &self.known.facts.transparent;
         let is_transparent = |node: &&Node| transparent.contains(node.word(0));
         let (before_others, before_script): (Vec<_>, Vec<_>) = before.iter().partition(is_transparent);
@@ -87,7 +88,7 @@ impl<'t> Alignment<'t, '_> {
     }
 
     /// Compares a statement outside the script: its words have to be the same, and its block is compared in turn.
-    fn other(&mut self, before: &'t Node<'t>, after: &'t Node<'t>, in_location: bool) -> Obligation<Checked> {
+    fn other(&mut self, before: &'t Node<'t>, after: &'t Node<'t>, in_location: bool) -> Discharged<Checked> {
         if before.words != after.words && !tables::is_raised(before, after) {
             return Err(changed(Some(before)));
         }
@@ -115,7 +116,7 @@ impl<'t> Alignment<'t, '_> {
         after: &[&'t Node<'t>],
         phase: Option<Phase>,
         block: Option<&[u8]>,
-    ) -> Obligation<(Checked, HashSet<*const Node<'t>>)> {
+    ) -> Discharged<(Checked, HashSet<*const Node<'t>>)> {
         let mut checked = Checked::default();
         let maps = self.known.maps;
         let flat = match phase {
@@ -134,7 +135,8 @@ impl<'t> Alignment<'t, '_> {
             }
             if let Some(phase) = phase.filter(|_| before.get(at).is_some_and(|node| node.is_rule())) {
                 let rules = &before[at..at + count(&before[at..], |node| node.is_rule())];
-                let (compiled, length) = Compiled::split(&after[emitted_at..], |node| emitted_names.is_emitted(node));
+                let (compiled, length) =
+                    CompiledForm::split(&after[emitted_at..], |node| emitted_names.is_emitted(node));
                 let facts = self.known.facts;
                 checked += run::check(rules, &compiled, maps, &facts.readings, phase, self.known.captures_matter)?;
                 emitted.extend(compiled.new_statements().map(std::ptr::from_ref));
@@ -192,7 +194,7 @@ impl<'t> EmittedNames<'t> {
     }
 
     /// Checks that nothing else sets the variable of a class, not even a map.
-    fn check_names(&self, used: &Used) -> Obligation<()> {
+    fn check_names(&self, used: &Used) -> Discharged<()> {
         for name in self.classes.iter().chain(&self.lines) {
             names::is_free(name)?;
             used.leave(name)?;
