@@ -43,6 +43,7 @@ from nginxopt.bench.temporary import private_folder
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx
+from tests.nginx.modules import require_directive
 from tests.support import PATIENCE, needs_nginx, the_nginx
 
 pytestmark = needs_nginx
@@ -77,8 +78,10 @@ def made(name: str, generator: Generator, *cases: str) -> Experiment:
 
 
 def run(experiment: Experiment, generator: Generator, folder: Path, rounds: int = 1) -> Result:
-    """Run an experiment to its end."""
+    """Run an experiment to its end; each of its nodes counts requests with `stub_status`."""
+    require_directive(the_nginx(), "stub_status")
     benchmark = Benchmark(experiment, Local(the_nginx()), generator, folder, rounds)
+
     benchmark.run(lambda *_: None, lambda _: None)
     result = benchmark.result()
     assert result.complete
