@@ -20,6 +20,7 @@ CRATE = ROOT / "rust" / "src"
 
 # What each module may ask of the native core: the proof no plan, and the planner no proof.
 NATIVE = {
+    "bench.cases": {"Patterns"},
     "config.tokens": {"Events", "LexError"},
     "semantics.locations": {"Patterns"},
     "semantics.maphash": {"map_verdict"},

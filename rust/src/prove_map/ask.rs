@@ -278,7 +278,11 @@ mod tests {
         assert_eq!(extended("^/a(b|c)?d", "/a"), ["/abd", "/acd", "/ad"]);
         assert_eq!(extended("^/a(b|c)?d", "/ac"), ["/acd"]);
         assert_eq!(extended("^/a$", "/ab"), ["/ab"]);
-        assert_eq!(extended("^/(?!a)b", "/x"), ["/x"]);
+        assert_eq!(extended("^/(?!a)b", "/x"), [""; 0]);
+        assert_eq!(extended("^/(?!a)b", "/"), ["/b"]);
+        assert_eq!(extended("^/a+b", "/a"), ["/a"]);
+        assert_eq!(extended("^/(?:ab){2}c", "/a"), ["/ababc"]);
+        assert_eq!(extended("^/a*b", "/"), ["/"]);
     }
 
     /// A newline behind a newline is an inner one, too.
