@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tests.rewrite_fuzz import directives
 from tests.rewrite_fuzz.nodes import Node
-from tests.rewrite_fuzz.patterns import pattern
+from tests.rewrite_fuzz.patterns import INFINITE, KINDS, pattern
 from tests.rulegen import token, word
 
 
@@ -101,10 +101,10 @@ def target(draw: random.Random, flag: bytes, groups: int, base: bytes) -> bytes:
     return text
 
 
-def rewrite(scope: Scope) -> Node:
-    """Return a random rewrite, mostly one that ends the script."""
+def rewrite(scope: Scope, *, infinite: bool = False) -> Node:
+    """Return a random rewrite, mostly one that ends the script; an `infinite` one mostly matches endlessly many URIs."""
     draw = scope.draw
-    made = pattern(draw, scope.base)
+    made = pattern(draw, scope.base, INFINITE if infinite else KINDS)
     flag = draw.choice(FLAGS)
     if draw.random() < 0.04:
         flag = b"none"
@@ -124,10 +124,14 @@ def run(scope: Scope) -> list[Node]:
     if draw.random() < 0.015:
         count = draw.choice((120, 300, 600))
         scope.features.add(f"run of hundreds ({scope.level})")
+    infinite = draw.random() < 0.3
+    if infinite:
+        count = max(count, draw.choice((6, 8, 12, 25)))
+        scope.features.add(f"run of rules for groups ({scope.level})")
     for _ in range(count):
-        if draw.random() < min(0.07, 3 / count):
+        if draw.random() < min(0.07, 1 / count if infinite else 3 / count):
             nodes += between(scope, "between")
-        nodes.append(rewrite(scope))
+        nodes.append(rewrite(scope, infinite=infinite))
         if draw.random() < 0.03:
             nodes.append(Node(nodes[-1].head))
     return nodes
