@@ -49,7 +49,8 @@ class Figures:
     def __str__(self) -> str:
         lines = [
             f"{self.requests:,} requests to {self.compared:,} of {self.cases:,} configurations, {self.moved:,} rules"
-            f" moved, {self.grouped:,} of them in groups, slowest command {self.slowest:.1f} s, {self.failures.total()} failures, {self.unstable} unstable",
+            f" moved, {self.grouped:,} of them in groups, slowest command {self.slowest:.1f} s,"
+            f" {self.failures.total()} failures, {self.unstable} unstable",
             *(f"  {count:6,} skipped: {why}" for why, count in self.skipped.most_common()),
             *(f"  {count:6,} failures: {kind}" for kind, count in self.failures.most_common()),
         ]

@@ -36,7 +36,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a case: why nothing was compared, or how many requests were; how many rules moved, in groups or not."""
+    """What became of a case: why nothing was compared, or how many requests were; rules moved, in groups or not."""
 
     failure: Failure | None = None
     skipped: str = ""

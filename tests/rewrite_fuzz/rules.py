@@ -102,7 +102,10 @@ def target(draw: random.Random, flag: bytes, groups: int, base: bytes) -> bytes:
 
 
 def rewrite(scope: Scope, *, infinite: bool = False) -> Node:
-    """Return a random rewrite, mostly one that ends the script; an `infinite` one mostly matches endlessly many URIs."""
+    """Return a random rewrite, mostly one that ends the script.
+
+    `infinite`: mostly one that matches infinitely many URIs.
+    ."""
     draw = scope.draw
     made = pattern(draw, scope.base, INFINITE if infinite else KINDS)
     flag = draw.choice(FLAGS)
