@@ -100,7 +100,7 @@ class Trial:
         self.figures.requests += sum(given.total() for given in olds[0].answers.values())
         news = [await self.stage.play(case, after)]
         found = differences(olds, news, self._mask)
-        while found and len(olds) < (RUNS if all(one.steady for one in found) else MOST_RUNS):
+        while found and len(olds) < (RUNS if all(diagnostic.steady for diagnostic in found) else MOST_RUNS):
             olds.append(await self.stage.play(case, before))
             news.append(await self.stage.play(case, after))
             found = differences(olds, news, self._mask)
