@@ -196,6 +196,19 @@ def test_instructions(tmp_path: Path) -> None:
     assert second["4000 compiled"] == pytest.approx(first["4000 compiled"], rel=0.001)
 
 
+@needs_valgrind
+def test_instructions_of_a_map(tmp_path: Path) -> None:
+    """The rows of a map are measured against their tree, by path and by header; both redirect to the same value."""
+    rows = b"".join(b"~^/old/%d/ $place/%d;" % (number, number) for number in range(200))
+    agents = b"".join(b"~*^agent%d/ %d;" % (number, number) for number in range(200))
+    text = b"geo $place { default /new; } map $uri $to { %s } map $http_user_agent $bot { %s }" % (rows, agents)
+    experiment = catalogue()["rewrites"].build(Settings(rules=load_text(text, "maps.conf")))
+    result = run(replace(experiment, metric="instructions"), Vegeta(), tmp_path)
+    for variable in ("$to", "$bot"):
+        found = figures(result, f"near miss of {variable}", "instructions")
+        assert found[f"200 rows of {variable}"] > 5 * found[f"200 compiled of {variable}"]
+
+
 @needs_vegeta
 def test_a_folder_runs_after_moving(tmp_path: Path) -> None:
     """A folder that was written and moved runs by its script, and its results are vegeta's."""
