@@ -12,9 +12,9 @@ const EFFORT: usize = 1 << 26;
 /// nginx takes two bytes for each bucket of the largest table (`ngx_hash_init`), half a gigabyte with this one.
 pub const MAX_LIMIT: usize = 1 << 28;
 
-/// What nginx does with given sizes.
+/// The behaviour of nginx with given sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TableFit {
     /// A table without overflow, of this many buckets.
     Fits(usize),
     /// `could not build optimal map_hash`: it starts, with a warning.
@@ -38,7 +38,7 @@ pub const MAP_DEFAULTS: Sizes = Sizes { max: 2048, bucket: CACHE_LINE };
 /// The defaults of the core module (`ngx_http_core_init_main_conf`).
 pub const VARIABLES_DEFAULTS: Sizes = Sizes { max: 1024, bucket: 64 };
 
-/// One key as the table sees it: its hash and the bytes its element takes in a bucket.
+/// The hash of a key, and the bytes that its element takes in a bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
     pub hash: u64,
@@ -56,23 +56,23 @@ impl Element {
 }
 
 /// What nginx does with these keys under these sizes. Time is the number of table sizes tried x keys, within `EFFORT`.
-pub fn simulate(elements: &[Element], sizes: Sizes) -> Outcome {
+pub fn simulate(elements: &[Element], sizes: Sizes) -> TableFit {
     let longest = elements.iter().map(|element| element.size as usize).max().unwrap_or(0);
     if sizes.max == 0 || sizes.bucket > BUCKET_LIMIT || sizes.bucket.next_multiple_of(CACHE_LINE) < longest + 8 {
-        return Outcome::Refused;
+        return TableFit::Refused;
     }
     if sizes.max > MAX_LIMIT {
-        return Outcome::Slow;
+        return TableFit::Slow;
     }
     if elements.is_empty() {
-        return Outcome::Fits(1);
+        return TableFit::Fits(1);
     }
     let room = (sizes.bucket.next_multiple_of(CACHE_LINE) - 8) as u32;
     search(elements, sizes.max, room)
 }
 
 /// The first table without a bucket that overflows.
-fn search(elements: &[Element], max: usize, room: u32) -> Outcome {
+fn search(elements: &[Element], max: usize, room: u32) -> TableFit {
     let mut start = (elements.len() / (room as usize / 16)).max(1);
     if max > 10_000 && max / elements.len() < 100 {
         start = max - 1_000;
@@ -87,16 +87,16 @@ fn search(elements: &[Element], max: usize, room: u32) -> Outcome {
             *slot += element.size;
             *slot > room
         });
-        let Some(placed) = overflows else { return Outcome::Fits(size) };
+        let Some(placed) = overflows else { return TableFit::Fits(size) };
         if size == start && equal_hashes(elements) > room as usize {
-            return Outcome::Warns; // they are together in every table
+            return TableFit::Warns; // they are together in every table
         }
         effort += size / 16 + placed;
         if effort > EFFORT {
-            return Outcome::Slow;
+            return TableFit::Slow;
         }
     }
-    Outcome::Warns
+    TableFit::Warns
 }
 
 /// The bytes that the keys of one hash take, of which no table makes two buckets: the most of all hashes.
@@ -107,10 +107,10 @@ fn equal_hashes(elements: &[Element]) -> usize {
     sorted.chunk_by(|element, next| element.hash == next.hash).map(bytes).max().unwrap_or(0)
 }
 
-/// Sizes, `least` or more, under which every one of `tables` is built without a warning; `None` where there are none.
+/// Sizes, `least` or more, with which each of `tables` is built without a warning; `None` if there are none.
 ///
-/// `max` is twice the keys or more, so that chains stay short, and is never so much larger than them that nginx searches
-/// for long at start; `bucket` holds a cache line or more of keys and is doubled until the simulation fits.
+/// `max` is twice the keys or more, so that chains stay short, and is never so much larger than them that nginx
+/// searches for long at start; `bucket` holds a cache line or more of keys and is doubled until the simulation fits.
 pub fn sizes(tables: &[Vec<Element>], least: Sizes) -> Option<Sizes> {
     let keys = tables.iter().map(Vec::len).max().unwrap_or(0);
     let longest = tables.iter().flatten().map(|element| element.size as usize).max().unwrap_or(0);
@@ -125,10 +125,10 @@ pub fn sizes(tables: &[Vec<Element>], least: Sizes) -> Option<Sizes> {
 
 /// Whether every one of `tables` is built without a warning, and at once.
 pub fn fit(tables: &[Vec<Element>], sizes: Sizes) -> bool {
-    tables.iter().all(|table| matches!(simulate(table, sizes), Outcome::Fits(_)))
+    tables.iter().all(|table| matches!(simulate(table, sizes), TableFit::Fits(_)))
 }
 
-/// Whether an element has room in a bucket; where one has none, nginx does not start.
+/// Whether an element has room in a bucket; if one does not, nginx does not start.
 pub fn has_room(element: &Element, sizes: Sizes) -> bool {
     element.size as usize + 8 <= sizes.bucket.next_multiple_of(CACHE_LINE)
 }
@@ -151,7 +151,7 @@ fn variable_sizes(names: &[Element], least: Sizes) -> Option<Sizes> {
     let mut sizes = least;
     while sizes.bucket <= BUCKET_LIMIT && sizes.max <= MAX_LIMIT {
         match simulate(names, sizes) {
-            Outcome::Fits(_) => return Some(sizes),
+            TableFit::Fits(_) => return Some(sizes),
             _ if sizes.max < 2 * names.len() => sizes.max = (2 * names.len()).next_power_of_two().max(sizes.max),
             _ => sizes.bucket = (2 * sizes.bucket).max(1).next_multiple_of(CACHE_LINE),
         }
@@ -173,25 +173,25 @@ mod tests {
         let fits = "k".repeat(46);
         let too_long = "k".repeat(47);
         let sizes = Sizes { max: 2048, bucket: 64 };
-        assert_eq!(simulate(&elements(&[&fits]), sizes), Outcome::Fits(1));
-        assert_eq!(simulate(&elements(&[&too_long]), sizes), Outcome::Refused);
+        assert_eq!(simulate(&elements(&[&fits]), sizes), TableFit::Fits(1));
+        assert_eq!(simulate(&elements(&[&too_long]), sizes), TableFit::Refused);
     }
 
-    /// Keys that differ by case alone have one hash, and many of them overflow any bucket of 64.
+    /// Keys that differ only in case have the same hash, and many of them overflow any bucket of 64.
     #[test]
     fn equal_hashes_overflow() {
         let keys = ["/aboutus-aboutus", "/ABOUTUS-aboutus", "/Aboutus-aboutus", "/aBoutus-aboutus"];
-        assert_eq!(simulate(&elements(&keys), Sizes { max: 20, bucket: 64 }), Outcome::Warns);
+        assert_eq!(simulate(&elements(&keys), Sizes { max: 20, bucket: 64 }), TableFit::Warns);
     }
 
-    /// The sizes chosen fit, whatever the keys.
+    /// The chosen sizes fit, whatever the keys.
     #[test]
     fn chosen_sizes_fit() {
         for count in [1, 819, 20_000] {
             let keys: Vec<Element> =
                 (0..count).map(|n| Element::new(format!("/some/page-{n}.html").as_bytes())).collect();
             let sizes = sizes(std::slice::from_ref(&keys), MAP_DEFAULTS).unwrap();
-            assert!(matches!(simulate(&keys, sizes), Outcome::Fits(_)));
+            assert!(matches!(simulate(&keys, sizes), TableFit::Fits(_)));
             assert!(sizes.max >= count);
         }
         assert_eq!(sizes(&[], MAP_DEFAULTS), Some(Sizes { max: 16_384, bucket: 512 }));
@@ -209,8 +209,8 @@ mod tests {
                 variable_sizes(&keys, Sizes { max, bucket });
             }
         }
-        assert_eq!(simulate(&keys, Sizes { max: 0, bucket: 64 }), Outcome::Refused);
-        assert_eq!(simulate(&keys, Sizes { max: usize::MAX, bucket: 64 }), Outcome::Slow);
+        assert_eq!(simulate(&keys, Sizes { max: 0, bucket: 64 }), TableFit::Refused);
+        assert_eq!(simulate(&keys, Sizes { max: usize::MAX, bucket: 64 }), TableFit::Slow);
     }
 
     /// Names that are too many or too long for the table of variables get a larger one.
@@ -218,10 +218,10 @@ mod tests {
     fn names_of_variables() {
         let many: Vec<String> = (0..1100).map(|number| format!("nxo_123456_{number}_key")).collect();
         let names: Vec<Element> = many.iter().map(|name| Element::new(name.as_bytes())).collect();
-        assert_eq!(simulate(&names, VARIABLES_DEFAULTS), Outcome::Warns);
+        assert_eq!(simulate(&names, VARIABLES_DEFAULTS), TableFit::Warns);
         assert!(variable_sizes(&names, VARIABLES_DEFAULTS).is_some_and(|sizes| sizes.bucket <= 256));
         let long = elements(&["a_name_of_more_than_the_forty_six_bytes_of_one_bucket"]);
-        assert_eq!(simulate(&long, VARIABLES_DEFAULTS), Outcome::Refused);
+        assert_eq!(simulate(&long, VARIABLES_DEFAULTS), TableFit::Refused);
         assert_eq!(variable_sizes(&long, VARIABLES_DEFAULTS), Some(Sizes { max: 1024, bucket: 128 }));
         assert_eq!(variable_sizes(&elements(&["a"]), VARIABLES_DEFAULTS), Some(VARIABLES_DEFAULTS));
     }

@@ -1,21 +1,23 @@
 //! nginx's tokens: `ngx_conf_read_token` (src/core/ngx_conf_file.c) over a whole file in one pass.
 //!
-//! [`Lexer`] reads bytes and yields [`Event`]s, statement by statement, with the byte span of every word. It accepts and
-//! rejects what nginx accepts and rejects while *reading* a file; it does not know which directives exist, or where.
+//! [`Lexer`] reads bytes and yields [`Event`]s, statement by statement, with the byte span of every word. It accepts
+//! and rejects what nginx accepts and rejects while *reading* a file; it does not know which directives exist, or where
+//! they are allowed.
 //!
 //! Rules that are easy to miss, each verified on nginx 1.22.1:
 //!
-//! * A quote opens a quoted word only as the first byte of a word, and after the closing quote only a blank, `;`, `{` or
-//!   `)` may follow; `)` begins a new word.
-//! * `\` hides the next byte from the lexer everywhere. `\" \' \\ \t \r \n` are replaced in the value, quoted or not; any
-//!   other backslash stays.
+//! * A quote opens a quoted word only as the first byte of a word, and after the closing quote only a blank, `;`, `{`
+//!   or `)` may follow; `)` begins a new word.
+//! * `\` hides the next byte from the lexer everywhere. `\" \' \\ \t \r \n` are replaced in the value, quoted or not;
+//!   any other backslash stays.
 //! * In an unquoted word `}` and `#` are plain bytes, and `{` is one directly after `$`.
 //! * A word, a closing quote included, must end within nginx's buffer of 4,096 bytes; so must a comment.
-//! * A UTF-8 byte order mark is not skipped: it is the beginning of the first word, and even of a comment there, which is
-//!   then no comment (`unknown directive "\u{feff}#"`).
+//! * A UTF-8 byte order mark is not skipped: it is the beginning of the first word, and even of a comment there, which
+//!   is then no comment (`unknown directive "\u{feff}#"`).
 //!
-//! Deliberate differences: `*_by_lua_block { ... }` is read as OpenResty reads it (stock nginx knows no such directive),
-//! the body being one opaque word; and an unclosed quote is told apart from other unexpected ends of a file.
+//! Deliberate differences: `*_by_lua_block { ... }` is read as OpenResty reads it (stock nginx knows no such
+//! directive), the body being one opaque word; and an unclosed quote is told apart from other unexpected ends of a
+//! file.
 
 pub mod bulk;
 mod error;
@@ -121,9 +123,9 @@ pub struct Lexer<'a> {
     failed: bool,
 }
 
-/// An [`Event`] whose words stay in the lexer, so that a caller who drops them pays for no `Vec`.
+/// An [`Event`] whose words stay in the lexer, so that a caller who drops them does not pay for a `Vec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum RawEvent {
     Statement { end: usize },
     Open { end: usize },
     Close { start: usize, line: u32 },
@@ -155,7 +157,7 @@ impl<'a> Lexer<'a> {
         between.then(|| Checkpoint { pos: self.pos, newlines: self.line - 1, open: self.open.clone() })
     }
 
-    /// The words of the last [`Step::Statement`] or [`Step::Open`].
+    /// The words of the last [`RawEvent::Statement`] or [`RawEvent::Open`].
     pub(crate) fn words(&self) -> &[Word<'a>] {
         &self.words
     }
@@ -173,7 +175,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the next event, its words into `self.words`.
-    pub(crate) fn step(&mut self) -> Option<Result<Step, LexError>> {
+    pub(crate) fn step(&mut self) -> Option<Result<RawEvent, LexError>> {
         if self.failed {
             return None;
         }
@@ -186,7 +188,7 @@ impl<'a> Lexer<'a> {
         step
     }
 
-    fn read(&mut self) -> Result<Option<Step>, LexError> {
+    fn read(&mut self) -> Result<Option<RawEvent>, LexError> {
         loop {
             self.skip_blanks();
             let Some(&byte) = self.bytes.get(self.pos) else {
@@ -209,7 +211,7 @@ impl<'a> Lexer<'a> {
                 Terminator::Blank => {}
                 Terminator::Semicolon => {
                     self.finished = true;
-                    return Ok(Some(Step::Statement { end: self.pos }));
+                    return Ok(Some(RawEvent::Statement { end: self.pos }));
                 }
                 Terminator::Brace => return self.open_block().map(Some),
             }
@@ -227,7 +229,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn end_of_file(&self) -> Result<Option<Step>, LexError> {
+    fn end_of_file(&self) -> Result<Option<RawEvent>, LexError> {
         if let Some(first) = self.words.first() {
             return Err(self.error(self.bytes.len(), LexErrorKind::EndInStatement { start: first.start }));
         }
@@ -237,7 +239,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn close(&mut self) -> Result<Step, LexError> {
+    fn close(&mut self) -> Result<RawEvent, LexError> {
         if let Some(first) = self.words.first() {
             return Err(self.error(self.pos, LexErrorKind::CloseInStatement { start: first.start }));
         }
@@ -245,10 +247,10 @@ impl<'a> Lexer<'a> {
             return Err(self.error(self.pos, LexErrorKind::UnmatchedClose));
         }
         self.pos += 1;
-        Ok(Step::Close { start: self.pos - 1, line: self.line })
+        Ok(RawEvent::Close { start: self.pos - 1, line: self.line })
     }
 
-    fn comment(&mut self) -> Result<Step, LexError> {
+    fn comment(&mut self) -> Result<RawEvent, LexError> {
         let start = self.pos;
         let rest = &self.bytes[start..];
         let end = start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -256,21 +258,21 @@ impl<'a> Lexer<'a> {
             return Err(self.error(start, LexErrorKind::TooLong { head: self.head(start) }));
         }
         self.pos = end;
-        Ok(Step::Comment { start, end, line: self.line })
+        Ok(RawEvent::Comment { start, end, line: self.line })
     }
 
-    fn open_block(&mut self) -> Result<Step, LexError> {
+    fn open_block(&mut self) -> Result<RawEvent, LexError> {
         self.finished = true;
         let open = self.pos - 1;
         if self.words[0].value.ends_with(b"_by_lua_block") {
             return self.lua_body(open);
         }
         self.open.push(open);
-        Ok(Step::Open { end: self.pos })
+        Ok(RawEvent::Open { end: self.pos })
     }
 
     /// Reads the body of a `*_by_lua_block` as one word, its braces standing for the quotes.
-    fn lua_body(&mut self, open: usize) -> Result<Step, LexError> {
+    fn lua_body(&mut self, open: usize) -> Result<RawEvent, LexError> {
         let Some(close) = lua::closing_brace(self.bytes, open + 1) else {
             self.line += count_newlines(&self.bytes[open..]);
             return Err(self.error(self.bytes.len(), LexErrorKind::UnclosedBlock { open }));
@@ -279,7 +281,7 @@ impl<'a> Lexer<'a> {
         self.words.push(Word { start: open, end: close + 1, line: self.line, quoted: true, value: value.into() });
         self.line += count_newlines(value);
         self.pos = close + 1;
-        Ok(Step::Statement { end: self.pos })
+        Ok(RawEvent::Statement { end: self.pos })
     }
 
     /// The first ten bytes of a word, which nginx prints of one that is too long.
@@ -302,10 +304,10 @@ impl<'a> Iterator for Lexer<'a> {
         };
         let mut take_words = || std::mem::replace(&mut self.words, Vec::with_capacity(4));
         Some(Ok(match step {
-            Step::Statement { end } => Event::Statement { words: take_words(), end },
-            Step::Open { end } => Event::Open { words: take_words(), end },
-            Step::Close { start, line } => Event::Close { start, line },
-            Step::Comment { start, end, line } => Event::Comment { start, end, line },
+            RawEvent::Statement { end } => Event::Statement { words: take_words(), end },
+            RawEvent::Open { end } => Event::Open { words: take_words(), end },
+            RawEvent::Close { start, line } => Event::Close { start, line },
+            RawEvent::Comment { start, end, line } => Event::Comment { start, end, line },
         }))
     }
 }

@@ -1,8 +1,8 @@
-//! Whole `map` blocks, read as `ngx_http_map_block` and `ngx_http_map` read them (src/http/modules/ngx_http_map_module.c).
+//! Reads whole `map` blocks as `ngx_http_map_block` and `ngx_http_map` do (src/http/modules/ngx_http_map_module.c).
 //!
-//! nginx looks up the exact rows in a hash that ignores the case of letters, wherever they stand, then tries the regex rows
-//! in their order, unless the subject is empty, then takes the default (`ngx_http_map_find`, `ngx_http_map_variable`). An
-//! `include` is not followed: the text has to have its rows inline.
+//! nginx looks up exact rows first, wherever they are, in a hash that ignores case. It then tries the regex rows in
+//! order, unless the subject is empty, and then takes the default (`ngx_http_map_find`, `ngx_http_map_variable`). An
+//! `include` is not followed: its rows must be inline.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,29 +13,29 @@ use crate::lexer::{Event, LexError, Lexer, Word};
 /// A `map` block, its rows in their order; spans are offsets into the text it was read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapBlock<'t> {
-    /// What is looked up, as a value with variables: `$uri`, `$scheme$host`.
+    /// The value that is looked up: `$uri`, `$scheme$host`.
     pub source: Cow<'t, [u8]>,
-    /// The name of the variable that is defined, without `$`.
+    /// The name of the defined variable, without `$`.
     pub variable: Cow<'t, [u8]>,
     /// Whether the value is computed at each use.
     pub volatile: bool,
-    /// Whether a final dot of the subject is left out; [`ExactRow::is_hostname`] says for which keys wildcards count.
+    /// Whether a final dot of the subject is ignored; [`ExactRow::is_hostname`] marks the keys with wildcards.
     pub hostnames: bool,
     pub exact: Vec<ExactRow<'t>>,
     pub patterns: Vec<PatternRow<'t>>,
-    /// The value of `default`; nginx takes the empty string where there is none.
+    /// The value of `default`; without one nginx takes the empty string.
     pub default: Option<Cow<'t, [u8]>>,
     /// From the word `map` to the closing brace.
     pub span: Range<usize>,
 }
 
-/// A row that the hash answers.
+/// A row that nginx looks up in the hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExactRow<'t> {
     /// The key, without the backslash that keeps it from being read as anything else.
     pub key: Cow<'t, [u8]>,
     pub value: Cow<'t, [u8]>,
-    /// Whether it stands behind `hostnames`, so that `*.example.com` and `.example.com` are wildcards.
+    /// Whether it follows `hostnames`, so that `*.example.com` and `.example.com` are wildcards.
     pub is_hostname: bool,
     /// The row as written, with its semicolon.
     pub span: Range<usize>,
@@ -44,7 +44,7 @@ pub struct ExactRow<'t> {
 /// A row with a pattern: `~` or `~*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternRow<'t> {
-    /// The text given to PCRE.
+    /// The pattern, as given to PCRE.
     pub pattern: Cow<'t, [u8]>,
     /// Whether it is compiled with PCRE's caseless option (`~*`).
     pub caseless: bool,
@@ -53,47 +53,47 @@ pub struct PatternRow<'t> {
     pub span: Range<usize>,
 }
 
-/// Why a text is not read as `map` blocks.
+/// Why a text cannot be read as `map` blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum UnreadableMap {
     Lexer(LexError),
-    /// What stands at this offset, in a few words.
+    /// What is at this offset, in a few words.
     At(usize, &'static str),
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for UnreadableMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unreadable::Lexer(error) => error.fmt(f),
-            Unreadable::At(offset, what) => write!(f, "{what} at byte {offset}"),
+            UnreadableMap::Lexer(error) => error.fmt(f),
+            UnreadableMap::At(offset, what) => write!(f, "{what} at byte {offset}"),
         }
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for UnreadableMap {}
 
 /// Reads a text of exactly one block.
-pub fn read_one(text: &[u8]) -> Result<MapBlock<'_>, Unreadable> {
+pub fn read_one(text: &[u8]) -> Result<MapBlock<'_>, UnreadableMap> {
     let mut blocks = read(text)?;
     match (blocks.pop(), blocks.pop()) {
         (Some(block), None) => Ok(block),
-        (None, _) => Err(Unreadable::At(text.len(), "no map block")),
-        (Some(second), Some(_)) => Err(Unreadable::At(second.span.start, "a second map block")),
+        (None, _) => Err(UnreadableMap::At(text.len(), "no map block")),
+        (Some(second), Some(_)) => Err(UnreadableMap::At(second.span.start, "a second map block")),
     }
 }
 
-/// Reads a text of nothing but blocks and comments. O(length); values are borrowed where no escape was replaced.
-pub fn read(text: &[u8]) -> Result<Vec<MapBlock<'_>>, Unreadable> {
+/// Reads a text that consists of blocks and comments. O(length); values are borrowed where no escape was replaced.
+pub fn read(text: &[u8]) -> Result<Vec<MapBlock<'_>>, UnreadableMap> {
     let mut blocks = Vec::new();
     let mut open: Option<MapBlock> = None;
     for event in Lexer::new(text) {
-        match (event.map_err(Unreadable::Lexer)?, &mut open) {
+        match (event.map_err(UnreadableMap::Lexer)?, &mut open) {
             (Event::Comment { .. }, _) => {}
             (Event::Open { words, .. }, None) => open = Some(MapBlock::open(words)?),
-            (Event::Open { words, .. }, Some(_)) => return Err(Unreadable::At(words[0].start, "a block in a map")),
+            (Event::Open { words, .. }, Some(_)) => return Err(UnreadableMap::At(words[0].start, "a block in a map")),
             (Event::Statement { words, end }, Some(block)) => block.add(words, end)?,
             (Event::Statement { words, .. }, None) => {
-                return Err(Unreadable::At(words[0].start, "a directive that is no map block"));
+                return Err(UnreadableMap::At(words[0].start, "a directive that is no map block"));
             }
             (Event::Close { start, .. }, _) => {
                 blocks.extend(open.take().map(|block| MapBlock { span: block.span.start..start + 1, ..block }));
@@ -105,7 +105,7 @@ pub fn read(text: &[u8]) -> Result<Vec<MapBlock<'_>>, Unreadable> {
 
 impl<'t> MapBlock<'t> {
     /// `map source $variable {`
-    fn open(words: Vec<Word<'t>>) -> Result<MapBlock<'t>, Unreadable> {
+    fn open(words: Vec<Word<'t>>) -> Result<MapBlock<'t>, UnreadableMap> {
         let start = words[0].start;
         let values: Vec<Cow<[u8]>> = words.into_iter().map(|word| word.value).collect();
         match <[Cow<[u8]>; 3]>::try_from(values) {
@@ -113,28 +113,28 @@ impl<'t> MapBlock<'t> {
                 let variable = without_first(variable);
                 Ok(MapBlock { source, variable, span: start..start, ..MapBlock::default() })
             }
-            _ => Err(Unreadable::At(start, "a block that is no map of a variable")),
+            _ => Err(UnreadableMap::At(start, "a block that is no map of a variable")),
         }
     }
 
     /// One statement of the block.
-    fn add(&mut self, words: Vec<Word<'t>>, end: usize) -> Result<(), Unreadable> {
+    fn add(&mut self, words: Vec<Word<'t>>, end: usize) -> Result<(), UnreadableMap> {
         let start = words[0].start;
         let mut values = words.into_iter().map(|word| word.value);
         match (values.next(), values.next(), values.next()) {
             (Some(flag), None, None) if *flag == *b"volatile" => self.volatile = true,
             (Some(flag), None, None) if *flag == *b"hostnames" => self.hostnames = true,
             (Some(key), Some(value), None) => return self.add_row(key, value, start..end),
-            _ => return Err(Unreadable::At(start, "invalid number of the map parameters")),
+            _ => return Err(UnreadableMap::At(start, "invalid number of the map parameters")),
         }
         Ok(())
     }
 
-    fn add_row(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>, span: Range<usize>) -> Result<(), Unreadable> {
+    fn add_row(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>, span: Range<usize>) -> Result<(), UnreadableMap> {
         match &*key {
-            b"include" => return Err(Unreadable::At(span.start, "an include in a map")),
+            b"include" => return Err(UnreadableMap::At(span.start, "an include in a map")),
             b"default" if self.default.is_some() => {
-                return Err(Unreadable::At(span.start, "duplicate default map parameter"));
+                return Err(UnreadableMap::At(span.start, "duplicate default map parameter"));
             }
             b"default" => self.default = Some(value),
             [b'~', b'*', ..] => {
@@ -152,7 +152,7 @@ impl<'t> MapBlock<'t> {
         Ok(())
     }
 
-    /// The default, or the empty string that nginx takes without one.
+    /// The default, or the empty string if there is none.
     pub fn fallback(&self) -> &[u8] {
         self.default.as_deref().unwrap_or_default()
     }
@@ -169,7 +169,7 @@ fn without_first(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
 mod tests {
     use super::*;
 
-    /// Rows keep their order and their spans; flags, the default and exact rows may stand anywhere among them.
+    /// Rows keep their order and their spans; flags, the default and exact rows may be anywhere among them.
     #[test]
     fn rows() {
         let text = b"# old\nmap \"$scheme$uri\" $to {\n  ~^/a$ 1; /b \"2 3\"; default $x;\n  \"~*^/\\\\.c\\\"\" 4; hostnames;\n \
@@ -185,7 +185,7 @@ mod tests {
         assert!(text[block.span.clone()].starts_with(b"map ") && block.span.end == text.len());
     }
 
-    /// A row without a pattern behind `~` has the empty one, and a key may be empty.
+    /// A row of just `~` has the empty pattern, and a key may be empty.
     #[test]
     fn empty_rows() {
         let block = read_one(b"map $uri $x { ~ 1; ~* 2; \"\" 3; }").expect("a block");
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!((&*block.exact[0].key, block.default.is_none(), block.fallback()), (&b""[..], true, &b""[..]));
     }
 
-    /// Several blocks are read in their order.
+    /// Several blocks are read in order.
     #[test]
     fn several() {
         let blocks = read(b"map $a $b { }\nmap $b $c { x y; }\n").expect("two blocks");
@@ -202,7 +202,7 @@ mod tests {
         assert!(read(b" # nothing\n").expect("no block").is_empty());
     }
 
-    /// What nginx refuses, what it would have to look for elsewhere, and what is no map.
+    /// Refused: what nginx refuses, what is in another file, and what is not a map.
     #[test]
     fn refused() {
         for (text, offset) in [
@@ -219,9 +219,9 @@ mod tests {
             (b"", 0),
             (b"map $a $b { } map $a $c { }", 14),
         ] {
-            let Err(Unreadable::At(at, _)) = read_one(text) else { panic!("{}", text.escape_ascii()) };
+            let Err(UnreadableMap::At(at, _)) = read_one(text) else { panic!("{}", text.escape_ascii()) };
             assert_eq!(at, offset, "{}", text.escape_ascii());
         }
-        assert!(matches!(read_one(b"map $a $b {"), Err(Unreadable::Lexer(_))));
+        assert!(matches!(read_one(b"map $a $b {"), Err(UnreadableMap::Lexer(_))));
     }
 }

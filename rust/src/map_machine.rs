@@ -1,7 +1,7 @@
-//! Map blocks, run as nginx runs them, with PCRE2 itself (`ngx_http_map_variable`, `ngx_http_map_find`,
-//! `ngx_http_regex_exec`): what a variable is for a request, and how many patterns are tried for it.
+//! Runs map blocks as nginx does, with PCRE2 itself (`ngx_http_map_variable`, `ngx_http_map_find`,
+//! `ngx_http_regex_exec`): gives the value of a variable for a request, and counts the patterns tried for it.
 //!
-//! Left out are wildcards of host names, and variables other than those of the maps and those that are given.
+//! Wildcards of host names are not supported; only variables of the maps and given ones are known.
 
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -11,28 +11,28 @@ use hashbrown::HashMap;
 use crate::map_block::{MapBlock, PatternRow};
 use crate::pcre::{CompileError, Regex};
 
-/// nginx leaves PCRE2 its default.
+/// The default of PCRE2, which nginx does not change.
 const MATCH_LIMIT: u32 = 10_000_000;
 
 /// Maps by the names of their variables.
 pub struct Machine<'t> {
-    maps: HashMap<Vec<u8>, Map<'t>>,
+    maps: HashMap<Vec<u8>, LoadedMap<'t>>,
 }
 
-struct Map<'t> {
+struct LoadedMap<'t> {
     block: &'t MapBlock<'t>,
-    /// The rows of the hash by their keys in small letters.
+    /// The exact rows, by their keys in lower case.
     exact: HashMap<Vec<u8>, usize>,
     /// Compiled when first tried.
     patterns: Vec<OnceLock<Option<Regex>>>,
 }
 
-/// A request: the variables that are known, and what the regexes so far have captured.
+/// A request: its known variables, and the captures of the regexes so far.
 #[derive(Clone, Default)]
 pub struct Request {
     variables: HashMap<Vec<u8>, Rc<[u8]>>,
     captures: Vec<Option<Rc<[u8]>>>,
-    /// How many patterns were tried.
+    /// The number of patterns tried.
     pub tried: usize,
 }
 
@@ -51,17 +51,17 @@ impl Request {
 }
 
 impl<'t> Machine<'t> {
-    /// A machine with these maps. Where two define one variable, the last does.
+    /// A machine with these maps. If two define the same variable, the last one counts.
     pub fn new(blocks: &'t [MapBlock<'t>]) -> Machine<'t> {
         let map = |block: &'t MapBlock<'t>| {
             let exact = block.exact.iter().enumerate().map(|(at, row)| (row.key.to_ascii_lowercase(), at));
             let patterns = block.patterns.iter().map(|_| OnceLock::new()).collect();
-            Map { block, exact: exact.collect(), patterns }
+            LoadedMap { block, exact: exact.collect(), patterns }
         };
         Machine { maps: blocks.iter().map(|block| (block.variable.to_ascii_lowercase(), map(block))).collect() }
     }
 
-    /// The value of a variable. A pattern that PCRE2 does not take matches nothing: nginx would not start with it.
+    /// The value of a variable. A pattern that PCRE2 does not compile matches nothing: nginx would not start with it.
     pub fn variable(&self, request: &mut Request, name: &[u8]) -> Rc<[u8]> {
         let name = name.to_ascii_lowercase();
         if let Some(value) = request.variables.get(&name) {
@@ -80,7 +80,7 @@ impl<'t> Machine<'t> {
         value
     }
 
-    fn find<'m>(&self, request: &mut Request, map: &'m Map<'t>, subject: &Rc<[u8]>) -> Option<&'m [u8]> {
+    fn find<'m>(&self, request: &mut Request, map: &'m LoadedMap<'t>, subject: &Rc<[u8]>) -> Option<&'m [u8]> {
         if let Some(at) = map.exact.get(&subject.to_ascii_lowercase()) {
             return Some(&map.block.exact[*at].value);
         }
@@ -101,28 +101,28 @@ impl<'t> Machine<'t> {
                     }
                     return Some(&row.value);
                 }
-                // Where PCRE2 gives up, the search ends.
+                // If PCRE2 gives up, the search ends.
                 Err(_) => return None,
             }
         }
         None
     }
 
-    /// A value with its variables and captures put in (`ngx_http_complex_value`): those that are volatile are computed
-    /// anew, each once.
+    /// A value with variables and captures expanded (`ngx_http_complex_value`); volatile variables are computed anew,
+    /// once each.
     pub fn value(&self, request: &mut Request, value: &[u8]) -> Rc<[u8]> {
         let parts = parts(value);
         for part in &parts {
-            if let Part::Variable(name) = part {
+            if let ValuePart::Variable(name) = part {
                 self.flush(request, name);
             }
         }
         let mut text = Vec::new();
         for part in parts {
             match part {
-                Part::Text(bytes) => text.extend_from_slice(bytes),
-                Part::Variable(name) => text.extend_from_slice(&self.variable(request, name)),
-                Part::Capture(group) => {
+                ValuePart::Text(bytes) => text.extend_from_slice(bytes),
+                ValuePart::Variable(name) => text.extend_from_slice(&self.variable(request, name)),
+                ValuePart::Capture(group) => {
                     text.extend_from_slice(&request.captures.get(group).cloned().flatten().unwrap_or_default());
                 }
             }
@@ -139,29 +139,29 @@ impl<'t> Machine<'t> {
 }
 
 /// A piece of a value.
-enum Part<'v> {
+enum ValuePart<'v> {
     Text(&'v [u8]),
     Variable(&'v [u8]),
     Capture(usize),
 }
 
 /// Cuts a value as `ngx_http_script_compile` does.
-fn parts(value: &[u8]) -> Vec<Part<'_>> {
+fn parts(value: &[u8]) -> Vec<ValuePart<'_>> {
     let mut parts = Vec::new();
     let mut rest = value;
     while let Some(at) = memchr::memchr(b'$', rest) {
-        parts.push(Part::Text(&rest[..at]));
+        parts.push(ValuePart::Text(&rest[..at]));
         rest = &rest[at + 1..];
         if let [digit @ b'1'..=b'9', after @ ..] = rest {
-            parts.push(Part::Capture(usize::from(digit - b'0')));
+            parts.push(ValuePart::Capture(usize::from(digit - b'0')));
             rest = after;
         } else {
             let (name, after) = name(rest);
-            parts.push(Part::Variable(name));
+            parts.push(ValuePart::Variable(name));
             rest = after;
         }
     }
-    parts.push(Part::Text(rest));
+    parts.push(ValuePart::Text(rest));
     parts
 }
 
@@ -169,7 +169,7 @@ fn compile(row: &PatternRow) -> Result<Regex, CompileError> {
     if row.caseless { Regex::caseless(&row.pattern) } else { Regex::new(&row.pattern) }
 }
 
-/// The name behind a dollar sign, in braces or not, and what follows it.
+/// The name after a dollar sign, with or without braces, and what follows it.
 fn name(text: &[u8]) -> (&[u8], &[u8]) {
     if let Some(inside) = text.strip_prefix(b"{") {
         let end = memchr::memchr(b'}', inside).unwrap_or(inside.len());
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Values hold variables, of other maps too, and captures of the row, also by name.
+    /// Values expand variables, those of other maps included, and numbered and named captures.
     #[test]
     fn values() {
         let text = "map $uri $x { ~^/(.)(?<two>.)$ a$1${two}$y; } map $two $y { b B; }";
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(outcome("map $uri $x { hostnames; a. 1; a 2; }", "a.").0, "2");
     }
 
-    /// What is not volatile is evaluated once; where PCRE2 gives up, there is no match.
+    /// A map that is not volatile is evaluated once; if PCRE2 gives up, there is no match.
     #[test]
     fn evaluation() {
         let twice = "map $uri$uri $x { ~a $y$y; } map $uri $y { FLAG ~a b; }";

@@ -1,13 +1,13 @@
 //! PCRE2 itself, used as nginx uses it.
 //!
 //! nginx compiles a pattern with `pcre2_compile()` and no options, in a default context, and matches with
-//! `pcre2_match()` at the default limits (`ngx_regex_compile`, `ngx_regex_exec`). The same calls are made here, on bytes:
-//! the crate `pcre2` takes patterns that are UTF-8 only and keeps a match block of some 20 kB for every pattern, so its
-//! bindings, `pcre2-sys`, are called. JIT is off, as `pcre_jit` is in nginx unless told otherwise.
+//! `pcre2_match()` at the default limits (`ngx_regex_compile`, `ngx_regex_exec`). The same calls are made here, on
+//! bytes: the crate `pcre2` takes patterns that are UTF-8 only and keeps a match block of some 20 kB for every pattern,
+//! so its bindings, `pcre2-sys`, are called. JIT is off, as `pcre_jit` is by default in nginx.
 //!
-//! The library is one of many that nginx may be linked with: [`crate::syntax`] says which patterns it may be asked about.
-//! It never gets all of nginx's 10,000,000 calls of `match()`, which take a second: the result of a match that needs more
-//! than [`Regex::is_match`] allows is unknown.
+//! The library is one of many that nginx may be linked with: [`crate::syntax`] decides for which patterns its answer
+//! holds for all. It never gets all of nginx's 10,000,000 calls of `match()`, which take a second: the result of a
+//! match that needs more than [`Regex::is_match`] allows is unknown.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -17,7 +17,7 @@ use pcre2_sys as sys;
 
 /// The answer of PCRE2 for one subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum MatchOutcome {
     /// The pattern matches.
     Yes,
     /// It does not.
@@ -43,7 +43,7 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// What PCRE2 says for one of its codes, as in nginx's log.
+/// The message of PCRE2 for one of its codes, as in nginx's log.
 pub fn message(code: i32) -> String {
     let mut buffer = [0u8; 256];
     // SAFETY: the pointer and the length are those of the buffer.
@@ -70,7 +70,7 @@ impl Regex {
         Regex::with_options(pattern, 0)
     }
 
-    /// As [`Regex::new`], with the option for which nginx has `~*` (`NGX_REGEX_CASELESS`).
+    /// As [`Regex::new`], with the option that nginx sets for `~*` (`NGX_REGEX_CASELESS`).
     pub fn caseless(pattern: &[u8]) -> Result<Regex, CompileError> {
         Regex::with_options(pattern, sys::PCRE2_CASELESS)
     }
@@ -89,7 +89,7 @@ impl Regex {
         self.number(sys::PCRE2_INFO_CAPTURECOUNT)
     }
 
-    /// The names of the groups that have one, with their numbers, in the order of the names.
+    /// The names of the named groups, with their numbers, in the order of the names.
     pub fn names(&self) -> Vec<(Vec<u8>, usize)> {
         let (count, size) = (self.number(sys::PCRE2_INFO_NAMECOUNT), self.number(sys::PCRE2_INFO_NAMEENTRYSIZE));
         let mut table: *const u8 = ptr::null();
@@ -118,22 +118,22 @@ impl Regex {
         number
     }
 
-    /// Whether the pattern matches somewhere in the subject, found within so many calls of `match()` from any one place of
-    /// it: 10,000 of them take some ms.
-    pub fn is_match(&self, subject: &[u8], calls: u32) -> Outcome {
+    /// Whether the pattern matches somewhere in the subject, found within `calls` calls of `match()` from any one place
+    /// of it: 10,000 of them take some ms.
+    pub fn is_match(&self, subject: &[u8], calls: u32) -> MatchOutcome {
         // Code 0 is a match with more groups than the block has room for.
         MATCH_BLOCK.with_borrow_mut(|block| self.execute(subject, block, calls)).map_or_else(
             |code| {
-                if code == sys::PCRE2_ERROR_NOMATCH { Outcome::No } else { Outcome::Error(code) }
+                if code == sys::PCRE2_ERROR_NOMATCH { MatchOutcome::No } else { MatchOutcome::Error(code) }
             },
-            |_| Outcome::Yes,
+            |_| MatchOutcome::Yes,
         )
     }
 
     /// The groups of the first match; `None` if the pattern does not match.
     ///
-    /// Groups behind the last that took part are left out. The error is PCRE2's negative code.
-    pub fn captures(&self, subject: &[u8], calls: u32) -> Result<Option<Captures>, i32> {
+    /// Groups after the last that took part are left out. The error is PCRE2's negative code.
+    pub fn captures(&self, subject: &[u8], calls: u32) -> Result<Option<GroupRanges>, i32> {
         // SAFETY: the code is valid; a null context means the default allocator.
         let block = unsafe { sys::pcre2_match_data_create_from_pattern_8(self.code.as_ptr(), ptr::null_mut()) };
         let mut block = MatchBlock::own(block);
@@ -167,7 +167,7 @@ impl Drop for Regex {
 }
 
 /// The byte ranges of a match: the whole first, then the groups; `None` for a group that took no part.
-pub type Captures = Vec<Option<std::ops::Range<usize>>>;
+pub type GroupRanges = Vec<Option<std::ops::Range<usize>>>;
 
 /// PCRE2's scratch memory, with its place for the groups.
 struct MatchBlock(NonNull<sys::pcre2_match_data_8>);
@@ -202,7 +202,7 @@ impl MatchBlock {
         MatchBlock(NonNull::new(block).expect("memory for a PCRE2 match block"))
     }
 
-    fn captures(&self, groups: usize) -> Captures {
+    fn captures(&self, groups: usize) -> GroupRanges {
         // SAFETY: after a match, the block holds `groups` pairs of offsets.
         let offsets =
             unsafe { std::slice::from_raw_parts(sys::pcre2_get_ovector_pointer_8(self.0.as_ptr()), 2 * groups) };
@@ -220,7 +220,7 @@ impl Drop for MatchBlock {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Regex};
+    use super::{MatchOutcome, Regex};
 
     fn regex(pattern: &[u8]) -> Regex {
         Regex::new(pattern).expect("a pattern that PCRE2 takes")
@@ -229,20 +229,20 @@ mod tests {
     /// A search on bytes: UTF-8 has no part in it, and `$` matches before a final newline.
     #[test]
     fn bytes() {
-        assert_eq!(regex(b"^/\xe9.$").is_match(b"/\xe9\xff\n", 10_000), Outcome::Yes);
-        assert_eq!(regex(b"^/a$").is_match(b"/A", 10_000), Outcome::No);
-        assert_eq!(regex(b"").is_match(b"", 10_000), Outcome::Yes);
-        assert_eq!(regex(b"(a)(b)(c)").is_match(b"/abc", 10_000), Outcome::Yes);
+        assert_eq!(regex(b"^/\xe9.$").is_match(b"/\xe9\xff\n", 10_000), MatchOutcome::Yes);
+        assert_eq!(regex(b"^/a$").is_match(b"/A", 10_000), MatchOutcome::No);
+        assert_eq!(regex(b"").is_match(b"", 10_000), MatchOutcome::Yes);
+        assert_eq!(regex(b"(a)(b)(c)").is_match(b"/abc", 10_000), MatchOutcome::Yes);
     }
 
-    /// The match limit is an outcome, and the next question on the thread is answered as ever.
+    /// Reaching the match limit is an outcome, and the next match on the thread is not affected.
     #[test]
     fn match_limit() {
         let regex = regex(b"^/(a+)+$");
         let subject = [b"/".as_slice(), &[b'a'; 40], b"!"].concat();
-        assert_eq!(regex.is_match(&subject, 10_000), Outcome::Error(-47));
+        assert_eq!(regex.is_match(&subject, 10_000), MatchOutcome::Error(-47));
         assert_eq!(regex.captures(&subject, 10_000), Err(-47));
-        assert_eq!(regex.is_match(b"/aaa", 10_000), Outcome::Yes);
+        assert_eq!(regex.is_match(b"/aaa", 10_000), MatchOutcome::Yes);
         assert_eq!(super::message(-47), "match limit exceeded");
     }
 
@@ -255,15 +255,18 @@ mod tests {
         assert_eq!(regex.captures(b"/c", 10_000), Ok(None));
     }
 
-    /// Names come with the numbers of their groups; letters match in any case where that is asked for.
+    /// Names come with the numbers of their groups; letters match in any case if requested.
     #[test]
     fn names() {
         let regex = super::Regex::caseless(b"(x)(?<beta>b)|(?<alpha>a)").unwrap();
         assert_eq!(regex.names(), [(b"alpha".to_vec(), 3), (b"beta".to_vec(), 2)]);
-        assert_eq!((regex.is_match(b"XB", 100), super::Regex::new(b"a").unwrap().names().len()), (Outcome::Yes, 0));
+        assert_eq!(
+            (regex.is_match(b"XB", 100), super::Regex::new(b"a").unwrap().names().len()),
+            (MatchOutcome::Yes, 0)
+        );
     }
 
-    /// A pattern that PCRE2 does not take says where and why.
+    /// For a pattern that PCRE2 does not compile, the error says where and why.
     #[test]
     fn compile_error() {
         let error = Regex::new(b"^/(a").err().expect("an error");

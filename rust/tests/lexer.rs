@@ -1,7 +1,7 @@
 //! The lexer's laws and nginx's token rules by example. The same rules are held against the nginx binary in
 //! `tests/nginx/test_lexer_nginx.py`.
 
-use nginxopt_native::lexer::bulk::{Bulk, Folding, Item};
+use nginxopt_native::lexer::bulk::{Bulk, FoldedEvent, Folding};
 use nginxopt_native::lexer::{CONF_BUFFER, Checkpoint, Event, LexErrorKind, Lexer};
 use proptest::prelude::*;
 
@@ -199,9 +199,9 @@ fn long_runs_are_folded() {
     };
     let folded = read(2);
     assert_eq!(folded.len(), 7);
-    assert_eq!(folded[2], Item::Bulk(Bulk { start: 19, end: 55, line: 3, count: 2 }));
-    assert!(matches!(folded[3], Item::Event(Event::Comment { start: 57, line: 7, .. })));
-    let events: Vec<_> = Lexer::new(text).map(|event| Item::Event(event.expect("no error"))).collect();
+    assert_eq!(folded[2], FoldedEvent::Bulk(Bulk { start: 19, end: 55, line: 3, count: 2 }));
+    assert!(matches!(folded[3], FoldedEvent::Event(Event::Comment { start: 57, line: 7, .. })));
+    let events: Vec<_> = Lexer::new(text).map(|event| FoldedEvent::Event(event.expect("no error"))).collect();
     assert_eq!(read(3), events);
     assert_eq!(read(0), events);
 }
@@ -220,8 +220,8 @@ proptest! {
         let mut unfolded = Vec::new();
         for item in Folding::new(bytes, least, Checkpoint::default()) {
             match item {
-                Ok(Item::Event(event)) => unfolded.push(Ok(event)),
-                Ok(Item::Bulk(bulk)) => {
+                Ok(FoldedEvent::Event(event)) => unfolded.push(Ok(event)),
+                Ok(FoldedEvent::Bulk(bulk)) => {
                     let events = Lexer::resume(&bytes[..bulk.end], Checkpoint::at(bulk.start, bulk.line));
                     let before = unfolded.len();
                     unfolded.extend(events);

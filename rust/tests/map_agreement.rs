@@ -1,7 +1,7 @@
 //! What the planner writes for random maps is proved, and what is proved answers every subject that is tried as before.
 
 use nginxopt_native::map_block;
-use nginxopt_native::maps::{Options, compile};
+use nginxopt_native::maps::compile;
 use nginxopt_native::prove_map::interpret::Interpreter;
 use nginxopt_native::prove_map::prove;
 use nginxopt_native::quote::quote;
@@ -27,7 +27,7 @@ fn map(rows: &[String]) -> String {
 /// The emitted text for a map, if it is compiled.
 fn emitted(original: &str) -> Option<Vec<u8>> {
     let block = map_block::read_one(original.as_bytes()).expect("a map");
-    let compiled = compile(&block, &Options { stem: "nxo_1_".into() }).ok()?;
+    let compiled = compile(&block, "nxo_1_").ok()?;
     let mut text = b"map $uri $to {\n    \"/a/b\" exact;\n    default ".to_vec();
     quote(&compiled.default, &mut text);
     text.extend_from_slice(b";\n");

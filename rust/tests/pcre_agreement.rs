@@ -7,7 +7,7 @@ mod random;
 
 use nginxopt_native::first_match::{Doubt, First, FirstMatch};
 use nginxopt_native::language::{Finite, Limits, Question, Verdict, Witness, finite, finite_spelled, verdict, witness};
-use nginxopt_native::pcre::{Outcome, Regex};
+use nginxopt_native::pcre::{MatchOutcome, Regex};
 use nginxopt_native::syntax::{Hir, Pattern, Readings, Translation, literal, parse, read_as};
 use random::{Random, all_strings, rounds};
 use regex_automata::meta;
@@ -37,9 +37,9 @@ fn random_pattern(random: &mut Random) -> String {
 /// The answer of PCRE2; `None` if it gave up.
 fn answer(regex: &Regex, subject: &[u8]) -> Option<bool> {
     match regex.is_match(subject, LIMIT) {
-        Outcome::Yes => Some(true),
-        Outcome::No => Some(false),
-        Outcome::Error(_) => None,
+        MatchOutcome::Yes => Some(true),
+        MatchOutcome::No => Some(false),
+        MatchOutcome::Error(_) => None,
     }
 }
 
@@ -162,7 +162,7 @@ fn finite_languages() {
             for string in &strings {
                 let variants =
                     if any_case { vec![string.clone(), string.to_ascii_uppercase()] } else { vec![string.clone()] };
-                let matched = variants.iter().all(|variant| regex.is_match(variant, LIMIT) == Outcome::Yes);
+                let matched = variants.iter().all(|variant| regex.is_match(variant, LIMIT) == MatchOutcome::Yes);
                 assert!(matched, "{text:?} has {string:?}");
             }
         }
@@ -190,7 +190,7 @@ fn literals() {
         assert!(translation.exact, "{shown}");
         let strings: Vec<Vec<u8>> = literal.strings().collect();
         let regex = Regex::new(&pattern).expect("a pattern that PCRE2 takes");
-        assert!(strings.iter().all(|string| regex.is_match(string, LIMIT) == Outcome::Yes), "{shown}");
+        assert!(strings.iter().all(|string| regex.is_match(string, LIMIT) == MatchOutcome::Yes), "{shown}");
         assert_eq!(finite(&translation.hir, 64), Finite::Strings { strings, any_case: false }, "{shown}");
     }
     assert!(literals > 1_000);
@@ -299,16 +299,16 @@ fn witnesses() {
 fn first_by_loop(regexes: &[Result<Regex, i32>], subject: &[u8]) -> Option<First> {
     for (index, regex) in regexes.iter().enumerate() {
         match regex.as_ref().ok()?.is_match(subject, LIMIT) {
-            Outcome::Yes => return Some(First::Match(index)),
-            Outcome::No => {}
-            Outcome::Error(_) => return None,
+            MatchOutcome::Yes => return Some(First::Match(index)),
+            MatchOutcome::No => {}
+            MatchOutcome::Error(_) => return None,
         }
     }
     Some(First::None)
 }
 
-/// Whether what the index says is what the loop finds. It may be in doubt of a pattern, if none before it matches; and of
-/// a portable one for want of time or stack only.
+/// Whether what the index says is what the loop finds. It may be in doubt of a pattern, if none before it matches; and
+/// of a portable one for want of time or stack only.
 fn agrees(found: First, regexes: &[Result<Regex, i32>], texts: &[String], subject: &[u8]) -> bool {
     match found {
         First::Unknown(index, doubt) => {
@@ -382,7 +382,7 @@ fn spellings() {
             }
             never += 1;
             for variant in case_variants(&subject) {
-                let all_no = regexes.iter().flatten().all(|regex| regex.is_match(&variant, LIMIT) == Outcome::No);
+                let all_no = regexes.iter().flatten().all(|regex| regex.is_match(&variant, LIMIT) == MatchOutcome::No);
                 assert!(all_no, "{texts:?} {variant:?}");
             }
         }
@@ -434,7 +434,7 @@ fn match_limits() {
         let subject = format!("/{}{}", filler.repeat(10 + random.below(30)), random.pick(&["oof", "r", "", "!x"]));
         let found = index.first(subject.as_bytes(), 1);
         match regex.is_match(subject.as_bytes(), LIMIT) {
-            Outcome::Error(_) => {
+            MatchOutcome::Error(_) => {
                 errors += 1;
                 assert_eq!(found, First::Unknown(0, Doubt::Effort), "{text:?} {subject:?}");
             }

@@ -159,8 +159,8 @@ fn prefixes_bound_every_library() {
     println!("{bounded} patterns, {matched} matches");
 }
 
-/// Patterns with a subject on which releases of PCRE differ, or of which some take one and others none; and what has its
-/// bugs in some release. The libraries at hand, where they are two or more, differ in most of them.
+/// Patterns with a subject on which releases of PCRE differ, or of which some take one and others none; and what has
+/// its bugs in some release. The libraries at hand, where they are two or more, differ in most of them.
 const DIFFERENT: &[(&str, &[u8])] = &[
     ("^/id/[0-9]{,3}$", b"/id/42"),
     ("^/a{1, 3}$", b"/aa"),

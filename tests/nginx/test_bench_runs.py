@@ -43,6 +43,7 @@ from nginxopt.bench.temporary import private_folder
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx
+from tests.nginx.modules import require_directive
 from tests.support import PATIENCE, needs_nginx, the_nginx
 
 pytestmark = needs_nginx
@@ -77,8 +78,10 @@ def made(name: str, generator: Generator, *cases: str) -> Experiment:
 
 
 def run(experiment: Experiment, generator: Generator, folder: Path, rounds: int = 1) -> Result:
-    """Run an experiment to its end."""
+    """Run an experiment to its end; each of its nodes counts requests with `stub_status`."""
+    require_directive(the_nginx(), "stub_status")
     benchmark = Benchmark(experiment, Local(the_nginx()), generator, folder, rounds)
+
     benchmark.run(lambda *_: None, lambda _: None)
     result = benchmark.result()
     assert result.complete
@@ -189,6 +192,19 @@ def test_instructions(tmp_path: Path) -> None:
     again = replace(experiment, attacks=experiment.attacks[-1:])
     second = figures(run(again, Vegeta(), tmp_path), "near miss", "instructions")
     assert second["4000 compiled"] == pytest.approx(first["4000 compiled"], rel=0.001)
+
+
+@needs_valgrind
+def test_instructions_of_a_map(tmp_path: Path) -> None:
+    """The rows of a map are measured against their tree, by path and by header; both redirect to the same value."""
+    rows = b"".join(b"~^/old/%d/ $place/%d;" % (number, number) for number in range(200))
+    agents = b"".join(b"~*^agent%d/ %d;" % (number, number) for number in range(200))
+    text = b"geo $place { default /new; } map $uri $to { %s } map $http_user_agent $bot { %s }" % (rows, agents)
+    experiment = catalogue()["rewrites"].build(Settings(rules=load_text(text, "maps.conf")))
+    result = run(replace(experiment, metric="instructions"), Vegeta(), tmp_path)
+    for variable in ("$to", "$bot"):
+        found = figures(result, f"near miss of {variable}", "instructions")
+        assert found[f"200 rows of {variable}"] > 5 * found[f"200 compiled of {variable}"]
 
 
 @needs_vegeta

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite import Options, emit, plan, prove
+from nginxopt.rewrite import Options, emit, plan, prove, sizes
+from nginxopt.rewrite.proof import proved
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from nginxopt.system.nginx import Instance
 from tests.nginx.compiling import different
+from tests.nginx.grouplists import random_list
 
 SHOW = b'location / { add_header X "[$1][$2]"; return 200 "$uri $args"; }'
+SET = b"root /; set $sv s;"
 PREFIXES = b"".join(b"rewrite ^/p%d/(.*)$ /to/%d/$1 permanent;\n" % (number, number) for number in range(9))
 SEVERAL = (
     rb"""rewrite ^/a/([^/]+)/(.*)$ /b/$2/$1 last;
@@ -84,3 +90,27 @@ def test_groups_answer_as_the_rules(each_binary: nginx.Binary, rules: bytes, gro
             with after.client() as client:
                 (answer,) = client.ask([Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % TOO_LONG)])
             assert answer[:12] == b"HTTP/1.1 500"
+
+
+def test_random_lists_answer_as_before(each_binary: nginx.Binary) -> None:
+    """Groups of random rules answer as the rules. With JIT, PCRE gives up sooner."""
+    lists = [random_list(random.Random(number)) for number in range(20)]
+    assert compare(each_binary, lists, b"pcre_jit on;") > len(lists) * 5
+
+
+def compare(binary: nginx.Binary, lists: Sequence[tuple[bytes, list[bytes]]], main: bytes) -> int:
+    """Ask both sides for the URIs of each list, of which one is a server; return the number of rules in groups."""
+    configs = [load_text(rules, context="server") for rules, _ in lists]
+    emissions = [proved(plan(config, Options(groups=True, name=f"l{at}")))[0] for at, config in enumerate(configs)]
+    texts = [emission.after(emission.plan.config.main) for emission in emissions]
+    mapped = b"map $arg_k $mapped { v bee; }"
+    maps = b"".join(emission.maps.removeprefix(sizes.text(emission.sizes)) for emission in emissions)
+    http = b"".join((sizes.text(dict.fromkeys(sizes.DEFAULTS, 8_192)), mapped, maps))
+    with (
+        Instance(binary, servers=[SET + rules + SHOW for rules, _ in lists], http=mapped, main=main) as before,
+        Instance(binary, servers=[SET + text + SHOW for text in texts], http=http, main=main) as after,
+    ):
+        for server, (rules, uris) in enumerate(lists):
+            asked = [Request(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
+            assert different(before, after, asked, server) == [], rules.decode(errors="replace")
+    return sum(emission.plan.grouped for emission in emissions)

@@ -87,13 +87,15 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 def test_configurations_answer_alike(bench: Bench) -> None:
     """Whole configurations of every layout answer, log and ask upstreams as before, and nginx accepts them."""
-    compared = 0
+    compared = over_http2 = 0
     for number in range(COUNT):
         case = generate(1, number, bench.binary.version, REQUESTS)
         outcome = check(bench, case)
+        over_http2 += outcome.requests * case.is_http2
         assert outcome.failure is None, reproduction(case, outcome.failure)
         compared += outcome.requests
     assert compared > COUNT * REQUESTS / 3
+    assert over_http2
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -104,6 +106,15 @@ def test_faults_are_seen(bench: Bench, fault: str) -> None:
     assert check(bench, rules(*rewrites)).failure is None
     failure = check(bench, rules(*rewrites), damage).failure
     assert (failure.kind if failure else "") == kind
+
+
+def test_faults_are_seen_over_http2(bench: Bench) -> None:
+    """The answers over HTTP/2 are compared as well."""
+    case = dataclasses.replace(rules(*HANDMADE), is_http2=True)
+    assert check(bench, case).failure is None
+    failure = check(bench, case, FAULTS["target"][0]).failure
+    assert failure is not None
+    assert (failure.kind, ":Status: 301" in failure.text) == ("answer", True)
 
 
 def test_logs_and_upstreams_are_compared() -> None:

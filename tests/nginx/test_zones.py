@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from nginxopt.system import nginx
 from tests.lintcheck import mend
+from tests.nginx.modules import LUA
 
-MODULES = Path("/usr/lib/nginx/modules")
-LUA = "".join(f"load_module {MODULES}/{name}.so;\n" for name in ("ndk_http_module", "ngx_http_lua_module"))
 PATHS = "".join(f"    {name}_temp_path temp/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
 
 # Who has a zone of the name -> what stands in main, in http, and behind it.

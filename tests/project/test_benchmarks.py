@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import instructions, memory, regex_map, regex_rows, speed
+from benchmarks import corpus_lists, instructions, memory, regex_map, regex_rows, speed
 from benchmarks.child import ChildError, run
 from benchmarks.mixes import MIXES, write
 from nginxopt import load_text
 from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, whole
 from nginxopt.errors import RunError
 from nginxopt.rewrite import plan
+from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.system import nginx
 from tests.support import needs_nginx
 
@@ -151,6 +152,57 @@ def test_instruction_targets() -> None:
         (150_000 / 140, True),
         (150_000 / 151, False),
     ]
+
+
+def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each list has its line once, with what is tried and what stays; short lists and templates have none."""
+    rules = b"".join(b"rewrite ^/old/%d/ /new/%d permanent;\n" % (number, number) for number in range(70))
+    files = {
+        "rules.conf": rules,
+        "again.conf": rules,
+        "site.conf": b"server { listen 80; location / { if ($arg_a) {\n%s} } }\n" % rules.replace(b"old", b"if"),
+        "flags.conf": b"".join(b"rewrite ^/a/%d/ /b;\n" % number for number in range(5)),
+        "rows.map": b"".join(b"~^/row/%d/ %d;\n" % (number, number) for number in range(25)),
+        "agents.conf": b"map $http_user_agent $bot { %s}\n" % b"".join(b"~*bot%d 1;\n" % number for number in range(5)),
+        "four.conf": b"".join(b"rewrite ^/%d/ /b last;\n" % number for number in range(4)),
+        "template.conf": b"{% for rule in rules %}",
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    assert corpus_lists.main([str(tmp_path), "--generated", "300", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    lists = {each["file"]: each for each in found["lists"]}
+    assert list(found["refused"]) == ["template.conf"]
+    assert set(lists) == {"again.conf", "site.conf", "flags.conf", "rows.map", "agents.conf", "generated"}
+    assert {lists[file]["kind"] for file in ("again.conf", "site.conf", "rows.map", "agents.conf")} == {
+        "server",
+        "if",
+        "map $request_uri",
+        "map $http_user_agent",
+    }
+    assert lists["site.conf"]["after"] == [70, 70, 70]
+    assert lists["site.conf"]["stays"] == {"inside-if": 70}
+    assert lists["flags.conf"]["stays"] == {"no-flag": 5}
+    assert max(lists["again.conf"]["after"] + lists["rows.map"]["after"]) <= 2
+    assert corpus_lists.main([str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.split()[:2] == ["70", "1"] and line.endswith("inside-if") for line in lines)
+    assert "5 lists with 175 patterns in 8 files, of which 1 are no configuration (templates, most of them)" in lines
+
+
+def test_corpus_sums() -> None:
+    """The sums are those of all patterns together, and of the median list; each target has its verdict."""
+    lists = [
+        corpus_lists.PatternList("a", 1, "server", 100, Cost(1, 2, 3)),
+        corpus_lists.PatternList("b", 1, "server", 20, Cost(1, 1, 1)),
+        corpus_lists.PatternList("c", 1, "map $uri", 10, Cost(2, 2, 4)),
+    ]
+    assert corpus_lists.saved(lists) == (1 - 4 / 130, 1 - 5 / 130, 1 - 8 / 130)
+    assert corpus_lists.saved_in_the_median(lists[:2]) == pytest.approx((0.97, 0.965, 0.96))
+    assert corpus_lists.saved_in_the_median([]) == (0, 0, 0)
+    assert [holds for _, holds in corpus_lists.verdicts(lists)] == [False, False, False]
+    good = [corpus_lists.PatternList("a", 1, "server", 1_000, Cost(1, 2, 3))]
+    assert [holds for _, holds in corpus_lists.verdicts(good)] == [True, True, True]
 
 
 def test_rules_are_written(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Iterator, Sequence
 
+from tests.rewrite_fuzz import http2
 from tests.rewrite_fuzz.requests import Ask
 
 # What nginx sends behind an answer that has no body counts with the next one.
@@ -19,17 +20,23 @@ _SECONDS = 20.0
 _SENTINEL = Ask(0, b"GET /sentinel HTTP/1.1\r\nHost: sets.test\r\nConnection: close\r\n\r\n")
 
 
-def converse(ports: Sequence[int], asks: Sequence[Ask]) -> list[bytes]:
+def converse(ports: Sequence[int], asks: Sequence[Ask], *, is_http2: bool = False) -> list[bytes]:
     """Return the answer to each request; empty or cut off where nginx ends the connection or is silent for too long."""
     answers: list[bytes] = []
     for batch in _batches(asks):
         port = ports[batch[0].port]
-        if batch[0].alone:
+        if is_http2:
+            answers += http2.converse(port, batch)
+        elif batch[0].alone:
             answers += [_Connection(port, [ask]).rest() for ask in batch]
         else:
             answers += _pipelined(port, batch)
     for port in sorted({ports[ask.port] for ask in asks}):
-        _Connection(port, [_SENTINEL]).rest()  # what came before is logged once this is answered
+        # What came before is logged once this is answered.
+        if is_http2:
+            http2.converse(port, [_SENTINEL])
+        else:
+            _Connection(port, [_SENTINEL]).rest()
     return answers
 
 

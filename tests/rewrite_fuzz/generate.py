@@ -60,7 +60,10 @@ class Command:
 
 @dataclass(slots=True)
 class Case:
-    """What is tried: the tree of `nginx.conf`, modes and links of its files, the command, requests, features."""
+    """What is tried: the tree of `nginx.conf`, modes and links of its files, the command, requests, features.
+
+    `is_http2`: the requests are made over HTTP/2, without TLS.
+    """
 
     name: str
     tree: list[Node]
@@ -70,6 +73,7 @@ class Case:
     carriage_returns: frozenset[str] = frozenset()
     modes: dict[str, int] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
+    is_http2: bool = False
 
     def newline(self, path: str) -> bytes:
         """How the lines of a file end."""
@@ -108,8 +112,11 @@ def generate(seed: int, number: int, version: tuple[int, ...], count: int) -> Ca
     usual = draw.choice(((0o644,), (0o640,), (0o600,), (0o644, 0o640, 0o600), (0o644, 0o640, 0o600), (0o644, 0o444)))
     modes = {path: draw.choice(usual) for path in ("nginx.conf", *files)}
     scope.features |= {"CRLF"} if returns else set()
+    # A connection of HTTP/2 ends once all is answered, and with it what nginx does behind an answer.
+    is_http2 = number % 3 == 2 and not any(each.startswith(("mirror", "post_action")) for each in scope.features)
+    scope.features |= {"HTTP/2"} if is_http2 else set()
     asks = requests(draw, named, count)
-    return Case(f"{seed}-{number}", tree, command, asks, scope.features, returns, modes, links)
+    return Case(f"{seed}-{number}", tree, command, asks, scope.features, returns, modes, links, is_http2)
 
 
 def _walked(tree: list[Node]) -> list[tuple[list[Node], Node]]:

@@ -199,6 +199,12 @@ KINDS: tuple[tuple[float, Make], ...] = (
     (6, _tricky), (4, _wild), (0.15, _catastrophic), (0.3, _repeated), (0.5, _long),
 )  # fmt: skip
 
+# What no list of strings replaces, mostly.
+INFINITE: tuple[tuple[float, Make], ...] = (
+    (30, _prefix), (10, _wild), (8, _unescaped_dot), (8, _plain), (6, _unanchored), (4, _ignoring_case),
+    (2, _catastrophic), (1, _repeated), (1, _catch_all), (1, _top_alternation), (1, _long),
+)  # fmt: skip
+
 
 def pattern(draw: random.Random, base: bytes) -> Pattern:
     """Return a random pattern for URIs below `base`; about two of three are finite."""

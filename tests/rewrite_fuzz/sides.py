@@ -23,7 +23,7 @@ _START_SECONDS = 60.0
 _FILE_TIME = 946_684_800
 _MASKS = (
     (re.compile(rb"\r\n(?:Date|Expires): [^\r]*"), b""),
-    (re.compile(rb"\r\nETag: [^\r]*"), b""),
+    (re.compile(rb"\r\nE[Tt]ag: [^\r]*"), b""),
 )
 _ERROR = re.compile(rb"^\S+ \S+ \[(warn|error|crit|alert|emerg)\] [0-9#]+: (?:\*\d+ )?(.*)$", re.MULTILINE)
 _LUA_LINE = re.compile(rb"[^\s(]+:\d+\):\d+:")
@@ -63,6 +63,7 @@ class Bench:
         self._upstream_port = 0
         self._upstream_log = Path()
         self._seen = 0
+        self._is_http2 = False
         self._process: subprocess.Popen[bytes]
 
     def __enter__(self) -> Bench:
@@ -83,6 +84,7 @@ class Bench:
     def write(self, case: Case) -> Rendered:
         """Write the tree of a case, and nothing else, into the folder."""
         shutil.rmtree(self.root, ignore_errors=True)
+        self._is_http2 = case.is_http2
         rendered = render("nginx.conf", case.tree, case.newline)
         for path, text in {**FILES, **rendered.files}.items():
             self._write(case, path, self.filled(text) if path in rendered.files else text)
@@ -107,6 +109,8 @@ class Bench:
         """Return a text with the folder and the ports in place of their names."""
         text = text.replace(b"@T@", str(self.root).encode()).replace(b"@UP@", b"%d" % self._upstream_port)
         for index, port in enumerate(self.ports):
+            if self._is_http2:
+                text = text.replace(b"listen 127.0.0.1:@P%d@" % index, b"listen 127.0.0.1:%d http2" % port)
             text = text.replace(b"@P%d@" % index, b"%d" % port)
         return text
 
@@ -136,7 +140,7 @@ class Bench:
         """Put the requests to the nginx that runs."""
         self._asked()  # by a nginx that died, for example
         try:
-            answers = [_masked(answer) for answer in converse(self.ports, asks)]
+            answers = [_masked(answer) for answer in converse(self.ports, asks, is_http2=self._is_http2)]
         except ConnectionRefusedError:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 raise RefusedError(b"nginx ended with %d" % self._process.wait(1)) from None

@@ -70,7 +70,7 @@ def differential(
     started, compiled = time.monotonic(), emitted.compiled
     send, source = sender(compiled.map.source)
     before, after = (
-        _with_source(text, encode(compiled.map.source), source) for text in (compiled.map.text(), emitted.text)
+        with_source(text, encode(compiled.map.source), source) for text in (compiled.map.text(), emitted.text)
     )
     returned = encode(f"[{compiled.map.variable}]")
     path = compiled.map.directive.source.path
@@ -111,7 +111,7 @@ def sender(source: str) -> tuple[Sender, bytes]:
     return lambda value: _header(_HEADER, value), _IN_PLACE
 
 
-def _with_source(text: bytes, source: bytes, looked_up: bytes) -> bytes:
+def with_source(text: bytes, source: bytes, looked_up: bytes) -> bytes:
     """Return maps with another source in their heads."""
     return text if source == looked_up else _HEAD.sub(lambda head: head[0].replace(source, looked_up), text)
 

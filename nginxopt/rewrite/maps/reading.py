@@ -12,8 +12,8 @@ from nginxopt.text import Source, encode
 
 MADE_BY = b"made by nginxopt rewrite-to-map"
 """What the head of a file of maps says that this command wrote: they are not compiled again."""
-GUARD = "~^(?!"
-"""How the pattern of a row begins that stands before all others of its map and turns most subjects away."""
+_GUARD = re.compile(r"~\*?\^\(\?!.*\)", re.DOTALL)
+"""The pattern of a row that stands before all others of its map and turns most subjects away."""
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _GROUP = re.compile(r"\(\?P?[<'](\w+)[>']")
@@ -85,7 +85,7 @@ class RegexMap:
     @property
     def is_guarded(self) -> bool:
         """Whether an earlier compilation put a guard before its regular expressions."""
-        return bool(self.patterns) and self.patterns[0].name.startswith(GUARD)
+        return bool(self.patterns) and _GUARD.fullmatch(self.patterns[0].name) is not None
 
     def text(self) -> bytes:
         """Return the block with the files it includes in place of the includes."""

@@ -1,16 +1,16 @@
-//! [`crate::hash`] for Python: the sizes of nginx's tables.
+//! [`crate::hash`] for Python: the sizes of nginx's hash tables.
 
 use std::collections::HashSet;
 
 use pyo3::prelude::*;
 
 use crate::border::run::CompiledRun;
-use crate::hash::{self, Element, Outcome, Sizes};
+use crate::hash::{self, Element, Sizes, TableFit};
 use crate::variables;
 
-/// `map_hash_max_size` and `map_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds the maps of all these
-/// runs, those with the keys of `tables`, and of others with these keys where that is possible, without a warning; `None` where there are none. With
-/// `as_is` the given ones, if they do.
+/// `map_hash_max_size` and `map_hash_bucket_size`, `max` and `bucket` or more, with which nginx builds without a
+/// warning the maps of all these runs, those with the keys of `tables`, and if possible others with the same keys;
+/// `None` if there are no such sizes. With `as_is`, the given sizes if they suffice.
 #[pyfunction]
 #[pyo3(signature = (runs, tables, others, max, bucket, *, as_is))]
 pub fn map_sizes(
@@ -52,10 +52,10 @@ pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize, may_be: Ve
 #[pyfunction]
 pub fn map_verdict(py: Python<'_>, keys: Vec<Vec<u8>>, max: usize, bucket: usize) -> &'static str {
     py.detach(|| match hash::simulate(&elements(&keys), Sizes { max, bucket }) {
-        Outcome::Fits(_) => "fits",
-        Outcome::Warns => "warns",
-        Outcome::Refused => "refused",
-        Outcome::Slow => "slow",
+        TableFit::Fits(_) => "fits",
+        TableFit::Warns => "warns",
+        TableFit::Refused => "refused",
+        TableFit::Slow => "slow",
     })
 }
 

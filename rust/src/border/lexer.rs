@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyString;
 
-use crate::lexer::bulk::{Folding, Item};
+use crate::lexer::bulk::{FoldedEvent, Folding};
 use crate::lexer::{self, Checkpoint, Event, Word};
 
-/// How many events a batch has, at least, unless the file ends.
+/// The fewest events in a batch, unless the file ends.
 const BATCH: usize = 512;
 
 pyo3::create_exception!(
@@ -33,7 +33,7 @@ type PyWord<'py> = (Bound<'py, PyString>, usize, usize, u32, bool);
 /// Kind, start, end, line, count of rewrites in a run, words.
 type PyEvent<'py> = (&'static str, usize, usize, u32, usize, Vec<PyWord<'py>>);
 
-/// An iterator over batches of events; the bytes are held, not copied.
+/// An iterator over batches of events; it borrows the bytes.
 #[pyclass(module = "nginxopt._native")]
 pub struct Events {
     bytes: PyBackedBytes,
@@ -79,7 +79,7 @@ impl Events {
     }
 }
 
-type Batch<'a> = (Vec<Item<'a>>, Option<Checkpoint>, Option<lexer::LexError>);
+type Batch<'a> = (Vec<FoldedEvent<'a>>, Option<Checkpoint>, Option<lexer::LexError>);
 
 /// The items from a checkpoint on, the next checkpoint unless the file ends, and the error that ends it.
 fn read_batch(bytes: &[u8], fold: usize, from: Checkpoint) -> Batch<'_> {
@@ -99,21 +99,23 @@ fn read_batch(bytes: &[u8], fold: usize, from: Checkpoint) -> Batch<'_> {
     (items, None, None)
 }
 
-fn event_to_py<'py>(py: Python<'py>, bytes: &[u8], item: Item<'_>) -> PyResult<PyEvent<'py>> {
+fn event_to_py<'py>(py: Python<'py>, bytes: &[u8], item: FoldedEvent<'_>) -> PyResult<PyEvent<'py>> {
     let words_to_py =
         |words: Vec<Word<'_>>| words.into_iter().map(|word| word_to_py(py, word)).collect::<PyResult<_>>();
     Ok(match item {
-        Item::Event(Event::Statement { words, end }) => {
+        FoldedEvent::Event(Event::Statement { words, end }) => {
             (";", words[0].start, end, words[0].line, 0, words_to_py(words)?)
         }
-        Item::Event(Event::Open { words, end }) => ("{", words[0].start, end, words[0].line, 0, words_to_py(words)?),
-        Item::Event(Event::Close { start, line }) => ("}", start, start + 1, line, 0, Vec::new()),
-        Item::Event(Event::Comment { start, end, line }) => {
+        FoldedEvent::Event(Event::Open { words, end }) => {
+            ("{", words[0].start, end, words[0].line, 0, words_to_py(words)?)
+        }
+        FoldedEvent::Event(Event::Close { start, line }) => ("}", start, start + 1, line, 0, Vec::new()),
+        FoldedEvent::Event(Event::Comment { start, end, line }) => {
             let value = Cow::Borrowed(&bytes[start..end]);
             let word = Word { start, end, line, quoted: false, value };
             ("#", start, end, line, 0, vec![word_to_py(py, word)?])
         }
-        Item::Bulk(bulk) => ("*", bulk.start, bulk.end, bulk.line, bulk.count, Vec::new()),
+        FoldedEvent::Bulk(bulk) => ("*", bulk.start, bulk.end, bulk.line, bulk.count, Vec::new()),
     })
 }
 

@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 
 use crate::map_block;
 
-/// A block: the name of its variable, where it starts and ends, and its plain keys.
-type Block<'py> = (Cow<'py, [u8]>, usize, usize, Vec<Cow<'py, [u8]>>);
+/// A block: the name of its variable, its start and end, and its exact keys.
+type BlockFields<'py> = (Cow<'py, [u8]>, usize, usize, Vec<Cow<'py, [u8]>>);
 
-/// The `map` blocks of a text of nothing else; `ValueError` if it holds anything else, or cannot be read.
+/// The `map` blocks of a text; `ValueError` if it has anything else, or cannot be read.
 #[pyfunction]
-pub fn map_blocks(text: &[u8]) -> PyResult<Vec<Block<'_>>> {
+pub fn map_blocks(text: &[u8]) -> PyResult<Vec<BlockFields<'_>>> {
     let blocks = map_block::read(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let block = |block: map_block::MapBlock<'_>| {
         let keys = block.exact.iter().map(|row| Cow::Owned(row.key.to_vec())).collect();

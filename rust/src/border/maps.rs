@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use crate::map_block;
 use crate::maps::cost::Cost;
 use crate::maps::refused::{Refused, refused};
-use crate::maps::{Compiled, Options, Stays, compile};
+use crate::maps::{Compiled, Stays, compile};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -16,7 +16,7 @@ pyo3::create_exception!(
     "nginx refuses a row of a map: (whether it is a pattern, its place among these or the exact rows, what is said)."
 );
 
-/// What a map compiles to.
+/// The result of compiling a map.
 #[pyclass(frozen, module = "nginxopt._native")]
 pub struct CompiledMap {
     compiled: Compiled,
@@ -100,13 +100,13 @@ impl CompiledMap {
         tried(self.compiled.cost)
     }
 
-    /// The variables that the maps define, those of groups included.
+    /// The variables that the maps define, including named groups.
     #[getter]
     fn variables(&self) -> Vec<String> {
         self.compiled.variables().iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
-    /// The keys of the table of each map.
+    /// The keys of the hash table of each map.
     #[getter]
     fn keys(&self) -> Vec<Vec<Vec<u8>>> {
         self.compiled.keys()
@@ -114,25 +114,25 @@ impl CompiledMap {
 }
 
 #[derive(IntoPyObject)]
-pub enum Outcome {
+pub enum MapCompilation {
     Compiled(CompiledMap),
     Stays(StayingMap),
 }
 
 #[pyfunction]
 #[pyo3(signature = (block, *, stem))]
-pub fn compile_map(py: Python<'_>, block: &[u8], stem: String) -> PyResult<Outcome> {
+pub fn compile_map(py: Python<'_>, block: &[u8], stem: String) -> PyResult<MapCompilation> {
     let plan = || {
         let map = map_block::read_one(block).map_err(|error| PyValueError::new_err(error.to_string()))?;
         match refused(&map) {
             Some(Refused::Pattern(row, message)) => Err(RefusedRow::new_err((true, row, message))),
             Some(Refused::Key(row)) => Err(RefusedRow::new_err((false, row, "conflicting parameter"))),
-            None => Ok(compile(&map, &Options { stem })),
+            None => Ok(compile(&map, &stem)),
         }
     };
     Ok(match py.detach(plan)? {
-        Ok(compiled) => Outcome::Compiled(CompiledMap { compiled }),
-        Err(stays) => Outcome::Stays(staying(stays)),
+        Ok(compiled) => MapCompilation::Compiled(CompiledMap { compiled }),
+        Err(stays) => MapCompilation::Stays(staying(stays)),
     })
 }
 

@@ -1,6 +1,6 @@
-//! The border to Python, `nginxopt._native`: one file a subject, which converts and nothing else.
+//! The border to Python, `nginxopt._native`: one file for each subject, which only converts.
 //!
-//! `nginxopt/_native.pyi` documents what stands here for its callers.
+//! `nginxopt/_native.pyi` documents it for callers.
 
 mod hash;
 mod lexer;

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use crate::prove_map::{Refutation, prove};
+use crate::prove_map::{MapRefutation, prove};
 
-/// The verdict on the maps that are to stand for one.
+/// The verdict on the maps that replace one map.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
 pub struct MapProof {
     holds: bool,
@@ -27,7 +27,7 @@ pub fn prove_map(py: Python<'_>, original: PyBackedBytes, emitted: PyBackedBytes
             counterexample: None,
             obligations: proved.counts().collect(),
         },
-        Err(Refutation { obligation, what, counterexample }) => MapProof {
+        Err(MapRefutation { obligation, what, counterexample }) => MapProof {
             holds: false,
             refutation: Some(what),
             obligation: Some(obligation.name()),

@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
 use crate::lexer;
-use crate::rewrite::options::{Options, Phase};
+use crate::phase::{Entering, Phase};
+use crate::rewrite::options::Options;
 use crate::rewrite::plan::BadPattern;
 use crate::rewrite::planner::plan;
 use crate::rewrite::reason::Reason;
@@ -29,7 +30,7 @@ pyo3::create_exception!(
     "nginx refuses a rewrite: (start, end of the rule, what it says)."
 );
 
-/// The declared readings, as Python gives them.
+/// The declared readings, as passed by Python.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct PyReadings {
     ignore_case: bool,
@@ -49,17 +50,17 @@ impl From<PyReadings> for Readings {
     }
 }
 
-/// What a file's sections compile to.
+/// The result of compiling the sections of a file.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
 pub struct Compilation {
     runs: Vec<Py<CompiledRun>>,
-    /// Start, end and reason of the rules that end no script.
+    /// Start, end and reason of the rules that do not end the script.
     barriers: Vec<(usize, usize, &'static str)>,
 }
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, groups))]
+#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, entering))]
 pub fn compile_rewrites(
     py: Python<'_>,
     bytes: &[u8],
@@ -68,9 +69,10 @@ pub fn compile_rewrites(
     captures_matter: bool,
     readings: PyReadings,
     bound: usize,
-    groups: bool,
+    entering: &str,
 ) -> PyResult<Compilation> {
-    let options = Options { phase: read_phase(phase)?, captures_matter, readings: readings.into(), bound, groups };
+    let (phase, entering) = (read_phase(phase)?, read_entering(entering)?);
+    let options = Options { phase, captures_matter, readings: readings.into(), bound, entering };
     let sections: Vec<Vec<Range<usize>>> =
         sections.into_iter().map(|section| section.into_iter().map(|(start, end)| start..end).collect()).collect();
     let (runs, barriers) = py.detach(|| compile(bytes, &sections, &options)).map_err(|failed| failed.into_py(py))?;
@@ -83,6 +85,15 @@ fn read_phase(phase: &str) -> PyResult<Phase> {
         "server" => Ok(Phase::Server),
         "location" => Ok(Phase::Location),
         _ => Err(PyValueError::new_err(format!("no phase: {phase}"))),
+    }
+}
+
+fn read_entering(entering: &str) -> PyResult<Entering> {
+    match entering {
+        "nothing" => Ok(Entering::Nothing),
+        "all but break" => Ok(Entering::AllButBreak),
+        "all" => Ok(Entering::All),
+        _ => Err(PyValueError::new_err(format!("no rules: {entering}"))),
     }
 }
 

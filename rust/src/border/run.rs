@@ -1,4 +1,4 @@
-//! A run for Python: what became of its rules, and its text.
+//! A compiled run for Python: the fate of its rules, and its text.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -18,10 +18,10 @@ use crate::rewrite::tier::Tier;
 use crate::rewrite::{emit, kept};
 use crate::syntax::{self, Readings};
 
-/// How many keys are handed to Python, to ask a real nginx about.
+/// The number of keys passed to Python, for questions to a real nginx.
 const SAMPLE: usize = 20_000;
 
-/// How the variables of a run are named, as Python gives it.
+/// The names of the variables of a run, as passed by Python.
 #[derive(Clone, FromPyObject)]
 pub struct PyNames {
     stem: String,
@@ -41,12 +41,12 @@ pub struct CompiledRun {
     spans: Vec<Range<usize>>,
     fates: Vec<Fate>,
     pub(super) tiers: Vec<Tier>,
-    /// What becomes of the rules that stay, if some are in groups.
+    /// The grouping of the rules that stay, if some are in groups.
     grouping: Option<Grouping>,
     captures_matter: bool,
-    /// Whether `$1` to `$9` have to be emptied where no key is hit.
+    /// Whether `$1` to `$9` must be emptied if no key is hit.
     clears: bool,
-    /// The rules that are gone and read otherwise than written: start, end, and the rule as it is read.
+    /// The removed rules that are read otherwise than written: start, end, and the rule as read.
     #[pyo3(get)]
     declared: Vec<(usize, usize, Vec<u8>)>,
     /// The rules that stay, and their patterns.
@@ -59,16 +59,16 @@ pub struct CompiledRun {
     sample: Vec<Vec<u8>>,
     #[pyo3(get)]
     moved: usize,
-    /// How many patterns list the keys.
+    /// The number of patterns that list the keys.
     #[pyo3(get)]
     listing: usize,
-    /// How many rules each declared reading changes: the four in the order of `Readings`.
+    /// The number of rules that each declared reading changes, in the order of `Readings`.
     #[pyo3(get)]
     changed: [usize; 4],
 }
 
 impl CompiledRun {
-    /// `bytes` is the text that the run stands in.
+    /// `bytes` is the text that contains the run.
     pub(super) fn new(bytes: &[u8], run: &Run, plan: Plan, options: &Options) -> CompiledRun {
         let step = plan.entries.len().div_ceil(SAMPLE).max(1);
         let tiers = emit::tiers(run, &plan, options);
@@ -96,15 +96,15 @@ impl CompiledRun {
     }
 }
 
-/// Whether a statement has to empty `$1` to `$9`: guards leave them alone, which the rules did not. A rule that stays first has
-/// to find them as they were, and empties them itself if it does not match; so does the look at a final newline.
+/// Whether a statement must empty `$1` to `$9`: the rules did, and guards do not. A rule that stays first needs the
+/// former values, and empties them itself if it does not match; so does the check for a final newline.
 fn clears(tiers: &[Tier], plan: &Plan, options: &Options) -> bool {
     let has_guard = tiers.iter().any(|tier| tier.key.is_some());
     let has_look = tiers.iter().any(|tier| tier.strips_newline);
     options.captures_matter && has_guard && !plan.stays_first() && !has_look
 }
 
-/// For each reading that is asked for, how many of the rules that are gone it changes.
+/// For each declared reading, the number of removed rules that it changes.
 fn changed(run: &Run, plan: &Plan, readings: &Readings) -> [usize; 4] {
     let without = [
         Readings { ignore_case: false, ..*readings },
@@ -124,7 +124,7 @@ fn changed(run: &Run, plan: &Plan, readings: &Readings) -> [usize; 4] {
     })
 }
 
-/// The rules that are gone under a declared reading, written as they are read.
+/// The rules removed under a declared reading, written as they are read.
 fn declared(run: &Run, plan: &Plan) -> Vec<(usize, usize, Vec<u8>)> {
     let read = plan.extras.iter().filter_map(|(rule, extra)| Some((*rule, extra.read_as.as_deref()?)));
     let mut written: Vec<_> = read
@@ -151,7 +151,7 @@ impl CompiledRun {
         self.grouping.as_ref().map_or(0, Grouping::count)
     }
 
-    /// Patterns that the look-up of groups tries for a URI which no rule matches: far, near, worst.
+    /// Patterns that the look-up of groups tries for a URI that no rule matches: far, near, worst.
     #[getter]
     fn tried(&self) -> (usize, usize, usize) {
         let cost = self.grouping.as_ref().map(Grouping::cost).unwrap_or_default();
@@ -181,7 +181,7 @@ impl CompiledRun {
         dead.collect()
     }
 
-    /// The same of the rules that stay; they are looked at only here, as it takes some 50 us for each.
+    /// The same for the rules that stay; they are examined only here, as each takes about 50 us.
     fn dead_kept(&self, py: Python<'_>) -> Vec<PyDead> {
         let patterns: Vec<&[u8]> = self.kept.iter().map(|(_, pattern)| pattern.as_slice()).collect();
         let place = |kept: usize| self.place(self.kept[kept].0);
@@ -192,13 +192,13 @@ impl CompiledRun {
         dead.collect()
     }
 
-    /// URIs that rules which stay match, at most `limit`.
+    /// URIs that kept rules match, at most `limit`.
     fn witnesses(&self, limit: usize) -> Vec<Vec<u8>> {
         let step = self.kept.len().div_ceil(limit.max(1)).max(1);
         self.kept.iter().step_by(step).filter_map(|(_, pattern)| kept::shortest(pattern)).collect()
     }
 
-    /// Start and end of each rule that repeats an earlier one, and of that one.
+    /// Start and end of each rule that repeats an earlier one, and of the earlier one.
     fn duplicates(&self) -> Vec<(usize, usize, (usize, usize))> {
         let duplicates = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
             Fate::Duplicate { of } => Some((self.spans[rule].start, self.spans[rule].end, self.place(*of))),
@@ -212,9 +212,9 @@ impl CompiledRun {
         (0..self.spans.len()).map(|rule| self.place(rule)).collect()
     }
 
-    /// Start and end of the rule that the compiled form stands before.
+    /// Start and end of the rule that the compiled form stands before: of all, where it has those that stay, too.
     fn stands_before(&self) -> (usize, usize) {
-        self.place(self.stands_before)
+        self.place(if self.grouping.is_some() { 0 } else { self.stands_before })
     }
 
     /// Start and end of the first rule.
@@ -222,7 +222,7 @@ impl CompiledRun {
         self.place(0)
     }
 
-    /// The byte ranges to take out of `bytes`: rules that do not stay, with their lines where nothing else is on them.
+    /// The byte ranges to remove from `bytes`: rules that do not stay, with their lines if nothing else is on them.
     fn removed(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
         let mut removed: Vec<(usize, usize)> = Vec::new();
         for (rule, fate) in self.fates.iter().enumerate() {
@@ -238,24 +238,23 @@ impl CompiledRun {
         removed
     }
 
-    /// All variables that the text may define, but for those of the trees.
+    /// All variables that the text may define, without those of the trees.
     fn variables(&self, names: PyNames) -> Vec<String> {
         let names: Names = names.into();
         let groups = self.grouping.iter().flat_map(|grouping| grouping.variables(&names));
         text::variables(&self.tiers, &names).into_iter().chain(groups).collect()
     }
 
-    /// The statements that stand in place of the rules that are gone.
+    /// The statements that replace the removed rules.
     fn statements<'py>(&self, py: Python<'py>, names: PyNames) -> Bound<'py, PyBytes> {
         let names: Names = names.into();
-        let mut text = text::statements(&self.tiers, &names, self.clears);
-        if let Some(grouping) = &self.grouping {
-            text.extend(grouping.statements(&names, self.captures_matter));
-        }
-        PyBytes::new(py, &text)
+        let text = text::statements(&self.tiers, &names, self.clears);
+        let staying = self.grouping.as_ref().map(|grouping| grouping.statements(&names, self.captures_matter));
+        let [before, behind] = staying.unwrap_or_default();
+        PyBytes::new(py, &[before, text, behind].concat())
     }
 
-    /// The maps that tell the groups; empty if there are none.
+    /// The maps that look up the groups; empty if there are none.
     fn trees<'py>(&self, py: Python<'py>, names: PyNames) -> Bound<'py, PyBytes> {
         let mut text = Vec::new();
         let names = names.into();
@@ -268,13 +267,13 @@ impl CompiledRun {
 }
 
 impl CompiledRun {
-    /// The keys of the tables of trees.
+    /// The keys of the hash tables of the trees.
     pub(super) fn tree_elements(&self) -> impl Iterator<Item = Vec<Element>> {
         let tables = self.grouping.iter().flat_map(Grouping::tables);
         tables.map(|keys| keys.iter().map(|key| Element::new(key)).collect())
     }
 
-    /// The rules that are tried as they are, each with its reason.
+    /// The rules that stay as they are, each with its reason.
     fn staying(&self) -> impl Iterator<Item = (usize, Reason)> {
         let is_grouped = |rule| self.grouping.as_ref().is_some_and(|grouping| grouping.holds(rule));
         self.fates.iter().enumerate().filter_map(move |(rule, fate)| match fate {
@@ -284,7 +283,7 @@ impl CompiledRun {
     }
 }
 
-/// `header`, and the maps of runs behind it, each with its names. The text, which may be hundreds of megabytes, is written
+/// `header`, followed by the maps of runs, each with its names. The text may be hundreds of megabytes and is written
 /// once.
 #[pyfunction]
 pub fn maps_text<'py>(

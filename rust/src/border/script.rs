@@ -15,7 +15,7 @@ use crate::rewrite::uncaptured;
 /// File, start, end.
 type PyPlace = (usize, usize, usize);
 
-/// Rule, from, to, the rule that answers there, whether it leads there always.
+/// Rule, from, to, the rule that matches there, whether the rule always leads there.
 type PyHop = (Number, Vec<u8>, Vec<u8>, Option<Number>, bool);
 
 /// The rewrites of a level.
@@ -85,7 +85,7 @@ pub fn suspicious_rewrites(py: Python<'_>, bytes: &[u8], spans: Vec<(usize, usiz
     Ok(suspicious.into_iter().map(|span| (span.start, span.end)).collect())
 }
 
-/// Patterns of which the first that matches is asked for.
+/// Patterns, to find the first that matches.
 #[pyclass(frozen, module = "nginxopt._native")]
 pub struct Patterns(FirstMatch, usize);
 

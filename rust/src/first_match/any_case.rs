@@ -3,22 +3,22 @@
 use regex_automata::meta::{Config, Regex};
 
 use super::effort;
-use super::judge::is_anchored;
+use super::matcher::is_anchored;
 use crate::syntax::{self, Translation};
 
 /// Decides whether a pattern matches some spelling (ASCII) of a string.
 ///
 /// A common automaton of many patterns would have states for each of them at any place of a subject: 20 GB for 5,000
 /// patterns. So each pattern has a small one.
-pub(super) struct Spellings {
+pub(super) struct AnyCaseMatcher {
     regex: Regex,
     /// The longest subject on which PCRE2 certainly finds an answer.
     longest: usize,
 }
 
-impl Spellings {
+impl AnyCaseMatcher {
     /// `None` for a pattern about which too little is known.
-    pub fn of(pattern: &[u8]) -> Option<Spellings> {
+    pub fn of(pattern: &[u8]) -> Option<AnyCaseMatcher> {
         let pattern = syntax::parse(pattern).ok()?;
         // Without the engines that are fast on long subjects and take long to build.
         let config = Config::new().utf8_empty(false).hybrid(false).auto_prefilter(false);
@@ -28,7 +28,7 @@ impl Spellings {
         }
         let regex = Regex::builder().configure(config).build_from_hir(&folded).ok()?;
         let longest = effort::whole(&pattern.ast, is_anchored(&folded)).min(pattern.longest());
-        Some(Spellings { regex, longest })
+        Some(AnyCaseMatcher { regex, longest })
     }
 
     /// `false` only if PCRE2 answers No to all spellings of the subject.
@@ -46,7 +46,7 @@ mod tests {
         FirstMatch::new(&patterns).expect("a small index").may_match_some_case(subject.as_bytes(), limit)
     }
 
-    /// Some spelling is enough, wherever the letters of the pattern stand; patterns from the limit on are not asked.
+    /// One spelling is enough, wherever the letters of the pattern are; patterns from the limit on are not tried.
     #[test]
     fn some_spelling() {
         for pattern in ["^/ABOUT/", "oUt/$", "^/(.*)T/$", "^/[A-F]bout/", "^/[^a]", "(?i)^/about"] {
@@ -60,7 +60,7 @@ mod tests {
         assert!(may_match(&["^/x", "^/About"], "/about/", 2));
     }
 
-    /// What is not understood, or may use up the match limit, may match.
+    /// A pattern that is not understood, or may use up the match limit, may match.
     #[test]
     fn unknown() {
         assert!(may_match(&["(?m)^/x$"], "/about/", 1));

@@ -1,12 +1,13 @@
-//! Finds the first of many patterns that matches a string, like nginx: in order, with PCRE2 if every PCRE agrees with it.
+//! Finds the first of many patterns that matches a string, like nginx: in order, with PCRE2 if every PCRE agrees with
+//! it.
 //!
-//! Running PCRE2 costs about 50 ns per pattern and string. Most patterns have literal bytes that each match contains, at
-//! its start or anywhere; an index over these leaves few candidates, and PCRE2 runs only on them.
+//! Running PCRE2 costs about 50 ns per pattern and string. Most patterns have literal bytes that each match contains,
+//! at its start or anywhere; an index over these leaves few candidates, and PCRE2 runs only on them.
 
 mod any_case;
 pub(crate) mod effort;
 mod index;
-mod judge;
+mod matcher;
 mod requirement;
 mod trie;
 
@@ -14,11 +15,11 @@ use std::fmt;
 use std::sync::OnceLock;
 
 pub use effort::Bounds;
-pub use judge::{Answer, Doubt};
+pub use matcher::{Answer, Doubt};
 
-use any_case::Spellings;
+use any_case::AnyCaseMatcher;
 use index::Index;
-use judge::Judge;
+use matcher::Matcher;
 
 /// The first pattern that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +52,9 @@ impl std::error::Error for TooManyLiterals {}
 /// A pattern is skipped only if PCRE certainly gives the same answer: no match, and no match limit either
 /// (see `effort`).
 pub struct FirstMatch {
-    patterns: Texts,
-    judges: Vec<OnceLock<Judge>>,
-    spellings: Vec<OnceLock<Option<Box<Spellings>>>>,
+    patterns: PatternTexts,
+    matchers: Vec<OnceLock<Matcher>>,
+    spellings: Vec<OnceLock<Option<Box<AnyCaseMatcher>>>>,
     index: Index,
 }
 
@@ -63,8 +64,8 @@ impl FirstMatch {
     /// The error is for patterns beyond the reach of an index of 32 bits. Panics with more than 2^32 patterns.
     pub fn new(patterns: &[&[u8]]) -> Result<FirstMatch, TooManyLiterals> {
         Ok(FirstMatch {
-            patterns: Texts::new(patterns),
-            judges: patterns.iter().map(|_| OnceLock::new()).collect(),
+            patterns: PatternTexts::new(patterns),
+            matchers: patterns.iter().map(|_| OnceLock::new()).collect(),
             spellings: patterns.iter().map(|_| OnceLock::new()).collect(),
             index: Index::new(patterns)?,
         })
@@ -84,23 +85,23 @@ impl FirstMatch {
         First::None
     }
 
-    /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE does not give up on
-    /// one either.
+    /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE does not give up
+    /// on one either.
     pub fn may_match_some_case(&self, subject: &[u8], limit: usize) -> bool {
         let subject = subject.to_ascii_lowercase();
         self.index.candidates(&subject, limit).any(|index| {
-            let build = || Spellings::of(self.patterns.get(index)).map(Box::new);
+            let build = || AnyCaseMatcher::of(self.patterns.get(index)).map(Box::new);
             self.spellings[index].get_or_init(build).as_ref().is_none_or(|spellings| spellings.may_match(&subject))
         })
     }
 
     fn ask(&self, index: usize, subject: &[u8]) -> Answer {
-        self.judges[index].get_or_init(|| Judge::new(self.patterns.get(index))).answer(subject)
+        self.matchers[index].get_or_init(|| Matcher::new(self.patterns.get(index))).answer(subject)
     }
 }
 
-/// Literals, in small letters, of which each match of an exactly known pattern has one in it, in any case of letters: the
-/// set with the longest; empty if none is known.
+/// Literals in lower case: each match of an exactly known pattern contains one of them, in any case of letters. The set
+/// with the longest literals is taken; empty if none is known.
 pub(crate) fn needed_literals(pattern: &[u8]) -> Vec<Vec<u8>> {
     let shortest = |literals: &&[Vec<u8>]| literals.iter().map(Vec::len).min().unwrap_or(0);
     let requirements = requirement::of(pattern);
@@ -109,19 +110,19 @@ pub(crate) fn needed_literals(pattern: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Byte strings in one buffer.
-struct Texts {
+struct PatternTexts {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Texts {
-    fn new(texts: &[&[u8]]) -> Texts {
+impl PatternTexts {
+    fn new(texts: &[&[u8]]) -> PatternTexts {
         let bytes = texts.concat();
         let ends = texts.iter().scan(0, |end, text| {
             *end += text.len();
             Some(*end)
         });
-        Texts { bytes, ends: ends.collect() }
+        PatternTexts { bytes, ends: ends.collect() }
     }
 
     fn get(&self, index: usize) -> &[u8] {
@@ -164,7 +165,8 @@ mod tests {
         assert_eq!(index.first(b"/b", usize::MAX), First::Match(2));
     }
 
-    /// A match limit is an answer of its own, also where the literals of the pattern are not in the subject.
+    /// Reaching the match limit is an answer of its own, even if the subject does not contain the literals of the
+    /// pattern.
     #[test]
     fn match_limit_is_not_skipped() {
         let index = index(&["^/b", "^/(a+)+[^x]foo", "^/"]);
@@ -174,7 +176,7 @@ mod tests {
         assert_eq!(index.first(b"/c", 3), First::Match(2));
     }
 
-    /// Nor is it where a long subject makes for it what a short one does not.
+    /// A long subject may reach the limit where a short one does not.
     #[test]
     fn match_limit_of_long_subjects() {
         let index = index(&["^/(.*)(.*)(.*)x1"]);
@@ -183,7 +185,7 @@ mod tests {
         assert_eq!(index.first(&subject(20), 1), First::None);
     }
 
-    /// A pattern that not every PCRE reads alike, or that none takes, is unknown once it is reached.
+    /// A pattern that PCREs read differently, or that none compiles, is unknown once it is reached.
     #[test]
     fn refused() {
         let index = index(&["^/ab", "(?<=a+)c", "["]);

@@ -6,7 +6,7 @@ use regex_syntax::hir::literal::{ExtractKind, Extractor};
 use regex_syntax::hir::{Hir, HirKind};
 
 use super::effort;
-use super::judge::is_anchored;
+use super::matcher::is_anchored;
 use crate::syntax::{self, Pattern};
 
 /// The most literals that stand for one pattern; with more, the pattern is indexed by others or always tried.
@@ -18,22 +18,22 @@ const MOST_SETS: usize = 4;
 /// A prefix of this many bytes distinguishes paths; for shorter ones, such as `/`, later literals are preferred.
 const SELECTIVE_PREFIX: usize = 4;
 
-/// A literal of one byte, such as `/`, is in most strings, so the pattern is rather tried always.
+/// A literal of one byte, such as `/`, is in most strings, so the pattern is always tried instead.
 const SHORTEST_LITERAL: usize = 2;
 
 /// Each match contains one of these, in lower case; they are searched in the lower-case subject.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum RequiredLiterals {
     /// The subject starts with one of these.
     Prefix(Vec<Vec<u8>>),
     /// One of these is somewhere in the subject.
     Literal(Vec<Vec<u8>>),
 }
 
-impl Need {
+impl RequiredLiterals {
     pub fn literals(&self) -> &[Vec<u8>] {
         match self {
-            Need::Prefix(literals) | Need::Literal(literals) => literals,
+            RequiredLiterals::Prefix(literals) | RequiredLiterals::Literal(literals) => literals,
         }
     }
 }
@@ -41,7 +41,7 @@ impl Need {
 /// A need, and the longest subject for which PCRE2 answers No, rather than give up, if the need is not met.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Requirement {
-    pub need: Need,
+    pub need: RequiredLiterals,
     /// In bytes.
     pub longest: usize,
 }
@@ -52,7 +52,7 @@ pub(super) struct Requirement {
 /// Inexact patterns require nothing: their look-arounds may look anywhere before the literals come.
 pub(super) fn of(pattern: &[u8]) -> Vec<Requirement> {
     let Ok(pattern) = syntax::parse(pattern) else {
-        let need = Need::Prefix(vec![syntax::prefix(pattern)]);
+        let need = RequiredLiterals::Prefix(vec![syntax::prefix(pattern)]);
         return Some(Requirement { need, longest: usize::MAX }).filter(Requirement::is_useful).into_iter().collect();
     };
     let translation = pattern.translate();
@@ -67,8 +67,8 @@ pub(super) fn of(pattern: &[u8]) -> Vec<Requirement> {
 impl Requirement {
     fn is_useful(&self) -> bool {
         let useful = match &self.need {
-            Need::Prefix(literals) => shortest(literals) > 0,
-            Need::Literal(literals) => shortest(literals) >= SHORTEST_LITERAL,
+            RequiredLiterals::Prefix(literals) => shortest(literals) > 0,
+            RequiredLiterals::Literal(literals) => shortest(literals) >= SHORTEST_LITERAL,
         };
         useful && self.longest > 0
     }
@@ -80,14 +80,14 @@ fn by_selectivity(hir: &Hir, pattern: &Pattern) -> Vec<Requirement> {
     let prefix = literals(hir, ExtractKind::Prefix);
     let prefix_length = shortest(&prefix);
     let prefix = Requirement {
-        need: if anchored { Need::Prefix(prefix) } else { Need::Literal(prefix) },
+        need: if anchored { RequiredLiterals::Prefix(prefix) } else { RequiredLiterals::Literal(prefix) },
         longest: effort::up_to_prefix(ast, anchored),
     };
     let longest = effort::whole(ast, anchored).min(pattern.longest());
     let later = later_literals(hir);
     let later_length = later.first().map_or(0, |literals| shortest(literals));
     let mut requirements: Vec<_> =
-        later.into_iter().map(|literals| Requirement { need: Need::Literal(literals), longest }).collect();
+        later.into_iter().map(|literals| Requirement { need: RequiredLiterals::Literal(literals), longest }).collect();
     let prefix_first = (anchored && prefix_length >= SELECTIVE_PREFIX) || prefix_length >= later_length;
     requirements.insert(if prefix_first { 0 } else { requirements.len().min(1) }, prefix);
     requirements
@@ -132,9 +132,9 @@ fn required<'h>(hir: &'h Hir, found: &mut Vec<&'h [u8]>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Need, of};
+    use super::{RequiredLiterals, of};
 
-    fn need(pattern: &str) -> Option<Need> {
+    fn need(pattern: &str) -> Option<RequiredLiterals> {
         of(pattern.as_bytes()).into_iter().next().map(|requirement| requirement.need)
     }
 
@@ -142,20 +142,20 @@ mod tests {
         literals.iter().map(|literal| literal.as_bytes().to_vec()).collect()
     }
 
-    /// The most selective literals are taken: a prefix where there is one, else what stands further back.
+    /// The most selective literals are taken: a prefix if there is one, else literals further back.
     #[test]
     fn most_selective() {
-        assert_eq!(need("^/blog/(.*)$"), Some(Need::Prefix(bytes(&["/blog/"]))));
-        assert_eq!(need("^/(a1|b2)/x"), Some(Need::Prefix(bytes(&["/a1/x", "/b2/x"]))));
-        assert_eq!(need("^/([^/]+)/old-page(.*)"), Some(Need::Literal(bytes(&["/old-page"]))));
-        assert_eq!(need("wp-login"), Some(Need::Literal(bytes(&["wp-login"]))));
-        assert_eq!(need("^/(.*)$"), Some(Need::Prefix(bytes(&["/"]))));
+        assert_eq!(need("^/blog/(.*)$"), Some(RequiredLiterals::Prefix(bytes(&["/blog/"]))));
+        assert_eq!(need("^/(a1|b2)/x"), Some(RequiredLiterals::Prefix(bytes(&["/a1/x", "/b2/x"]))));
+        assert_eq!(need("^/([^/]+)/old-page(.*)"), Some(RequiredLiterals::Literal(bytes(&["/old-page"]))));
+        assert_eq!(need("wp-login"), Some(RequiredLiterals::Literal(bytes(&["wp-login"]))));
+        assert_eq!(need("^/(.*)$"), Some(RequiredLiterals::Prefix(bytes(&["/"]))));
     }
 
     /// A pattern that not every PCRE reads alike requires what it begins with.
     #[test]
     fn unportable() {
-        assert_eq!(need("^/Blog/[0-9]{,3}$"), Some(Need::Prefix(bytes(&["/blog"]))));
+        assert_eq!(need("^/Blog/[0-9]{,3}$"), Some(RequiredLiterals::Prefix(bytes(&["/blog"]))));
         assert_eq!(need("^/blog/(?>a|b)"), None);
     }
 
@@ -167,13 +167,13 @@ mod tests {
         }
     }
 
-    /// The literals further back serve for short subjects only, or not at all, where PCRE2 may have to try many ways.
+    /// Where PCRE2 may backtrack a lot, literals further back serve for short subjects only, or not at all.
     #[test]
     fn effort_bounds_the_length() {
         let longest = |pattern: &str| of(pattern.as_bytes()).into_iter().next().map(|requirement| requirement.longest);
         assert_eq!(longest("^/blog/(.*)/(.*)/(.*)$"), Some(usize::MAX));
         assert!(longest("^/(.*)foo-bar$") > longest("^/(.*)/(.*)foo-bar$"));
-        assert_eq!(need("^/(a+)+[^x]foo$"), Some(Need::Prefix(bytes(&["/a"]))));
+        assert_eq!(need("^/(a+)+[^x]foo$"), Some(RequiredLiterals::Prefix(bytes(&["/a"]))));
         assert_eq!(longest("((a+)+)+[^x]foo$"), None);
     }
 }

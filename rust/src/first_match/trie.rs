@@ -1,13 +1,13 @@
 //! A trie over byte strings, compressed: a path without branches is one node.
 
 /// A string and its owner.
-type Entry = (Vec<u8>, u32);
+type OwnedString = (Vec<u8>, u32);
 
 /// For a subject, the owners of all strings that it starts with.
 #[derive(Debug, Default)]
 pub(super) struct PrefixTrie {
     /// The children of a node are adjacent, in the order of their first bytes. The first node is the root.
-    nodes: Vec<Node>,
+    nodes: Vec<PrefixNode>,
     /// The first byte of each node's label, adjacent for the search among siblings; 0 for the root.
     heads: Vec<u8>,
     labels: Vec<u8>,
@@ -16,7 +16,7 @@ pub(super) struct PrefixTrie {
 
 /// Ranges into the trie's vectors, each by its start and its length.
 #[derive(Debug, Default)]
-struct Node {
+struct PrefixNode {
     label: u32,
     label_len: u32,
     children: u32,
@@ -28,13 +28,13 @@ struct Node {
 
 impl PrefixTrie {
     /// O(n log n) for the sort, and at most 2n nodes of 24 bytes.
-    pub fn new(mut strings: Vec<Entry>) -> PrefixTrie {
+    pub fn new(mut strings: Vec<OwnedString>) -> PrefixTrie {
         if strings.is_empty() {
             return PrefixTrie::default();
         }
         strings.sort_unstable();
         let mut trie = PrefixTrie::default();
-        trie.nodes.push(Node::default());
+        trie.nodes.push(PrefixNode::default());
         trie.heads.push(0);
         // The strings under each node, and how many of their bytes the path to the node has.
         let mut under = vec![(0..strings.len(), 0)];
@@ -61,7 +61,7 @@ impl PrefixTrie {
 
     fn push(&mut self, label: &[u8]) {
         let (start, len) = (self.labels.len() as u32, label.len() as u32);
-        self.nodes.push(Node { label: start, label_len: len, ..Node::default() });
+        self.nodes.push(PrefixNode { label: start, label_len: len, ..PrefixNode::default() });
         self.heads.push(label[0]);
         self.labels.extend_from_slice(label);
     }
@@ -78,7 +78,7 @@ impl PrefixTrie {
         path.flat_map(|node| &self.owners[node.owners as usize..][..node.owners_len as usize]).copied()
     }
 
-    fn child(&self, node: &Node, head: u8) -> Option<&Node> {
+    fn child(&self, node: &PrefixNode, head: u8) -> Option<&PrefixNode> {
         let children = node.children as usize..node.children as usize + usize::from(node.children_len);
         let place = self.heads[children.clone()].binary_search(&head).ok()?;
         self.nodes.get(children.start + place)
@@ -86,12 +86,12 @@ impl PrefixTrie {
 }
 
 /// The strings that end at `depth`, which come first, and the longer ones.
-fn split_at_depth(strings: &[Entry], depth: usize) -> (&[Entry], &[Entry]) {
+fn split_at_depth(strings: &[OwnedString], depth: usize) -> (&[OwnedString], &[OwnedString]) {
     strings.split_at(strings.partition_point(|(string, _)| string.len() == depth))
 }
 
 /// The common prefix of sorted strings from `depth` on.
-fn shared(strings: &[Entry], depth: usize) -> &[u8] {
+fn shared(strings: &[OwnedString], depth: usize) -> &[u8] {
     let (first, last) = (&strings[0].0[depth..], &strings[strings.len() - 1].0[depth..]);
     let len = first.iter().zip(last).take_while(|(a, b)| a == b).count();
     &first[..len]
@@ -105,7 +105,7 @@ mod tests {
     /// Nodes are as small as their documentation says.
     #[test]
     fn small() {
-        assert_eq!(size_of::<super::Node>(), 24);
+        assert_eq!(size_of::<super::PrefixNode>(), 24);
     }
 
     /// The empty trie and the empty string.
@@ -116,7 +116,7 @@ mod tests {
     }
 
     proptest! {
-        /// It finds the same strings as a linear scan.
+        /// The trie finds the same strings as a linear scan.
         #[test]
         fn agrees_with_a_scan(
             strings in prop::collection::vec("[ab/\u{0}]{0,5}", 0..40),

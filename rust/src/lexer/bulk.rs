@@ -1,6 +1,6 @@
 //! Long runs of `rewrite` folded into one item, so that a file of a million rules is not a million objects.
 
-use super::{Checkpoint, Event, LexError, Lexer, Step};
+use super::{Checkpoint, Event, LexError, Lexer, RawEvent};
 
 /// A run of `rewrite` statements with nothing but blanks and comments between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Bulk {
 
 /// What [`Folding`] yields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Item<'a> {
+pub enum FoldedEvent<'a> {
     /// An event that is not part of a long run.
     Event(Event<'a>),
     /// A long run.
@@ -58,7 +58,7 @@ impl<'a> Folding<'a> {
         let mut after = self.lexer.place();
         while let Some(Ok(step)) = self.lexer.step() {
             match (step, self.lexer.words()) {
-                (Step::Statement { end }, [name, ..]) if name.value.as_ref() == b"rewrite" => {
+                (RawEvent::Statement { end }, [name, ..]) if name.value.as_ref() == b"rewrite" => {
                     if bulk.count == 0 {
                         (bulk.start, bulk.line) = (name.start, name.line);
                     }
@@ -66,7 +66,7 @@ impl<'a> Folding<'a> {
                     bulk.end = end;
                     after = self.lexer.place();
                 }
-                (Step::Comment { .. }, _) => {}
+                (RawEvent::Comment { .. }, _) => {}
                 _ => break,
             }
         }
@@ -81,12 +81,12 @@ impl<'a> Folding<'a> {
 }
 
 impl<'a> Iterator for Folding<'a> {
-    type Item = Result<Item<'a>, LexError>;
+    type Item = Result<FoldedEvent<'a>, LexError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(bulk) = self.bulk() {
-            return Some(Ok(Item::Bulk(bulk)));
+            return Some(Ok(FoldedEvent::Bulk(bulk)));
         }
-        self.lexer.next().map(|event| event.map(Item::Event))
+        self.lexer.next().map(|event| event.map(FoldedEvent::Event))
     }
 }

@@ -1,33 +1,33 @@
-//! What is tried in each bucket: the rows that may match a subject whose longest key is the bucket's.
+//! Lists the rows of each bucket: those that may match a subject whose longest key is the bucket's.
 
 use std::rc::Rc;
 
 use crate::maps::chunk::Chunks;
-use crate::maps::entry::{Entry, Kind};
-use crate::maps::keys::Keys;
-use crate::maps::row::Row;
+use crate::maps::entry::{PathEnd, PathEntry};
+use crate::maps::keys::KeyChoice;
+use crate::maps::row::RowFacts;
 use crate::maps::trie::Trie;
 
-/// A row stands in so many buckets below where it is known to begin; one that would stand in more is no part of the tree.
+/// Limit of the buckets of a row below its own path; a row that needs more is not part of the tree.
 const MOST_COPIES: usize = 32;
 
 /// The rows of one key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bucket {
-    /// The node whose path is the key; the first is the empty key, of all subjects that begin with no other.
+    /// The node whose path is the key; node 0 is the empty key, of all subjects that begin with no other key.
     pub node: usize,
     /// The rows that may match before `cover` does, ascending.
     pub tried: Vec<usize>,
-    /// The row that matches all that no earlier one does.
+    /// The row that matches everything that no earlier row matches.
     pub cover: Option<usize>,
-    /// Whether only subjects come here that have another byte where each of the rows has a dot: hardly any.
+    /// Whether the only subjects here are those with another byte where each of the rows has a dot: hardly any.
     pub is_rare: bool,
 }
 
 /// The rows of the tree by bucket, in the order of the keys.
 pub struct Buckets {
     pub buckets: Vec<Bucket>,
-    /// The rows that would stand in too many of them.
+    /// The rows that belong in too many of them.
     pub scattered: Vec<usize>,
 }
 
@@ -38,18 +38,18 @@ pub struct Keyed<'r> {
 }
 
 impl<'r> Keyed<'r> {
-    /// Chooses the keys for some entries, for leaves of so many rows; `None` as [`Chunks::new`].
-    pub fn new(rows: &[Row], entries: Vec<Entry<'r>>, leaf: usize) -> Option<Keyed<'r>> {
+    /// Chooses keys for the entries, for leaves of at most `leaf` rows; `None` where [`Chunks::new`] gives `None`.
+    pub fn new(rows: &[RowFacts], entries: Vec<PathEntry<'r>>, leaf: usize) -> Option<Keyed<'r>> {
         let trie = Trie::new(&entries);
-        let Keys { is_key, cover } = Keys::choose(&trie, &entries, rows, leaf);
+        let KeyChoice { is_key, cover } = KeyChoice::choose(&trie, &entries, rows, leaf);
         Some(Keyed { chunks: Chunks::new(trie, entries, is_key)?, cover })
     }
 
-    fn entry(&self, entry: usize) -> &Entry<'r> {
+    fn entry(&self, entry: usize) -> &PathEntry<'r> {
         &self.chunks.entries[entry]
     }
 
-    /// Lists the rows of each bucket. O(entries), as a row stands in few.
+    /// Lists the rows of each bucket. O(entries), as each row is in few buckets.
     pub fn buckets(&self, rows: usize) -> Buckets {
         let mut copies = vec![0; rows];
         let mut buckets = Vec::new();
@@ -61,7 +61,7 @@ impl<'r> Keyed<'r> {
             }
             let node = &self.chunks.trie.nodes[at];
             let own = node.own.clone().filter(|entry| self.is_live(*entry, at));
-            let own = own.filter(|entry| self.entry(*entry).kind != Kind::Covering);
+            let own = own.filter(|entry| self.entry(*entry).kind != PathEnd::Covering);
             let handed: Vec<usize> = inherited.iter().copied().chain(own).collect();
             for child in node.children.clone().rev().filter(|child| self.chunks.has_keys(*child)) {
                 let path = self.chunks.path(child);
@@ -89,8 +89,8 @@ impl<'r> Keyed<'r> {
         while let Some(below) = stack.pop() {
             let node = &self.chunks.trie.nodes[below];
             for entry in node.own.clone().filter(|entry| self.is_live(*entry, at)) {
-                let Entry { row, kind, .. } = *self.entry(entry);
-                is_rare &= below == at && (kind == Kind::Dot || Some(row) == cover);
+                let PathEntry { row, kind, .. } = *self.entry(entry);
+                is_rare &= below == at && (kind == PathEnd::Dot || Some(row) == cover);
                 tried.push(row);
             }
             stack.extend(node.children.clone().filter(|child| !self.chunks.is_key(*child)));
@@ -121,7 +121,7 @@ mod tests {
         })
     }
 
-    /// The rows of a bucket are those of shorter paths that fit, and its own; none behind the one that covers it.
+    /// A bucket has its own rows and those of shorter paths that fit, but none after the row that covers it.
     #[test]
     fn rows() {
         let shown = buckets(&["~^/a/x$ 0;", "~^/a/ 1;", "~^/a/y$ 2;", "~^/b[0-9]$ 3;", "~^/b7 4;"], false);
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(shown.into_iter().filter(|(key, ..)| key != "/").collect::<Vec<_>>(), expected);
     }
 
-    /// Hardly any subject has another byte where a path is left by a dot.
+    /// Hardly any subject has another byte than a dot where a row has a dot.
     #[test]
     fn rare() {
         let shown = buckets(&["~^/v1.0/a.* 0;", "~^/v1.0/b.* 1;"], false);
@@ -144,7 +144,7 @@ mod tests {
         assert!(shown.iter().any(|(key, tried, cover, _)| key == "/v1.0/a" && tried.is_empty() && *cover == Some(0)));
     }
 
-    /// Of two keys that differ by case alone there is one.
+    /// Of two keys that differ only in case, one is kept.
     #[test]
     fn spellings() {
         let keys: Vec<String> =
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(keys.iter().filter(|key| key.eq_ignore_ascii_case("/a/")).count(), 1);
     }
 
-    /// A row that fits very many keys is told.
+    /// A row that fits very many keys is reported.
     #[test]
     fn scattered() {
         let texts: Vec<String> = (0..100).map(|number| format!("~^/{number}x/ {number};")).collect();

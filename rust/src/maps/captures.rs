@@ -1,29 +1,29 @@
-//! Which values hold what a regex has captured.
+//! Finds values that use what a regex has captured.
 
 use std::collections::HashSet;
 
 use crate::map_block::MapBlock;
 
 /// The names of the groups in the patterns of a map.
-pub struct Groups {
+pub struct CaptureNames {
     names: HashSet<Vec<u8>>,
 }
 
-impl Groups {
-    /// Whatever may name a group in some PCRE: `(?<name>`, `(?'name'`, `(?P<name>`.
-    pub fn of(map: &MapBlock) -> Groups {
+impl CaptureNames {
+    /// Everything that may name a group in some PCRE: `(?<name>`, `(?'name'`, `(?P<name>`.
+    pub fn of(map: &MapBlock) -> CaptureNames {
         let names = map.patterns.iter().flat_map(|row| names(&row.pattern)).collect();
-        Groups { names }
+        CaptureNames { names }
     }
 
-    /// Whether a value holds `$1` to `$9`, or a variable that a group of the map sets.
+    /// Whether a value uses `$1` to `$9`, or a variable that a group of the map sets.
     pub fn are_in(&self, value: &[u8]) -> bool {
         variables(value)
             .any(|name| name.first().is_some_and(u8::is_ascii_digit) || self.names.contains(&name.to_ascii_lowercase()))
     }
 }
 
-/// The names behind the dollar signs of a value; of `$1` and what follows it directly, the digit.
+/// The names after the dollar signs of a value; of `$1`, only the digit.
 pub fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b'$').skip(1).map(|after| {
         let name = after.strip_prefix(b"{").unwrap_or(after);
@@ -32,7 +32,7 @@ pub fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whether a pattern may have a group with a name.
+/// Whether a pattern may have a named group.
 pub fn names_a_group(pattern: &[u8]) -> bool {
     !names(pattern).is_empty()
 }
@@ -58,11 +58,11 @@ mod tests {
     use super::*;
     use crate::map_block::read_one;
 
-    /// Numbered and named groups, in any spelling of the name; other variables are none.
+    /// Numbered and named groups are found in any case; other variables are not captures.
     #[test]
     fn in_values() {
         let map = read_one(b"map $a $b { '~^/(?<Lang>x)(?P<two>y)(?<!z)' 1; \"~(?'three'x)\" 1; }").expect("a map");
-        let groups = Groups::of(&map);
+        let groups = CaptureNames::of(&map);
         for value in ["$1", "x${2}", "$lang", "a${LANG}b", "$host$two", "$three"] {
             assert!(groups.are_in(value.as_bytes()), "{value}");
         }

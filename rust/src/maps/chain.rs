@@ -1,52 +1,52 @@
-//! Rows that are tried one after the other, in groups behind patterns that tell when none of them can match.
+//! Writes rows that are tried in order, in groups behind guards: patterns that match if no row of the group can.
 
 use crate::maps::pattern::{LONGEST, beginning_with, token_length};
 use crate::maps::sequence::Sequence;
-use crate::maps::text::{Key, Map};
+use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 
-/// So few rows are tried sooner than a guard.
+/// Up to this many rows are tried without a guard.
 const UNGUARDED: usize = 2;
 
-/// How many rows are tried behind a guard that lets a subject pass; more are divided by guards of their own.
+/// The most rows behind one guard; larger groups are divided by guards of their own.
 const GROUP: usize = 64;
 
-/// So many places behind a dot tell rare subjects apart; fewer where a pattern has no room for more.
+/// How many places after a dot a guard for rare subjects looks at; fewer if the pattern would be too long.
 const FURTHER: [usize; 3] = [8, 3, 1];
 
-/// What stands around a guard.
+/// The text around a guard.
 const FRAME: &[u8] = b"~*^(?!)";
 
-/// A shorter literal is in too many subjects.
+/// The shortest literal that makes a guard; shorter ones are in too many subjects.
 const SHORTEST_LITERAL: usize = 2;
 
-/// Chains rows, with names of their own.
-pub struct Chain<'w, 'm> {
+/// Writes a chain of rows, in maps with names of their own.
+pub struct ChainWriter<'w, 'm> {
     writer: &'w mut Writer<'m>,
-    /// What the names of its maps start with.
+    /// The start of the names of its maps.
     label: &'w str,
     count: usize,
 }
 
-/// What tells that no row of a group can match.
+/// A pattern by which a group of rows can be skipped.
 enum Guard {
-    /// The rows match nothing but what begins like this.
+    /// The rows match only subjects that begin like this.
     Beginning(Vec<u8>),
-    /// They match nothing but what has this somewhere, in any case of letters.
+    /// The rows match only subjects that contain this, in any case of letters.
     Inside(Vec<u8>),
 }
 
-impl<'w, 'm> Chain<'w, 'm> {
-    /// Writes maps that try the rows in their order, and returns the variable of the first; `next` is the value where
-    /// none of them matches. Where PCRE gives up on a row, the value is that of no match at all.
+impl<'w, 'm> ChainWriter<'w, 'm> {
+    /// Writes maps that try the rows in order, and returns the variable of the first map. The value is `next` if no row
+    /// matches, and the default of the original if PCRE gives up on a row.
     pub fn write(writer: &'w mut Writer<'m>, label: &'w str, rows: &[usize], next: &[u8]) -> Vec<u8> {
-        let mut chain = Chain { writer, label, count: 0 };
+        let mut chain = ChainWriter { writer, label, count: 0 };
         let groups = chain.groups(rows);
         groups.into_iter().rev().fold(next.to_vec(), |next, group| chain.group(group, &next))
     }
 
-    /// As [`Chain::write`], in one map for rows that begin with so many bytes and then hardly ever match: behind a guard
-    /// that looks at a few more.
+    /// As [`ChainWriter::write`], in one map, for rows that begin with `length` bytes and then hardly ever match; their
+    /// guard looks at a few bytes more.
     pub fn write_rare(
         writer: &'w mut Writer<'m>,
         label: &'w str,
@@ -54,12 +54,12 @@ impl<'w, 'm> Chain<'w, 'm> {
         length: usize,
         next: &[u8],
     ) -> Vec<u8> {
-        let mut chain = Chain { writer, label, count: 0 };
+        let mut chain = ChainWriter { writer, label, count: 0 };
         let guard = FURTHER.into_iter().find_map(|further| chain.short_guard(rows, length + further));
         chain.plain(rows, guard.filter(|_| rows.len() > UNGUARDED), next)
     }
 
-    /// A guard that looks at so many places.
+    /// A guard that looks at the first `length` places.
     fn short_guard(&self, rows: &[usize], length: usize) -> Option<Vec<u8>> {
         let sequences = rows.iter().flat_map(|row| self.writer.rows[*row].sequences());
         let sequences: Vec<Sequence> = sequences.map(|sequence| sequence.first(length)).collect();
@@ -67,7 +67,7 @@ impl<'w, 'm> Chain<'w, 'm> {
         (token_length(&pattern) + FRAME.len() <= LONGEST).then_some(pattern)
     }
 
-    /// Cuts rows into groups, each with a guard that fits a pattern, or without any.
+    /// Cuts rows into groups, each with a guard that fits a pattern, or without a guard.
     fn groups<'r>(&self, rows: &'r [usize]) -> Vec<&'r [usize]> {
         let mut groups = Vec::new();
         for run in rows.chunk_by(|one, other| self.is_guarded(*one) == self.is_guarded(*other)) {
@@ -123,13 +123,13 @@ impl<'w, 'm> Chain<'w, 'm> {
         if rows.iter().all(|row| self.writer.is_certain(*row)) {
             map.default = next.to_vec();
         } else if map.default != next {
-            // nginx takes the default, too, where PCRE gives up.
+            // nginx also takes the default where PCRE gives up.
             map.rows.push((Key::Pattern { pattern: b"^".to_vec(), caseless: false }, next.to_vec()));
         }
         self.writer.add(map)
     }
 
-    fn next_map(&mut self) -> Map {
+    fn next_map(&mut self) -> EmittedMap {
         self.count += 1;
         self.writer.of_source(&format!("{}{}", self.label, self.count))
     }
@@ -138,7 +138,7 @@ impl<'w, 'm> Chain<'w, 'm> {
         Key::Pattern { pattern: [b"^(?!", &*pattern, b")"].concat(), caseless: self.writer.folded }
     }
 
-    /// Whether something tells that the row cannot match.
+    /// Whether a guard can skip the row.
     fn is_guarded(&self, row: usize) -> bool {
         self.begins(row) || self.contains(row)
     }
@@ -154,7 +154,7 @@ impl<'w, 'm> Chain<'w, 'm> {
         row.is_certain && shortest >= SHORTEST_LITERAL
     }
 
-    /// The guard of some rows; `None` if it does not fit a pattern, or a row has none.
+    /// The guard of some rows; `None` if it does not fit a pattern, or a row cannot be skipped.
     fn guard(&self, rows: &[usize]) -> Option<Guard> {
         let mut sequences = Vec::new();
         let mut literals = Vec::new();
@@ -177,7 +177,7 @@ impl<'w, 'm> Chain<'w, 'm> {
     }
 }
 
-/// A pattern for what begins with one of the sequences, or has one of the literals in it.
+/// A pattern that matches what begins with one of the sequences or contains one of the literals.
 fn inside(sequences: &[&Sequence], literals: &[&[u8]]) -> Option<Vec<u8>> {
     let literals: Vec<Sequence> =
         literals.iter().map(|literal| Sequence { bytes: literal.to_vec(), sets: Vec::new() }).collect();
@@ -188,7 +188,7 @@ fn inside(sequences: &[&Sequence], literals: &[&[u8]]) -> Option<Vec<u8>> {
     Some([b"^(?:", &*beginning_with(sequences, true)?, b")|", &*inside].concat())
 }
 
-/// The largest number from 1 to `limit` for which `holds`, if it holds for all smaller ones; 1 is not asked.
+/// The largest number up to `limit` for which `holds` is true, given that it is true for all smaller ones and for 1.
 fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
     let mut fine = 1;
     while fine < limit && holds((fine * 2).min(limit)) {

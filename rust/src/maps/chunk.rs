@@ -4,17 +4,17 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 
-use crate::maps::entry::Entry;
+use crate::maps::entry::PathEntry;
 use crate::maps::pattern::{DEEPEST, LONGEST, escape, escaped_length};
 use crate::maps::trie::Trie;
 
-/// How long the text of a chunk may be, with the path of its root: the name of a group stands around it.
+/// The longest text of a chunk with the path of its root; a named group is put around it.
 const MOST_TEXT: usize = LONGEST - 60;
 
-/// The chunks of a trie of keys, each with a node as its root; what they lead to are chunks further down.
+/// The chunks of a trie of keys, each with a node as its root; a chunk may lead to chunks further down.
 pub struct Chunks<'k> {
     pub trie: Trie,
-    pub entries: Vec<Entry<'k>>,
+    pub entries: Vec<PathEntry<'k>>,
     is_key: Vec<bool>,
     is_root: Vec<bool>,
     /// Whether there is a key at the node or further down.
@@ -22,21 +22,21 @@ pub struct Chunks<'k> {
     spellings: Spellings<'k>,
 }
 
-/// The spellings of the keys: a table does not tell those apart that differ by case.
+/// The spellings of the keys: a hash table does not distinguish keys that differ only in case.
 #[derive(Default)]
 struct Spellings<'k>(HashMap<Vec<u8>, &'k [u8]>);
 
 impl<'k> Spellings<'k> {
-    /// Whether a key may have this spelling, which it then has.
+    /// Whether a key may have this spelling; if so, it is taken.
     fn take(&mut self, key: &'k [u8]) -> bool {
         *self.0.entry(key.to_ascii_lowercase()).or_insert(key) == key
     }
 }
 
 impl<'k> Chunks<'k> {
-    /// Cuts the trie where a text would be too long, or its groups too deep; of keys that differ by case alone the one
-    /// that more rows begin with is left. Linear but for a logarithm. `None` if such keys leave no place to cut.
-    pub fn new(trie: Trie, entries: Vec<Entry<'k>>, is_key: Vec<bool>) -> Option<Chunks<'k>> {
+    /// Cuts the trie where a text would be too long, or its groups too deep. Of keys that differ only in case, the one
+    /// that more rows begin with is kept. O(n log n). `None` if such keys leave no place to cut.
+    pub fn new(trie: Trie, entries: Vec<PathEntry<'k>>, is_key: Vec<bool>) -> Option<Chunks<'k>> {
         let count = trie.nodes.len();
         let (is_root, has_keys, spellings) = (vec![false; count], vec![false; count], Spellings::default());
         let mut chunks = Chunks { trie, entries, is_key, is_root, has_keys, spellings };
@@ -80,7 +80,7 @@ impl<'k> Chunks<'k> {
         false
     }
 
-    /// The children of a node that keys stand under.
+    /// The children of a node with keys at or below them.
     fn branches(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
         self.trie.nodes[at].children.clone().filter(|child| self.has_keys[*child])
     }
@@ -95,7 +95,7 @@ impl<'k> Chunks<'k> {
         &self.entries[node.under.start].sequence.bytes[..node.depth]
     }
 
-    /// The size of the text behind the path of a node, as [`Chunks::write`] writes it.
+    /// The size of the text after the path of a node, as [`Chunks::write`] writes it.
     fn size(&self, at: usize, sizes: &[Size]) -> Size {
         let mut size = Size::default();
         let mut count = 0;
@@ -111,7 +111,7 @@ impl<'k> Chunks<'k> {
         size
     }
 
-    /// The chunks below the chunk of a root (the first node is one, too), in the order of their paths.
+    /// The roots of the chunks directly below the chunk of a root, in the order of their paths; node 0 is a root, too.
     pub fn below(&self, root: usize) -> Vec<usize> {
         let mut roots = Vec::new();
         let mut stack = vec![root];
@@ -137,7 +137,7 @@ impl<'k> Chunks<'k> {
     }
 
     /// The pattern, without an anchor, that matches the longest key of the chunk that a subject begins with: each key
-    /// stands before those that it begins with.
+    /// stands before its prefixes.
     pub fn pattern(&self, root: usize) -> Vec<u8> {
         let mut out = Vec::new();
         self.path(root).iter().for_each(|byte| escape(*byte, &mut out));
@@ -176,18 +176,18 @@ impl<'k> Chunks<'k> {
 struct Size {
     /// In bytes of a token.
     text: usize,
-    /// How deep groups are nested.
+    /// The depth of nested groups.
     depth: usize,
 }
 
 impl Size {
-    /// Whether the text fits a pattern, behind the path of the chunk's root.
+    /// Whether the text fits a pattern, after the path of the chunk's root.
     fn fits(self, path: &[u8]) -> bool {
         token_length(path) + self.text <= MOST_TEXT && self.depth <= DEEPEST
     }
 }
 
-/// How many bytes of a token some bytes of a pattern take at most.
+/// The most bytes that some bytes of a pattern take in a token.
 fn token_length(bytes: &[u8]) -> usize {
     bytes.iter().map(|byte| escaped_length(*byte)).sum()
 }
@@ -197,7 +197,7 @@ mod tests {
     use super::Chunks;
     use crate::maps::entry::entries;
     use crate::maps::example::with_rows;
-    use crate::maps::keys::Keys;
+    use crate::maps::keys::KeyChoice;
     use crate::maps::pattern::{LONGEST, token_length};
     use crate::maps::trie::Trie;
     use crate::pcre::Regex;
@@ -207,7 +207,7 @@ mod tests {
         with_rows(&texts, false, |_, rows| {
             let entries = entries(rows, 0..rows.len(), false);
             let trie = Trie::new(&entries);
-            let is_key = Keys::choose(&trie, &entries, rows, 1).is_key;
+            let is_key = KeyChoice::choose(&trie, &entries, rows, 1).is_key;
             test(&Chunks::new(trie, entries, is_key).expect("chunks"));
         });
     }
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// The longest key is found, however many chunks there are and however deep keys stand in each other.
+    /// The longest key is found with any number of chunks and any nesting of keys.
     #[test]
     fn longest_keys() {
         let wide = (0..1500).map(|number| format!("~^/{:x}/page-{number}/ 1;", number * 7919 % 1009));

@@ -1,36 +1,31 @@
-//! From a map to the maps that take its patterns over.
+//! Compiles a map into the maps that replace its patterns.
 
 use crate::first_match::FirstMatch;
 use crate::map_block::MapBlock;
-use crate::maps::captures::Groups;
-use crate::maps::chain::Chain;
+use crate::maps::captures::CaptureNames;
+use crate::maps::chain::ChainWriter;
 use crate::maps::compiled::{Compiled, Shape};
 use crate::maps::cost::Cost;
 use crate::maps::exact::Exact;
-use crate::maps::parts::{Order, Parts};
+use crate::maps::parts::{FloatingOrder, Parts};
 use crate::maps::row;
 use crate::maps::stays::Stays;
-use crate::maps::text::Map;
+use crate::maps::text::EmittedMap;
 use crate::maps::writer::{DIGITS, Writer};
 use crate::maps::{lines, pick};
 
-/// How many of the new maps may be evaluated inside one another: nginx evaluates at most 100 variables so
-/// (`ngx_http_variable_depth`), others of the configuration included, and beyond that gives nothing.
-const DEEPEST: usize = 40;
+/// How deep the new maps may be nested, below the map itself. nginx nests at most 100 evaluations of variables
+/// (`ngx_http_variable_depth`), those of the rest of the configuration included; deeper values are empty.
+const DEEPEST: usize = 39;
 
-/// For so few rows it is worth it to compare a tree with a chain of all rows.
+/// Up to this many rows, a tree is compared with a chain of all rows.
 const FEW: usize = 100;
 
-/// What a compilation is told.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// What the names of all new variables start with: small letters, digits and underscores.
-    pub stem: String,
-}
-
 /// Compiles a map. O(n log n) in its rows; the same map gives the same bytes.
-pub fn compile(map: &MapBlock, options: &Options) -> Result<Compiled, Stays> {
-    let groups = Groups::of(map);
+///
+/// The names of all new variables start with `stem`, which has only small letters, digits and underscores.
+pub fn compile(map: &MapBlock, stem: &str) -> Result<Compiled, Stays> {
+    let groups = CaptureNames::of(map);
     if groups.are_in(map.fallback()) || groups.are_in(&map.source) {
         return Err(Stays::OutsideCaptures);
     }
@@ -44,7 +39,7 @@ pub fn compile(map: &MapBlock, options: &Options) -> Result<Compiled, Stays> {
     let Ok(first) = FirstMatch::new(&texts) else { return Err(Stays::TooManyRows) };
     let exact = if map.hostnames { Exact::none(rows.len()) } else { Exact::choose(&rows, &first) };
     let plan = |parts: Parts| {
-        let mut compiled = write(&parts, Writer::new(map, &rows, options, folded, &parts));
+        let mut compiled = write(&parts, Writer::new(map, &rows, stem, folded, &parts));
         compiled.cost = Cost::of(&compiled, &rows, &first, &map.source);
         check(&compiled, rows.len()).map(|()| compiled.with_guard_in_place(map.fallback()))
     };
@@ -55,7 +50,7 @@ pub fn compile(map: &MapBlock, options: &Options) -> Result<Compiled, Stays> {
     cheaper(tree, plan(Parts::chained(&rows, exact)))
 }
 
-/// The one for which fewer patterns are tried, or the reason for the first.
+/// The result that tries fewer patterns; if there is none, the reason against the tree.
 fn cheaper(tree: Result<Compiled, Stays>, chain: Result<Compiled, Stays>) -> Result<Compiled, Stays> {
     let rank = |compiled: &Compiled| {
         let Cost { far, near, worst, hit } = compiled.cost;
@@ -68,9 +63,9 @@ fn cheaper(tree: Result<Compiled, Stays>, chain: Result<Compiled, Stays>) -> Res
     }
 }
 
-/// Whether nginx can read the maps, and tries fewer patterns with them than there are rows.
+/// Checks that nginx can read the maps, and tries fewer patterns with them than there are rows.
 fn check(compiled: &Compiled, rows: usize) -> Result<(), Stays> {
-    if !compiled.maps.iter().all(Map::has_short_tokens) {
+    if !compiled.maps.iter().all(EmittedMap::has_short_tokens) {
         return Err(Stays::LongToken);
     }
     if compiled.depth() > DEEPEST {
@@ -79,7 +74,7 @@ fn check(compiled: &Compiled, rows: usize) -> Result<(), Stays> {
     if compiled.cost.far < rows && compiled.cost.near < rows { Ok(()) } else { Err(Stays::NotWorse) }
 }
 
-/// Writes the levels, the last first, as each names the next.
+/// Writes the levels from last to first, as each names the next.
 fn write(parts: &Parts, mut writer: Writer) -> Compiled {
     let mut shape = Shape {
         rows: writer.rows.len(),
@@ -87,22 +82,22 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
         in_tree: parts.tree.as_ref().map_or(0, |tree| tree.members.len()),
         floating: parts.floating.len(),
         lines: parts.lines,
-        pick: parts.order == Order::Picked,
+        pick: parts.order == FloatingOrder::Picked,
         ..Shape::default()
     };
     let fallback = writer.fallback();
-    let floating = |writer: &mut Writer, next: &[u8]| Chain::write(writer, "float", &parts.floating, next);
-    let after = if parts.order == Order::Before { fallback.clone() } else { floating(&mut writer, &fallback) };
-    let mut next = if parts.order == Order::After { after.clone() } else { fallback };
+    let floating = |writer: &mut Writer, next: &[u8]| ChainWriter::write(writer, "float", &parts.floating, next);
+    let after = if parts.order == FloatingOrder::Before { fallback.clone() } else { floating(&mut writer, &fallback) };
+    let mut next = if parts.order == FloatingOrder::After { after.clone() } else { fallback };
     if let Some(tree) = &parts.tree {
         let outcome = tree.write(&mut writer, &next);
         (shape.buckets, shape.leaves) = (outcome.buckets, outcome.leaves);
         next = outcome.variable;
     }
     match parts.order {
-        Order::Before => next = floating(&mut writer, &next),
-        Order::Picked => next = pick::write(&mut writer, &next, &after),
-        Order::After => {}
+        FloatingOrder::Before => next = floating(&mut writer, &next),
+        FloatingOrder::Picked => next = pick::write(&mut writer, &next, &after),
+        FloatingOrder::After => {}
     }
     if let Some(exact) = &parts.exact {
         next = exact.write(&mut writer, &next);

@@ -1,19 +1,19 @@
-//! What a map is compiled to.
+//! The result of compiling a map.
 
 use hashbrown::HashMap;
 
 use crate::maps::cost::Cost;
-use crate::maps::text::{Key, Map};
+use crate::maps::text::{EmittedMap, Key};
 use crate::quote;
 
-/// The maps that take over the patterns of a map.
+/// The maps that replace the patterns of a map.
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
     /// The new maps; each names only those before it.
-    pub maps: Vec<Map>,
-    /// The value that the default of the map becomes.
+    pub maps: Vec<EmittedMap>,
+    /// The new default of the map.
     pub default: Vec<u8>,
-    /// A row that has to stand before all others with patterns, which then stay where they are.
+    /// A guard to put before the regex rows, which then stay where they are.
     pub guard: Option<(Key, Vec<u8>)>,
     pub shape: Shape,
     /// Patterns tried for a subject that no row matches.
@@ -31,7 +31,7 @@ pub struct Shape {
     pub leaves: usize,
     /// Whether subjects with a newline inside have a map of their own.
     pub lines: bool,
-    /// Whether numbers tell which of two rows comes first.
+    /// Whether numbers in values decide which of two rows comes first.
     pub pick: bool,
 }
 
@@ -43,9 +43,9 @@ impl Compiled {
         text
     }
 
-    /// The names of the variables that the new maps define, those of groups included.
+    /// The variables that the new maps define, including named groups.
     pub fn variables(&self) -> Vec<&[u8]> {
-        let groups = self.maps.iter().flat_map(Map::groups);
+        let groups = self.maps.iter().flat_map(EmittedMap::groups);
         let mut names: Vec<&[u8]> = self.maps.iter().map(|map| &*map.name).chain(groups).collect();
         names.sort_unstable();
         names.dedup();
@@ -80,8 +80,8 @@ impl Compiled {
         Some(text)
     }
 
-    /// Takes the guard of one map that has all the rows, which then can stay where they are; `fallback` is the default of
-    /// the original.
+    /// If a single map has all the rows, keeps only its guard, so that the rows can stay where they are. `fallback` is
+    /// the default of the original.
     pub fn with_guard_in_place(mut self, fallback: &[u8]) -> Compiled {
         if let [map] = self.maps.as_mut_slice()
             && map.rows.len() == self.shape.rows + 1
@@ -93,7 +93,7 @@ impl Compiled {
         self
     }
 
-    /// How many of the new maps are evaluated inside one another at most.
+    /// The greatest depth of nested evaluations of the new maps.
     pub fn depth(&self) -> usize {
         let mut depths: HashMap<&[u8], usize> = HashMap::new();
         for map in &self.maps {
@@ -106,7 +106,7 @@ impl Compiled {
     }
 }
 
-/// The names behind the dollar signs of a value that the planner wrote, and of any other.
+/// The names after the dollar signs of a value.
 fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b'$').skip(1).map(|text| {
         let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';

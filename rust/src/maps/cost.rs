@@ -1,37 +1,37 @@
-//! What a subject costs: how many patterns are tried for it.
+//! Counts the patterns that are tried for a subject.
 
 use crate::first_match::{First, FirstMatch};
 use crate::map_block::read;
 use crate::map_machine::{Machine, Request};
 use crate::maps::compiled::Compiled;
-use crate::maps::row::Row;
+use crate::maps::row::RowFacts;
 
-/// How many subjects are tried.
+/// The number of sample subjects.
 const MOST_PROBES: usize = 2_000;
 
-/// What no row begins with.
+/// A beginning that no row has.
 const JUNK: &[u8] = b"zqvx7/kwj9-0";
 
 /// The variable that holds the subject.
 const SUBJECT: &[u8] = b"nxo_subject";
 
-/// Patterns tried for a subject that no row matches, but for `hit`.
+/// Patterns tried for a subject that no row matches; only `hit` is for subjects that one matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// For one that begins like no row.
+    /// For a subject that begins like no row.
     pub far: usize,
-    /// For one that begins like some row, in the median.
+    /// The median for subjects that begin like some row.
     pub near: usize,
-    /// The most.
+    /// The maximum.
     pub worst: usize,
-    /// For one that a row matches, in the median.
+    /// The median for subjects that a row matches.
     pub hit: usize,
 }
 
 impl std::ops::Add for Cost {
     type Output = Cost;
 
-    /// Of two maps that are looked up one after the other.
+    /// The cost of two maps that are looked up in turn.
     fn add(self, other: Cost) -> Cost {
         Cost {
             far: self.far + other.far,
@@ -43,13 +43,13 @@ impl std::ops::Add for Cost {
 }
 
 impl Cost {
-    /// Of a map that tries all its rows.
+    /// The cost of a map that tries all its rows.
     pub fn of_rows(rows: usize) -> Cost {
         Cost { far: rows, near: rows, worst: rows, hit: rows.div_ceil(2) }
     }
 
-    /// Of a compiled map, found by running it.
-    pub fn of(compiled: &Compiled, rows: &[Row], first: &FirstMatch, source: &[u8]) -> Cost {
+    /// The cost of a compiled map, measured by running it.
+    pub fn of(compiled: &Compiled, rows: &[RowFacts], first: &FirstMatch, source: &[u8]) -> Cost {
         let text = text(compiled, source);
         let blocks = read(&text).unwrap_or_default();
         let machine = Machine::new(&blocks);
@@ -74,7 +74,7 @@ impl Cost {
     }
 }
 
-/// The maps, of a variable in place of what the original looks up.
+/// The maps, with a variable as the source instead of that of the original.
 fn text(compiled: &Compiled, source: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     for map in &compiled.maps {
@@ -87,14 +87,14 @@ fn text(compiled: &Compiled, source: &[u8]) -> Vec<u8> {
     text
 }
 
-fn far(rows: &[Row]) -> Vec<u8> {
+fn far(rows: &[RowFacts]) -> Vec<u8> {
     let slashes = rows.iter().filter(|row| row.sequences().iter().any(|sequence| sequence.bytes[0] == b'/')).count();
     let start: &[u8] = if 2 * slashes > rows.len() { b"/" } else { b"" };
     [start, JUNK].concat()
 }
 
-/// For rows evenly taken: what they begin with, and something else behind it or in place of its last byte.
-fn probes(rows: &[Row]) -> Vec<Vec<u8>> {
+/// Subjects for an even sample of rows: their beginning followed by something else, or with another last byte.
+fn probes(rows: &[RowFacts]) -> Vec<Vec<u8>> {
     let step = rows.len().div_ceil(MOST_PROBES / 4).max(1);
     let mut probes = Vec::new();
     for row in rows.iter().step_by(step) {
@@ -116,14 +116,14 @@ fn probes(rows: &[Row]) -> Vec<Vec<u8>> {
 mod tests {
     use super::Cost;
     use crate::map_block::read_one;
-    use crate::maps::{Options, compile};
+    use crate::maps::compile;
 
-    /// Costs are counted where the maps are run: one pattern tells the keys apart, the next those of a chunk.
+    /// Costs are counted by running the maps: one pattern finds the key, the next the key of a chunk.
     #[test]
     fn counted() {
         let cost = |rows: String| {
             let text = format!("map $uri $to {{ {rows} }}");
-            compile(&read_one(text.as_bytes()).unwrap(), &Options { stem: "nxo_1_".into() }).unwrap().cost
+            compile(&read_one(text.as_bytes()).unwrap(), "nxo_1_").unwrap().cost
         };
         let few = cost((0..60).map(|number| format!("~^/page{number}/ {number};")).collect());
         assert_eq!((few.far, few.near, few.worst, few.hit), (1, 1, 1, 1));

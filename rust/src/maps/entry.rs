@@ -1,54 +1,54 @@
-//! Where the rows stand in the trie of all that they begin with.
+//! Places rows in the trie of their beginnings.
 
-use crate::maps::row::Row;
+use crate::maps::row::RowFacts;
 use crate::maps::sequence::Sequence;
 
-/// A set of so many bytes is a dot, or the like: in the wild, one that was not escaped.
+/// A set of this many bytes is a dot or similar; in real configurations usually a dot that should have been escaped.
 const WIDE_SET: usize = 200;
 
-/// How many dots of a row are followed.
+/// The most dots of a row that are followed.
 const MOST_DOTS: usize = 4;
 
 /// A row at a path: its matches begin with it, or some do.
 #[derive(Clone, Copy)]
-pub struct Entry<'r> {
+pub struct PathEntry<'r> {
     pub row: usize,
     pub sequence: &'r Sequence,
-    /// How many bytes of the sequence are the path.
+    /// The length of the path, in bytes of the sequence.
     pub length: usize,
-    pub kind: Kind,
+    pub kind: PathEnd,
 }
 
-/// What a row is at the end of a path.
+/// What is known of a row after its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Here the pattern has a dot. Subjects with any other byte are meant; those with a dot have an entry further down.
+pub enum PathEnd {
+    /// The pattern has a dot here. This entry is for subjects with another byte; one further down is for a dot.
     Dot,
-    /// No more is known.
+    /// Nothing more is known.
     Open,
-    /// All subjects that begin with the path match.
+    /// The row matches all subjects that begin with the path.
     Covering,
 }
 
-impl<'r> Entry<'r> {
+impl<'r> PathEntry<'r> {
     pub fn path(&self) -> &'r [u8] {
         &self.sequence.bytes[..self.length]
     }
 
     /// Whether the row may match what begins with `text`, which is longer than the path and begins with it.
     pub fn reaches(&self, text: &[u8]) -> bool {
-        (self.kind != Kind::Dot || text[self.length] != b'.') && self.sequence.fits(text, self.length)
+        (self.kind != PathEnd::Dot || text[self.length] != b'.') && self.sequence.fits(text, self.length)
     }
 }
 
-impl AsRef<[u8]> for Entry<'_> {
+impl AsRef<[u8]> for PathEntry<'_> {
     fn as_ref(&self) -> &[u8] {
         self.path()
     }
 }
 
 /// The entries of the rows in `members`, sorted by path, then by row.
-pub fn entries<'r>(rows: &'r [Row], members: impl Iterator<Item = usize>, in_lines: bool) -> Vec<Entry<'r>> {
+pub fn entries<'r>(rows: &'r [RowFacts], members: impl Iterator<Item = usize>, in_lines: bool) -> Vec<PathEntry<'r>> {
     let mut entries = Vec::new();
     for row in members {
         let covers = rows[row].covers(in_lines);
@@ -60,26 +60,26 @@ pub fn entries<'r>(rows: &'r [Row], members: impl Iterator<Item = usize>, in_lin
     entries
 }
 
-fn add<'r>(row: usize, sequence: &'r Sequence, covers: bool, entries: &mut Vec<Entry<'r>>) {
+fn add<'r>(row: usize, sequence: &'r Sequence, covers: bool, entries: &mut Vec<PathEntry<'r>>) {
     let last_byte = (0..sequence.bytes.len()).rev().find(|at| !sequence.sets.iter().any(|(place, _)| place == at));
     for (number, (at, set)) in sequence.sets.iter().enumerate() {
         let is_dot = set.contains(b'.') && set.len() >= WIDE_SET;
         if !is_dot || number >= MOST_DOTS || last_byte.is_none_or(|last| last < *at) {
-            entries.push(Entry { row, sequence, length: *at, kind: Kind::Open });
+            entries.push(PathEntry { row, sequence, length: *at, kind: PathEnd::Open });
             return;
         }
-        entries.push(Entry { row, sequence, length: *at, kind: Kind::Dot });
+        entries.push(PathEntry { row, sequence, length: *at, kind: PathEnd::Dot });
     }
-    let kind = if covers { Kind::Covering } else { Kind::Open };
-    entries.push(Entry { row, sequence, length: sequence.bytes.len(), kind });
+    let kind = if covers { PathEnd::Covering } else { PathEnd::Open };
+    entries.push(PathEntry { row, sequence, length: sequence.bytes.len(), kind });
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, entries};
+    use super::{PathEnd, entries};
     use crate::maps::example::with_rows;
 
-    /// A row stands where each of its dots is, and where nothing more is known; those behind a dot go through it.
+    /// A row has an entry at each of its dots and at the end of what is known; the paths after a dot contain a dot.
     #[test]
     fn paths() {
         with_rows(&["~^/b.c.* 0;", "~^/a[0-9]x 1;", "~^/a.+$ 2;", "'~^/a(b|c)' 3;"], false, |_, rows| {
@@ -89,12 +89,12 @@ mod tests {
                 .map(|entry| (std::str::from_utf8(entry.path()).unwrap(), entry.row, entry.kind))
                 .collect();
             let expected = [
-                ("/a", 1, Kind::Open),
-                ("/a", 2, Kind::Open),
-                ("/ab", 3, Kind::Covering),
-                ("/ac", 3, Kind::Covering),
-                ("/b", 0, Kind::Dot),
-                ("/b.c", 0, Kind::Covering),
+                ("/a", 1, PathEnd::Open),
+                ("/a", 2, PathEnd::Open),
+                ("/ab", 3, PathEnd::Covering),
+                ("/ac", 3, PathEnd::Covering),
+                ("/b", 0, PathEnd::Dot),
+                ("/b.c", 0, PathEnd::Covering),
             ];
             assert_eq!(texts, expected);
             assert!(entries[0].reaches(b"/a1") && !entries[0].reaches(b"/ab"));

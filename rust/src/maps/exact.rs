@@ -1,35 +1,35 @@
-//! The rows that match few strings, which a table can hold.
+//! Puts rows that match few strings into a hash table.
 
 use hashbrown::HashMap;
 
 use crate::first_match::{First, FirstMatch};
-use crate::maps::row::Row;
-use crate::maps::text::{Key, Map};
+use crate::maps::row::RowFacts;
+use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 
-/// The longest string that is a key, in bytes.
+/// The longest key, in bytes.
 const LONGEST: usize = 512;
 
-/// What the table holds.
+/// The contents of the table.
 #[derive(Clone, Default)]
 pub struct Exact {
-    keys: Vec<Entry>,
-    /// The places of the keys by their small letters.
+    keys: Vec<KeyAnswer>,
+    /// The places of the keys, by the key in lower case.
     places: HashMap<Vec<u8>, usize>,
-    /// Whether a row is in the table with all that it matches.
+    /// By row: whether the table has all strings that the row matches.
     pub holds: Vec<bool>,
 }
 
 /// A string and the row that answers it.
 #[derive(Clone)]
-struct Entry {
+struct KeyAnswer {
     string: Vec<u8>,
     row: usize,
 }
 
 impl Exact {
-    /// Chooses rows of which the first row that matches each of their strings is known.
-    pub fn choose(rows: &[Row], first: &FirstMatch) -> Exact {
+    /// Chooses rows for whose strings the first matching row is known.
+    pub fn choose(rows: &[RowFacts], first: &FirstMatch) -> Exact {
         let mut exact = Exact::none(rows.len());
         for (number, row) in rows.iter().enumerate() {
             let answers = row.strings.as_ref().and_then(|strings| answers(strings, rows, first));
@@ -38,7 +38,7 @@ impl Exact {
         exact
     }
 
-    /// No row at all, of so many.
+    /// A table without rows, for a map of `rows` rows.
     pub fn none(rows: usize) -> Exact {
         Exact { holds: vec![false; rows], ..Exact::default() }
     }
@@ -47,10 +47,11 @@ impl Exact {
         self.holds.iter().filter(|holds| **holds).count()
     }
 
-    /// Adds the keys of a row, unless one of them differs from another row's by case alone.
-    fn take(&mut self, answers: Vec<Entry>) -> bool {
-        let place = |entry: &Entry| self.places.get(&entry.string.to_ascii_lowercase()).map(|place| &self.keys[*place]);
-        let is_free = |entry: &Entry| place(entry).is_none_or(|other| other.string == entry.string);
+    /// Adds the keys of a row, unless one of them differs from another row's only in case.
+    fn take(&mut self, answers: Vec<KeyAnswer>) -> bool {
+        let place =
+            |entry: &KeyAnswer| self.places.get(&entry.string.to_ascii_lowercase()).map(|place| &self.keys[*place]);
+        let is_free = |entry: &KeyAnswer| place(entry).is_none_or(|other| other.string == entry.string);
         let mut own: Vec<Vec<u8>> = answers.iter().map(|entry| entry.string.to_ascii_lowercase()).collect();
         own.sort_unstable();
         if own.windows(2).any(|pair| pair[0] == pair[1]) || !answers.iter().all(is_free) {
@@ -66,18 +67,18 @@ impl Exact {
         true
     }
 
-    /// Writes the maps, and returns the variable of the first; `next` is the value of what is no key.
+    /// Writes the maps, and returns the variable of the first; `next` is the value of subjects that are not keys.
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Vec<u8> {
         let mut exact = writer.of_source("exact");
         let mut answer = writer.of("exact", "answer");
-        for Entry { string, row } in &self.keys {
+        for KeyAnswer { string, row } in &self.keys {
             exact.rows.push((Key::Exact(string.clone()), string.clone()));
             answer.rows.push((Key::Exact(string.clone()), writer.value(*row)));
         }
         let mut known = writer.of("exact", "known");
         known.rows.push((Key::Exact(Vec::new()), next.to_vec()));
         known.default = writer.variable("same");
-        let same = Map {
+        let same = EmittedMap {
             source: [&*writer.variable("exact"), b">", &writer.map.source].concat(),
             rows: vec![(
                 Key::Pattern { pattern: br"(?s)^(.+)>\1\z".to_vec(), caseless: false },
@@ -93,14 +94,14 @@ impl Exact {
     }
 }
 
-/// The rows that answer the strings of a row; `None` where that is not known, or no table can say it.
-fn answers(strings: &[Vec<u8>], rows: &[Row], first: &FirstMatch) -> Option<Vec<Entry>> {
+/// The first matching rows for the strings of a row; `None` if one is unknown, or a table cannot give its value.
+fn answers(strings: &[Vec<u8>], rows: &[RowFacts], first: &FirstMatch) -> Option<Vec<KeyAnswer>> {
     // The empty subject matches no regex.
     let strings = strings.iter().filter(|string| !string.is_empty());
     let answer = |string: &Vec<u8>| {
         let First::Match(row) = first.first(string, rows.len()) else { return None };
         let fits = string.len() <= LONGEST && !string.contains(&b'$') && !string.contains(&0);
-        (fits && rows[row].is_plain).then(|| Entry { string: string.clone(), row })
+        (fits && rows[row].is_plain).then(|| KeyAnswer { string: string.clone(), row })
     };
     strings.map(answer).collect()
 }
@@ -120,7 +121,7 @@ mod tests {
         })
     }
 
-    /// A key is answered by the first of all rows that matches it, wherever that stands.
+    /// A key gets the value of the first matching row, wherever that row is.
     #[test]
     fn first_row_answers() {
         let (holds, keys) = choose(&[r"'~^/x' 0;", r"'~^/(x|y)\z' 1;", r"'~^/y\z' 2;", "'~^$' 3;"]);
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(keys, expected);
     }
 
-    /// What a table cannot say: captures, variables in keys, two spellings; nor what no one knows.
+    /// What a table cannot express: captures, variables in keys, two spellings, and unknown answers.
     #[test]
     fn left_out() {
         let (holds, _) =

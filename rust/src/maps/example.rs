@@ -1,13 +1,13 @@
 //! Maps for the tests of the planner.
 
 use crate::map_block::{MapBlock, read_one};
-use crate::maps::captures::Groups;
-use crate::maps::row::{self, Row};
+use crate::maps::captures::CaptureNames;
+use crate::maps::row::{self, RowFacts};
 
 /// Runs `test` on the rows of a map; each is a key and its value, as they stand in a file.
-pub fn with_rows<R>(rows: &[&str], folded: bool, test: impl FnOnce(&MapBlock, &[Row]) -> R) -> R {
+pub fn with_rows<R>(rows: &[&str], folded: bool, test: impl FnOnce(&MapBlock, &[RowFacts]) -> R) -> R {
     let text = format!("map $uri $to {{ default none; {} }}", rows.join(" "));
     let map = read_one(text.as_bytes()).expect("a map");
-    let rows = row::read(&map, &Groups::of(&map), folded);
+    let rows = row::read(&map, &CaptureNames::of(&map), folded);
     test(&map, &rows)
 }

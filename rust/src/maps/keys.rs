@@ -1,29 +1,29 @@
-//! The keys of the tree: which paths of the trie tell the buckets apart.
+//! Chooses the keys of the tree: the paths of the trie that separate the buckets.
 
-use crate::maps::entry::{Entry, Kind};
-use crate::maps::row::Row;
+use crate::maps::entry::{PathEnd, PathEntry};
+use crate::maps::row::RowFacts;
 use crate::maps::trie::Trie;
 
-/// The trie of the entries, and what the planner knows of its nodes.
-pub struct Keys {
+/// The keys of a trie, and the rows that cover its nodes.
+pub struct KeyChoice {
     /// Whether the path of a node is a key.
     pub is_key: Vec<bool>,
     /// The first row that covers all that begins with the path of a node.
     pub cover: Vec<Option<usize>>,
 }
 
-impl Keys {
-    /// Chooses keys so that, where it can be, at most `leaf` rows have to be tried in a bucket, and none where more rows
-    /// than that begin alike. The paths of rows that cover, and whose values a table can hold, are keys. Linear.
-    pub fn choose(trie: &Trie, entries: &[Entry], rows: &[Row], leaf: usize) -> Keys {
+impl KeyChoice {
+    /// Chooses keys so that, where possible, at most `leaf` rows are tried in a bucket. The paths of rows that cover,
+    /// and whose values a table can hold, are keys. Linear.
+    pub fn choose(trie: &Trie, entries: &[PathEntry], rows: &[RowFacts], leaf: usize) -> KeyChoice {
         let cover = covers(trie, entries);
         let mut is_key = vec![false; trie.nodes.len()];
         let mut open = vec![0; trie.nodes.len()];
         for at in (0..trie.nodes.len()).rev() {
             let node = &trie.nodes[at];
             let own = entries[node.own.clone()].iter().filter(|entry| cover[at].is_none_or(|cover| entry.row <= cover));
-            let is_answer = |entry: &&Entry| entry.kind == Kind::Covering && rows[entry.row].is_plain;
-            let (answers, tried): (Vec<&Entry>, Vec<&Entry>) = own.partition(is_answer);
+            let is_answer = |entry: &&PathEntry| entry.kind == PathEnd::Covering && rows[entry.row].is_plain;
+            let (answers, tried): (Vec<&PathEntry>, Vec<&PathEntry>) = own.partition(is_answer);
             let children = || node.children.clone();
             open[at] = tried.len() + children().filter(|child| !is_key[*child]).map(|child| open[child]).sum::<usize>();
             if node.under.len() > leaf || node.depth == 0 {
@@ -32,16 +32,16 @@ impl Keys {
             }
             is_key[at] = node.depth > 0 && !answers.is_empty();
         }
-        Keys { is_key, cover }
+        KeyChoice { is_key, cover }
     }
 }
 
-/// The first row that covers each path, of those that stand on the way.
-fn covers(trie: &Trie, entries: &[Entry]) -> Vec<Option<usize>> {
+/// By node: the first row that covers its path, from the root down.
+fn covers(trie: &Trie, entries: &[PathEntry]) -> Vec<Option<usize>> {
     let mut cover: Vec<Option<usize>> = vec![None; trie.nodes.len()];
     for at in 0..trie.nodes.len() {
         let node = &trie.nodes[at];
-        let own = entries[node.own.clone()].iter().filter(|entry| entry.kind == Kind::Covering);
+        let own = entries[node.own.clone()].iter().filter(|entry| entry.kind == PathEnd::Covering);
         cover[at] = own.map(|entry| entry.row).chain(cover[at]).min();
         let below = cover[at];
         cover[node.children.clone()].fill(below);

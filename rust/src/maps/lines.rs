@@ -1,9 +1,10 @@
-//! Subjects with a newline inside, of which `.*$` matches none.
+//! Subjects with an inner newline, which `.*$` does not match.
 
 use crate::maps::text::Key;
 use crate::maps::writer::Writer;
 
-/// Sends them to the rows that may match one, and all others to `next`; returns the variable that does.
+/// Writes the maps that send these subjects to the rows that may match one, and all others to `next`; returns their
+/// variable.
 pub fn write(writer: &mut Writer, next: &[u8]) -> Vec<u8> {
     let mut rows = writer.of_source("newline");
     let spanning = (0..writer.rows.len()).filter(|row| writer.rows[*row].spans_lines);

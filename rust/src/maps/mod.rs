@@ -1,13 +1,14 @@
 //! Maps with many patterns, compiled into trees of look-ups.
 //!
-//! A `map` tries its patterns one after the other. Here they are divided: [`exact`] has the rows that match few strings,
-//! [`tree`] those of which it is known what a match begins with, and [`chain`] the others, which stay one after the other,
-//! behind patterns that tell when none of a group can match. Maps nest, as the value of one may be the variable of
-//! another, and nginx evaluates it only where its row is hit.
+//! A `map` tries its patterns in order. Here its rows are divided: [`exact`] has the rows that match few strings,
+//! [`tree`] those whose matches have a known beginning, and [`chain`] the others, which are still tried in order, but
+//! in groups behind guards: patterns that match if no row of the group can. Maps nest: the value of one may be the
+//! variable of another, which nginx evaluates only if that row matches.
 //!
-//! In the order of the data: what is known of a [`row`]: its [`sequence`]s, and whether its value has [`captures`]; where
-//! rows stand ([`entry`]) in a [`trie`]; which of its paths are [`keys`]; the [`chunk`]s whose patterns tell the keys
-//! apart; the rows of each [`bucket`]; and then [`text`], collected by a [`writer`], with [`pattern`]s of our own.
+//! The modules, in the order of the data: [`row`] has what is known of a row, its [`sequence`]s and whether its value
+//! has [`captures`]; [`entry`] places rows in a [`trie`]; [`keys`] chooses paths of it, which the patterns of
+//! [`chunk`]s distinguish; [`bucket`] lists the rows of each key; [`writer`] collects the [`text`] of the maps, with
+//! new [`pattern`]s.
 
 pub mod bucket;
 pub mod captures;
@@ -34,6 +35,6 @@ pub mod tree;
 pub mod trie;
 pub mod writer;
 
-pub use compile::{Options, compile};
+pub use compile::compile;
 pub use compiled::Compiled;
 pub use stays::Stays;

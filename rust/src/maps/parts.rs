@@ -1,52 +1,52 @@
-//! The rows, divided: a table, a tree and what floats.
+//! Divides the rows into a table, a tree and floating rows.
 
 use crate::maps::captures;
 use crate::maps::exact::Exact;
-use crate::maps::row::Row;
+use crate::maps::row::RowFacts;
 use crate::maps::sequence::Tail;
 use crate::maps::stays::Stays;
 use crate::maps::tree::Tree;
 use crate::variables;
 
-/// From this many rows that match all lines that begin with something, it is worth it to send subjects of more lines
-/// another way.
+/// From this many rows that cover all single-line subjects with their beginning, subjects with an inner newline get a
+/// map of their own.
 const MANY_LINES: usize = 500;
 
-/// So many exact rows have a table.
+/// The fewest exact rows for a table.
 const FEWEST_EXACT: usize = 3;
 
-/// So many rows make a tree.
+/// The fewest rows for a tree.
 const FEWEST_IN_TREE: usize = 3;
 
 /// The parts of a map.
 pub struct Parts<'r> {
     pub exact: Option<Exact>,
     pub tree: Option<Tree<'r>>,
-    /// The rows that no beginning bounds, ascending.
+    /// The rows without a known beginning, ascending.
     pub floating: Vec<usize>,
-    /// Whether subjects with a newline inside go another way.
+    /// Whether subjects with an inner newline have a map of their own.
     pub lines: bool,
-    pub order: Order,
+    pub order: FloatingOrder,
 }
 
 /// Where the floating rows are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Before the tree, all of whose rows stand behind them.
+pub enum FloatingOrder {
+    /// Before the tree, all of whose rows come after them.
     Before,
     After,
-    /// Beside it: numbers tell which row comes first.
+    /// Beside the tree: numbers decide which row comes first.
     Picked,
 }
 
 impl<'r> Parts<'r> {
-    /// Divides the rows, if it can be told which of two comes first.
-    pub fn divide(rows: &'r [Row<'r>], exact: Exact) -> Result<Parts<'r>, Stays> {
+    /// Divides the rows, if it can be decided which of two comes first.
+    pub fn divide(rows: &'r [RowFacts<'r>], exact: Exact) -> Result<Parts<'r>, Stays> {
         let (exact, left) = Parts::left(rows, exact);
         let lines = is_worth_lines(rows, &left);
         let stays = |lines: bool| left.iter().find_map(|row| shows(*row, &rows[*row], lines));
         let parts = Parts::with_tree(rows, &left, lines).ok_or(Stays::NotWorse)?;
-        let Some(reason) = stays(lines).filter(|_| parts.order == Order::Picked) else {
+        let Some(reason) = stays(lines).filter(|_| parts.order == FloatingOrder::Picked) else {
             return Ok(Parts { exact, ..parts });
         };
         if lines || stays(true).is_some() {
@@ -56,21 +56,21 @@ impl<'r> Parts<'r> {
         Ok(Parts { exact, ..parts })
     }
 
-    /// All rows that no table has, one after the other.
-    pub fn chained(rows: &'r [Row<'r>], exact: Exact) -> Parts<'r> {
+    /// A chain of all rows that are not in the table.
+    pub fn chained(rows: &'r [RowFacts<'r>], exact: Exact) -> Parts<'r> {
         let (exact, floating) = Parts::left(rows, exact);
-        Parts { exact, tree: None, floating, lines: false, order: Order::After }
+        Parts { exact, tree: None, floating, lines: false, order: FloatingOrder::After }
     }
 
-    /// The table, if it is worth it, and the rows that it does not have.
-    fn left(rows: &[Row], exact: Exact) -> (Option<Exact>, Vec<usize>) {
+    /// The table, if it has enough rows, and the rows that are not in it.
+    fn left(rows: &[RowFacts], exact: Exact) -> (Option<Exact>, Vec<usize>) {
         let exact = Some(exact).filter(|exact| exact.row_count() >= FEWEST_EXACT);
         let is_left = |row: &usize| exact.as_ref().is_none_or(|exact| !exact.holds[*row]);
         let left = (0..rows.len()).filter(is_left).collect();
         (exact, left)
     }
 
-    fn with_tree(rows: &'r [Row<'r>], left: &[usize], lines: bool) -> Option<Parts<'r>> {
+    fn with_tree(rows: &'r [RowFacts<'r>], left: &[usize], lines: bool) -> Option<Parts<'r>> {
         let has_path = |row: &&usize| rows[**row].beginnings.is_some() && rows[**row].is_skippable;
         let (members, mut floating): (Vec<usize>, Vec<usize>) = left.iter().partition(has_path);
         if members.len() < FEWEST_IN_TREE {
@@ -84,19 +84,19 @@ impl<'r> Parts<'r> {
     }
 }
 
-fn order(members: &[usize], floating: &[usize]) -> Order {
-    let (Some(first), Some(last)) = (members.first(), members.last()) else { return Order::After };
+fn order(members: &[usize], floating: &[usize]) -> FloatingOrder {
+    let (Some(first), Some(last)) = (members.first(), members.last()) else { return FloatingOrder::After };
     if floating.iter().all(|row| row > last) {
-        Order::After
+        FloatingOrder::After
     } else if floating.iter().all(|row| row < first) {
-        Order::Before
+        FloatingOrder::Before
     } else {
-        Order::Picked
+        FloatingOrder::Picked
     }
 }
 
-/// Whether many rows match all that begins like them but for a newline inside, and few could match that.
-fn is_worth_lines(rows: &[Row], left: &[usize]) -> bool {
+/// Whether many rows match all subjects with their beginning but those with an inner newline, which few rows match.
+fn is_worth_lines(rows: &[RowFacts], left: &[usize]) -> bool {
     let is_line = |row: &&usize| {
         let row = &rows[**row];
         row.is_plain && row.beginnings.as_ref().is_some_and(|beginnings| beginnings.tail == Tail::Line)
@@ -105,9 +105,9 @@ fn is_worth_lines(rows: &[Row], left: &[usize]) -> bool {
     many && 2 * rows.iter().filter(|row| row.spans_lines).count() <= rows.len()
 }
 
-/// Why a row may not be evaluated where another one answers, if so: PCRE may give up on it, or it sets or reads variables
-/// of others.
-fn shows(number: usize, row: &Row, in_lines: bool) -> Option<Stays> {
+/// Why a row must not be evaluated when another one answers, if so: PCRE may give up on it, or it sets or reads other
+/// variables.
+fn shows(number: usize, row: &RowFacts, in_lines: bool) -> Option<Stays> {
     if !row.is_certain_here(in_lines) {
         return Some(Stays::UnboundedRow(number));
     }
@@ -118,12 +118,12 @@ fn shows(number: usize, row: &Row, in_lines: bool) -> Option<Stays> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Order, Parts};
+    use super::{FloatingOrder, Parts};
     use crate::maps::exact::Exact;
     use crate::maps::example::with_rows;
     use crate::maps::stays::Stays;
 
-    fn divide(texts: &[&str]) -> Result<(Order, Vec<usize>, bool), Stays> {
+    fn divide(texts: &[&str]) -> Result<(FloatingOrder, Vec<usize>, bool), Stays> {
         with_rows(texts, false, |_, rows| {
             let parts = Parts::divide(rows, Exact::none(rows.len()))?;
             Ok((parts.order, parts.floating, parts.lines))
@@ -132,22 +132,22 @@ mod tests {
 
     const TREE: [&str; 3] = ["~^/a/ 1;", "~^/b/ 2;", "~^/c/ 3;"];
 
-    /// Floating rows stand behind the tree or before it where they did, or numbers tell.
+    /// Floating rows come after the tree or before it as in the original, or numbers decide.
     #[test]
     fn order() {
-        assert_eq!(divide(&[&TREE[..], &["~x 4;"]].concat()), Ok((Order::After, vec![3], false)));
-        assert_eq!(divide(&[&["~x 4;"], &TREE[..]].concat()), Ok((Order::Before, vec![0], false)));
-        assert_eq!(divide(&[&TREE[..2], &["~x 4;"], &TREE[2..]].concat()), Ok((Order::Picked, vec![2], false)));
+        assert_eq!(divide(&[&TREE[..], &["~x 4;"]].concat()), Ok((FloatingOrder::After, vec![3], false)));
+        assert_eq!(divide(&[&["~x 4;"], &TREE[..]].concat()), Ok((FloatingOrder::Before, vec![0], false)));
+        assert_eq!(divide(&[&TREE[..2], &["~x 4;"], &TREE[2..]].concat()), Ok((FloatingOrder::Picked, vec![2], false)));
     }
 
-    /// Numbers are of no use where it shows that a row is evaluated; a newline level may help.
+    /// Numbers do not work if evaluating a row has an effect; a newline level may help.
     #[test]
     fn evaluated_for_nothing() {
         let with = |row: &str| divide(&[&TREE[..2], &["~x 4;", row], &TREE[2..]].concat());
-        assert_eq!(with("~^/d/.*/e.*$ 5;"), Ok((Order::Picked, vec![2], true)));
+        assert_eq!(with("~^/d/.*/e.*$ 5;"), Ok((FloatingOrder::Picked, vec![2], true)));
         assert_eq!(with("~^/d/.*/e.*f 5;"), Err(Stays::UnboundedRow(3)));
         assert_eq!(with("~^/d/ $other;"), Err(Stays::ShowingRow(3)));
         assert_eq!(with("~^/d/(?<d>x) 5;"), Err(Stays::ShowingRow(3)));
-        assert_eq!(with("'~^/d/(x)' $1$host;"), Ok((Order::Picked, vec![2], false)));
+        assert_eq!(with("'~^/d/(x)' $1$host;"), Ok((FloatingOrder::Picked, vec![2], false)));
     }
 }

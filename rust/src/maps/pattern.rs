@@ -1,25 +1,25 @@
-//! Patterns that tell what a subject begins with or contains, as text for PCRE.
+//! Writes patterns for what a subject begins with or contains.
 //!
-//! They hold nothing but bytes, classes, `(?:`, `|`, `)`, which every PCRE reads alike, and try each place once.
+//! They consist of bytes, classes, `(?:`, `|` and `)`, which every PCRE reads alike, and try each place once.
 
 use crate::maps::sequence::Sequence;
 use crate::quote;
 use crate::syntax::ByteSet;
 
-/// How long the token of a pattern may be in the file: `ngx_conf_read_token` reads no longer one than 4,093 bytes.
+/// The longest token of a pattern in the file: `ngx_conf_read_token` reads at most 4,093 bytes.
 pub const LONGEST: usize = 4_000;
 
-/// How deep groups may be nested: PCRE compiles no more than 250 (`PARENS_NEST_LIMIT`).
+/// The greatest depth of nested groups: PCRE compiles at most 250 (`PARENS_NEST_LIMIT`).
 pub const DEEPEST: usize = 100;
 
-/// How long the token of a pattern is in a file, its quotes included.
+/// The length of the token of a pattern in a file, with its quotes.
 pub fn token_length(pattern: &[u8]) -> usize {
     let mut token = Vec::new();
     quote::escape_pattern(pattern, &mut token);
     token.len() + 2
 }
 
-/// Writes a byte that stands for itself; a backslash takes the meaning off any punctuation.
+/// Writes a byte that stands for itself; a backslash makes any punctuation literal.
 pub fn escape(byte: u8, out: &mut Vec<u8>) {
     if b"\\^$.[|()?*+{".contains(&byte) {
         out.push(b'\\');
@@ -27,7 +27,7 @@ pub fn escape(byte: u8, out: &mut Vec<u8>) {
     out.push(byte);
 }
 
-/// How many bytes of a file a byte of a pattern takes at most.
+/// The most bytes that a byte of a pattern takes in a file.
 pub fn escaped_length(byte: u8) -> usize {
     match byte {
         b'\\' => 4,
@@ -37,22 +37,22 @@ pub fn escaped_length(byte: u8) -> usize {
     }
 }
 
-/// A pattern for what begins with one of the sequences, without an anchor; `caseless` if PCRE is told so. `None` if its
+/// A pattern, without an anchor, that matches one of the sequences; `caseless` if PCRE will ignore case. `None` if its
 /// groups are nested too deep.
 pub fn beginning_with(sequences: &[&Sequence], caseless: bool) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     (alternatives(sequences, 0, caseless, &mut out) <= DEEPEST).then_some(out)
 }
 
-/// Writes what follows the first `at` places, which all the sequences share; returns the depth of its groups.
+/// Writes what follows the first `at` places, which all sequences share; returns the depth of the groups written.
 fn alternatives(sequences: &[&Sequence], at: usize, caseless: bool, out: &mut Vec<u8>) -> usize {
-    // Whatever follows a sequence that ends here, the subject begins with it.
+    // One sequence ends here: the subject begins with it, whatever follows.
     if sequences.iter().any(|sequence| sequence.bytes.len() == at) {
         return 0;
     }
-    let mut branches: Vec<(Place, Vec<&Sequence>)> = Vec::new();
+    let mut branches: Vec<(Symbol, Vec<&Sequence>)> = Vec::new();
     for sequence in sequences {
-        let place = Place::of(sequence, at, caseless);
+        let place = Symbol::of(sequence, at, caseless);
         match branches.iter_mut().find(|(other, _)| *other == place) {
             Some((_, branch)) => branch.push(sequence),
             None => branches.push((place, vec![sequence])),
@@ -75,25 +75,25 @@ fn alternatives(sequences: &[&Sequence], at: usize, caseless: bool, out: &mut Ve
     depth + 1
 }
 
-/// What may stand at a place of a sequence.
+/// The bytes allowed at a place of a sequence.
 #[derive(PartialEq, Eq)]
-enum Place {
+enum Symbol {
     Byte(u8),
     Set(ByteSet),
 }
 
-impl Place {
-    /// Where case is ignored, a class says the same of both cases: PCRE takes `[^A-Z]` for no letter at all.
-    fn of(sequence: &Sequence, at: usize, caseless: bool) -> Place {
+impl Symbol {
+    /// If case is ignored, a class must treat both cases alike: PCRE reads `[^A-Z]` as no letter at all.
+    fn of(sequence: &Sequence, at: usize, caseless: bool) -> Symbol {
         let set = sequence.sets.iter().find(|(place, _)| *place == at);
         let set = set.map(|(_, set)| if caseless { set.fold() } else { *set });
-        set.map_or(Place::Byte(sequence.bytes[at]), Place::Set)
+        set.map_or(Symbol::Byte(sequence.bytes[at]), Symbol::Set)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Place::Byte(byte) => escape(*byte, out),
-            Place::Set(set) => class(set, out),
+            Symbol::Byte(byte) => escape(*byte, out),
+            Symbol::Set(set) => class(set, out),
         }
     }
 }
@@ -128,7 +128,7 @@ fn member(byte: u8, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::maps::sequence::beginnings;
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
     use crate::syntax::parse;
 
     fn sequences(patterns: &[&str]) -> Vec<Sequence> {
@@ -142,7 +142,7 @@ mod tests {
         String::from_utf8(pattern).expect("ASCII")
     }
 
-    /// What sequences share is written once; what a shorter one contains is left out.
+    /// Common beginnings are written once; a sequence that begins with another is left out.
     #[test]
     fn forms() {
         assert_eq!(text(&["^/a"]), "/a");
@@ -164,13 +164,13 @@ mod tests {
             class(&set, &mut in_set);
             let [plain, in_set] = [pattern, in_set].map(|pattern| Regex::new(&pattern).unwrap());
             for other in 0..=255 {
-                assert_eq!(plain.is_match(&[other], 100) == Outcome::Yes, other == byte);
-                assert_eq!(in_set.is_match(&[other], 100) == Outcome::Yes, set.contains(other));
+                assert_eq!(plain.is_match(&[other], 100) == MatchOutcome::Yes, other == byte);
+                assert_eq!(in_set.is_match(&[other], 100) == MatchOutcome::Yes, set.contains(other));
             }
         }
     }
 
-    /// Groups nested deeper than PCRE reads are no pattern.
+    /// Groups nested deeper than PCRE allows give no pattern.
     #[test]
     fn deep() {
         let chain: Vec<Sequence> = (1..130)

@@ -1,10 +1,10 @@
-//! Which of two rows comes first, by the numbers in front of their values.
+//! Picks the first of two rows by the numbers in front of their values.
 
-use crate::maps::text::{Key, Map};
+use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::{DIGITS, Writer};
 
-/// Writes the maps that take the value with the lower number, of the tree and of the floating rows, and returns the
-/// variable that has it. Where there is neither, it is the default of the original map.
+/// Writes the maps that pick the value with the lower number from those of the tree and of the floating rows, and
+/// returns their variable. If there is neither value, it is the default of the original map.
 ///
 /// From here on values have no numbers.
 pub fn write(writer: &mut Writer, tree: &[u8], floating: &[u8]) -> Vec<u8> {
@@ -13,7 +13,7 @@ pub fn write(writer: &mut Writer, tree: &[u8], floating: &[u8]) -> Vec<u8> {
     let floating_value = write_value(writer, floating, "fvalue", "ftext");
     write_number(writer, floating, "fn", "fnumber");
     write_number(writer, tree, "tn", "tnumber");
-    let lower = Map {
+    let lower = EmittedMap {
         source: [&*writer.variable("fn"), b":", &writer.variable("tn")].concat(),
         rows: vec![(pattern(lower()), floating_value.clone()), (pattern(br"^[0-9]+:\z".to_vec()), floating_value)],
         default: tree_value.clone(),
@@ -46,8 +46,8 @@ fn write_number(writer: &mut Writer, variable: &[u8], what: &str, group: &str) {
     writer.add(map);
 }
 
-/// Matches two numbers `a:b` of as many digits if `a` is lower: after what they share, its next digit is. (`[9-9]`, as `\19`
-/// would be a byte.)
+/// Matches `a:b`, two numbers of the same length, if `a` is lower: after the common part, its next digit is lower.
+/// (`[9-9]`, as `\19` would be a byte.)
 fn lower() -> Vec<u8> {
     let digits: Vec<String> = (0..9).map(|digit| format!(r"{digit}[0-9]*:\1[{}-9]", digit + 1)).collect();
     format!("^([0-9]*)(?:{})", digits.join("|")).into_bytes()
@@ -60,7 +60,7 @@ fn pattern(pattern: Vec<u8>) -> Key {
 #[cfg(test)]
 mod tests {
     use super::lower;
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
 
     /// The pattern compares numbers of six digits.
     #[test]
@@ -70,9 +70,9 @@ mod tests {
         for one in numbers {
             for other in numbers {
                 let text = format!("{one:06}:{other:06}");
-                assert_eq!(regex.is_match(text.as_bytes(), 10_000) == Outcome::Yes, one < other, "{text}");
+                assert_eq!(regex.is_match(text.as_bytes(), 10_000) == MatchOutcome::Yes, one < other, "{text}");
             }
-            assert_eq!(regex.is_match(format!("{one:06}:").as_bytes(), 10_000), Outcome::No);
+            assert_eq!(regex.is_match(format!("{one:06}:").as_bytes(), 10_000), MatchOutcome::No);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What nginx refuses of a map, so that it does not start.
+//! Finds rows with which nginx does not start.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,8 @@ use crate::syntax;
 pub enum Refused {
     /// The pattern of this row, by its place among the rows with patterns, does not compile, and PCRE2 says why.
     Pattern(usize, String),
-    /// The key of this row, by its place among the exact rows, is that of an earlier row but for case (`ngx_hash_add_key`).
+    /// The key of this row, by its place among the exact rows, is that of an earlier row, ignoring case
+    /// (`ngx_hash_add_key`).
     Key(usize),
 }
 
@@ -37,7 +38,8 @@ mod tests {
         refused(&read_one(format!("map $uri $x {{ {rows} }}").as_bytes()).expect("a block"))
     }
 
-    /// A pattern that no PCRE compiles, and a key that stands twice; what only some PCRE compile is left to nginx.
+    /// A pattern that no PCRE compiles and a repeated key are refused; patterns that only some PCRE compile are not
+    /// judged.
     #[test]
     fn rows() {
         let Some(Refused::Pattern(1, message)) = of("~^/a 1; ~^/(b 2;") else { panic!() };

@@ -1,62 +1,64 @@
-//! What is known of each row with a pattern.
+//! Finds what is known of each regex row.
 
 use std::borrow::Cow;
 
 use crate::first_match::{Bounds, needed_literals};
 use crate::language::{Finite, finite};
 use crate::map_block::{MapBlock, PatternRow};
-use crate::maps::captures::{self, Groups};
+use crate::maps::captures::{self, CaptureNames};
 use crate::maps::sequence::{Beginnings, Sequence, Tail, beginnings};
 use crate::parallel;
 use crate::syntax::{self, Ast, ByteSet, Pattern, Translation};
 
-/// The most strings of a row that are keys.
+/// The most strings of a row that become keys.
 const MOST_STRINGS: usize = 64;
 
 /// A row and what is known of its pattern.
-pub struct Row<'m> {
+pub struct RowFacts<'m> {
     pub row: &'m PatternRow<'m>,
     /// The pattern as PCRE reads it without options.
     pub text: Cow<'m, [u8]>,
-    /// What each match begins with.
+    /// The beginnings of its matches.
     pub beginnings: Option<Beginnings>,
-    /// Literals, in small letters, of which one is in each match, in any case of letters; empty if none is known.
+    /// Literals in lower case: each match contains one of them, in any case of letters. Empty if none is known.
     pub needs: Vec<Vec<u8>>,
-    /// Whether PCRE never gives up on it, whatever the subject.
+    /// Whether PCRE never gives up on it, for any subject.
     pub is_certain: bool,
-    /// Whether it never does so on a subject without a newline inside.
+    /// Whether PCRE never gives up on it for a subject without an inner newline.
     pub is_certain_in_lines: bool,
-    /// Whether PCRE says No to a subject with another beginning.
+    /// Whether PCRE answers "no match" for a subject with another beginning.
     pub is_skippable: bool,
     /// Whether it may match a subject with a newline that is not its last byte.
     pub spans_lines: bool,
     /// Whether its value is the same wherever it is evaluated, and nothing else shows that it has matched.
     pub is_plain: bool,
-    /// All that it matches, if that is not much and no table is needed that ignores case.
+    /// All strings that it matches, if they are few and a case-sensitive table can hold them.
     pub strings: Option<Vec<Vec<u8>>>,
 }
 
-/// Reads all the rows, in small letters if `folded`.
-pub fn read<'m>(map: &'m MapBlock<'m>, groups: &Groups, folded: bool) -> Vec<Row<'m>> {
+/// Reads all the rows, in lower case if `folded`.
+pub fn read<'m>(map: &'m MapBlock<'m>, groups: &CaptureNames, folded: bool) -> Vec<RowFacts<'m>> {
     let rows = &map.patterns;
-    parallel::ranges(rows.len(), |part| rows[part].iter().map(|row| Row::new(row, groups, folded)).collect::<Vec<_>>())
-        .into_iter()
-        .flatten()
-        .collect()
+    parallel::ranges(rows.len(), |part| {
+        rows[part].iter().map(|row| RowFacts::new(row, groups, folded)).collect::<Vec<_>>()
+    })
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
-impl<'m> Row<'m> {
-    fn new(row: &'m PatternRow<'m>, groups: &Groups, folded: bool) -> Row<'m> {
+impl<'m> RowFacts<'m> {
+    fn new(row: &'m PatternRow<'m>, groups: &CaptureNames, folded: bool) -> RowFacts<'m> {
         let text =
             if row.caseless { Cow::Owned([b"(?i)", &*row.pattern].concat()) } else { Cow::Borrowed(&*row.pattern) };
         // A row with a named group sets the variable of that name where it matches.
         let is_plain = !groups.are_in(&row.value) && !captures::names_a_group(&row.pattern);
         match syntax::parse(&text) {
-            Ok(pattern) => Row::read(row, text, &pattern, is_plain, folded),
+            Ok(pattern) => RowFacts::read(row, text, &pattern, is_plain, folded),
             Err(_) => {
                 let beginnings = unread_beginning(&text, folded);
                 let is_skippable = beginnings.is_some();
-                Row {
+                RowFacts {
                     row,
                     text,
                     beginnings,
@@ -72,7 +74,13 @@ impl<'m> Row<'m> {
         }
     }
 
-    fn read(row: &'m PatternRow<'m>, text: Cow<'m, [u8]>, pattern: &Pattern, is_plain: bool, folded: bool) -> Row<'m> {
+    fn read(
+        row: &'m PatternRow<'m>,
+        text: Cow<'m, [u8]>,
+        pattern: &Pattern,
+        is_plain: bool,
+        folded: bool,
+    ) -> RowFacts<'m> {
         let beginnings = beginnings(pattern, folded);
         let translation = pattern.translate();
         let Bounds { always_answers: is_certain, in_lines, before_prefix } = Bounds::of(pattern, &translation.hir);
@@ -80,7 +88,7 @@ impl<'m> Row<'m> {
         let needs = if beginnings.is_none() { needed_literals(&text) } else { Vec::new() };
         let spans_lines = !is_certain || beginnings.is_none() || !is_one_line(&pattern.ast);
         let strings = if is_plain && may_be_finite(&pattern.ast) { strings(&translation) } else { None };
-        Row {
+        RowFacts {
             row,
             text,
             beginnings,
@@ -94,7 +102,7 @@ impl<'m> Row<'m> {
         }
     }
 
-    /// Whether it matches all subjects that begin like it: those without a newline inside if `in_lines`.
+    /// Whether it matches all subjects with its beginnings; if `in_lines`, all those without an inner newline.
     pub fn covers(&self, in_lines: bool) -> bool {
         self.is_certain_here(in_lines)
             && match self.beginnings.as_ref().map(|beginnings| beginnings.tail) {
@@ -104,7 +112,7 @@ impl<'m> Row<'m> {
             }
     }
 
-    /// Whether PCRE does not give up on it where subjects have no newline inside, if `in_lines`.
+    /// Whether PCRE never gives up on it; if `in_lines`, for subjects without an inner newline.
     pub fn is_certain_here(&self, in_lines: bool) -> bool {
         self.is_certain || (in_lines && self.is_certain_in_lines)
     }
@@ -114,7 +122,7 @@ impl<'m> Row<'m> {
     }
 }
 
-/// The beginning of a pattern that is not read, whatever PCRE takes it for.
+/// The beginning of a pattern that could not be parsed, however a PCRE reads it.
 fn unread_beginning(text: &[u8], folded: bool) -> Option<Beginnings> {
     let prefix = syntax::prefix(text);
     let mut sequence = Sequence::default();
@@ -126,7 +134,7 @@ fn unread_beginning(text: &[u8], folded: bool) -> Option<Beginnings> {
     (!sequences[0].bytes.is_empty()).then_some(Beginnings { sequences, tail: Tail::Unknown })
 }
 
-/// Whether each match goes to the end of a subject that has no newline but for the last byte.
+/// Whether a match requires that only the last byte of the subject can be a newline.
 fn is_one_line(ast: &Ast) -> bool {
     ends(ast) && !holds_newline(ast)
 }
@@ -152,7 +160,7 @@ fn holds_newline(ast: &Ast) -> bool {
     }
 }
 
-/// Whether it is worth it to list what a pattern matches.
+/// Whether a pattern may match few enough strings to list them.
 fn may_be_finite(ast: &Ast) -> bool {
     fn is_small(ast: &Ast) -> bool {
         match ast {
@@ -178,7 +186,7 @@ fn strings(translation: &Translation) -> Option<Vec<Vec<u8>>> {
 mod tests {
     use crate::maps::example::with_rows;
 
-    /// What is known of a row: its beginnings, needs, strings, and where PCRE may give up on it.
+    /// The beginnings, needs and strings of a row are found, and where PCRE may give up on it.
     #[test]
     fn known() {
         with_rows(
@@ -192,7 +200,8 @@ mod tests {
             ],
             false,
             |_, rows| {
-                let facts = |row: &super::Row| (row.is_certain, row.is_certain_in_lines, row.spans_lines, row.is_plain);
+                let facts =
+                    |row: &super::RowFacts| (row.is_certain, row.is_certain_in_lines, row.spans_lines, row.is_plain);
                 assert_eq!(facts(&rows[0]), (true, true, false, true));
                 assert_eq!(rows[0].strings.as_deref(), Some(&[b"/a".to_vec(), b"/a\n".to_vec()][..]));
                 assert_eq!(facts(&rows[1]), (true, true, false, false));

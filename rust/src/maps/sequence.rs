@@ -1,30 +1,30 @@
-//! What each match of a pattern begins with: bytes, and places where one out of a set may stand.
+//! Finds what each match of a pattern begins with: bytes, and places that allow a set of bytes.
 
 use crate::syntax::{Ast, ByteSet, Pattern};
 
-/// The longest beginning that is known of a pattern, in bytes: keys are no longer.
+/// The longest known beginning of a pattern, in bytes; keys are no longer.
 pub const LONGEST: usize = 128;
 
 /// The most beginnings of one pattern.
 const MOST: usize = 32;
 
-/// A class of at most so many bytes stands for as many beginnings.
+/// A class of at most this many bytes is expanded into one beginning for each.
 const SMALL_CLASS: usize = 4;
 
 /// The most rounds of a repetition that are followed.
 const MOST_ROUNDS: u32 = 16;
 
-/// One beginning: the subject starts with these bytes, but for the places where a set allows others.
+/// A beginning: the subject starts with these bytes, except at places where a set allows others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// A byte for each place; where there is a set, a dot if that is one of its members.
+    /// A byte for each place; of a set, a dot if it has one.
     pub bytes: Vec<u8>,
-    /// The places where more than one byte may stand, ascending.
+    /// The places that allow more than one byte, ascending.
     pub sets: Vec<(usize, ByteSet)>,
 }
 
 impl Sequence {
-    /// Whether a string that begins with `text` may begin with the sequence, as far as the bytes from `from` on tell.
+    /// Whether a string that begins with `text` may begin with the sequence, judged by the bytes from `from` on.
     pub fn fits(&self, text: &[u8], from: usize) -> bool {
         let end = self.bytes.len().min(text.len());
         (from..end).all(|at| self.allows(at, text[at]))
@@ -37,13 +37,13 @@ impl Sequence {
         Sequence { bytes: self.bytes[..length].to_vec(), sets: sets.collect() }
     }
 
-    /// Whether a byte may stand at a place of the sequence.
+    /// Whether a place of the sequence allows a byte.
     pub fn allows(&self, at: usize, byte: u8) -> bool {
         let set = self.sets.iter().find(|(place, _)| *place == at);
         set.map_or(self.bytes[at] == byte, |(_, set)| set.contains(byte))
     }
 
-    /// Adds a place where one byte of a set may stand.
+    /// Adds a place that allows the bytes of a set.
     pub fn push(&mut self, set: &ByteSet) {
         if set.len() > 1 {
             self.sets.push((self.bytes.len(), *set));
@@ -56,11 +56,11 @@ impl Sequence {
 /// What follows a sequence in a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// Something of which nothing is known.
+    /// Nothing is known of it.
     Unknown,
-    /// Whatever has no newline, but for one at the end.
+    /// Anything without a newline, except for one at the end.
     Line,
-    /// Whatever there is.
+    /// Anything.
     Anything,
 }
 
@@ -69,12 +69,12 @@ pub enum Tail {
 pub struct Beginnings {
     /// A match begins with one of these.
     pub sequences: Vec<Sequence>,
-    /// If it is known, all subjects match that begin with one of them and go on like this.
+    /// What may follow for a match: all subjects that begin with a sequence and continue like this match.
     pub tail: Tail,
 }
 
-/// The beginnings of a pattern, in small letters if `folded`: then for subjects in small letters. `None` if a match need
-/// not begin where the subject does, or nothing is known of where it begins.
+/// The beginnings of a pattern; if `folded`, in lower case, for subjects in lower case. `None` if a match need not
+/// start at the start of the subject, or its beginning is unknown.
 pub fn beginnings(pattern: &Pattern, folded: bool) -> Option<Beginnings> {
     let items = flatten(&pattern.ast);
     for split in 0..=items.len() {
@@ -82,17 +82,17 @@ pub fn beginnings(pattern: &Pattern, folded: bool) -> Option<Beginnings> {
         if tail == Tail::Unknown {
             continue;
         }
-        let walk = Walk::over(&items[..split], folded);
+        let walk = BeginningsWalk::over(&items[..split], folded);
         if walk.is_exact() {
             return walk.sequences().map(|sequences| Beginnings { sequences, tail });
         }
         break;
     }
-    let sequences = Walk::over(&items, folded).sequences()?;
+    let sequences = BeginningsWalk::over(&items, folded).sequences()?;
     Some(Beginnings { sequences, tail: Tail::Unknown })
 }
 
-/// The items of a pattern in their order, without the groups around them; `x+` is `xx*`.
+/// The items of a pattern in order, without the groups around them; `x+` is `xx*`.
 fn flatten(ast: &Ast) -> Vec<Ast> {
     match ast {
         Ast::Concat(items) => items.iter().flat_map(flatten).collect(),
@@ -105,7 +105,7 @@ fn flatten(ast: &Ast) -> Vec<Ast> {
     }
 }
 
-/// What the last items of a pattern match, wherever they are tried.
+/// What the last items of a pattern match at any place.
 fn tail(items: &[Ast]) -> Tail {
     let (items, end) = match items {
         [items @ .., end @ (Ast::Dollar | Ast::End)] => (items, Some(end)),
@@ -144,44 +144,44 @@ fn star(item: &Ast) -> Tail {
     }
 }
 
-/// A beginning that is being read.
+/// A beginning that has been read so far.
 #[derive(Clone, Default, PartialEq)]
-struct Part {
+struct PartialBeginning {
     sequence: Sequence,
-    /// Whether it stands where the subject starts.
+    /// Whether it is at the start of the subject.
     is_anchored: bool,
-    /// Whether what follows is not known.
+    /// Whether what follows is unknown.
     is_closed: bool,
 }
 
 /// The beginnings of the items read so far.
-struct Walk {
-    parts: Vec<Part>,
+struct BeginningsWalk {
+    parts: Vec<PartialBeginning>,
     folded: bool,
     /// Whether a subject that begins with one of the parts need not match what was read.
     is_superset: bool,
 }
 
-impl Walk {
-    fn over(items: &[Ast], folded: bool) -> Walk {
-        let mut walk = Walk { parts: vec![Part::default()], folded, is_superset: false };
+impl BeginningsWalk {
+    fn over(items: &[Ast], folded: bool) -> BeginningsWalk {
+        let mut walk = BeginningsWalk { parts: vec![PartialBeginning::default()], folded, is_superset: false };
         items.iter().for_each(|item| walk.item(item));
         walk
     }
 
-    /// Whether the items match what begins with one of the parts, and nothing else.
+    /// Whether the items match exactly what begins with one of the parts.
     fn is_exact(&self) -> bool {
         !self.is_superset && self.parts.iter().all(|part| !part.is_closed)
     }
 
-    /// The sequences, without those that another contains; `None` if one is not tied to the start or is empty.
+    /// The distinct sequences; `None` if one is not anchored or is empty.
     fn sequences(self) -> Option<Vec<Sequence>> {
-        let is_known = |part: &Part| part.is_anchored && !part.sequence.bytes.is_empty();
+        let is_known = |part: &PartialBeginning| part.is_anchored && !part.sequence.bytes.is_empty();
         if !self.parts.iter().all(is_known) {
             return None;
         }
         let mut sequences: Vec<Sequence> = Vec::new();
-        for Part { sequence, .. } in self.parts {
+        for PartialBeginning { sequence, .. } in self.parts {
             if !sequences.contains(&sequence) {
                 sequences.push(sequence);
             }
@@ -207,7 +207,7 @@ impl Walk {
         }
     }
 
-    /// The start of the subject; where bytes stand before it, there is no match.
+    /// The start of the subject; after other bytes it does not match.
     fn start(&mut self) {
         for part in self.parts.iter_mut().filter(|part| !part.is_closed) {
             self.is_superset |= !part.sequence.bytes.is_empty();
@@ -215,7 +215,7 @@ impl Walk {
         }
     }
 
-    /// The set as it is read: of small letters, each of which stands for both cases.
+    /// The set as it is used: if folded, of lower-case letters, each of which stands for both cases.
     fn folded(&mut self, set: &ByteSet) -> ByteSet {
         if !self.folded {
             return *set;
@@ -248,7 +248,7 @@ impl Walk {
         let members: Vec<u8> = if set.len() <= SMALL_CLASS { set.iter().collect() } else { Vec::new() };
         let open = self.parts.iter().filter(|part| !part.is_closed).count();
         if set.is_empty() {
-            return self.close(); // a class that nothing is in
+            return self.close(); // a class without members
         }
         let is_spelled = members.len() > 1
             && self.parts.len() + open * (members.len() - 1) <= MOST
@@ -262,9 +262,10 @@ impl Walk {
 
     fn branches(&mut self, branches: &[Ast]) {
         let before = self.parts.clone();
-        let (open, mut parts): (Vec<Part>, Vec<Part>) = self.parts.drain(..).partition(|part| !part.is_closed);
+        let (open, mut parts): (Vec<PartialBeginning>, Vec<PartialBeginning>) =
+            self.parts.drain(..).partition(|part| !part.is_closed);
         for branch in branches {
-            let mut walk = Walk { parts: open.clone(), folded: self.folded, is_superset: false };
+            let mut walk = BeginningsWalk { parts: open.clone(), folded: self.folded, is_superset: false };
             walk.item(branch);
             self.is_superset |= walk.is_superset;
             for part in walk.parts {
@@ -351,7 +352,7 @@ mod tests {
         }
     }
 
-    /// Nothing is known without an anchor in each branch, or where nothing stands behind it.
+    /// Nothing is known if a branch has no anchor, or nothing after it.
     #[test]
     fn unknown() {
         for pattern in ["/a", "^/a|/b", "(^|/)a", "^", "^.*x", "", "x^/a"] {
@@ -359,7 +360,7 @@ mod tests {
         }
     }
 
-    /// In small letters a pattern that tells cases apart is known to begin so, and no more.
+    /// Of a case-sensitive pattern only the beginning in lower case is known.
     #[test]
     fn folded() {
         let known = |pattern| read(pattern, true).expect("a beginning");
@@ -369,7 +370,7 @@ mod tests {
         assert_eq!(known("^/[A-Z]1"), (vec!["/_1".to_owned()], Tail::Unknown));
     }
 
-    /// Sets are looked at where the text has a byte, from a place on.
+    /// Sets are compared with the text from a given place on.
     #[test]
     fn fits() {
         let sequence = &beginnings(&parse(b"^/a.[0-9]*").unwrap(), false).unwrap().sequences[0];

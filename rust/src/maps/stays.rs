@@ -1,26 +1,26 @@
 //! Why a map stays as it is.
 
-/// A reason; rows are counted from 0.
+/// The reason why a map stays; rows are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stays {
-    /// No fewer patterns would be tried.
+    /// The new maps would not try fewer patterns.
     NotWorse,
-    /// Its default, or what it looks up, holds what a regex has captured.
+    /// Its default or its source uses captures of a regex.
     OutsideCaptures,
     /// PCRE may give up on this row, and another row might answer then.
     UnboundedRow(usize),
-    /// This row may be evaluated though another one answers, and that would show.
+    /// This row might be evaluated although another one answers, and that would have an effect.
     ShowingRow(usize),
-    /// The maps would be evaluated inside one another more often than nginx does.
+    /// The maps would nest deeper than nginx evaluates them.
     TooDeep,
     /// A token would be too long for nginx.
     LongToken,
-    /// There are more rows than numbers have digits for, or more than an index over patterns holds.
+    /// There are more rows than numbers or an index over patterns can hold.
     TooManyRows,
 }
 
 impl Stays {
-    /// A word for the reason.
+    /// The code of the reason.
     pub fn code(self) -> &'static str {
         match self {
             Stays::NotWorse => "not-worse",

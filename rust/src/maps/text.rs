@@ -1,35 +1,35 @@
-//! Maps as text.
+//! Writes maps as text.
 
 use crate::quote::{escape_pattern, quote, quote_key, quoted_length};
 
-/// The longest token: it has to end within nginx's buffer of 4,096 bytes (`NGX_CONF_BUFFER`).
+/// The longest token: it must fit into nginx's buffer of 4,096 bytes (`NGX_CONF_BUFFER`).
 pub const LONGEST_TOKEN: usize = 4_090;
 
 /// A map to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Map {
-    /// What is looked up: a value.
+pub struct EmittedMap {
+    /// The value that is looked up.
     pub source: Vec<u8>,
     /// The name of its variable, without `$`.
     pub name: Vec<u8>,
     pub volatile: bool,
     pub hostnames: bool,
     pub rows: Vec<(Key, Vec<u8>)>,
-    /// The value of `default`; it is left out if it is empty.
+    /// The value of `default`, which is left out if empty.
     pub default: Vec<u8>,
 }
 
 /// The key of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// Looked up in a hash.
+    /// A key that nginx looks up in a hash.
     Exact(Vec<u8>),
-    /// Given to PCRE.
+    /// A pattern for PCRE.
     Pattern { pattern: Vec<u8>, caseless: bool },
 }
 
-impl Map {
-    /// Adds the block to a text.
+impl EmittedMap {
+    /// Appends the block to a text.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"map ");
         quote(&self.source, out);
@@ -62,7 +62,7 @@ impl Map {
         patterns.filter_map(|(key, _)| key.group())
     }
 
-    /// Whether nginx reads each of its words.
+    /// Whether nginx can read each of its tokens.
     pub fn has_short_tokens(&self) -> bool {
         let values = self.rows.iter().map(|(_, value)| value).chain([&self.default, &self.source]);
         let values_fit = values.into_iter().all(|value| quoted_length(value) <= LONGEST_TOKEN);
@@ -99,7 +99,7 @@ impl Key {
             Key::Exact(key) => quote_key(key, out),
             Key::Pattern { pattern, caseless } => {
                 out.extend_from_slice(if *caseless { b"\"~*" } else { b"\"~" });
-                // A star at the start of a pattern would be read as the sign for no case; PCRE refuses it anyway.
+                // nginx would read a star at the start of a pattern as `~*`; PCRE refuses such a pattern anyway.
                 escape_pattern(pattern, out);
                 out.push(b'"');
             }
@@ -109,7 +109,7 @@ impl Key {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Map};
+    use super::{EmittedMap, Key};
     use crate::map_block::read_one;
 
     /// What is written is read back: keys that look like something else, quotes, backslashes, newlines.
@@ -121,13 +121,13 @@ mod tests {
         let pattern_rows = patterns.iter().map(|(pattern, caseless)| {
             (Key::Pattern { pattern: pattern.to_vec(), caseless: *caseless }, b"$x".to_vec())
         });
-        let map = Map {
+        let map = EmittedMap {
             source: b"$a>$b".to_vec(),
             name: b"c".to_vec(),
             volatile: true,
             rows: exact_rows.chain(pattern_rows).collect(),
             default: b"d;".to_vec(),
-            ..Map::default()
+            ..EmittedMap::default()
         };
         let mut text = Vec::new();
         map.write(&mut text);
@@ -142,7 +142,7 @@ mod tests {
     /// A token is longer in a file than it is.
     #[test]
     fn long_tokens() {
-        let map = |length| Map { default: vec![b'"'; length], ..Map::default() };
+        let map = |length| EmittedMap { default: vec![b'"'; length], ..EmittedMap::default() };
         assert!(map(2_000).has_short_tokens() && !map(2_048).has_short_tokens());
     }
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn groups() {
         let key = |pattern: &[u8]| (Key::Pattern { pattern: pattern.to_vec(), caseless: false }, Vec::new());
-        let map = Map { rows: vec![key(b"^(?<one>a)"), key(b"(?<=x)y"), key(b"z")], ..Map::default() };
+        let map = EmittedMap { rows: vec![key(b"^(?<one>a)"), key(b"(?<=x)y"), key(b"z")], ..EmittedMap::default() };
         assert_eq!(map.groups().collect::<Vec<_>>(), [b"one"]);
     }
 }

@@ -3,17 +3,17 @@
 use hashbrown::HashMap;
 
 use crate::maps::bucket::{Bucket, Buckets, Keyed};
-use crate::maps::chain::Chain;
+use crate::maps::chain::ChainWriter;
 use crate::maps::chunk::Chunks;
 use crate::maps::entry::entries;
-use crate::maps::row::Row;
-use crate::maps::text::{Key, Map};
+use crate::maps::row::RowFacts;
+use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 
-/// Leaves take few rows in a small list, and as many as this in a large one: each map costs every request.
+/// The most rows of a leaf in a large list; leaves of small lists take fewer. Each map costs every request.
 const LARGEST_LEAF: usize = 64;
 
-/// Where leaves have as many rows as this, no leaf is made for one value.
+/// From this leaf size on, a leaf is not made for one value alone.
 const MANY: usize = 12;
 
 /// Rows that keys lead to.
@@ -24,18 +24,18 @@ pub struct Tree<'r> {
     buckets: Vec<Bucket>,
 }
 
-/// How a tree came out.
-pub struct Outcome {
-    /// The variable that answers.
+/// The maps of a tree, as written.
+pub struct WrittenTree {
+    /// The variable that has the answer.
     pub variable: Vec<u8>,
     pub buckets: usize,
     pub leaves: usize,
 }
 
 impl<'r> Tree<'r> {
-    /// Takes rows for a tree; those that would stand in too many of its leaves are returned. `None` where two spellings
-    /// of a key leave no place to cut it.
-    pub fn new(rows: &'r [Row<'r>], mut members: Vec<usize>, in_lines: bool) -> Option<(Tree<'r>, Vec<usize>)> {
+    /// Builds a tree of rows, and returns those that belong in too many of its leaves. `None` if two spellings of a key
+    /// leave no place to cut the trie.
+    pub fn new(rows: &'r [RowFacts<'r>], mut members: Vec<usize>, in_lines: bool) -> Option<(Tree<'r>, Vec<usize>)> {
         let mut scattered = Vec::new();
         loop {
             let entries = entries(rows, members.iter().copied(), in_lines);
@@ -51,24 +51,25 @@ impl<'r> Tree<'r> {
     }
 
     /// Writes the maps; `next` is the value where no row of the tree matches.
-    pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Outcome {
+    pub fn write(&self, writer: &mut Writer, next: &[u8]) -> WrittenTree {
         let Tree { keyed: Keyed { chunks, .. }, buckets, .. } = self;
         write_chunks(writer, chunks);
         let mut leaves = Leaves::new(leaf_size(chunks.entries.len()), next);
         let length = |bucket: &Bucket| chunks.path(bucket.node).len();
-        let places: Vec<Place> = buckets.iter().map(|bucket| leaves.place(bucket, length(bucket), writer)).collect();
+        let places: Vec<BucketValue> =
+            buckets.iter().map(|bucket| leaves.place(bucket, length(bucket), writer)).collect();
         let variables: Vec<Vec<u8>> = leaves.write(writer);
-        let mut tree = Map { default: next.to_vec(), ..writer.of("prefix", "tree") };
+        let mut tree = EmittedMap { default: next.to_vec(), ..writer.of("prefix", "tree") };
         for (bucket, place) in buckets.iter().zip(places) {
             let value = match place {
-                Place::Next => continue,
-                Place::Value(row) => writer.value(row),
-                Place::Leaf(leaf) => variables[leaf].clone(),
+                BucketValue::Next => continue,
+                BucketValue::Value(row) => writer.value(row),
+                BucketValue::Leaf(leaf) => variables[leaf].clone(),
             };
             tree.rows.push((Key::Exact(chunks.path(bucket.node).to_vec()), value));
         }
         let buckets = tree.rows.len();
-        Outcome { variable: writer.add(tree), buckets, leaves: variables.len() }
+        WrittenTree { variable: writer.add(tree), buckets, leaves: variables.len() }
     }
 }
 
@@ -76,7 +77,7 @@ fn leaf_size(entries: usize) -> usize {
     (entries.isqrt() / 3).clamp(2, LARGEST_LEAF)
 }
 
-/// Writes the maps that give the longest key as `$prefix`.
+/// Writes the maps that set `$prefix` to the longest key.
 fn write_chunks(writer: &mut Writer, chunks: &Chunks) {
     let below = chunks.below(0);
     if below.is_empty() {
@@ -87,7 +88,7 @@ fn write_chunks(writer: &mut Writer, chunks: &Chunks) {
     write_below(writer, chunks, &below, "root", "prefix", &mut count);
 }
 
-/// One chunk: the longest of its keys.
+/// Writes the map of one chunk, which gives the longest of its keys.
 fn write_keys(writer: &mut Writer, chunks: &Chunks, root: usize, what: &str) {
     let key = String::from_utf8_lossy(&writer.name("key")).into_owned();
     let pattern = [b"^(?<", key.as_bytes(), b">", &*chunks.pattern(root), b")"].concat();
@@ -96,8 +97,8 @@ fn write_keys(writer: &mut Writer, chunks: &Chunks, root: usize, what: &str) {
     writer.add(map);
 }
 
-/// From the keys of one chunk, in `$from`, to the longest key of all, in `$to`: where the key is the root of another
-/// chunk, that chunk tells.
+/// Writes the map from `$from`, the key of one chunk, to `$to`, the longest key of all: if the key is the root of
+/// another chunk, that chunk decides.
 fn write_below(writer: &mut Writer, chunks: &Chunks, below: &[usize], from: &str, to: &str, count: &mut usize) {
     let mut map = writer.of(from, to);
     map.default = writer.variable(from);
@@ -115,8 +116,8 @@ fn write_below(writer: &mut Writer, chunks: &Chunks, below: &[usize], from: &str
     writer.add(map);
 }
 
-/// What the tree says for a key.
-enum Place {
+/// The value of the tree for a key.
+enum BucketValue {
     Next,
     /// The value of a row.
     Value(usize),
@@ -128,21 +129,21 @@ struct Leaves<'n> {
     size: usize,
     next: &'n [u8],
     leaves: Vec<Leaf>,
-    /// The last leaf that others may share, of those where hardly any subject comes, and of the others.
+    /// The last leaf that others may share: of those that hardly any subject reaches, and of the others.
     last: [Option<usize>; 2],
     by_content: HashMap<Leaf, usize>,
 }
 
-/// Rows that are tried, and the row whose value holds where none of them matches.
+/// Rows that are tried, and the row whose value is the answer if none of them matches.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Leaf {
     rows: Vec<usize>,
     value: Option<usize>,
-    /// Hardly any subject comes here that has more of the rows' beginnings than this.
+    /// If hardly any subject reaches the leaf: the length of the rows' beginnings that all subjects here have.
     rare: Option<usize>,
 }
 
-/// So many more rows share a leaf if hardly any subject comes there.
+/// A leaf that hardly any subject reaches takes this many times more rows.
 const RARE: usize = 8;
 
 impl<'n> Leaves<'n> {
@@ -151,30 +152,30 @@ impl<'n> Leaves<'n> {
     }
 
     /// `length` is that of the key.
-    fn place(&mut self, bucket: &Bucket, length: usize, writer: &Writer) -> Place {
+    fn place(&mut self, bucket: &Bucket, length: usize, writer: &Writer) -> BucketValue {
         let is_empty_key = bucket.node == 0;
         let mut tried = bucket.tried.clone();
-        // A default is also what the empty subject gets, and what nginx takes where PCRE gives up.
+        // nginx also gives the default to the empty subject, and where PCRE gives up.
         let is_value = |row: &usize| writer.rows[*row].is_plain && tried.iter().all(|row| writer.is_certain(*row));
         let value = bucket.cover.filter(|row| !is_empty_key && is_value(row));
         if tried.is_empty()
             && let Some(value) = value
         {
-            return Place::Value(value);
+            return BucketValue::Value(value);
         }
-        // In a large list leaves are shared, so that each holds the rows that cover, too.
+        // In a large list leaves are shared, so each also has the covering rows.
         let value = value.filter(|_| self.size < MANY);
         if value.is_none() {
             tried.extend(bucket.cover);
         }
         if tried.is_empty() {
-            return Place::Next;
+            return BucketValue::Next;
         }
-        Place::Leaf(self.leaf(Leaf { rows: tried, value, rare: bucket.is_rare.then_some(length) }, is_empty_key))
+        BucketValue::Leaf(self.leaf(Leaf { rows: tried, value, rare: bucket.is_rare.then_some(length) }, is_empty_key))
     }
 
-    /// The leaf of a bucket: one with the same rows, or the last one with these rows added, or a new one. No other bucket
-    /// shares that of the empty key: most subjects come to it.
+    /// The leaf of a bucket: one with the same rows, the last one with these rows added, or a new one. The leaf of the
+    /// empty key is not shared: most subjects reach it.
     fn leaf(&mut self, leaf: Leaf, is_empty_key: bool) -> usize {
         if is_empty_key {
             self.leaves.push(leaf);
@@ -194,7 +195,7 @@ impl<'n> Leaves<'n> {
         at
     }
 
-    /// Adds the rows of a leaf to another, if that may have them all.
+    /// Adds the rows of a leaf to another, if it has room for all.
     fn joins(&mut self, at: usize, leaf: &Leaf) -> bool {
         let other = &mut self.leaves[at];
         if other.value != leaf.value {
@@ -215,8 +216,8 @@ impl<'n> Leaves<'n> {
             let next = leaf.value.map_or(self.next.to_vec(), |row| writer.value(row));
             let label = format!("leaf{number}_");
             match leaf.rare {
-                Some(length) => Chain::write_rare(writer, &label, &leaf.rows, length, &next),
-                None => Chain::write(writer, &label, &leaf.rows, &next),
+                Some(length) => ChainWriter::write_rare(writer, &label, &leaf.rows, length, &next),
+                None => ChainWriter::write(writer, &label, &leaf.rows, &next),
             }
         };
         self.leaves.iter().enumerate().map(write).collect()

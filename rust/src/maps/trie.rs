@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-/// A node with more children has labels of one byte to them: whatever must fit a pattern can be cut there.
+/// A node with more children has labels of one byte, so that its subtrees can be cut off to fit a pattern.
 const WIDE: usize = 30;
 
-/// A trie over sorted strings; the first node is the root, and children stand behind their parents.
+/// A trie over sorted strings; the first node is the root, and children follow their parents.
 pub struct Trie {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TrieNode>,
 }
 
-/// A node; its path is what the strings under it share up to `depth`.
+/// A node; its path is the first `depth` bytes of the strings under it.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct TrieNode {
     /// The length of the path, in bytes.
     pub depth: usize,
     /// The length of the parent's path.
@@ -27,11 +27,11 @@ pub struct Node {
 impl Trie {
     /// `strings` are in ascending order. Linear in their bytes.
     pub fn new<S: AsRef<[u8]>>(strings: &[S]) -> Trie {
-        let root = Node { depth: 0, above: 0, under: 0..strings.len(), own: 0..0, children: 0..0 };
+        let root = TrieNode { depth: 0, above: 0, under: 0..strings.len(), own: 0..0, children: 0..0 };
         let mut nodes = vec![root];
         let mut at = 0;
         while at < nodes.len() {
-            let Node { depth, under, .. } = nodes[at].clone();
+            let TrieNode { depth, under, .. } = nodes[at].clone();
             let ends = strings[under.clone()].iter().take_while(|string| string.as_ref().len() == depth).count();
             let own = under.start..under.start + ends;
             let below = &strings[own.end..under.end];
@@ -42,7 +42,7 @@ impl Trie {
             for count in &branches {
                 let under = start..start + count;
                 let depth = if branches.len() > WIDE { depth + 1 } else { shared(&strings[under.clone()], depth) };
-                nodes.push(Node { depth, above: nodes[at].depth, under, own: 0..0, children: 0..0 });
+                nodes.push(TrieNode { depth, above: nodes[at].depth, under, own: 0..0, children: 0..0 });
                 start += count;
             }
             nodes[at].own = own;
@@ -53,7 +53,7 @@ impl Trie {
     }
 }
 
-/// Up to which byte sorted strings are the same.
+/// The length of the common prefix of sorted strings.
 fn shared<S: AsRef<[u8]>>(strings: &[S], from: usize) -> usize {
     let (first, last) = (strings[0].as_ref(), strings[strings.len() - 1].as_ref());
     from + first[from..].iter().zip(&last[from..]).take_while(|(one, other)| one == other).count()
@@ -83,7 +83,7 @@ mod tests {
         assert!(trie.nodes[1].children.clone().all(|child| trie.nodes[child].depth == 2));
     }
 
-    /// No string at all is a root.
+    /// A trie without strings is a root.
     #[test]
     fn empty() {
         assert_eq!(Trie::new::<&str>(&[]).nodes.len(), 1);

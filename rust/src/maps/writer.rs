@@ -1,39 +1,38 @@
-//! What all the maps of a compilation share: names, flags, values.
+//! Writes the parts that the maps of a compilation share: names, flags, values.
 
 use crate::map_block::MapBlock;
-use crate::maps::compile::Options;
-use crate::maps::parts::{Order, Parts};
-use crate::maps::row::Row;
-use crate::maps::text::{Key, Map};
+use crate::maps::parts::{FloatingOrder, Parts};
+use crate::maps::row::RowFacts;
+use crate::maps::text::{EmittedMap, Key};
 
-/// How a number is written in front of a value: fixed, so that numbers compare as texts do.
+/// The digits of a number in front of a value: fixed, so that numbers compare like texts.
 pub const DIGITS: usize = 6;
 
 /// Collects the maps of a compilation.
 pub struct Writer<'m> {
     pub map: &'m MapBlock<'m>,
-    pub rows: &'m [Row<'m>],
-    /// What the names of all variables start with.
+    pub rows: &'m [RowFacts<'m>],
+    /// The start of the names of all variables.
     pub stem: &'m str,
-    /// Whether beginnings are in small letters and stand for all spellings.
+    /// Whether beginnings are in lower case and stand for all spellings.
     pub folded: bool,
-    /// Whether each value has the number of its row in front, and nothing is the empty string.
+    /// Whether each value has the number of its row in front, and "no match" is the empty string.
     pub is_numbered: bool,
-    /// Whether the subjects here have no newline inside.
+    /// Whether subjects have no inner newline.
     pub in_lines: bool,
-    pub maps: Vec<Map>,
+    pub maps: Vec<EmittedMap>,
 }
 
 impl<'m> Writer<'m> {
     pub fn new(
         map: &'m MapBlock<'m>,
-        rows: &'m [Row<'m>],
-        options: &'m Options,
+        rows: &'m [RowFacts<'m>],
+        stem: &'m str,
         folded: bool,
         parts: &Parts,
     ) -> Writer<'m> {
-        let is_numbered = parts.order == Order::Picked;
-        Writer { map, rows, stem: &options.stem, folded, is_numbered, in_lines: parts.lines, maps: Vec::new() }
+        let is_numbered = parts.order == FloatingOrder::Picked;
+        Writer { map, rows, stem, folded, is_numbered, in_lines: parts.lines, maps: Vec::new() }
     }
 
     /// The name of a variable.
@@ -57,25 +56,25 @@ impl<'m> Writer<'m> {
         if self.is_numbered { Vec::new() } else { self.map.fallback().to_vec() }
     }
 
-    /// A map of what the original map looks up.
-    pub fn of_source(&self, what: &str) -> Map {
+    /// A map with the source of the original map.
+    pub fn of_source(&self, what: &str) -> EmittedMap {
         let (volatile, hostnames) = (self.map.volatile, self.map.hostnames);
         let source = self.map.source.to_vec();
-        Map { source, name: self.name(what), volatile, hostnames, ..Map::default() }
+        EmittedMap { source, name: self.name(what), volatile, hostnames, ..EmittedMap::default() }
     }
 
     /// A map of another variable of the compilation.
-    pub fn of(&self, variable: &str, what: &str) -> Map {
+    pub fn of(&self, variable: &str, what: &str) -> EmittedMap {
         self.of_value(self.variable(variable), what)
     }
 
     /// A map of a value made of variables of the compilation.
-    pub fn of_value(&self, source: Vec<u8>, what: &str) -> Map {
-        Map { source, name: self.name(what), volatile: self.map.volatile, ..Map::default() }
+    pub fn of_value(&self, source: Vec<u8>, what: &str) -> EmittedMap {
+        EmittedMap { source, name: self.name(what), volatile: self.map.volatile, ..EmittedMap::default() }
     }
 
     /// Adds a map, and returns its variable.
-    pub fn add(&mut self, map: Map) -> Vec<u8> {
+    pub fn add(&mut self, map: EmittedMap) -> Vec<u8> {
         let variable = [b"$", &*map.name].concat();
         self.maps.push(map);
         variable
@@ -86,7 +85,7 @@ impl<'m> Writer<'m> {
         self.rows[row].is_certain_here(self.in_lines)
     }
 
-    /// The row as it was.
+    /// The row as in the original.
     pub fn verbatim(&self, row: usize) -> (Key, Vec<u8>) {
         let pattern = &self.rows[row].row;
         (Key::Pattern { pattern: pattern.pattern.to_vec(), caseless: pattern.caseless }, self.value(row))

@@ -3,24 +3,28 @@
 
 use std::collections::HashSet;
 
+use crate::phase::{Entering, Phase};
 use crate::prove::groups::{Flat, Trees};
 use crate::prove::maps::Maps;
 use crate::prove::names::{self, Used};
-use crate::prove::node::{Node, Phase};
-use crate::prove::run::{self, Compiled};
+use crate::prove::node::Node;
+use crate::prove::run::{self, CompiledForm};
+use crate::prove::surroundings;
 use crate::prove::tables::{self, Behind, Include};
-use crate::prove::{Checked, Facts, Obligation, Pair, Refutation};
+use crate::prove::{Checked, Discharged, Facts, Pair, Refutation};
 
-/// What is known while the files are compared.
+/// What is known during the comparison of the files.
 pub struct Known<'t, 'f> {
     pub maps: &'t Maps<'t>,
-    /// The maps that tell groups of rules.
+    /// The maps that look up groups of rules.
     pub trees: &'f Trees<'t>,
     pub facts: &'f Facts,
     /// All variables of the original.
     pub used: &'f Used,
     /// Whether `$1` to `$9` may be read after rules.
     pub captures_matter: bool,
+    /// Whether a block inside another has its headers wherever it adds none of its own.
+    pub headers_inherited: bool,
 }
 
 /// Compares a file before and after; exactly one of all files contains `include`.
@@ -30,7 +34,7 @@ pub fn file<'t>(
     pair: &Pair,
     known: &Known<'t, '_>,
     include: &mut Include,
-) -> Obligation<Checked> {
+) -> Discharged<Checked> {
     let mut alignment = Alignment { known, pair, include };
     let block = pair.in_http.then_some(&b"http"[..]);
     if pair.in_http {
@@ -52,14 +56,15 @@ impl<'t> Alignment<'t, '_> {
         after: &'t [Node<'t>],
         in_location: bool,
         block: Option<&[u8]>,
-    ) -> Obligation<Checked> {
+    ) -> Discharged<Checked> {
         let transparent = &self.known.facts.transparent;
         let is_transparent = |node: &&Node| transparent.contains(node.word(0));
         let (before_others, before_script): (Vec<_>, Vec<_>) = before.iter().partition(is_transparent);
         let (after_others, after_script): (Vec<_>, Vec<_>) =
             after.iter().filter(|node| !self.is_added(node, block)).partition(is_transparent);
         let phase = self.phase(in_location, block);
-        let (mut checked, emitted) = self.script(&before_script, &after_script, phase, block)?;
+        let entering = self.entering(before, phase, block);
+        let (mut checked, emitted) = self.script(&before_script, &after_script, phase, entering, block)?;
         let is_rule = |node: &Node| phase.is_some() && node.is_rule();
         let is_emitted = |node: &Node| {
             emitted.contains(&std::ptr::from_ref(node)) || self.is_include(node, block) || self.is_added(node, block)
@@ -86,8 +91,19 @@ impl<'t> Alignment<'t, '_> {
         takes_rules.then_some(if in_location { Phase::Location } else { Phase::Server })
     }
 
+    /// Which rules may stand in an `if` of a block. Of a location whose statements are not all here, nothing is known.
+    fn entering(&self, before: &[Node], phase: Option<Phase>, block: Option<&[u8]>) -> Entering {
+        match phase {
+            Some(Phase::Server) => Entering::All,
+            Some(Phase::Location) if block == Some(b"location") => {
+                surroundings::entering(before, self.known.facts, self.known.headers_inherited)
+            }
+            _ => Entering::Nothing,
+        }
+    }
+
     /// Compares a statement outside the script: its words have to be the same, and its block is compared in turn.
-    fn other(&mut self, before: &'t Node<'t>, after: &'t Node<'t>, in_location: bool) -> Obligation<Checked> {
+    fn other(&mut self, before: &'t Node<'t>, after: &'t Node<'t>, in_location: bool) -> Discharged<Checked> {
         if before.words != after.words && !tables::is_raised(before, after) {
             return Err(changed(Some(before)));
         }
@@ -114,13 +130,14 @@ impl<'t> Alignment<'t, '_> {
         before: &[&'t Node<'t>],
         after: &[&'t Node<'t>],
         phase: Option<Phase>,
+        entering: Entering,
         block: Option<&[u8]>,
-    ) -> Obligation<(Checked, HashSet<*const Node<'t>>)> {
+    ) -> Discharged<(Checked, HashSet<*const Node<'t>>)> {
         let mut checked = Checked::default();
         let maps = self.known.maps;
         let flat = match phase {
-            Some(Phase::Server) => self.known.trees.flatten(after, self.known)?,
-            _ => Flat { statements: after.to_vec(), grouping: Vec::new() },
+            Some(_) => self.known.trees.flatten(after, self.known, entering)?,
+            None => Flat { statements: after.to_vec(), grouping: Vec::new() },
         };
         let after = &flat.statements;
         let mut emitted: HashSet<_> = flat.grouping.iter().copied().map(std::ptr::from_ref).collect();
@@ -134,7 +151,8 @@ impl<'t> Alignment<'t, '_> {
             }
             if let Some(phase) = phase.filter(|_| before.get(at).is_some_and(|node| node.is_rule())) {
                 let rules = &before[at..at + count(&before[at..], |node| node.is_rule())];
-                let (compiled, length) = Compiled::split(&after[emitted_at..], |node| emitted_names.is_emitted(node));
+                let (compiled, length) =
+                    CompiledForm::split(&after[emitted_at..], |node| emitted_names.is_emitted(node));
                 let facts = self.known.facts;
                 checked += run::check(rules, &compiled, maps, &facts.readings, phase, self.known.captures_matter)?;
                 emitted.extend(compiled.new_statements().map(std::ptr::from_ref));
@@ -192,7 +210,7 @@ impl<'t> EmittedNames<'t> {
     }
 
     /// Checks that nothing else sets the variable of a class, not even a map.
-    fn check_names(&self, used: &Used) -> Obligation<()> {
+    fn check_names(&self, used: &Used) -> Discharged<()> {
         for name in self.classes.iter().chain(&self.lines) {
             names::is_free(name)?;
             used.leave(name)?;

@@ -1,15 +1,15 @@
-//! One `rewrite` as nginx runs it: whether it matches a URI, and all that it does with it
+//! Runs one `rewrite` as nginx does: whether it matches a URI, and everything it does with the URI
 //! (`ngx_http_script_regex_start_code`, `ngx_http_script_regex_end_code`).
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use crate::pcre::{Outcome, Regex};
+use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::maps::Maps;
 use crate::syntax;
 use crate::variables;
 
-/// How many calls PCRE2 may need; the planner allows fewer.
+/// The most calls of PCRE2; the planner allows fewer.
 const CALLS: u32 = 100_000;
 
 /// How a rule ends the script.
@@ -21,8 +21,8 @@ pub enum End {
 }
 
 impl End {
-    /// The end that a replacement and a flag bring about; `None` for a rule that does not end the script, or does so
-    /// in a way of its own.
+    /// The end that a replacement and a flag cause; `None` for a rule that does not end the script, or ends it in
+    /// another way.
     pub fn of(replacement: &[u8], flag: Option<&[u8]>) -> Option<End> {
         let redirects = replacement.starts_with(b"http://")
             || replacement.starts_with(b"https://")
@@ -42,7 +42,7 @@ impl End {
 #[derive(Clone, Copy, Debug)]
 pub struct Uri<'u> {
     pub text: &'u [u8],
-    /// It stands for all spellings of its letters that no exact key has.
+    /// It stands for all spellings of its letters that are not exact keys.
     pub any_case: bool,
 }
 
@@ -51,22 +51,22 @@ pub struct Uri<'u> {
 pub enum Piece {
     Text(Vec<u8>),
     Variable(Vec<u8>),
-    /// A captured text that nginx escapes in some requests and not in others.
+    /// A captured text that nginx escapes in some requests only.
     Escapable(Vec<u8>),
     /// A group of a pattern run on a URI that stands for many.
     Spelled(u8),
 }
 
-/// What `$1` to `$9` hold.
+/// The contents of `$1` to `$9`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Captures {
-    /// The texts of the groups, empty ones at the end left out.
+    /// The texts of the groups, without empty ones at the end.
     Texts(Vec<Vec<u8>>),
     /// The groups of this pattern on a URI that stands for many.
     Of(Vec<u8>),
 }
 
-/// All that a rule that fires does.
+/// Everything that a rule does when it fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
     pub end: End,
@@ -83,42 +83,42 @@ pub enum Behaviour {
     Falls,
     /// A guard is true of the URI, and nothing fires: in a location, the `if` has swapped the configuration by then.
     Entered,
-    /// It cannot be told.
+    /// It is not known.
     Unknown,
 }
 
-/// What is known of a `rewrite` before it runs.
+/// A `rewrite`, as known before it runs.
 pub struct Rewrite<'t> {
     pub pattern: Cow<'t, [u8]>,
     pub groups: u32,
     end: End,
-    path: Vec<Part<'t>>,
-    args: Option<Vec<Part<'t>>>,
+    path: Vec<TargetPart<'t>>,
+    args: Option<Vec<TargetPart<'t>>>,
     appends_args: bool,
     regex: OnceLock<Option<Regex>>,
 }
 
-enum Part<'t> {
+enum TargetPart<'t> {
     Text(&'t [u8]),
     Variable(&'t [u8]),
     Capture(u8),
 }
 
-impl Part<'_> {
+impl TargetPart<'_> {
     /// A variable may be a map with a regex, which sets `$1` to `$9` before the target's own are written.
     fn may_set_captures(&self) -> bool {
-        matches!(self, Part::Variable(name) if !variables::keeps_captures(name))
+        matches!(self, TargetPart::Variable(name) if !variables::keeps_captures(name))
     }
 }
 
 /// Whether a pattern matches a URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matches {
-    /// It does in every PCRE.
+    /// It matches in every PCRE.
     Yes,
-    /// It does in none, and none gives up on it.
+    /// It matches in no PCRE, and none gives up on it.
     No,
-    /// One PCRE may say yes, another no, or give up; or it depends on the spelling.
+    /// One PCRE may match and another not, or give up; or it depends on the spelling.
     Unknown,
 }
 
@@ -144,7 +144,7 @@ impl<'t> Rewrite<'t> {
                 }
             };
             if start < at {
-                parts.push(Part::Text(&text[start..at]));
+                parts.push(TargetPart::Text(&text[start..at]));
             }
             match part {
                 None => {
@@ -159,7 +159,7 @@ impl<'t> Rewrite<'t> {
             start = at;
         }
         if start < text.len() {
-            parts.push(Part::Text(&text[start..]));
+            parts.push(TargetPart::Text(&text[start..]));
         }
         let (path, args) = match path {
             Some(path) => (path, Some(parts)),
@@ -171,12 +171,12 @@ impl<'t> Rewrite<'t> {
     /// The variables its target reads.
     pub fn variables(&self) -> impl Iterator<Item = &[u8]> {
         self.path.iter().chain(self.args.iter().flatten()).filter_map(|part| match part {
-            Part::Variable(name) => Some(*name),
+            TargetPart::Variable(name) => Some(*name),
             _ => None,
         })
     }
 
-    /// Whether the rule matches; for a URI that stands for many, `own` says that it is known to match all of them.
+    /// Whether the rule matches; for a URI that stands for many, `own` says whether it is known to match all of them.
     pub fn matches(&self, uri: Uri, own: &dyn Fn(&[u8]) -> bool) -> Matches {
         if &*self.pattern == b"^" {
             return Matches::Yes;
@@ -185,13 +185,13 @@ impl<'t> Rewrite<'t> {
             return if own(&self.pattern) { Matches::Yes } else { matches_some_case(&self.pattern, uri.text) };
         }
         match self.regex().map(|regex| regex.is_match(uri.text, CALLS)) {
-            Some(Outcome::Yes) => Matches::Yes,
-            Some(Outcome::No) => Matches::No,
-            Some(Outcome::Error(_)) | None => Matches::Unknown,
+            Some(MatchOutcome::Yes) => Matches::Yes,
+            Some(MatchOutcome::No) => Matches::No,
+            Some(MatchOutcome::Error(_)) | None => Matches::Unknown,
         }
     }
 
-    /// PCRE2's own, for a pattern that every PCRE reads alike.
+    /// The answer of PCRE2, for a pattern that every PCRE reads alike.
     fn regex(&self) -> Option<&Regex> {
         let compile = || {
             syntax::literal(&self.pattern).map(|_| ()).or_else(|| syntax::parse(&self.pattern).ok().map(|_| ()))?;
@@ -200,10 +200,10 @@ impl<'t> Rewrite<'t> {
         self.regex.get_or_init(compile).as_ref()
     }
 
-    /// What the rule does with a URI that it matches. Without `keep_captures` nobody reads the captures afterwards.
+    /// The effect of the rule on a URI that it matches. Without `keep_captures`, nothing reads the captures afterwards.
     pub fn effect(&self, uri: Uri, maps: Option<&Maps>, keep_captures: bool) -> Option<Effect> {
-        let repeats = self.parts().any(|part| matches!(part, Part::Capture(_)));
-        if repeats && self.parts().any(Part::may_set_captures) {
+        let repeats = self.parts().any(|part| matches!(part, TargetPart::Capture(_)));
+        if repeats && self.parts().any(TargetPart::may_set_captures) {
             return None;
         }
         let captures = match (self.groups > 0 && (keep_captures || repeats), uri.any_case) {
@@ -212,7 +212,7 @@ impl<'t> Rewrite<'t> {
             (true, false) => Captures::Texts(self.groups_of(uri.text)?),
         };
         let redirects = matches!(self.end, End::Redirect(_));
-        let write = |parts: &[Part], escapes| written(parts, &captures, escapes, maps, uri.text);
+        let write = |parts: &[TargetPart], escapes| written(parts, &captures, escapes, maps, uri.text);
         let path = write(&self.path, redirects)?;
         let args = match &self.args {
             Some(args) => Some(write(args, true)?),
@@ -222,7 +222,7 @@ impl<'t> Rewrite<'t> {
         Some(Effect { end: self.end, path, args, appends_args: self.appends_args, captures })
     }
 
-    fn parts(&self) -> impl Iterator<Item = &Part<'t>> {
+    fn parts(&self) -> impl Iterator<Item = &TargetPart<'t>> {
         self.path.iter().chain(self.args.iter().flatten())
     }
 
@@ -238,32 +238,38 @@ impl<'t> Rewrite<'t> {
 }
 
 /// A variable at a `$`, with the bytes it takes.
-fn variable(text: &[u8]) -> Option<(Part<'_>, usize)> {
+fn variable(text: &[u8]) -> Option<(TargetPart<'_>, usize)> {
     let name = |from: usize| {
         let rest = &text[from..];
         &rest[..rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(rest.len())]
     };
     match text.get(1)? {
-        digit @ b'1'..=b'9' => Some((Part::Capture(digit - b'0'), 2)),
+        digit @ b'1'..=b'9' => Some((TargetPart::Capture(digit - b'0'), 2)),
         b'{' => {
             let name = name(2);
             (!name.is_empty() && text.get(2 + name.len()) == Some(&b'}'))
-                .then_some((Part::Variable(name), name.len() + 3))
+                .then_some((TargetPart::Variable(name), name.len() + 3))
         }
         _ => {
             let name = name(1);
-            (!name.is_empty()).then_some((Part::Variable(name), name.len() + 1))
+            (!name.is_empty()).then_some((TargetPart::Variable(name), name.len() + 1))
         }
     }
 }
 
 /// The pieces of a target; variables of `maps` are looked up.
-fn written(parts: &[Part], captures: &Captures, escapes: bool, maps: Option<&Maps>, uri: &[u8]) -> Option<Vec<Piece>> {
+fn written(
+    parts: &[TargetPart],
+    captures: &Captures,
+    escapes: bool,
+    maps: Option<&Maps>,
+    uri: &[u8],
+) -> Option<Vec<Piece>> {
     let mut out = Vec::with_capacity(1);
     for part in parts {
         match part {
-            Part::Text(text) => push_text(&mut out, text),
-            Part::Capture(digit) => match captures {
+            TargetPart::Text(text) => push_text(&mut out, text),
+            TargetPart::Capture(digit) => match captures {
                 Captures::Of(_) => out.push(Piece::Spelled(*digit)),
                 Captures::Texts(texts) => {
                     let text = texts.get(usize::from(*digit) - 1).map_or(&[][..], Vec::as_slice);
@@ -274,7 +280,7 @@ fn written(parts: &[Part], captures: &Captures, escapes: bool, maps: Option<&Map
                     }
                 }
             },
-            Part::Variable(name) => match maps.and_then(|maps| maps.get(name)) {
+            TargetPart::Variable(name) => match maps.and_then(|maps| maps.get(name)) {
                 None => out.push(Piece::Variable(name.to_vec())),
                 Some(map) => push_value(&mut out, map.get(uri))?,
             },
@@ -291,13 +297,13 @@ fn push_text(out: &mut Vec<Piece>, text: &[u8]) {
     }
 }
 
-/// The value of a map: text and variables, and no captures, which a map would take from who knows where.
+/// The value of a map: text and variables. Captures are not allowed, as their origin would be unknown.
 fn push_value(out: &mut Vec<Piece>, value: &[u8]) -> Option<()> {
     let mut rest = value;
     while let Some(at) = memchr::memchr(b'$', rest) {
         push_text(out, &rest[..at]);
         match variable(&rest[at..])? {
-            (Part::Variable(name), length) => {
+            (TargetPart::Variable(name), length) => {
                 out.push(Piece::Variable(name.to_vec()));
                 rest = &rest[at + length..];
             }

@@ -1,12 +1,13 @@
-//! All strings a pattern can match, by running its tree forward over the subjects that it allows so far.
+//! Lists all strings that a pattern can match, by running its tree forward over the subjects it allows so far.
 //!
-//! This is not the planner's way (which joins the strings of subtrees of the HIR): two mistakes would have to agree.
+//! The planner does it differently (it joins the strings of subtrees of the HIR), so that two mistakes would have to
+//! agree.
 
 use crate::syntax::{Ast, ByteSet};
 
 /// The subjects a pattern allows.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Subjects {
+pub enum Enumeration {
     /// All of them; a superset where the tree has nodes that are supersets.
     All(Vec<Vec<u8>>),
     /// More than the limit, or infinitely many.
@@ -15,7 +16,7 @@ pub enum Subjects {
 
 /// How much of the end of the subject is settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Tail {
+enum SubjectEnd {
     Open,
     /// The subject ends here.
     Ended,
@@ -24,14 +25,14 @@ enum Tail {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct State {
+struct PartialSubject {
     text: Vec<u8>,
     /// Whether the text is known to start where the subject starts.
     started: bool,
-    tail: Tail,
+    tail: SubjectEnd,
 }
 
-/// No key of a map is longer, as nginx reads no longer token.
+/// The longest key of a map: nginx reads no longer token.
 const LONGEST: usize = 4096;
 
 /// Which bytes stand for others.
@@ -43,54 +44,54 @@ pub enum Letters {
 }
 
 /// Runs `ast`; gives up above `limit` subjects at any point.
-pub fn subjects(ast: &Ast, letters: Letters, limit: usize) -> Subjects {
-    let start = State { text: Vec::new(), started: false, tail: Tail::Open };
+pub fn subjects(ast: &Ast, letters: Letters, limit: usize) -> Enumeration {
+    let start = PartialSubject { text: Vec::new(), started: false, tail: SubjectEnd::Open };
     let Some(states) = (Runner { letters, limit }).run(ast, vec![start]) else {
-        return Subjects::TooMany;
+        return Enumeration::TooMany;
     };
-    if states.iter().any(|state| !state.started || state.tail == Tail::Open) {
-        return Subjects::TooMany;
+    if states.iter().any(|state| !state.started || state.tail == SubjectEnd::Open) {
+        return Enumeration::TooMany;
     }
-    let mut all: Vec<Vec<u8>> = states.into_iter().map(State::subject).collect();
+    let mut all: Vec<Vec<u8>> = states.into_iter().map(PartialSubject::subject).collect();
     all.sort_unstable();
     all.dedup();
-    Subjects::All(all)
+    Enumeration::All(all)
 }
 
-impl State {
+impl PartialSubject {
     fn subject(mut self) -> Vec<u8> {
-        if self.tail == Tail::Newline {
+        if self.tail == SubjectEnd::Newline {
             self.text.push(b'\n');
         }
         self.text
     }
 
     /// The subject with one byte more, if one is allowed here.
-    fn push(&self, byte: u8) -> Option<State> {
+    fn push(&self, byte: u8) -> Option<PartialSubject> {
         let tail = match self.tail {
-            Tail::Open => Tail::Open,
-            Tail::Newline if byte == b'\n' => Tail::Ended,
-            Tail::Newline | Tail::Ended => return None,
+            SubjectEnd::Open => SubjectEnd::Open,
+            SubjectEnd::Newline if byte == b'\n' => SubjectEnd::Ended,
+            SubjectEnd::Newline | SubjectEnd::Ended => return None,
         };
         let mut text = Vec::with_capacity(self.text.len() + 24);
         text.extend_from_slice(&self.text);
         text.push(byte);
-        Some(State { text, started: self.started, tail })
+        Some(PartialSubject { text, started: self.started, tail })
     }
 
-    /// `^`: only where nothing was read.
-    fn start(self) -> Option<State> {
-        self.text.is_empty().then_some(State { started: true, ..self })
+    /// `^`: only before anything was read.
+    fn start(self) -> Option<PartialSubject> {
+        self.text.is_empty().then_some(PartialSubject { started: true, ..self })
     }
 
     /// `\z`, and one half of `$`.
-    fn end(self) -> Option<State> {
-        (self.tail != Tail::Newline).then_some(State { tail: Tail::Ended, ..self })
+    fn end(self) -> Option<PartialSubject> {
+        (self.tail != SubjectEnd::Newline).then_some(PartialSubject { tail: SubjectEnd::Ended, ..self })
     }
 
     /// The other half of `$`.
-    fn before_newline(self) -> Option<State> {
-        (self.tail != Tail::Ended).then_some(State { tail: Tail::Newline, ..self })
+    fn before_newline(self) -> Option<PartialSubject> {
+        (self.tail != SubjectEnd::Ended).then_some(PartialSubject { tail: SubjectEnd::Newline, ..self })
     }
 }
 
@@ -100,7 +101,7 @@ struct Runner {
 }
 
 impl Runner {
-    fn run(&self, ast: &Ast, states: Vec<State>) -> Option<Vec<State>> {
+    fn run(&self, ast: &Ast, states: Vec<PartialSubject>) -> Option<Vec<PartialSubject>> {
         let next = match ast {
             Ast::Empty | Ast::WordBoundary | Ast::NotWordBoundary => states,
             Ast::Byte(byte) => states.iter().filter_map(|state| state.push(*byte)).collect(),
@@ -109,28 +110,28 @@ impl Runner {
             Ast::Alternation(parts) => self.alternation(parts, &states)?,
             Ast::Repeat { min, max, sub, .. } => self.repeat(*min, *max, sub, states)?,
             Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => self.run(sub, states)?,
-            Ast::Start => states.into_iter().filter_map(State::start).collect(),
-            Ast::End => states.into_iter().filter_map(State::end).collect(),
+            Ast::Start => states.into_iter().filter_map(PartialSubject::start).collect(),
+            Ast::End => states.into_iter().filter_map(PartialSubject::end).collect(),
             Ast::Dollar => {
-                let halves = |state: State| [state.clone().end(), state.before_newline()];
+                let halves = |state: PartialSubject| [state.clone().end(), state.before_newline()];
                 states.into_iter().flat_map(halves).flatten().collect()
             }
         };
         self.bounded(next)
     }
 
-    fn concat(&self, parts: &[Ast], mut states: Vec<State>) -> Option<Vec<State>> {
+    fn concat(&self, parts: &[Ast], mut states: Vec<PartialSubject>) -> Option<Vec<PartialSubject>> {
         for part in parts {
             match (part, states.as_mut_slice()) {
                 // A literal is one state that grows: this is nearly all of nearly all rules.
-                (Ast::Byte(byte), [state]) if state.tail == Tail::Open => state.text.push(*byte),
+                (Ast::Byte(byte), [state]) if state.tail == SubjectEnd::Open => state.text.push(*byte),
                 _ => states = self.run(part, states)?,
             }
         }
         Some(states)
     }
 
-    fn class(&self, set: &ByteSet, states: &[State]) -> Option<Vec<State>> {
+    fn class(&self, set: &ByteSet, states: &[PartialSubject]) -> Option<Vec<PartialSubject>> {
         let mut next = Vec::new();
         for byte in 0..=255u8 {
             let left_out = self.letters == Letters::SmallOnly && byte.is_ascii_uppercase();
@@ -144,7 +145,7 @@ impl Runner {
         Some(next)
     }
 
-    fn alternation(&self, parts: &[Ast], states: &[State]) -> Option<Vec<State>> {
+    fn alternation(&self, parts: &[Ast], states: &[PartialSubject]) -> Option<Vec<PartialSubject>> {
         let mut next = Vec::new();
         for part in parts {
             next.extend(self.run(part, states.to_vec())?);
@@ -152,7 +153,13 @@ impl Runner {
         Some(next)
     }
 
-    fn repeat(&self, min: u32, max: Option<u32>, sub: &Ast, states: Vec<State>) -> Option<Vec<State>> {
+    fn repeat(
+        &self,
+        min: u32,
+        max: Option<u32>,
+        sub: &Ast,
+        states: Vec<PartialSubject>,
+    ) -> Option<Vec<PartialSubject>> {
         let mut current = states;
         let mut all = if min == 0 { current.clone() } else { Vec::new() };
         for count in 1..=max.unwrap_or(u32::MAX) {
@@ -171,7 +178,7 @@ impl Runner {
         Some(all)
     }
 
-    fn bounded(&self, mut states: Vec<State>) -> Option<Vec<State>> {
+    fn bounded(&self, mut states: Vec<PartialSubject>) -> Option<Vec<PartialSubject>> {
         if states.len() > 1 {
             states.sort_unstable();
             states.dedup();
@@ -186,12 +193,12 @@ mod tests {
     use super::*;
     use crate::syntax;
 
-    fn all(pattern: &str) -> Subjects {
+    fn all(pattern: &str) -> Enumeration {
         subjects(&syntax::parse(pattern.as_bytes()).unwrap().ast, Letters::Exact, 64)
     }
 
-    fn strings(list: &[&str]) -> Subjects {
-        Subjects::All(list.iter().map(|string| string.as_bytes().to_vec()).collect())
+    fn strings(list: &[&str]) -> Enumeration {
+        Enumeration::All(list.iter().map(|string| string.as_bytes().to_vec()).collect())
     }
 
     /// `$` also stands before a final newline, which may even be read after it; `\z` does not.
@@ -206,14 +213,14 @@ mod tests {
         assert_eq!(all("/^a$"), strings(&[]));
     }
 
-    /// Alternatives, optional parts and small classes are listed; what is open at either end is not.
+    /// Alternatives, optional parts and small classes are listed; patterns open at either end are not.
     #[test]
     fn finite_and_not() {
         assert_eq!(all(r"^/(a|b[01])/?\z"), strings(&["/a", "/a/", "/b0", "/b0/", "/b1", "/b1/"]));
         assert_eq!(all(r"^/a{2,3}\z"), strings(&["/aa", "/aaa"]));
-        assert_eq!(all("^/a"), Subjects::TooMany);
-        assert_eq!(all("/a$"), Subjects::TooMany);
-        assert_eq!(all("^/a*$"), Subjects::TooMany);
-        assert_eq!(all("^/.$"), Subjects::TooMany);
+        assert_eq!(all("^/a"), Enumeration::TooMany);
+        assert_eq!(all("/a$"), Enumeration::TooMany);
+        assert_eq!(all("^/a*$"), Enumeration::TooMany);
+        assert_eq!(all("^/.$"), Enumeration::TooMany);
     }
 }

@@ -1,26 +1,26 @@
-//! The strings of the rules that are gone: what the theorem of [`super`] is put to.
+//! The strings of the removed rules, for which the theorem of [`super`] is checked.
 
-use crate::pcre::{Outcome, Regex};
-use crate::prove::enumerate::{self, Letters, Subjects};
+use crate::pcre::{MatchOutcome, Regex};
+use crate::prove::enumerate::{self, Enumeration, Letters};
 use crate::prove::strings::{NOBODY, Owners};
 use crate::prove::work;
 use crate::syntax::{self, Ast};
 
-/// More strings than this are not listed for one rule.
+/// The most strings listed for one rule.
 ///
 /// The planner lists at most 1,024, and only where no anchor contradicts another: so each text met on the way through a
 /// pattern begins one of these strings, with at most three ends and two starts.
 const LIMIT: usize = 3 * 2 * 1_024;
-/// How many calls PCRE2 may need for a string of a pattern; the planner allows fewer.
+/// The most calls of PCRE2 for a string of a pattern; the planner allows fewer.
 const CALLS: u32 = 100_000;
-/// So many letters have few enough spellings to ask for each.
+/// Up to this many letters, each spelling is tried.
 const FEW_LETTERS: u32 = 8;
 
-/// The strings of the rules that are gone, each with its first rule, and the keys of the maps.
+/// The strings of the removed rules, each with its first rule, and the keys of the maps.
 #[derive(Default)]
 pub struct GoneStrings {
     pub exact: Owners,
-    /// GoneStrings in small letters, each for all its spellings.
+    /// Strings in lower case, each for all its spellings.
     pub any_case: Owners,
 }
 
@@ -34,7 +34,7 @@ impl GoneStrings {
         self.add_general(text, place)
     }
 
-    /// Lists the strings of a pattern that is no literal.
+    /// Lists the strings of a pattern that is not a literal.
     fn add_general(&mut self, text: &[u8], place: usize) -> Result<(), &'static str> {
         let pattern = syntax::parse(text).map_err(|_| "PCRE versions read its pattern differently")?;
         if pattern.named {
@@ -48,10 +48,10 @@ impl GoneStrings {
         }
         let ignores_case = pattern.ignores_case();
         let letters = if ignores_case { Letters::SmallOnly } else { Letters::Exact };
-        let Subjects::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
+        let Enumeration::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
             return Err("it matches too many strings to list");
         };
-        // Where the tree only contains the language, PCRE2 says which of its strings are in it.
+        // If the tree is a superset of the language, PCRE2 decides which of its strings are in it.
         let judge = if is_exact(&pattern.ast) {
             None
         } else {
@@ -59,9 +59,9 @@ impl GoneStrings {
         };
         for subject in subjects.iter().filter(|subject| !subject.contains(&0)) {
             match judge.as_ref().map(|regex| regex.is_match(subject, CALLS)) {
-                None | Some(Outcome::Yes) => {}
-                Some(Outcome::No) => continue,
-                Some(Outcome::Error(_)) => return Err("PCRE2 gives up on one of its strings"),
+                None | Some(MatchOutcome::Yes) => {}
+                Some(MatchOutcome::No) => continue,
+                Some(MatchOutcome::Error(_)) => return Err("PCRE2 gives up on one of its strings"),
             }
             self.exact.add(subject, place as u32);
             if ignores_case {
@@ -71,7 +71,7 @@ impl GoneStrings {
         Ok(())
     }
 
-    /// The rule that is gone and matches every spelling of a string; `NOBODY` if none does.
+    /// The removed rule that matches every spelling of a string; `NOBODY` if none does.
     pub fn any_case_owner(&self, string: &[u8]) -> u32 {
         if self.any_case.is_empty() {
             return NOBODY;
@@ -95,7 +95,7 @@ impl GoneStrings {
     }
 }
 
-/// Whether the tree says exactly what the pattern matches.
+/// Whether the tree is exactly the language of the pattern.
 fn is_exact(ast: &Ast) -> bool {
     match ast {
         Ast::Superset { .. } | Ast::WordBoundary | Ast::NotWordBoundary => false,

@@ -1,36 +1,36 @@
-//! The form for a server: emitted statements behind guards, and what they do with a URI (`ngx_http_rewrite_handler`).
+//! The form for a server: emitted statements behind guards, and their effect on a URI (`ngx_http_rewrite_handler`).
 
 use std::borrow::Cow;
 
 use crate::prove::effect::{Behaviour, Matches, Rewrite, Uri};
-use crate::prove::maps::{Map, Maps};
+use crate::prove::maps::{Maps, UriMap};
 use crate::prove::node::Node;
 use crate::prove::residual::Residual;
-use crate::prove::{Obligation, Refutation};
+use crate::prove::{Discharged, Refutation};
 
-/// The emitted statements of a run, guards and what they let through.
+/// The emitted statements of a run: guards and the rules behind them.
 pub struct Guards<'t> {
     /// The variable that holds the URI without a final newline.
     line: Option<&'t [u8]>,
-    steps: Vec<Step<'t>>,
+    statements: Vec<Statement<'t>>,
 }
 
-enum Step<'t> {
-    /// `if ($key = $uri)` with what it does.
-    Guard(&'t Map<'t>, Then<'t>),
+enum Statement<'t> {
+    /// `if ($key = $uri)` and its effect.
+    Guard(&'t UriMap<'t>, Then<'t>),
     /// `if ($hit = number)`.
     Class(&'t [u8], Rewrites<'t>),
 }
 
 enum Then<'t> {
-    SetClass(&'t Map<'t>),
+    SetClass(&'t UriMap<'t>),
     Rewrite(Rewrites<'t>),
 }
 
 impl<'t> Guards<'t> {
-    /// Admits a variable that is emptied first, one that takes a newline off the URI, exact guards, and comparisons of
-    /// the first with a number: nothing that could do anything for a URI that is no key.
-    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Obligation<Guards<'t>> {
+    /// Admits a variable that is emptied first, one that removes a newline from the URI, exact guards, and comparisons
+    /// of the first with a number: nothing that could affect a URI that is not a key.
+    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Discharged<Guards<'t>> {
         let (hit, rest) = match nodes {
             [set, rest @ ..] if set.sets().is_some_and(|(_, value)| value.is_empty()) => (set.sets(), rest),
             rest => (None, rest),
@@ -42,29 +42,30 @@ impl<'t> Guards<'t> {
             rest => (None, rest),
         };
         let scope = Scope { hit: hit.map(|(name, _)| name), line, maps };
-        let mut steps = Vec::new();
+        let mut statements = Vec::new();
         for node in rest {
             let Some((left, right, body)) = condition(node) else {
                 return Err(Refutation::new("an emitted statement is neither a guard nor a class"));
             };
-            steps.push(scope.step(left, right, body)?);
+            statements.push(scope.statement(left, right, body)?);
         }
-        Ok(Guards { line, steps })
+        Ok(Guards { line, statements })
     }
 
-    /// Whether a URI that no guard is true of leaves `$1` to `$9` empty: the pattern that looks for a newline does so
-    /// where it does not match (`ngx_http_script_regex_start_code`), and what stands in its block where it does.
+    /// Whether `$1` to `$9` are empty after a URI for which no guard is true: the pattern that looks for a newline
+    /// empties them if it does not match (`ngx_http_script_regex_start_code`), and the statements of its block if it
+    /// does.
     pub fn clears_captures(&self) -> bool {
         self.line.is_some()
     }
 
-    /// Runs the statements. `own` tells the pattern that is known to match a URI that stands for many.
+    /// Runs the statements. `own` decides whether a pattern is known to match a URI that stands for many.
     pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Behaviour {
         let mut class: &[u8] = b"";
         let mut entered = false;
-        for step in &self.steps {
-            let rewrites = match step {
-                Step::Guard(keys, then) if is_key(keys, uri) => match then {
+        for statement in &self.statements {
+            let rewrites = match statement {
+                Statement::Guard(keys, then) if is_key(keys, uri) => match then {
                     Then::SetClass(map) => {
                         class = map.get(uri.text);
                         entered = true;
@@ -72,7 +73,7 @@ impl<'t> Guards<'t> {
                     }
                     Then::Rewrite(rewrites) => rewrites,
                 },
-                Step::Class(number, rewrites) if class == *number => rewrites,
+                Statement::Class(number, rewrites) if class == *number => rewrites,
                 _ => continue,
             };
             entered = true;
@@ -93,9 +94,9 @@ impl<'t> Guards<'t> {
 
     /// The strings that the guards answer, and whether each stands for every spelling.
     pub fn keys(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, bool)> {
-        let maps = self.steps.iter().filter_map(|step| match step {
-            Step::Guard(keys, _) => Some(keys),
-            Step::Class(..) => None,
+        let maps = self.statements.iter().filter_map(|statement| match statement {
+            Statement::Guard(keys, _) => Some(keys),
+            Statement::Class(..) => None,
         });
         let rows = maps.flat_map(|map| map.rows().map(|row| (row, map.is_of_lines())));
         rows.filter(|((key, _), _)| !key.is_empty()).flat_map(|((key, value), lines)| {
@@ -105,21 +106,21 @@ impl<'t> Guards<'t> {
     }
 }
 
-/// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without its
-/// final newline: the variable.
-fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Obligation<&'t [u8]> {
+/// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without
+/// its final newline: the variable.
+fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Discharged<&'t [u8]> {
     let refute = || Refutation::new("the final newline of the URI is not removed correctly");
     let (line, _) = set.sets().ok_or_else(refute)?;
     let Some([again, clear]) = strip.block.as_deref() else { return Err(refute()) };
     let (name, text) = again.sets().ok_or_else(refute)?;
-    let strips = text.strip_prefix(b"$").and_then(|text| maps.get(text)).is_some_and(Map::strips);
+    let strips = text.strip_prefix(b"$").and_then(|text| maps.get(text)).is_some_and(UriMap::strips);
     let tested = [b"($", line].concat();
     let is_condition = strip.words() == [&b"if"[..], &tested, b"~", b"\n\\z", b")"];
     let admitted = is_condition && name == line && strips && clear.is_clear();
     if admitted { Ok(line) } else { Err(refute()) }
 }
 
-/// What the statements may refer to.
+/// The variables and maps that the statements may refer to.
 struct Scope<'t> {
     hit: Option<&'t [u8]>,
     line: Option<&'t [u8]>,
@@ -127,9 +128,9 @@ struct Scope<'t> {
 }
 
 impl<'t> Scope<'t> {
-    fn step(&self, left: &'t [u8], right: &'t [u8], body: &'t [Node<'t>]) -> Obligation<Step<'t>> {
+    fn statement(&self, left: &'t [u8], right: &'t [u8], body: &'t [Node<'t>]) -> Discharged<Statement<'t>> {
         if Some(left) == self.hit && !right.is_empty() && right.iter().all(u8::is_ascii_digit) {
-            return Ok(Step::Class(right, self.rewrites(body)?));
+            return Ok(Statement::Class(right, self.rewrites(body)?));
         }
         let compared = right.strip_prefix(b"$").unwrap_or_default();
         let keys = self.map(left)?.filter(|map| map.source() == compared && map.is_guard());
@@ -137,15 +138,15 @@ impl<'t> Scope<'t> {
         if let Some((name, value)) = body.first().filter(|_| body.len() == 1).and_then(Node::sets) {
             let class = self.map(value.strip_prefix(b"$").unwrap_or_default())?.filter(|_| Some(name) == self.hit);
             let class = class.ok_or_else(|| Refutation::new("a guard sets a variable that no class reads"))?;
-            return Ok(Step::Guard(keys, Then::SetClass(class)));
+            return Ok(Statement::Guard(keys, Then::SetClass(class)));
         }
-        Ok(Step::Guard(keys, Then::Rewrite(self.rewrites(body)?)))
+        Ok(Statement::Guard(keys, Then::Rewrite(self.rewrites(body)?)))
     }
 
-    /// The map of this name, which has to be asked about something that is known.
-    fn map(&self, name: &[u8]) -> Obligation<Option<&'t Map<'t>>> {
+    /// The map of this name, whose source must be known.
+    fn map(&self, name: &[u8]) -> Discharged<Option<&'t UriMap<'t>>> {
         let map = self.maps.get(name);
-        let is_known = |map: &&Map| !map.strips() && (map.source() == b"uri" || Some(map.source()) == self.line);
+        let is_known = |map: &&UriMap| !map.strips() && (map.source() == b"uri" || Some(map.source()) == self.line);
         if map.as_ref().is_none_or(is_known) {
             Ok(map)
         } else {
@@ -153,7 +154,7 @@ impl<'t> Scope<'t> {
         }
     }
 
-    fn rewrites(&self, body: &'t [Node<'t>]) -> Obligation<Rewrites<'t>> {
+    fn rewrites(&self, body: &'t [Node<'t>]) -> Discharged<Rewrites<'t>> {
         let rewrites = rewrites(body)?;
         for name in rewrites.all.iter().flat_map(Rewrite::variables) {
             self.map(name)?;
@@ -172,11 +173,11 @@ fn condition<'t>(node: &'t Node<'t>) -> Option<(&'t [u8], &'t [u8], &'t [Node<'t
 /// The directives of a block, tried in order.
 struct Rewrites<'t> {
     all: Vec<Rewrite<'t>>,
-    /// Tells which may match, where there are many: a class whose rules set captures has one for each.
+    /// Finds the rules that may match, if there are many: a class whose rules set captures has one for each.
     index: Option<Box<Residual<'t>>>,
 }
 
-/// So many are sooner tried than looked up.
+/// Up to this many rules, trying them is faster than the search.
 const FEW: usize = 8;
 
 impl<'t> Rewrites<'t> {
@@ -187,7 +188,7 @@ impl<'t> Rewrites<'t> {
     }
 }
 
-fn rewrites<'t>(body: &'t [Node<'t>]) -> Obligation<Rewrites<'t>> {
+fn rewrites<'t>(body: &'t [Node<'t>]) -> Discharged<Rewrites<'t>> {
     let read = |node: &'t Node<'t>| {
         let flag = node.flag().filter(|_| node.is_rule())?;
         Rewrite::read(Cow::Borrowed(node.word(1)), node.word(2), Some(flag))
@@ -201,7 +202,7 @@ fn rewrites<'t>(body: &'t [Node<'t>]) -> Obligation<Rewrites<'t>> {
 }
 
 /// `if ($key = $uri)` for this URI, or the same of the URI without a final newline.
-fn is_key(keys: &Map, uri: Uri) -> bool {
+fn is_key(keys: &UriMap, uri: Uri) -> bool {
     match keys.get(uri.text) {
         b"$uri" => true,
         key => !uri.any_case && key == keys.subject(uri.text),

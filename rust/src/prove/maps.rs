@@ -9,17 +9,17 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::hash::{self, Element, Sizes};
 use crate::lexer::{Event, Lexer, Word};
 use crate::prove::tables::TableSizes;
-use crate::prove::{Obligation, Refutation};
+use crate::prove::{Discharged, Refutation};
 
 /// The maps by the name of their variable.
 pub struct Maps<'t> {
-    by_name: HashMap<Cow<'t, [u8]>, Map<'t>>,
+    by_name: HashMap<Cow<'t, [u8]>, UriMap<'t>>,
     /// The sizes that are set before them.
     pub sizes: TableSizes,
 }
 
-/// A key and what it stands for, with the hash of the key in small letters: a table that grows asks for it again.
-struct Row<'t> {
+/// A key and its value, with the hash of the key in lower case, which a growing table needs again.
+struct MapRow<'t> {
     key: Cow<'t, [u8]>,
     value: Cow<'t, [u8]>,
     hash: u64,
@@ -27,12 +27,12 @@ struct Row<'t> {
 
 /// One `map $uri $name { volatile; ... }`, or one of the variable that holds the URI without a final newline.
 #[derive(Default)]
-pub struct Map<'t> {
-    /// The name of the variable it is asked about.
+pub struct UriMap<'t> {
+    /// The name of the variable that it looks up.
     source: Cow<'t, [u8]>,
-    /// Where it only takes a final newline off: the name of the group that does.
+    /// If it only removes a final newline: the name of the group that does so.
     strips: Option<Cow<'t, [u8]>>,
-    rows: Vec<Row<'t>>,
+    rows: Vec<MapRow<'t>>,
     default: Option<Cow<'t, [u8]>>,
     volatile: bool,
     table: HashTable<u32>,
@@ -40,10 +40,10 @@ pub struct Map<'t> {
 }
 
 /// Reads the maps file.
-pub fn read(text: &[u8]) -> Obligation<Maps<'_>> {
-    let mut by_name: HashMap<Cow<[u8]>, Map> = HashMap::new();
+pub fn read(text: &[u8]) -> Discharged<Maps<'_>> {
+    let mut by_name: HashMap<Cow<[u8]>, UriMap> = HashMap::new();
     let mut sizes = TableSizes::default();
-    let mut open: Option<(Cow<[u8]>, Map)> = None;
+    let mut open: Option<(Cow<[u8]>, UriMap)> = None;
     for event in Lexer::new(text) {
         match event.map_err(|error| Refutation::new(format!("the maps do not parse: {error}")))? {
             Event::Comment { .. } => {}
@@ -76,13 +76,13 @@ pub fn read(text: &[u8]) -> Obligation<Maps<'_>> {
 }
 
 /// `map $source $name {`: the name, and the map without its rows.
-fn header<'t>(words: Vec<Word<'t>>) -> Obligation<(Cow<'t, [u8]>, Map<'t>)> {
+fn header<'t>(words: Vec<Word<'t>>) -> Discharged<(Cow<'t, [u8]>, UriMap<'t>)> {
     let words: Vec<Cow<[u8]>> = words.into_iter().map(|word| word.value).collect();
     match words.as_slice() {
         [map, Cow::Borrowed([b'$', source @ ..]), Cow::Borrowed([b'$', name @ ..])]
             if &**map == b"map" && !source.is_empty() && !name.is_empty() =>
         {
-            Ok((Cow::Borrowed(name), Map { source: Cow::Borrowed(source), ..Map::default() }))
+            Ok((Cow::Borrowed(name), UriMap { source: Cow::Borrowed(source), ..UriMap::default() }))
         }
         _ => Err(Refutation::new("a block of the maps file is not a map of $uri")),
     }
@@ -97,9 +97,9 @@ fn stripping_group<'k>(key: &'k [u8], value: &[u8]) -> Option<&'k [u8]> {
     (value.strip_prefix(b"$") == Some(group) && group.len() <= LONGEST_GROUP).then_some(group)
 }
 
-impl<'t> Map<'t> {
+impl<'t> UriMap<'t> {
     /// One statement of the block, as `ngx_http_map` reads it.
-    fn add(&mut self, name: &[u8], words: Vec<Word<'t>>) -> Obligation<()> {
+    fn add(&mut self, name: &[u8], words: Vec<Word<'t>>) -> Discharged<()> {
         let refute = |what: &str| Err(Refutation::new(format!("${}: {what}", name.escape_ascii())));
         let mut words = words.into_iter().map(|word| word.value);
         let (Some(key), value, None) = (words.next(), words.next(), words.next()) else {
@@ -134,36 +134,36 @@ impl<'t> Map<'t> {
         Ok(())
     }
 
-    /// Adds a row, unless there is one whose key differs by case at most.
+    /// Adds a row, unless there is one with the same key, ignoring case.
     fn insert(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>) -> bool {
         let hash = hash_lowered(&self.hasher, &key);
         if self.find(&key, hash).is_some() {
             return false;
         }
         let at = self.rows.len() as u32;
-        self.rows.push(Row { key, value, hash });
+        self.rows.push(MapRow { key, value, hash });
         let rows = &self.rows;
         self.table.insert_unique(hash, at, |at| rows[*at as usize].hash);
         true
     }
 
-    fn find(&self, uri: &[u8], hash: u64) -> Option<&Row<'t>> {
+    fn find(&self, uri: &[u8], hash: u64) -> Option<&MapRow<'t>> {
         let row = |at: &u32| &self.rows[*at as usize];
         self.table.find(hash, |at| row(at).hash == hash && row(at).key.eq_ignore_ascii_case(uri)).map(row)
     }
 
-    /// The name of the variable it is asked about: `uri`, or one that [`super::guards`] knows to hold the URI without a
+    /// The name of the variable that it looks up: `uri`, or one that [`super::guards`] knows to hold the URI without a
     /// final newline.
     pub fn source(&self) -> &[u8] {
         &self.source
     }
 
-    /// What that variable holds.
+    /// The value of that variable.
     pub fn subject<'u>(&self, uri: &'u [u8]) -> &'u [u8] {
         if self.is_of_lines() { uri.strip_suffix(b"\n").unwrap_or(uri) } else { uri }
     }
 
-    /// Whether it gives the URI without its final newline; it is of no other use.
+    /// Whether it only gives the URI without its final newline.
     pub fn strips(&self) -> bool {
         self.strips.is_some() && &*self.source == b"uri"
     }
@@ -172,13 +172,13 @@ impl<'t> Map<'t> {
         &*self.source != b"uri"
     }
 
-    /// What the map says for a URI; the case of letters makes no difference to nginx.
+    /// The value of the map for a URI; nginx ignores the case of letters.
     pub fn get(&self, uri: &[u8]) -> &[u8] {
         let uri = self.subject(uri);
         self.find(uri, hash_lowered(&self.hasher, uri)).map_or(self.fallback(), |row| &row.value)
     }
 
-    /// What the map says where it has no row: without a default the empty string, which `default "";` says, too.
+    /// The value of the map where it has no row: the default, or the empty string.
     fn fallback(&self) -> &[u8] {
         self.default.as_deref().unwrap_or_default()
     }
@@ -187,9 +187,9 @@ impl<'t> Map<'t> {
         self.rows.iter().map(|row| (&*row.key, &*row.value))
     }
 
-    /// Whether `if ($map = $uri)` is true of nothing but its keys: each gives back itself, or `$uri` to answer every
-    /// spelling of its letters, and all else the empty string; the empty URI, which a redirect inside nginx may lead to,
-    /// gives something. A `$` in any other value would be a variable's.
+    /// Whether `if ($map = $uri)` is true for its keys only: each gives itself, or `$uri` to answer every spelling of
+    /// its letters; the empty URI, which an internal redirect may lead to, gives something else; and everything else
+    /// gives the empty string. A `$` in any other value would be a variable.
     pub fn is_guard(&self) -> bool {
         let gives_itself = |key: &[u8], value: &[u8]| value == key && !key.contains(&b'$');
         let is_exact = |(key, value): (&[u8], &[u8])| match key {
@@ -201,35 +201,35 @@ impl<'t> Map<'t> {
 }
 
 impl<'t> Maps<'t> {
-    pub fn get(&self, name: &[u8]) -> Option<&Map<'t>> {
+    pub fn get(&self, name: &[u8]) -> Option<&UriMap<'t>> {
         self.by_name.get(name)
     }
 
-    /// The names of the variables that the maps are asked about.
+    /// The names of the variables that the maps look up.
     pub fn sources(&self) -> impl Iterator<Item = &[u8]> {
-        self.by_name.values().map(Map::source)
+        self.by_name.values().map(UriMap::source)
     }
 
-    /// The names of all variables that the maps define, those of groups included.
+    /// The names of all variables that the maps define, including named groups.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         let groups = self.by_name.values().filter_map(|map| map.strips.as_deref());
         self.by_name.keys().map(|name| &**name).chain(groups)
     }
 
     /// Checks that nginx builds each table without a warning.
-    pub fn fit(&self, sizes: Sizes) -> Obligation<()> {
+    pub fn fit(&self, sizes: Sizes) -> Discharged<()> {
         self.by_name.iter().try_for_each(|(name, map)| fits(name, map.rows().map(|(key, _)| key), sizes))
     }
 }
 
 /// Checks that nginx builds the table of a map with these keys without a warning.
-pub fn fits<'k>(name: &[u8], keys: impl Iterator<Item = &'k [u8]>, sizes: Sizes) -> Obligation<()> {
+pub fn fits<'k>(name: &[u8], keys: impl Iterator<Item = &'k [u8]>, sizes: Sizes) -> Discharged<()> {
     let elements: Vec<Element> = keys.map(Element::new).collect();
     let problem = match hash::simulate(&elements, sizes) {
-        hash::Outcome::Fits(_) => return Ok(()),
-        hash::Outcome::Warns => "nginx would warn that it could not build an optimal hash",
-        hash::Outcome::Refused => "a key does not fit a hash bucket, so nginx would not start",
-        hash::Outcome::Slow => "nginx would take too long to find a hash table size",
+        hash::TableFit::Fits(_) => return Ok(()),
+        hash::TableFit::Warns => "nginx would warn that it could not build an optimal hash",
+        hash::TableFit::Refused => "a key does not fit a hash bucket, so nginx would not start",
+        hash::TableFit::Slow => "nginx would take too long to find a hash table size",
     };
     Err(Refutation::new(format!("${}: {problem}", name.escape_ascii())))
 }

@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 
-use crate::hash::{self, Element, Outcome, Sizes};
+use crate::hash::{self, Element, Sizes, TableFit};
 use crate::prove::node::Node;
-use crate::prove::{Obligation, Refutation};
+use crate::prove::{Discharged, Refutation};
 use crate::variables;
 
 /// Checks the name of a variable that the emitted text defines.
-pub fn is_free(name: &[u8]) -> Obligation<()> {
+pub fn is_free(name: &[u8]) -> Discharged<()> {
     let refute = |why: &str| Err(Refutation::new(format!("${} {why}", name.escape_ascii())));
     let Some(text) = std::str::from_utf8(name).ok().filter(|text| is_plain(text)) else {
         return refute("is not a plain lowercase name, and nginx ignores the case of variable names");
@@ -30,7 +30,7 @@ fn is_plain(name: &str) -> bool {
 #[derive(Default)]
 pub struct Used {
     all: HashSet<Vec<u8>>,
-    /// Those that a directive may define: whoever defines one names it in a word of its own.
+    /// Variables that a directive may define: it names them in a word of their own.
     defined: HashSet<Vec<u8>>,
 }
 
@@ -43,8 +43,8 @@ impl Used {
         Used { all: lowered(names), defined: lowered(defined) }
     }
 
-    /// Checks that a variable of the emitted text is none of them.
-    pub fn leave(&self, name: &[u8]) -> Obligation<()> {
+    /// Checks that the original does not use a variable of the emitted text.
+    pub fn leave(&self, name: &[u8]) -> Discharged<()> {
         if self.all.contains(name) {
             return Err(Refutation::new(format!("the original uses ${}", name.escape_ascii())));
         }
@@ -52,9 +52,10 @@ impl Used {
     }
 }
 
-/// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own, those of
-/// the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start with it.
-pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Obligation<()> {
+/// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own,
+/// those of the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start
+/// with it.
+pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Discharged<()> {
     let mut maps = maps.peekable();
     if maps.peek().is_none() {
         return Ok(()); // the table does not change
@@ -64,7 +65,7 @@ pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes:
     names.retain(|name| !name.iter().all(u8::is_ascii_digit) && hash::has_room(&Element::new(name), sizes));
     names.extend(maps);
     let elements: Vec<Element> = names.into_iter().map(Element::new).collect();
-    if matches!(hash::simulate(&elements, sizes), Outcome::Fits(_)) {
+    if matches!(hash::simulate(&elements, sizes), TableFit::Fits(_)) {
         return Ok(());
     }
     Err(Refutation::new("nginx would fail to build the variables hash, or warn"))
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
     use crate::hash::VARIABLES_DEFAULTS;
 
-    /// What nginx defines, computes or cannot tell from another spelling is not free.
+    /// Names that nginx defines, computes or cannot distinguish from another spelling are not free.
     #[test]
     fn free_names() {
         for name in ["nxo_1_key", "m_hit", "httpd"] {
@@ -103,7 +104,7 @@ mod tests {
         }
     }
 
-    /// nginx's own variables fit their table by default; so do those of a compilation, and not any number of them.
+    /// nginx's own variables fit their table by default, as do those of a compilation, but not any number of variables.
     #[test]
     fn table_of_variables() {
         let fits = |names: &[String]| {

@@ -1,20 +1,14 @@
-//! A text as statements: what both sides of the proof are read into.
+//! Reads a text into statements, for both sides of the proof.
 
 use std::borrow::Cow;
 
 use crate::lexer::{Event, Lexer, Word};
 use crate::prove::effect::End;
-use crate::prove::{Obligation, Refutation};
-
-/// Where a run stands, as far as it makes a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    Server,
-    Location,
-}
+use crate::prove::{Discharged, Refutation};
 
 /// A pattern that matches nothing, and that PCRE2 gives up at the first byte of nearly every URI.
 const NEVER: &[u8] = b"^a(?!)";
+
 /// One statement.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Node<'t> {
@@ -60,7 +54,7 @@ impl<'t> Node<'t> {
 }
 
 /// Reads a text into statements.
-pub fn parse<'t>(text: &'t [u8], what: &str) -> Obligation<Vec<Node<'t>>> {
+pub fn parse<'t>(text: &'t [u8], what: &str) -> Discharged<Vec<Node<'t>>> {
     let mut open: Vec<(Node, Vec<Node>)> = Vec::new();
     let mut current = Vec::new();
     for event in Lexer::new(text) {

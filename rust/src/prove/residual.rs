@@ -1,5 +1,5 @@
-//! Which of the rules that stay matches a string first. PCRE2 decides, for patterns that every PCRE reads alike; plain
-//! bytes that every match has to contain rule most of them out.
+//! Finds the first kept rule that matches a string. PCRE2 decides for patterns that every PCRE reads alike; plain bytes
+//! that every match must contain exclude most rules.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -9,8 +9,8 @@ use hashbrown::HashMap;
 use regex_automata::meta;
 
 use crate::prove::effect::Matches;
-use crate::prove::judge::Judge;
 use crate::prove::needs::{Need, Needs};
+use crate::prove::oracle::Oracle;
 use crate::prove::{head, work};
 use crate::syntax::{self, Pattern};
 
@@ -18,13 +18,15 @@ use crate::syntax::{self, Pattern};
 #[derive(Default)]
 pub struct Residual<'t> {
     rules: Vec<ResidualRule<'t>>,
-    /// By the bytes that a subject starts and ends with, in lower case. An end is also looked for before a final newline.
+    /// By the bytes that a subject starts and ends with, in lower case. An end is also looked for before a final
+    /// newline.
     starting: Bytes,
     ending: Bytes,
     /// By the bytes that a subject contains anywhere, in lower case.
     holding: Option<AhoCorasick>,
     held_by: Vec<u32>,
-    /// Rules in `ending` and `holding` on which PCRE2 may give up if the subject is longer than this many bytes. Ascending.
+    /// Rules in `ending` and `holding` on which PCRE2 may give up if the subject is longer than this many bytes.
+    /// Ascending.
     may_give_up: Vec<(usize, u32)>,
     /// The rules that any subject may match.
     others: Vec<u32>,
@@ -33,9 +35,9 @@ pub struct Residual<'t> {
 struct ResidualRule<'t> {
     place: usize,
     pattern: &'t [u8],
-    judge: OnceLock<Judge>,
+    oracle: OnceLock<Oracle>,
     spellings: OnceLock<Option<meta::Regex>>,
-    head: OnceLock<Head>,
+    head: OnceLock<PatternHead>,
 }
 
 impl<'t> Residual<'t> {
@@ -88,7 +90,7 @@ impl<'t> Residual<'t> {
         all
     }
 
-    /// Whether one of them may match some spelling of `subject`, which is in lower case. `false` is certain.
+    /// Whether one of them may match some spelling of `subject`, which is in lower case; `false` is certain.
     pub fn may_take_some_case(&self, subject: &[u8], places: Range<usize>) -> bool {
         self.candidates(subject, places).into_iter().any(|at| self.rules[at as usize].may_take_some_case(subject))
     }
@@ -124,33 +126,33 @@ impl<'t> Residual<'t> {
 
 impl<'t> ResidualRule<'t> {
     fn new(place: usize, pattern: &'t [u8]) -> ResidualRule<'t> {
-        ResidualRule { place, pattern, judge: OnceLock::new(), spellings: OnceLock::new(), head: OnceLock::new() }
+        ResidualRule { place, pattern, oracle: OnceLock::new(), spellings: OnceLock::new(), head: OnceLock::new() }
     }
 
     fn takes(&self, subject: &[u8]) -> Matches {
-        match self.judge() {
-            Judge::Unportable(prefix) if syntax::begins(subject, prefix) => Matches::Unknown,
-            Judge::Unportable(_) => Matches::No,
-            Judge::Portable(pattern, regex) if pattern.settles(subject) => regex.matches(pattern, subject),
-            Judge::Portable(pattern, _) if self.may_begin(pattern, subject) => Matches::Unknown,
-            Judge::Portable(..) => Matches::No,
+        match self.oracle() {
+            Oracle::Unportable(prefix) if syntax::begins(subject, prefix) => Matches::Unknown,
+            Oracle::Unportable(_) => Matches::No,
+            Oracle::Portable(pattern, regex) if pattern.settles(subject) => regex.matches(pattern, subject),
+            Oracle::Portable(pattern, _) if self.may_begin(pattern, subject) => Matches::Unknown,
+            Oracle::Portable(..) => Matches::No,
         }
     }
 
     fn may_take_some_case(&self, subject: &[u8]) -> bool {
-        let Judge::Portable(pattern, _) = self.judge() else { return self.takes(subject) != Matches::No };
+        let Oracle::Portable(pattern, _) = self.oracle() else { return self.takes(subject) != Matches::No };
         let spellings = || self.spellings.get_or_init(|| spellings(pattern)).as_ref();
         may_take(pattern, spellings, subject) && self.may_begin(pattern, subject)
     }
 
     /// Whether PCRE may get beyond the head of the pattern on some spelling of the subject, or give up in it.
     fn may_begin(&self, pattern: &Pattern, subject: &[u8]) -> bool {
-        let head = self.head.get_or_init(|| Head::of(pattern));
+        let head = self.head.get_or_init(|| PatternHead::of(pattern));
         may_take(&head.pattern, || head.spellings.as_ref(), &subject.to_ascii_lowercase())
     }
 
-    fn judge(&self) -> &Judge {
-        self.judge.get_or_init(|| Judge::of(self.pattern))
+    fn oracle(&self) -> &Oracle {
+        self.oracle.get_or_init(|| Oracle::of(self.pattern))
     }
 }
 
@@ -162,23 +164,23 @@ fn may_take<'r>(pattern: &Pattern, spellings: impl Fn() -> Option<&'r meta::Rege
 }
 
 /// The head of a pattern.
-struct Head {
+struct PatternHead {
     pattern: Pattern,
     spellings: Option<meta::Regex>,
 }
 
-impl Head {
-    fn of(pattern: &Pattern) -> Head {
+impl PatternHead {
+    fn of(pattern: &Pattern) -> PatternHead {
         let pattern = head::of(pattern);
         let spellings = spellings(&pattern);
-        Head { pattern, spellings }
+        PatternHead { pattern, spellings }
     }
 }
 
 /// An automaton of the case variants of a pattern's language, or of a larger one.
 fn spellings(pattern: &Pattern) -> Option<meta::Regex> {
     let folded = pattern.translate_folded().hir;
-    // Small and quick to build, as it is run on few strings.
+    // Small and quick to build, as it runs on few strings.
     let config = meta::Config::new().utf8_empty(false).hybrid(false).auto_prefilter(false);
     meta::Regex::builder().configure(config).build_from_hir(&folded).ok()
 }
@@ -221,7 +223,7 @@ mod tests {
         residual(patterns).takes(subject, 0..patterns.len()) != Matches::No
     }
 
-    /// Rules are found by what subjects start and end with, or always tried; those outside the places are not.
+    /// Rules are found by the starts and ends of subjects or always tried; those outside the places are ignored.
     #[test]
     fn takes() {
         let patterns = ["^/a/(.*)-1$", "^/a/(.*)-2$", r"old\.php$", r"/x\z", "^/B/", "shop", "^/c(d|e)", "-sale-"];
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!(residual(&["^/a(?:[^x]|y)*z$"]).takes(&long, 0..1), Matches::No);
     }
 
-    /// A rule that gets no further than its head matches nothing, whatever follows; one that does may match.
+    /// A rule that fails in its head matches nothing, whatever follows; one that passes it may match.
     #[test]
     fn heads() {
         let subject = [b"/old".as_slice(), &[b'z'; 2_600]].concat();

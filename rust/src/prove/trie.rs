@@ -1,20 +1,20 @@
 //! Patterns that list literals, read back into the strings they match: the guards of a location.
 //!
-//! Nothing is admitted but literal bytes, `(?:`, `|`, `)`, a leading `^` with or without `(?i)` before it, and `$` or `\z`
-//! at the end: every PCRE reads that alike, and none can give up on it, as a pattern has few strings.
+//! Allowed are literal bytes, `(?:`, `|`, `)`, a leading `^` with or without `(?i)` before it, and `$` or `\z` at the
+//! end: every PCRE reads these alike, and none can give up on a pattern with so few strings.
 
 /// The strings that a pattern matches.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ListedStrings {
     pub strings: Vec<Vec<u8>>,
-    /// Each stands for all spellings of its letters; they are in small letters.
+    /// Whether each string is in lower case and stands for all spellings of its letters.
     pub any_case: bool,
 }
 
-/// More strings than this are not listed for one pattern; a token of nginx has no room for half as many.
+/// The most strings listed for one pattern; a token of nginx has no room for half as many.
 const LIMIT: usize = 8_192;
 
-/// PCRE nests groups no deeper (`PARENS_NEST_LIMIT`).
+/// The greatest depth of nested groups in PCRE (`PARENS_NEST_LIMIT`).
 const DEEPEST: usize = 250;
 
 /// Reads a pattern; `None` for any other.
@@ -24,7 +24,7 @@ pub fn read(pattern: &[u8]) -> Option<ListedStrings> {
         None => (false, pattern),
     };
     let rest = rest.strip_prefix(b"^")?;
-    let (mut strings, end) = Reader { rest, depth: 0 }.sequence()?;
+    let (mut strings, end) = PatternReader { rest, depth: 0 }.sequence()?;
     match end {
         b"$" => strings = strings.into_iter().flat_map(|string| [[&string, &b"\n"[..]].concat(), string]).collect(),
         b"\\z" => {}
@@ -36,21 +36,21 @@ pub fn read(pattern: &[u8]) -> Option<ListedStrings> {
     strings.iter().all(|string| !string.is_empty() && string != b"\n").then_some(ListedStrings { strings, any_case })
 }
 
-struct Reader<'p> {
+struct PatternReader<'p> {
     rest: &'p [u8],
     depth: usize,
 }
 
 type Read<'p> = (Vec<Vec<u8>>, &'p [u8]);
 
-impl<'p> Reader<'p> {
-    /// Literals and groups, one after the other, up to what is neither.
+impl<'p> PatternReader<'p> {
+    /// A sequence of literals and groups, up to anything else.
     fn sequence(mut self) -> Option<Read<'p>> {
         let mut strings = vec![Vec::new()];
         loop {
             match self.rest {
                 [b'(', b'?', b':', inside @ ..] => {
-                    let (tails, rest) = Reader { rest: inside, depth: self.depth + 1 }.group()?;
+                    let (tails, rest) = PatternReader { rest: inside, depth: self.depth + 1 }.group()?;
                     strings = product(&strings, &tails)?;
                     self.rest = rest;
                 }
@@ -75,7 +75,7 @@ impl<'p> Reader<'p> {
         let mut all = Vec::new();
         let mut rest = self.rest;
         loop {
-            let (strings, end) = Reader { rest, depth: self.depth }.sequence()?;
+            let (strings, end) = PatternReader { rest, depth: self.depth }.sequence()?;
             all.extend(strings);
             match end {
                 [b'|', next @ ..] => rest = next,
@@ -91,7 +91,7 @@ fn product(heads: &[Vec<u8>], tails: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     fits.then(|| heads.iter().flat_map(|head| tails.iter().map(move |tail| [&head[..], tail].concat())).collect())
 }
 
-/// What has a meaning of its own outside a class; a NUL ends a pattern in the oldest PCRE.
+/// Bytes with a special meaning outside a class; a NUL ends a pattern in the oldest PCRE.
 fn is_special(byte: u8) -> bool {
     b"\\^$.[|()?*+{\0".contains(&byte)
 }
@@ -99,7 +99,7 @@ fn is_special(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
 
     fn strings(pattern: &str) -> Option<Vec<String>> {
         let listed = read(pattern.as_bytes())?;
@@ -124,17 +124,17 @@ mod tests {
         assert_eq!(strings(&format!("^/{}$", "(?:a|b)".repeat(20))), None);
     }
 
-    /// What is listed is what PCRE2 matches.
+    /// The listed strings are those that PCRE2 matches.
     #[test]
     fn pcre_agrees() {
         for pattern in [r"^/a(?:b|)(?:c|d|)$", r"^/\.(?:\(|\||\\|\$|])$", r"^/(?:a|ab)(?:bc|c)\z", "^/a b#(?:\t|-)$"] {
             let listed = read(pattern.as_bytes()).unwrap();
             let regex = Regex::new(pattern.as_bytes()).unwrap();
             for string in &listed.strings {
-                assert_eq!(regex.is_match(string, 10_000), Outcome::Yes, "{pattern}");
+                assert_eq!(regex.is_match(string, 10_000), MatchOutcome::Yes, "{pattern}");
                 let longer = [string, &b"x"[..]].concat();
                 assert_eq!(
-                    regex.is_match(&longer, 10_000) == Outcome::Yes,
+                    regex.is_match(&longer, 10_000) == MatchOutcome::Yes,
                     listed.strings.contains(&longer),
                     "{pattern}"
                 );

@@ -1,10 +1,11 @@
-//! How much PCRE may have to try: a rule that does not match may still use up the match limit, and nginx answers 500.
+//! Bounds what PCRE may have to try: a rule that does not match may still use up the match limit, and nginx answers
+//! 500.
 //!
-//! So a pattern whose strings are known is not yet known: only one that always ends in time may go.
+//! So knowing the strings of a pattern is not enough: a rule may be removed only if its pattern always ends in time.
 //!
-//! The bound is never above the planner's (`effort` in `first_match`), and more is allowed, so that what the planner takes
-//! for granted is granted here: by induction over the tree, the ways and tries counted here are at most those counted
-//! there. A test holds the two side by side.
+//! The bound is never above the planner's (`effort` in `first_match`), and the limit is higher, so that a pattern that
+//! passes there passes here: by induction over the tree, the ways and tries counted here are at most those counted
+//! there. A test compares the two.
 
 use crate::syntax::Ast;
 
@@ -73,14 +74,14 @@ fn of(ast: &Ast, rounds: u32) -> Option<Work> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
     use crate::syntax;
 
     fn is_fine(pattern: &str) -> bool {
         ends_in_time(&syntax::parse(pattern.as_bytes()).unwrap().ast, 1024)
     }
 
-    /// Few strings may still take PCRE2 very many tries; usual rules take none.
+    /// Few strings may still take PCRE2 very many tries; usual rules take few.
     #[test]
     fn bounds() {
         for pattern in ["^/a/?$", "^/(a|b|c)/(d|e)(?:/(f|g))?/?$", "^/[a-f][0-9]$", "^/(.*)/x$", "^/a{3,60}$"] {
@@ -97,6 +98,6 @@ mod tests {
     #[test]
     fn pcre_gives_up() {
         let regex = Regex::new(b"^/(?:a?){25}b$").unwrap();
-        assert!(matches!(regex.is_match(&[b"/", &[b'a'; 25][..], b"bb"].concat(), 10_000_000), Outcome::Error(_)));
+        assert!(matches!(regex.is_match(&[b"/", &[b'a'; 25][..], b"bb"].concat(), 10_000_000), MatchOutcome::Error(_)));
     }
 }

@@ -1,4 +1,4 @@
-//! Questions about languages, over all subjects but the empty one, which no map asks a pattern about.
+//! Questions about languages over all subjects but the empty one, for which nginx tries no pattern.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use crate::prove_map::guard::choices;
 use crate::prove_map::row::Language;
 use crate::syntax::{Ast, Hir, Pattern};
 
-/// A newline, and a byte behind it: `$` does not match before it, nor does a dot pass it.
+/// A newline followed by another byte: `$` does not match before it, and a dot does not match it.
 pub const INNER_NEWLINE: &[u8] = b"(?s)\n.";
 
-/// Whether a pattern is that, its newline written as itself or as an escape.
+/// Whether a pattern is [`INNER_NEWLINE`], its newline written as itself or as an escape.
 pub fn is_inner_newline(pattern: &[u8]) -> bool {
     pattern == INNER_NEWLINE || pattern == br"(?s)\n."
 }
@@ -22,22 +22,22 @@ fn ask(question: Question, language: &Hir, others: &[&Hir]) -> Witness {
     witness_among(Subjects::All, question, language, others, &Limits::default())
 }
 
-/// Whether two languages have no subject in common; not known counts as no.
+/// Whether two languages have no subject in common; `false` if that is unknown.
 pub fn are_disjoint(one: &Hir, other: &Hir) -> bool {
     ask(Question::Inside, one, &[other]) == Witness::Nothing
 }
 
-/// Whether a language is in the union of others; not known counts as no.
+/// Whether a language is contained in the union of others; `false` if that is unknown.
 pub fn is_included(language: &Hir, others: &[&Hir]) -> bool {
     ask(Question::Outside, language, others) == Witness::Nothing
 }
 
-/// A short subject of both languages.
+/// A short subject in both languages.
 pub fn common(one: &Hir, other: &Hir) -> Option<Vec<u8>> {
     found(ask(Question::Inside, one, &[other]))
 }
 
-/// A short subject of one language and not of the other.
+/// A short subject in one language and not in the other.
 pub fn outside(one: &Hir, other: &Hir) -> Option<Vec<u8>> {
     found(ask(Question::Outside, one, &[other]))
 }
@@ -61,8 +61,8 @@ pub fn beginning_with(key: &[u8], caseless: bool) -> Hir {
     Hir::concat([start].into_iter().chain(key).collect())
 }
 
-/// Whether a newline stands in a match at its very end at most: the pattern is tied to both ends, and nothing in it takes
-/// one.
+/// Whether a match has a newline only at its very end: the pattern is anchored at both ends, and nothing in it matches
+/// a newline.
 pub fn has_no_inner_newline(ast: &Ast) -> bool {
     fn takes_none(ast: &Ast) -> bool {
         match ast {
@@ -82,18 +82,17 @@ pub fn has_no_inner_newline(ast: &Ast) -> bool {
     }
 }
 
-/// Which patterns match all that begins with a key, as found out so far: what stands behind the literal prefix is the same
-/// in most.
+/// A cache of which patterns match all subjects with a key: most patterns are alike after their literal prefix.
 #[derive(Default)]
 pub struct Covers(RefCell<HashMap<Asked, bool>>);
 
-/// What stands behind the literal prefix, what is left of the key, whether letters are in any case, and whether something
-/// is left out.
+/// The pattern after the literal prefix, the rest of the key, whether case is ignored, and whether subjects are left
+/// out.
 type Asked = (String, Vec<u8>, bool, bool);
 
 impl Covers {
-    /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has to
-    /// stay so whatever is put in front of it.
+    /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has
+    /// to stay so whatever is put in front of it.
     pub fn holds(&self, language: &Language, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
         if !language.translation.exact {
             return false;
@@ -104,7 +103,7 @@ impl Covers {
         let [Ast::Start, behind @ ..] = items.as_slice() else {
             return holds(language.translation.hir.clone(), key, caseless, left_out);
         };
-        // One byte of the key is left, so that the empty rest of a subject is asked about as well.
+        // One byte of the key remains, so that the question includes an empty rest of the subject.
         let most = key.len().saturating_sub(1);
         let taken = behind.iter().zip(&key[..most]).take_while(|(item, _)| is_single(item)).count();
         if !behind.iter().zip(&key[..taken]).all(|(item, byte)| takes(item, *byte, caseless)) {
@@ -138,7 +137,7 @@ fn is_single(ast: &Ast) -> bool {
     matches!(ast, Ast::Byte(_) | Ast::Class(_))
 }
 
-/// Whether an item takes a byte, in both its cases if `caseless`.
+/// Whether an item matches a byte, in both cases if `caseless`.
 fn takes(item: &Ast, byte: u8, caseless: bool) -> bool {
     let takes = |byte: u8| match item {
         Ast::Byte(other) => *other == byte,
@@ -148,8 +147,8 @@ fn takes(item: &Ast, byte: u8, caseless: bool) -> bool {
     if caseless { takes(byte.to_ascii_lowercase()) && takes(byte.to_ascii_uppercase()) } else { takes(byte) }
 }
 
-/// What subjects begin with that begin both with the key and as the anchored pattern does, up to its first repetition
-/// without end: each with one of these, in small letters if `caseless`.
+/// The beginnings of subjects that begin with the key and as the anchored pattern does, up to its first unbounded
+/// repetition; in lower case if `caseless`.
 pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
     let mut open: Vec<(Vec<&Ast>, Vec<u8>)> = vec![(vec![ast], Vec::new())];
     let mut found = Vec::new();
@@ -186,13 +185,13 @@ pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
     found
 }
 
-/// The most ways through the beginning of a pattern.
+/// Limit of the ways through the beginning of a pattern.
 const MOST_WAYS: usize = 64;
 
-/// The most bytes of a class that are told apart.
+/// Limit of the bytes of a class that are enumerated.
 const MOST_MEMBERS: usize = 16;
 
-/// The bytes, or the key if that goes on.
+/// The bytes, or the key if it is longer.
 fn longer(bytes: Vec<u8>, key: &[u8]) -> Vec<u8> {
     if bytes.len() < key.len() { key.to_vec() } else { bytes }
 }
@@ -202,7 +201,7 @@ fn may_take(item: &Ast, byte: u8, caseless: bool) -> bool {
     if caseless { both.iter().any(|byte| takes(item, *byte, false)) } else { takes(item, byte, false) }
 }
 
-/// The bytes that an item takes, in small letters if `caseless`; none if they are many.
+/// The bytes that an item matches, in lower case if `caseless`; empty if there are many.
 fn members(item: &Ast, caseless: bool) -> Vec<u8> {
     let small = |byte: u8| if caseless { byte.to_ascii_lowercase() } else { byte };
     match item {
@@ -217,7 +216,7 @@ fn members(item: &Ast, caseless: bool) -> Vec<u8> {
     }
 }
 
-/// Whether a part of a pattern asks nothing of what stands before it.
+/// Whether a part of a pattern does not depend on what precedes it.
 fn looks_forward(ast: &Ast) -> bool {
     match ast {
         Ast::Start | Ast::WordBoundary | Ast::NotWordBoundary | Ast::Superset { .. } => false,
@@ -255,14 +254,14 @@ mod tests {
         assert!(covers("^/ab?c?.*$", "/abd", false, true) && covers(r"^/a\b.*$", "/a/", false, true));
     }
 
-    /// In a caseless bucket only what ignores the case of its letters covers.
+    /// In a caseless bucket, only patterns that ignore case cover.
     #[test]
     fn covering_any_case() {
         assert!(covers("(?i)^/a.*$", "/ab", true, true) && covers("(?i)^/a", "/a1", true, false));
         assert!(!covers("^/a.*$", "/ab", true, true) && covers("^/1.*$", "/1", true, true));
     }
 
-    /// Branches are followed, and nothing behind a repetition.
+    /// Branches are followed up to the first repetition.
     #[test]
     fn extending() {
         let extended = |pattern: &str, key: &str| {
@@ -279,7 +278,11 @@ mod tests {
         assert_eq!(extended("^/a(b|c)?d", "/a"), ["/abd", "/acd", "/ad"]);
         assert_eq!(extended("^/a(b|c)?d", "/ac"), ["/acd"]);
         assert_eq!(extended("^/a$", "/ab"), ["/ab"]);
-        assert_eq!(extended("^/(?!a)b", "/x"), ["/x"]);
+        assert_eq!(extended("^/(?!a)b", "/x"), [""; 0]);
+        assert_eq!(extended("^/(?!a)b", "/"), ["/b"]);
+        assert_eq!(extended("^/a+b", "/a"), ["/a"]);
+        assert_eq!(extended("^/(?:ab){2}c", "/a"), ["/ababc"]);
+        assert_eq!(extended("^/a*b", "/"), ["/"]);
     }
 
     /// A newline behind a newline is an inner one, too.

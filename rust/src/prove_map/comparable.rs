@@ -1,21 +1,21 @@
-//! Which of many rows may meet another: those one of whose heads begins with one of its heads, or the other way round.
+//! Finds the rows that may match a subject that another row matches: a head of one begins with a head of the other.
 
 use crate::prove_map::prefixes::Prefixes;
-use crate::prove_map::row::{Heads, Row};
+use crate::prove_map::row::{Heads, OriginalRow};
 
-/// The first row for whatever a subject begins with.
+/// The first row that may match, for each beginning of a subject.
 pub struct Comparable {
     heads: Prefixes,
-    /// For each head the first row that has it or a shorter one that it begins with.
+    /// For each head, the first row that has this head or a prefix of it.
     up: Vec<usize>,
-    /// For each power of two the first row of so many heads from each on.
+    /// For each power of two and each head, the first row of that many heads from this one on.
     runs: Vec<Vec<usize>>,
     fold: bool,
 }
 
 impl Comparable {
     /// O(n log n) for n heads.
-    pub fn new<'r, 'b: 'r>(rows: impl Iterator<Item = (usize, &'r Row<'b>)>, fold: bool) -> Comparable {
+    pub fn new<'r, 'b: 'r>(rows: impl Iterator<Item = (usize, &'r OriginalRow<'b>)>, fold: bool) -> Comparable {
         let mut entries: Vec<(Vec<u8>, usize)> = Vec::new();
         for (place, row) in rows {
             entries.extend(heads_of(row, fold).into_iter().map(|head| (head, place)));
@@ -39,8 +39,8 @@ impl Comparable {
         Comparable { heads, up, runs, fold }
     }
 
-    /// The first row that may meet one.
-    pub fn first(&self, row: &Row) -> Option<usize> {
+    /// The first row that may match a subject that `row` matches.
+    pub fn first(&self, row: &OriginalRow) -> Option<usize> {
         heads_of(row, self.fold).iter().filter_map(|head| self.first_of(head)).min()
     }
 
@@ -57,16 +57,16 @@ impl Comparable {
     }
 }
 
-/// What the subjects of a row begin with; nothing is known of those in any case of letters, unless all are folded.
-fn heads_of(row: &Row, fold: bool) -> Vec<Vec<u8>> {
+/// The heads of a row. Nothing is known of a head that ignores case, unless all heads are folded.
+fn heads_of(row: &OriginalRow, fold: bool) -> Vec<Vec<u8>> {
     match row.heads(fold) {
         Heads::Exact(heads) => heads,
         Heads::AnyCase(_) => vec![Vec::new()],
     }
 }
 
-/// Whether two rows may meet, as far as their heads tell.
-pub fn may_meet(one: &Row, other: &Row) -> bool {
+/// Whether two rows may match the same subject, judged by their heads.
+pub fn may_meet(one: &OriginalRow, other: &OriginalRow) -> bool {
     let others = heads_of(other, true);
     let is_like = |head: &Vec<u8>| others.iter().any(|other| other.starts_with(head) || head.starts_with(other));
     heads_of(one, true).iter().any(is_like)

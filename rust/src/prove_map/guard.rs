@@ -1,8 +1,8 @@
-//! Whether what a row begins with is enough for a guard, item by item, without automata.
+//! Decides item by item, without automata, whether the beginning of a row satisfies a guard.
 
 use crate::syntax::{Ast, ByteSet};
 
-/// How many steps are taken before it is not known.
+/// Steps after which the answer is "not known".
 const PATIENCE: usize = 20_000;
 
 /// The pattern of a guard: what subjects begin with, and what they may have anywhere instead.
@@ -29,15 +29,15 @@ impl Guarding {
         guarding
     }
 
-    /// Whether a subject that begins like this is let pass; `folded`: in any case of letters.
+    /// Whether the guard lets subjects with this head pass, in any case of letters if `folded`.
     pub fn is_begun_by(&self, head: &[u8], folded: bool) -> bool {
         let head: Vec<Ast> = head.iter().map(|byte| Ast::Byte(*byte)).collect();
         let head: Vec<&Ast> = head.iter().rev().collect();
         implies(&head, &self.anchored, folded)
     }
 
-    /// Whether all subjects are let pass that begin as an anchored pattern does, up to its first repetition without end;
-    /// `false` if that is not seen at once.
+    /// Whether the guard lets pass all subjects that begin as an anchored pattern does, up to its first unbounded
+    /// repetition; `false` if that is not obvious.
     pub fn is_begun_by_pattern(&self, row: &Ast) -> bool {
         match row {
             Ast::Alternation(branches) => branches.iter().all(|branch| self.is_begun_by_pattern(branch)),
@@ -48,8 +48,8 @@ impl Guarding {
         }
     }
 
-    /// Whether all subjects that a pattern matches are let pass for what stands somewhere in them; `false` if that is not
-    /// seen at once.
+    /// Whether the guard lets pass all subjects that a pattern matches because of something inside them; `false` if
+    /// that is not obvious.
     pub fn is_held_by_pattern(&self, row: &Ast) -> bool {
         match row {
             Ast::Alternation(branches) => {
@@ -68,7 +68,7 @@ fn stack<'a>(items: &[&'a Ast]) -> Vec<&'a Ast> {
     items.iter().rev().copied().collect()
 }
 
-/// The items of a pattern one after the other, those in groups as well.
+/// The items of a pattern in order, those in groups included.
 fn flat(ast: &Ast) -> Vec<&Ast> {
     match ast {
         Ast::Concat(items) => items.iter().flat_map(flat).collect(),
@@ -77,18 +77,18 @@ fn flat(ast: &Ast) -> Vec<&Ast> {
     }
 }
 
-/// Whether what comes next in a row, the first item last, begins with one of the branches of a guard in any case.
+/// Whether the rest of a row, its first item last, always begins with one of the branches of a guard.
 fn implies(row: &[&Ast], branches: &[Ast], folded: bool) -> bool {
     let mut steps = PATIENCE;
-    branches.iter().any(|branch| Walk { folded, steps: &mut steps }.implies(row, &[branch]))
+    branches.iter().any(|branch| Implication { folded, steps: &mut steps }.implies(row, &[branch]))
 }
 
-struct Walk<'s> {
+struct Implication<'s> {
     folded: bool,
     steps: &'s mut usize,
 }
 
-impl Walk<'_> {
+impl Implication<'_> {
     /// Both sides are stacks: what comes next is last.
     fn implies(&mut self, row: &[&Ast], guard: &[&Ast]) -> bool {
         let Some(steps) = self.steps.checked_sub(1) else { return false };
@@ -130,17 +130,29 @@ impl Walk<'_> {
     }
 }
 
-/// What an item that is no single byte may be, in front of what follows it; `None` if that is too much to follow.
+/// The largest least number of rounds of a repetition that is followed.
+const MOST_ROUNDS: u32 = 16;
+
+/// Stands for further rounds of a repetition and what follows them, of which nothing is known: no walk passes an end.
+static UNKNOWN: Ast = Ast::End;
+
+/// The alternatives of an item that is not a single byte, each followed by `rest`; `None` if there are too many.
 pub fn choices<'a>(item: &'a Ast, rest: &[&'a Ast]) -> Option<Vec<Vec<&'a Ast>>> {
     match item {
-        Ast::Empty | Ast::Start => Some(vec![rest.to_vec()]),
+        Ast::Empty | Ast::Start | Ast::WordBoundary | Ast::NotWordBoundary => Some(vec![rest.to_vec()]),
         Ast::Concat(items) => Some(vec![pushed(rest, items)]),
         Ast::Alternation(branches) => {
             Some(branches.iter().map(|branch| pushed(rest, std::slice::from_ref(branch))).collect())
         }
-        Ast::Capture { sub, .. } => Some(vec![pushed(rest, std::slice::from_ref(&**sub))]),
-        Ast::Repeat { min: 0, max: Some(1), sub, .. } => {
-            Some(vec![pushed(rest, std::slice::from_ref(&**sub)), rest.to_vec()])
+        Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => Some(vec![pushed(rest, std::slice::from_ref(&**sub))]),
+        Ast::Repeat { min, max, sub, .. } => {
+            let behind = if *max == Some((*min).max(1)) { rest } else { &[&UNKNOWN][..] };
+            let rounds = |count| (0..count).fold(behind.to_vec(), |stack, _| pushed(&stack, std::slice::from_ref(sub)));
+            match (min, max) {
+                (0, Some(1)) => Some(vec![rounds(1), rest.to_vec()]),
+                (1..=MOST_ROUNDS, _) => Some(vec![rounds(*min)]),
+                _ => None,
+            }
         }
         _ => None,
     }
@@ -165,7 +177,7 @@ mod tests {
         implied
     }
 
-    /// A guard of tries and classes, and rows with branches.
+    /// Guards of tries and classes are compared with rows that have branches.
     #[test]
     fn beginnings() {
         let guard = r"^/(?:a(?:b|c[0-9])|d[^\n]e)";
@@ -176,10 +188,17 @@ mod tests {
         for row in ["^/a", "^/ac[0-9a]", "^/a(b|c)x", "^/d[^x]e", "^/b?ab", "^.*ab", "^/a.b", "/ab"] {
             assert!(!check(row, guard), "{row}");
         }
+        for row in [r"^/ac\d+x", "^/a(?:b+|c[0-9]{2,})", "^/a[b]{1,3}", "^/d.{1}e", "^/(?:ab)+"] {
+            assert!(check(row, guard), "{row}");
+        }
+        for row in ["^/d.+e", "^/ab*b", "^/(?:ab)*", "^/(?:d.){2}e", "^/a(?:c3)*x", "^/d.{17}", "^/a(?:b?)+", "^/ac{2}"]
+        {
+            assert!(!check(row, guard), "{row}");
+        }
         assert!(check("^/ab?b", "^/a(?:bb|b)") && !check("^/ab?c", "^/ab"));
     }
 
-    /// A guard of what is somewhere, or at the start.
+    /// A guard may name what is anywhere in the subject or at its start.
     #[test]
     fn anywhere() {
         let guard = "(?i)^(?:/a|/b)|(?:page|post)-id|wp-";

@@ -1,31 +1,31 @@
-//! What every match of a pattern begins with.
+//! Finds what every match of a pattern begins with.
 
 use crate::syntax::Ast;
 
-/// The most heads of one pattern, and of one class.
+/// Limits on the heads of one pattern and of one class.
 const MOST: usize = 256;
 const WIDEST: usize = 16;
 /// The longest head, in bytes.
 const LONGEST: usize = 512;
 
-/// Some first bytes of a match, and whether what follows comes next.
+/// The first bytes of a match, and whether the next item continues them.
 #[derive(Clone)]
-struct Head {
+struct PartialHead {
     bytes: Vec<u8>,
     open: bool,
 }
 
-/// Strings of which each match of an anchored pattern begins with one; none of them begins with another. With `fold`
-/// they are in small letters, as is the match.
+/// The strings that matches of an anchored pattern begin with: each match begins with one of them, and none is a prefix
+/// of another. With `fold`, strings and matches are in lower case.
 pub fn heads(ast: &Ast, fold: bool) -> Vec<Vec<u8>> {
     let mut heads: Vec<Vec<u8>> = of(ast, fold).into_iter().map(|head| head.bytes).collect();
     heads.sort_unstable();
-    // What begins with another comes behind it, with none but such in between.
+    // Strings that begin with another follow it directly.
     heads.dedup_by(|string, shorter| string.starts_with(shorter));
     heads
 }
 
-fn of(ast: &Ast, fold: bool) -> Vec<Head> {
+fn of(ast: &Ast, fold: bool) -> Vec<PartialHead> {
     match ast {
         Ast::Byte(byte) => vec![open(&[lower(*byte, fold)])],
         Ast::Class(set) => {
@@ -36,7 +36,7 @@ fn of(ast: &Ast, fold: bool) -> Vec<Head> {
         }
         Ast::Concat(items) => items.iter().fold(vec![open(b"")], |heads, item| then(heads, item, fold)),
         Ast::Alternation(branches) => {
-            let heads: Vec<Head> = branches.iter().flat_map(|branch| of(branch, fold)).collect();
+            let heads: Vec<PartialHead> = branches.iter().flat_map(|branch| of(branch, fold)).collect();
             if heads.len() > MOST { vec![unknown()] } else { heads }
         }
         Ast::Repeat { min, max, sub, .. } => {
@@ -45,9 +45,9 @@ fn of(ast: &Ast, fold: bool) -> Vec<Head> {
                 return rounds;
             }
             if *min > 0 {
-                return rounds.into_iter().map(|head| Head { open: false, ..head }).collect();
+                return rounds.into_iter().map(|head| PartialHead { open: false, ..head }).collect();
             }
-            let more = of(sub, fold).into_iter().map(|head| Head { open: head.open && *max == Some(1), ..head });
+            let more = of(sub, fold).into_iter().map(|head| PartialHead { open: head.open && *max == Some(1), ..head });
             more.chain([open(b"")]).collect()
         }
         Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => of(sub, fold),
@@ -55,20 +55,20 @@ fn of(ast: &Ast, fold: bool) -> Vec<Head> {
     }
 }
 
-fn open(bytes: &[u8]) -> Head {
-    Head { bytes: bytes.to_vec(), open: true }
+fn open(bytes: &[u8]) -> PartialHead {
+    PartialHead { bytes: bytes.to_vec(), open: true }
 }
 
-fn unknown() -> Head {
-    Head { bytes: Vec::new(), open: false }
+fn unknown() -> PartialHead {
+    PartialHead { bytes: Vec::new(), open: false }
 }
 
 fn lower(byte: u8, fold: bool) -> u8 {
     if fold { byte.to_ascii_lowercase() } else { byte }
 }
 
-/// The heads, and behind those that are open what `next` begins with; as they are if that were too many.
-fn then(mut heads: Vec<Head>, next: &Ast, fold: bool) -> Vec<Head> {
+/// The heads, the open ones continued by what `next` begins with; unchanged if that gave too many.
+fn then(mut heads: Vec<PartialHead>, next: &Ast, fold: bool) -> Vec<PartialHead> {
     let openings = heads.iter().filter(|head| head.open && head.bytes.len() < LONGEST).count();
     if openings == 0 {
         heads.iter_mut().for_each(|head| head.open = false);
@@ -84,11 +84,12 @@ fn then(mut heads: Vec<Head>, next: &Ast, fold: bool) -> Vec<Head> {
         head.open = tail.open;
         return heads;
     }
-    let extend = |head: &Head| -> Vec<Head> {
+    let extend = |head: &PartialHead| -> Vec<PartialHead> {
         if !head.open || head.bytes.len() >= LONGEST {
-            return vec![Head { open: false, ..head.clone() }];
+            return vec![PartialHead { open: false, ..head.clone() }];
         }
-        let both = |tail: &Head| Head { bytes: [head.bytes.as_slice(), &tail.bytes].concat(), open: tail.open };
+        let both =
+            |tail: &PartialHead| PartialHead { bytes: [head.bytes.as_slice(), &tail.bytes].concat(), open: tail.open };
         tails.iter().map(both).collect()
     };
     heads.iter().flat_map(extend).collect()
@@ -104,7 +105,7 @@ mod tests {
         heads.into_iter().map(|head| String::from_utf8(head).unwrap()).collect()
     }
 
-    /// Literals, branches, small classes, what may be missing and what is repeated.
+    /// Literals, branches, small classes, optional and repeated items.
     #[test]
     fn forms() {
         assert_eq!(of("^/a/b.*$", false), ["/a/b"]);
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(of("^/(|.*)c", false), ["/"]);
     }
 
-    /// Without case there is one head for all spellings.
+    /// If case is ignored, one head stands for all spellings.
     #[test]
     fn folded() {
         assert_eq!(of("(?i)^/About-Us/It", true), ["/about-us/it"]);

@@ -1,4 +1,4 @@
-//! What nginx makes of maps for one subject, with real PCRE2: where a proof fails, the witness is looked for with it.
+//! Evaluates maps for one subject as nginx does, with real PCRE2, to find a witness where a proof fails.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,12 +10,12 @@ use crate::prove_map::row::{as_text, group_names};
 use crate::prove_map::text::Texts;
 use crate::syntax::Hir;
 
-/// The calls of `match()` that a pattern gets: enough for what is asked here.
+/// The limit of `match()` calls for a pattern: enough for these subjects.
 const CALLS: u32 = 100_000;
-/// The most rows that subjects are made of, and the most subjects that are tried.
+/// Limits on the rows that subjects are derived from, and on the subjects that are tried.
 const MOST_ROWS: usize = 400;
 const MOST_SUBJECTS: usize = 8_000;
-/// nginx evaluates no more variables inside one another.
+/// nginx does not nest evaluations of variables deeper.
 const DEEPEST: usize = 60;
 
 /// Maps by the name of their variable, and the patterns compiled so far.
@@ -29,11 +29,11 @@ pub struct Interpreter<'b> {
 type Regexes<'b> = HashMap<(bool, &'b [u8]), Option<Regex>>;
 
 /// The groups of a match, by number and by name.
-type Groups = (Vec<Vec<u8>>, Vec<(Vec<u8>, Vec<u8>)>);
+type MatchGroups = (Vec<Vec<u8>>, Vec<(Vec<u8>, Vec<u8>)>);
 
 /// What the last match captured, by number, and the variables that matches set by name.
 #[derive(Default)]
-struct Captures {
+struct Captured {
     numbered: Vec<Vec<u8>>,
     named: HashMap<Vec<u8>, Vec<u8>>,
 }
@@ -44,16 +44,17 @@ impl<'b> Interpreter<'b> {
         Interpreter { source, maps, regexes: RefCell::default() }
     }
 
-    /// The value of a variable for a subject, variables of others as they are written; `None` if it is too deep.
+    /// The value of a variable for a subject. Variables that no map defines stay as written; `None` if maps nest too
+    /// deep.
     pub fn value(&self, variable: &[u8], subject: &[u8]) -> Option<Vec<u8>> {
-        self.evaluate(self.maps.get(variable)?, subject, &mut Captures::default(), 0)
+        self.evaluate(self.maps.get(variable)?, subject, &mut Captured::default(), 0)
     }
 
     fn evaluate(
         &self,
         block: &'b MapBlock<'b>,
         subject: &[u8],
-        captures: &mut Captures,
+        captures: &mut Captured,
         depth: usize,
     ) -> Option<Vec<u8>> {
         if depth > DEEPEST {
@@ -70,7 +71,7 @@ impl<'b> Interpreter<'b> {
         for row in block.patterns.iter().filter(|_| !looked_up.is_empty()) {
             match self.captures(&row.pattern, row.caseless, looked_up) {
                 Ok(Some(groups)) => {
-                    *captures = Captures { numbered: groups.0, named: std::mem::take(&mut captures.named) };
+                    *captures = Captured { numbered: groups.0, named: std::mem::take(&mut captures.named) };
                     captures.named.extend(groups.1);
                     return self.expand(&row.value, subject, captures, depth);
                 }
@@ -81,8 +82,8 @@ impl<'b> Interpreter<'b> {
         self.expand(block.fallback(), subject, captures, depth)
     }
 
-    /// The groups of the match, if there is one; the error is a code of PCRE2.
-    fn captures(&self, pattern: &'b [u8], caseless: bool, subject: &[u8]) -> Result<Option<Groups>, i32> {
+    /// The groups of the match, `None` if there is no match. The error is a code of PCRE2.
+    fn captures(&self, pattern: &'b [u8], caseless: bool, subject: &[u8]) -> Result<Option<MatchGroups>, i32> {
         let mut regexes = self.regexes.borrow_mut();
         let compile = || Regex::new(&as_text(pattern, caseless)).ok();
         let Some(regex) = regexes.entry((caseless, pattern)).or_insert_with(compile) else { return Ok(None) };
@@ -96,8 +97,8 @@ impl<'b> Interpreter<'b> {
         Ok(Some((groups, named)))
     }
 
-    /// A value with the variables of the maps and captures in it; the source, in one piece, is the subject.
-    fn expand(&self, text: &'b [u8], subject: &[u8], captures: &mut Captures, depth: usize) -> Option<Vec<u8>> {
+    /// A value with variables of the maps and captures expanded; a value that is the source gives the subject.
+    fn expand(&self, text: &'b [u8], subject: &[u8], captures: &mut Captured, depth: usize) -> Option<Vec<u8>> {
         let mut value = Vec::new();
         let mut rest = text;
         while let Some((first, behind)) = rest.split_first() {
@@ -127,7 +128,7 @@ impl<'b> Interpreter<'b> {
     }
 }
 
-/// The groups with a name, each with its number.
+/// The named groups, each with its number.
 fn named_groups(pattern: &[u8]) -> Vec<(usize, &[u8])> {
     let mut names = group_names(pattern).into_iter();
     let opens = (0..pattern.len()).filter(|&at| pattern[at] == b'(' && (at == 0 || pattern[at - 1] != b'\\'));
@@ -140,7 +141,7 @@ fn named_groups(pattern: &[u8]) -> Vec<(usize, &[u8])> {
     capturing.zip(1..).filter(|(at, _)| is_named(*at)).filter_map(|(_, number)| Some((number, names.next()?))).collect()
 }
 
-/// A subject that the two texts answer differently, if one of those that the rows suggest is.
+/// A subject for which the two texts give different values, if the rows suggest one.
 pub fn counterexample(texts: &Texts, suggested: Option<Vec<u8>>) -> Option<Vec<u8>> {
     let original = Interpreter::new(&texts.original.source, std::iter::once(&texts.original));
     let emitted = Interpreter::new(&texts.original.source, texts.emitted());
@@ -150,7 +151,7 @@ pub fn counterexample(texts: &Texts, suggested: Option<Vec<u8>>) -> Option<Vec<u
     tried.find_map(|subject| variants(&subject).into_iter().find(|variant| differs(variant)))
 }
 
-/// The empty subject, and the shortest that each pattern and each key suggest.
+/// The empty subject, each key, and the shortest match of each pattern.
 fn suggestions(texts: &Texts) -> impl Iterator<Item = Vec<u8>> {
     let blocks = || texts.emitted().chain([&texts.original]);
     let patterns = blocks().flat_map(|block| &block.patterns).map(|row| as_text(&row.pattern, row.caseless));
@@ -165,7 +166,7 @@ fn suggestions(texts: &Texts) -> impl Iterator<Item = Vec<u8>> {
     [Vec::new()].into_iter().chain(keys).chain(shortest)
 }
 
-/// A subject and what is nearly it.
+/// A subject and close variants of it.
 fn variants(subject: &[u8]) -> Vec<Vec<u8>> {
     let longer = [&b"x"[..], b"/", b"\n", b"\n\n", b"\nx", b"/x", b".", b"1"].map(|end| [subject, end].concat());
     let shorter = subject.split_last().map(|(_, rest)| rest.to_vec());
@@ -178,7 +179,7 @@ mod tests {
     use super::Interpreter;
     use crate::map_block;
 
-    /// Order, exact keys, captures, the empty subject, and maps over maps, as nginx has them.
+    /// Order, exact keys, captures, the empty subject and nested maps behave as in nginx.
     #[test]
     fn as_nginx() {
         let text = br#"map $uri $v { "/E" $k; "~^/(?<n>a)(b)" "$1$2$n$host"; "~*^/C" c; default $w; }

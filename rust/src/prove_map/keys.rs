@@ -1,25 +1,26 @@
-//! Tries as patterns, and the keys that they capture.
+//! Reads tries that are written as patterns, and the keys that they capture.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::map_block::{MapBlock, PatternRow};
-use crate::prove_map::obligation::{Obligation, Proved, Refutation, refute};
+use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::row::{Language, as_text};
 use crate::syntax::Ast;
 
-/// The most strings that one pattern lists; a token has no room for as many that are worth it.
+/// Limit of the strings that one pattern lists; a token has no room for more.
 const MOST_STRINGS: usize = 1 << 16;
 
-/// A variable that holds the longest of some strings that the subject begins with, in its own spelling, or nothing.
+/// A variable that holds the longest key that the subject begins with, spelled as in the subject; empty if there is
+/// none.
 pub struct Keys {
     /// In small letters if `caseless`.
     pub keys: Prefixes,
     pub caseless: bool,
 }
 
-/// The strings of a pattern of nothing but literals and ways to choose among them, in the order in which PCRE prefers them;
-/// `None` for any other pattern. With `caseless` in small letters, each for all its spellings.
+/// The strings of a pattern that consists of literals and alternatives, in the order in which PCRE prefers them; `None`
+/// for any other pattern. With `caseless` they are in lower case and stand for all spellings.
 pub fn strings(ast: &Ast, caseless: bool) -> Option<Vec<Vec<u8>>> {
     let strings = match ast {
         Ast::Empty => vec![Vec::new()],
@@ -58,7 +59,7 @@ fn product(mut heads: Vec<Vec<u8>>, next: &Ast, caseless: bool) -> Option<Vec<Ve
     fits.then(|| heads.iter().flat_map(|head| tails.iter().map(move |tail| [&head[..], tail].concat())).collect())
 }
 
-/// The group of `"~^(?<group>TRIE)" $group`, the only row of its map, and the trie.
+/// The trie of `"~^(?<group>TRIE)" $group`, the only row of its map.
 fn captured(row: &PatternRow) -> Option<Ast> {
     let group = row.value.strip_prefix(b"$")?;
     let language = Language::of(&as_text(&row.pattern, row.caseless))?;
@@ -68,22 +69,22 @@ fn captured(row: &PatternRow) -> Option<Ast> {
     (name.as_bytes() == group && language.pattern.captures == 1).then_some(sub)
 }
 
-/// Reads variables of keys.
-pub struct Reader<'p, 'b> {
+/// Reads variables that hold keys.
+pub struct KeysReader<'p, 'b> {
     pub source: &'p [u8],
     pub maps: &'p HashMap<&'b [u8], &'b MapBlock<'b>>,
     pub used: &'p mut HashSet<&'b [u8]>,
     pub proved: &'p Proved,
 }
 
-impl<'b> Reader<'_, 'b> {
-    /// The keys of a map, whether one trie has them all or chunks have some each.
-    pub fn keys(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, Refutation> {
+impl<'b> KeysReader<'_, 'b> {
+    /// The keys of a map, from one trie or from chunks.
+    pub fn keys(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, MapRefutation> {
         self.used.insert(&block.variable);
         if *block.source == *self.source { self.trie(block) } else { self.chunks(block) }
     }
 
-    fn trie(&mut self, block: &MapBlock) -> Result<Keys, Refutation> {
+    fn trie(&mut self, block: &MapBlock) -> Result<Keys, MapRefutation> {
         let name = block.variable.escape_ascii();
         let read = match block.patterns.as_slice() {
             [row] if block.exact.is_empty() => captured(row).map(|read| (read, row.caseless)),
@@ -103,8 +104,8 @@ impl<'b> Reader<'_, 'b> {
         Ok(Keys { keys, caseless })
     }
 
-    /// `map $keys $longest { "root" $chunk; ... default $keys; }`: longer keys than some of a trie.
-    fn chunks(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, Refutation> {
+    /// `map $keys $longest { "root" $chunk; ... default $keys; }`: keys longer than the roots of the trie above.
+    fn chunks(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, MapRefutation> {
         let name = block.variable.escape_ascii();
         let Some(upper) = self.map_of(&block.source).filter(|_| block.patterns.is_empty()) else {
             return refute(Obligation::Chunk, format!("${name} is not a map of the roots of chunks"));
@@ -128,8 +129,8 @@ impl<'b> Reader<'_, 'b> {
         Ok(Keys { keys: Prefixes::new(keys), caseless: upper.caseless })
     }
 
-    /// The keys of one chunk: its root, and what begins with it and with no longer key of the trie above.
-    fn chunk(&mut self, value: &[u8], place: usize, upper: &Keys) -> Result<Vec<Vec<u8>>, Refutation> {
+    /// The keys of one chunk: its root, and keys that begin with it but with no longer key of the trie above.
+    fn chunk(&mut self, value: &[u8], place: usize, upper: &Keys) -> Result<Vec<Vec<u8>>, MapRefutation> {
         let root = upper.keys.strings()[place].escape_ascii();
         let Some(chunk) = self.map_of(value) else {
             return refute(Obligation::Chunk, format!("there is no chunk of \"{root}\""));
@@ -152,7 +153,7 @@ impl<'b> Reader<'_, 'b> {
     }
 }
 
-/// The strings, if each is there once and before all that it begins with, so that PCRE captures the longest.
+/// The strings, if each occurs once and stands before its own prefixes, so that PCRE captures the longest.
 fn longest_first(strings: Vec<Vec<u8>>) -> Result<Prefixes, String> {
     let order: HashMap<Vec<u8>, usize> = strings.iter().cloned().zip(0..).collect();
     if order.len() < strings.len() {
@@ -171,12 +172,12 @@ fn longest_first(strings: Vec<Vec<u8>>) -> Result<Prefixes, String> {
     Ok(keys)
 }
 
-/// The values of a map of keys: by the place of the key, `None` for the empty one.
+/// The values of a map of keys, by the place of the key; `None` is the empty key.
 pub fn buckets<'b>(
     block: &'b MapBlock<'_>,
     keys: &Keys,
     obligation: Obligation,
-) -> Result<HashMap<Option<usize>, &'b [u8]>, Refutation> {
+) -> Result<HashMap<Option<usize>, &'b [u8]>, MapRefutation> {
     let name = block.variable.escape_ascii();
     if !block.patterns.is_empty() {
         return refute(obligation, format!("${name} has a pattern among its keys"));
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!(list(&format!("^/{}", "(?:a|b)".repeat(20)), false), None);
     }
 
-    /// A key behind one that it begins with would never be captured.
+    /// A key after one of its own prefixes would never be captured.
     #[test]
     fn order() {
         let check = |keys: &[&str]| longest_first(keys.iter().map(|key| key.as_bytes().to_vec()).collect());

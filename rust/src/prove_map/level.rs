@@ -1,4 +1,5 @@
-//! The levels from the own map on: newline, exact strings, rows, tree; each leaves some rows or subjects to the next.
+//! The levels, from the variable's own map on: newline, exact strings, rows, tree. Each leaves rows or subjects to the
+//! next.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -8,21 +9,21 @@ use crate::language::{Finite, finite};
 use crate::map_block::MapBlock;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::{Comparable, may_meet};
-use crate::prove_map::keys::Reader;
-use crate::prove_map::obligation::{Obligation, Refutation, refute};
+use crate::prove_map::keys::KeysReader;
+use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prover::{Place, Prover};
 use crate::prove_map::row::Language;
 
-/// The most strings of one row.
+/// Limit of the strings of one row.
 const MOST_STRINGS: usize = 256;
 
-/// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and only
-/// the `>` in the middle splits them.
+/// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and
+/// only the `>` in the middle splits them.
 const SAME: &[u8] = br"(?s)^(.+)>\1\z";
 
 impl<'b> Prover<'b> {
     /// Follows the own map from level to level.
-    pub fn own(&self, mut place: Place<'b>) -> Result<(), Refutation> {
+    pub fn own(&self, mut place: Place<'b>) -> Result<(), MapRefutation> {
         if self.own.patterns.is_empty() {
             return self.level(self.own.fallback(), place);
         }
@@ -32,7 +33,7 @@ impl<'b> Prover<'b> {
         self.level(link.end, place)
     }
 
-    pub fn level(&self, mut value: &'b [u8], mut place: Place<'b>) -> Result<(), Refutation> {
+    pub fn level(&self, mut value: &'b [u8], mut place: Place<'b>) -> Result<(), MapRefutation> {
         while let Some(block) = self.map_of(value) {
             self.meet(block);
             let chain = self.chain(value, &place, None)?;
@@ -46,7 +47,7 @@ impl<'b> Prover<'b> {
                     value = self.exact(block, inner, &mut place)?;
                 } else if self.has_keys(inner) {
                     let mut used = self.used.borrow_mut();
-                    let mut reader = Reader {
+                    let mut reader = KeysReader {
                         source: &self.original.source,
                         maps: &self.maps,
                         used: &mut used,
@@ -65,8 +66,8 @@ impl<'b> Prover<'b> {
         self.finish(value, &place)
     }
 
-    /// What is said where no row is left.
-    fn finish(&self, value: &[u8], place: &Place) -> Result<(), Refutation> {
+    /// The value where no row is left.
+    fn finish(&self, value: &[u8], place: &Place) -> Result<(), MapRefutation> {
         if let Some(row) = place.live.iter().position(|live| *live) {
             return refute(Obligation::Bucket, format!("{} is tried nowhere", self.name(row)));
         }
@@ -78,8 +79,8 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// Rows that are tried before all others: none of the others comes first and meets one of them.
-    fn leave(&self, rows: &[usize], place: &mut Place) -> Result<(), Refutation> {
+    /// Rows that are tried before all others: no earlier row may match a subject that one of them matches.
+    fn leave(&self, rows: &[usize], place: &mut Place) -> Result<(), MapRefutation> {
         rows.iter().for_each(|&row| place.live[row] = false);
         let left: Vec<usize> = (0..place.live.len()).filter(|&row| place.live[row]).collect();
         let comparable = Comparable::new(left.iter().map(|&row| (row, &self.rows.list[row])), false);
@@ -95,8 +96,8 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// A row meets none of the rows before it that are tried later.
-    pub fn check_apart(&self, row: usize, earlier: impl Iterator<Item = usize>) -> Result<(), Refutation> {
+    /// A row matches no subject of an earlier row that is tried later.
+    pub fn check_apart(&self, row: usize, earlier: impl Iterator<Item = usize>) -> Result<(), MapRefutation> {
         let late = &self.rows.list[row];
         for other in earlier {
             let early = &self.rows.list[other];
@@ -106,7 +107,7 @@ impl<'b> Prover<'b> {
             if !is_apart {
                 let what = format!("{} is tried before {}, which it may meet", self.name(row), self.name(other));
                 let subject = self.common(other, row);
-                return Err(Refutation { obligation: Obligation::Floating, what, counterexample: subject });
+                return Err(MapRefutation { obligation: Obligation::Floating, what, counterexample: subject });
             }
         }
         self.proved.discharge(Obligation::Floating);
@@ -114,13 +115,13 @@ impl<'b> Prover<'b> {
     }
 
     /// `map SRC $lines { "~(?s)\n." $rows; default NEXT; }`: the rows are all that can match an inner newline.
-    fn newline(&self, block: &'b MapBlock<'b>, place: &mut Place<'b>) -> Result<&'b [u8], Refutation> {
+    fn newline(&self, block: &'b MapBlock<'b>, place: &mut Place<'b>) -> Result<&'b [u8], MapRefutation> {
         let name = block.variable.escape_ascii();
-        let split = self.split(block).filter(|_| block.exact.is_empty());
-        let Some((row, inside)) = split.and_then(|split| Some((split.row, self.map_of(split.inside)?))) else {
+        let row = self.newline_row(block);
+        let Some((row, inside)) = row.and_then(|row| Some((row, self.map_of(&row.value)?))) else {
             return refute(Obligation::KnownMap, format!("${name} is of no known kind"));
         };
-        if !ask::is_inner_newline(&row.pattern) || row.caseless || place.left_out.is_some() {
+        if row.caseless || place.left_out.is_some() {
             return refute(
                 Obligation::Newline,
                 format!("the pattern of ${name} does not split subjects at an inner newline"),
@@ -144,7 +145,7 @@ impl<'b> Prover<'b> {
             if !is_apart {
                 let counterexample = events.and_then(|events| ask::common(&newline, &events.translation.hir));
                 let what = format!("{} may match a subject with a newline, and is not tried there", self.name(place));
-                return Err(Refutation { obligation: Obligation::Newline, what, counterexample });
+                return Err(MapRefutation { obligation: Obligation::Newline, what, counterexample });
             }
         }
         self.proved.discharge(Obligation::Newline);
@@ -158,7 +159,7 @@ impl<'b> Prover<'b> {
         block: &'b MapBlock<'b>,
         keys: &'b MapBlock<'b>,
         place: &mut Place<'b>,
-    ) -> Result<&'b [u8], Refutation> {
+    ) -> Result<&'b [u8], MapRefutation> {
         self.meet(keys);
         let name = block.variable.escape_ascii();
         let wrong = |what: &str| refute(Obligation::ExactKey, format!("${name}: {what}"));
@@ -191,10 +192,10 @@ impl<'b> Prover<'b> {
         Ok(next)
     }
 
-    /// Each key gives itself, or the subject as it is spelled, and has an answer.
-    fn exact_keys(&self, keys: &'b MapBlock<'b>, answers: &'b MapBlock<'b>) -> Result<Known<'b>, Refutation> {
+    /// Each key maps to itself, or to the subject as spelled, and has an answer.
+    fn exact_keys(&self, keys: &'b MapBlock<'b>, answers: &'b MapBlock<'b>) -> Result<LookedUp<'b>, MapRefutation> {
         let values: HashMap<&[u8], &[u8]> = answers.exact.iter().map(|row| (&*row.key, &*row.value)).collect();
-        let mut known = Known::default();
+        let mut known = LookedUp::default();
         for row in &keys.exact {
             let key = row.key.escape_ascii();
             let any_case = *row.value == *self.original.source;
@@ -205,7 +206,7 @@ impl<'b> Prover<'b> {
             let Some(value) = values.get(&*row.key) else {
                 return refute(Obligation::ExactKey, format!("\"{key}\" has no answer"));
             };
-            let string = Listed { key: &row.key, value, any_case };
+            let string = Lookup { key: &row.key, value, any_case };
             if known.by_spelling.insert(row.key.to_ascii_lowercase(), string).is_some() {
                 return refute(Obligation::ExactKey, format!("\"{key}\" is there in two spellings"));
             }
@@ -217,8 +218,8 @@ impl<'b> Prover<'b> {
         Ok(known)
     }
 
-    /// Each answer is that of the first of all rows that matches.
-    fn exact_answers(&self, known: &Known<'b>, place: &Place) -> Result<(), Refutation> {
+    /// Each answer is the value of the first row that matches.
+    fn exact_answers(&self, known: &LookedUp<'b>, place: &Place) -> Result<(), MapRefutation> {
         let texts: Vec<&[u8]> = self.rows.list.iter().map(|row| row.text.as_slice()).collect();
         let Ok(index) = FirstMatch::new(&texts) else {
             return refute(Obligation::ExactAnswer, "the rows hold too many literals for an index");
@@ -227,7 +228,7 @@ impl<'b> Prover<'b> {
             let key = listed.key;
             let differs = |what: &str| {
                 let what = format!("\"{}\" {what}", key.escape_ascii());
-                Err(Refutation { obligation: Obligation::ExactAnswer, what, counterexample: Some(key.to_vec()) })
+                Err(MapRefutation { obligation: Obligation::ExactAnswer, what, counterexample: Some(key.to_vec()) })
             };
             match index.first(key, texts.len()) {
                 First::Match(row) => {
@@ -248,7 +249,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// Whether a row is the first that matches a string, however it is spelled.
+    /// Whether a row is the first to match a string in each of its spellings.
     fn answers_any_case(&self, row: usize, string: &[u8], index: &FirstMatch) -> bool {
         let language = self.rows.list[row].exact();
         let has_all = language.is_some_and(|language| match finite(&language.translation.hir, MOST_STRINGS) {
@@ -258,12 +259,12 @@ impl<'b> Prover<'b> {
         has_all && !index.may_match_some_case(string, row)
     }
 
-    /// Rows all of whose strings are known match nothing that is left.
-    fn leave_exact(&self, known: &Known, place: &mut Place) {
+    /// A row whose strings are all looked up matches no remaining subject.
+    fn leave_exact(&self, known: &LookedUp, place: &mut Place) {
         for (row, live) in self.rows.list.iter().zip(&mut place.live) {
             let Some(events) = row.events().filter(|_| *live) else { continue };
             if let Finite::Strings { strings, any_case } = finite(&events.translation.hir, MOST_STRINGS) {
-                // The empty string is asked of no pattern.
+                // nginx matches no pattern against the empty string.
                 *live = strings.iter().any(|string| !string.is_empty() && !known.has(string, any_case));
             }
         }
@@ -272,19 +273,19 @@ impl<'b> Prover<'b> {
 
 /// Strings that are looked up.
 #[derive(Default)]
-struct Known<'b> {
-    by_spelling: HashMap<Vec<u8>, Listed<'b>>,
+struct LookedUp<'b> {
+    by_spelling: HashMap<Vec<u8>, Lookup<'b>>,
 }
 
-/// A string, or one in small letters for all its spellings, and the answer.
-struct Listed<'b> {
+/// A string with its answer; with `any_case`, it is in lower case and stands for all spellings.
+struct Lookup<'b> {
     key: &'b [u8],
     value: &'b [u8],
     any_case: bool,
 }
 
-impl Known<'_> {
-    /// Whether a string is answered, in all its spellings if `any_case`.
+impl LookedUp<'_> {
+    /// Whether a string has an answer, in all its spellings if `any_case`.
     fn has(&self, string: &[u8], any_case: bool) -> bool {
         let listed = self.by_spelling.get(&string.to_ascii_lowercase());
         listed.is_some_and(|listed| listed.any_case || !any_case && listed.key == string)

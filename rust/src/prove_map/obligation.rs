@@ -1,9 +1,9 @@
-//! What has to hold of an emitted text, each obligation under a name, and the account of those that do.
+//! The obligations of an emitted text by name, and the count of those that hold.
 
 use std::cell::Cell;
 use std::fmt;
 
-/// One kind of thing to check; the module's documentation says what each one asks.
+/// A kind of obligation; the documentation of [`crate::prove_map`] defines each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Obligation {
     Reads,
@@ -106,7 +106,7 @@ impl Proved {
         self.counts[obligation as usize].get()
     }
 
-    /// Name and count of each obligation, those that did not come up included.
+    /// Name and count of each obligation, 0 included.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         Obligation::ALL.iter().map(|obligation| (obligation.name(), self.count(*obligation)))
     }
@@ -119,15 +119,15 @@ impl Proved {
 
 /// An obligation that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refutation {
+pub struct MapRefutation {
     pub obligation: Obligation,
     /// What does not hold, as a sentence without a full stop.
     pub what: String,
-    /// A subject that the two texts answer differently, where one was found.
+    /// A subject for which the two texts give different values, if one was found.
     pub counterexample: Option<Vec<u8>>,
 }
 
-impl fmt::Display for Refutation {
+impl fmt::Display for MapRefutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.obligation.name(), self.what)?;
         match &self.counterexample {
@@ -137,9 +137,9 @@ impl fmt::Display for Refutation {
     }
 }
 
-impl std::error::Error for Refutation {}
+impl std::error::Error for MapRefutation {}
 
 /// The refutation of an obligation.
-pub(super) fn refute<T>(obligation: Obligation, what: impl Into<String>) -> Result<T, Refutation> {
-    Err(Refutation { obligation, what: what.into(), counterexample: None })
+pub(super) fn refute<T>(obligation: Obligation, what: impl Into<String>) -> Result<T, MapRefutation> {
+    Err(MapRefutation { obligation, what: what.into(), counterexample: None })
 }

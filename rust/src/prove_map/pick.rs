@@ -1,25 +1,30 @@
-//! Two answers with the numbers of their rows, of which the one with the smaller number is taken.
+//! Takes the one of two answers whose row has the smaller number.
 
 use crate::map_block::{MapBlock, PatternRow};
-use crate::prove_map::obligation::{Obligation, Refutation, refute};
+use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prover::{Numbers, Place, Prover};
 use crate::prove_map::text::variables_in;
 use crate::variables;
 
-/// What matches `A:B` where A and B have the same number of digits and A is smaller: behind what both have in common comes
-/// a digit of A, and in B a larger one. (`\1[9-9]`, as `\19` is octal.)
+/// Matches `A:B` where A and B have the same number of digits and A is smaller: after the common part, the next digit
+/// of B is larger. (`\1[9-9]`, as `\19` is octal.)
 pub const IS_SMALLER: &[u8] = br"^([0-9]*)(?:0[0-9]*:\1[1-9]|1[0-9]*:\1[2-9]|2[0-9]*:\1[3-9]|3[0-9]*:\1[4-9]|4[0-9]*:\1[5-9]|5[0-9]*:\1[6-9]|6[0-9]*:\1[7-9]|7[0-9]*:\1[8-9]|8[0-9]*:\1[9-9])";
 
-/// What matches `A:` without a B.
+/// Matches `A:` without a B.
 const IS_ALONE: &[u8] = br"^[0-9]+:\z";
 
-/// The most digits of a number.
+/// Limit of the digits of a number.
 const MOST_DIGITS: usize = 9;
 
 impl<'b> Prover<'b> {
-    /// `map $float $pick { "" $value; default $lower; }`, where `$float` holds the answer of the floats with its number, and
-    /// `$value` that of the tree without: the row of the smaller number answers, as each is the first of its own.
-    pub fn pick(&self, block: &'b MapBlock<'b>, float: &'b MapBlock<'b>, place: &Place<'b>) -> Result<(), Refutation> {
+    /// `map $float $pick { "" $value; default $lower; }`, where `$float` holds the answer of the floats with its
+    /// number, and `$value` that of the tree without. Each is the first of its own rows, so the smaller number answers.
+    pub fn pick(
+        &self,
+        block: &'b MapBlock<'b>,
+        float: &'b MapBlock<'b>,
+        place: &Place<'b>,
+    ) -> Result<(), MapRefutation> {
         let name = block.variable.escape_ascii();
         let wrong = |what: &str| refute(Obligation::Pick, format!("${name}: {what}"));
         let value = match block.exact.as_slice() {
@@ -42,13 +47,13 @@ impl<'b> Prover<'b> {
         self.answers((&block.source, float), &value.source, place)
     }
 
-    /// Both answers have numbers, and together all rows.
+    /// Both answers have numbers, and together they cover all rows.
     fn answers(
         &self,
         (float_value, float): (&'b [u8], &MapBlock),
         tree_value: &'b [u8],
         mut place: Place<'b>,
-    ) -> Result<(), Refutation> {
+    ) -> Result<(), MapRefutation> {
         let floats = self.chain(float_value, &place, None)?;
         if !floats.end.is_empty() {
             return refute(Obligation::End, format!("${} ends with an answer", float.variable.escape_ascii()));
@@ -75,7 +80,7 @@ impl<'b> Prover<'b> {
         !group.is_empty() && *row.pattern == *pattern && block.fallback().is_empty()
     }
 
-    /// The row of a map that has no other and asks about a variable.
+    /// The only row of a map that looks up a variable.
     fn only_row<'m>(&self, block: &'m MapBlock<'b>, variable: &[u8]) -> Option<&'m PatternRow<'b>> {
         match block.patterns.as_slice() {
             [row] if block.exact.is_empty() && !row.caseless => {
@@ -92,7 +97,7 @@ impl<'b> Prover<'b> {
         (float, tree): (&'b MapBlock<'b>, &'b MapBlock<'b>),
         digits: usize,
         place: &Place<'b>,
-    ) -> Result<(), Refutation> {
+    ) -> Result<(), MapRefutation> {
         self.meet(block);
         let name = block.variable.escape_ascii();
         let wrong = |what: &str| refute(Obligation::Pick, format!("${name}: {what}"));
@@ -129,9 +134,9 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// Both answers are computed, so that nothing may tell that of the larger number: no variable is set by name, none is
-    /// evaluated that a map may make, and PCRE gives up on no row.
-    fn check_numbered(&self, place: &Place) -> Result<(), Refutation> {
+    /// nginx computes both answers, so evaluating the unused one must have no effect: it sets no variable by name,
+    /// evaluates no variable that a map may define, and PCRE does not give up on its rows.
+    fn check_numbered(&self, place: &Place) -> Result<(), MapRefutation> {
         for (row, _) in place.live.iter().enumerate().filter(|(_, live)| **live) {
             let name = self.name(row);
             let Some(facts) = self.rows.list.get(row) else { continue };
@@ -164,13 +169,13 @@ fn number(digits: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::{IS_ALONE, IS_SMALLER};
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
 
-    /// Of all pairs of three digits each, it matches those whose first is smaller.
+    /// Of all pairs of three-digit numbers, it matches those whose first is smaller.
     #[test]
     fn is_smaller() {
         let [smaller, alone] = [IS_SMALLER, IS_ALONE].map(|pattern| Regex::new(pattern).unwrap());
-        let matches = |regex: &Regex, text: &str| regex.is_match(text.as_bytes(), 10_000) == Outcome::Yes;
+        let matches = |regex: &Regex, text: &str| regex.is_match(text.as_bytes(), 10_000) == MatchOutcome::Yes;
         for first in 0..1_000 {
             for second in 0..1_000 {
                 assert_eq!(matches(&smaller, &format!("{first:03}:{second:03}")), first < second, "{first} {second}");

@@ -1,8 +1,8 @@
-//! Byte strings by what they begin with.
+//! Byte strings, searched by their prefixes.
 
 use std::ops::Range;
 
-/// Different strings in byte order, each with the longest other that it begins with.
+/// Distinct strings in byte order, each with its longest proper prefix among them.
 #[derive(Clone, Debug, Default)]
 pub struct Prefixes {
     strings: Vec<Vec<u8>>,
@@ -10,7 +10,7 @@ pub struct Prefixes {
 }
 
 impl Prefixes {
-    /// O(n log n); a string given twice is there once.
+    /// O(n log n); duplicates are dropped.
     pub fn new(mut strings: Vec<Vec<u8>>) -> Prefixes {
         strings.sort_unstable();
         strings.dedup();
@@ -35,14 +35,14 @@ impl Prefixes {
         self.strings.binary_search_by(|other| other.as_slice().cmp(string)).ok()
     }
 
-    /// The longest other string that the one at a place begins with.
+    /// The longest proper prefix, among the strings, of the string at a place.
     pub fn parent(&self, place: usize) -> Option<usize> {
         self.parents[place].map(|parent| parent as usize)
     }
 
-    /// The longest of the strings that `subject` begins with.
+    /// The longest string that is a prefix of `subject`.
     pub fn longest(&self, subject: &[u8]) -> Option<usize> {
-        // All strings between one and what begins with it begin with it, too.
+        // All strings sorted between a string and one that begins with it begin with it, too.
         let after = self.strings.partition_point(|string| string.as_slice() <= subject);
         let mut place = after.checked_sub(1);
         while let Some(at) = place.filter(|&at| !subject.starts_with(&self.strings[at])) {
@@ -65,7 +65,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// It finds what looking through all strings finds.
+        /// The searches agree with a scan of all strings.
         #[test]
         fn agrees_with_a_scan(strings in prop::collection::vec("[ab]{0,4}", 0..20), subject in "[ab]{0,5}") {
             let prefixes = Prefixes::new(strings.iter().map(|string| string.clone().into_bytes()).collect());

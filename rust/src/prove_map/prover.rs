@@ -1,4 +1,4 @@
-//! What a proof works with, and chains: rows one after the other, from map to map.
+//! The data of a proof, and the proof of chains: rows tried in order, from map to map.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -9,7 +9,7 @@ use crate::map_block::{MapBlock, PatternRow};
 use crate::pcre::Regex;
 use crate::prove_map::ask::{self, Covers};
 use crate::prove_map::guard::Guarding;
-use crate::prove_map::obligation::{Obligation, Proved, Refutation, refute};
+use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::row::{Heads, Language, Rows, as_text, group_names};
 use crate::syntax::Hir;
 
@@ -20,20 +20,20 @@ pub struct Prover<'b> {
     pub rows: Rows<'b>,
     pub proved: &'b Proved,
     pub covers: Covers,
-    /// The maps that were met where they belong.
+    /// The maps that the proof has reached.
     pub used: RefCell<HashSet<&'b [u8]>>,
 }
 
-/// Where in the maps the proof is: what is known of all subjects that come here.
+/// A place in the maps, and what is known of all subjects that reach it.
 #[derive(Clone)]
 pub struct Place<'b> {
     /// The rows that may be the first to match, or to make PCRE give up.
     pub live: Vec<bool>,
-    /// What is said where no row matches.
+    /// The value where no row matches.
     pub end: &'b [u8],
-    /// Subjects that do not come here.
+    /// Subjects that do not reach this place.
     pub left_out: Option<Rc<Hir>>,
-    /// If values have the number of their row in front, counted from 0.
+    /// How rows are numbered, from 0, if values start with the number of their row.
     pub numbers: Option<Numbers>,
 }
 
@@ -43,7 +43,7 @@ pub struct Numbers {
     pub digits: usize,
 }
 
-/// Rows in the order in which they are tried, and what is said if none matches.
+/// Rows in the order in which they are tried, and the value if none matches.
 #[derive(Clone, Debug)]
 pub struct Chain<'b> {
     pub rows: Vec<usize>,
@@ -51,13 +51,13 @@ pub struct Chain<'b> {
 }
 
 impl<'b> Prover<'b> {
-    /// The map of a value that is nothing but an emitted variable.
+    /// The map of a value that consists of one emitted variable.
     pub fn map_of(&self, value: &[u8]) -> Option<&'b MapBlock<'b>> {
         value.strip_prefix(b"$").and_then(|name| self.maps.get(name)).copied()
     }
 
-    /// No map is left that the proof did not come to.
-    pub fn check_used(&self) -> Result<(), Refutation> {
+    /// Checks that the proof has reached all maps.
+    pub fn check_used(&self) -> Result<(), MapRefutation> {
         let used = self.used.borrow();
         if let Some(name) = self.maps.keys().filter(|name| !used.contains(*name)).min() {
             return refute(Obligation::KnownMap, format!("${} is of no use", name.escape_ascii()));
@@ -74,8 +74,8 @@ impl<'b> Prover<'b> {
         self.used.borrow_mut().insert(&block.variable);
     }
 
-    /// Follows a value from map to map as long as these hold rows, up to `stop` if that comes.
-    pub fn chain(&self, value: &'b [u8], place: &Place<'b>, stop: Option<&[u8]>) -> Result<Chain<'b>, Refutation> {
+    /// Follows a value from map to map while these hold rows, at most to the value `stop`.
+    pub fn chain(&self, value: &'b [u8], place: &Place<'b>, stop: Option<&[u8]>) -> Result<Chain<'b>, MapRefutation> {
         let chain = self.chain_behind(value, place, stop, None)?;
         self.check_order(&chain.rows)?;
         Ok(chain)
@@ -87,7 +87,7 @@ impl<'b> Prover<'b> {
         place: &Place<'b>,
         stop: Option<&[u8]>,
         behind: Option<usize>,
-    ) -> Result<Chain<'b>, Refutation> {
+    ) -> Result<Chain<'b>, MapRefutation> {
         let mut chain = Chain { rows: Vec::new(), end: value };
         while stop != Some(chain.end)
             && let Some(block) = self.map_of(chain.end).filter(|block| self.is_link(block))
@@ -100,28 +100,33 @@ impl<'b> Prover<'b> {
         Ok(chain)
     }
 
-    pub fn check_order(&self, rows: &[usize]) -> Result<(), Refutation> {
+    pub fn check_order(&self, rows: &[usize]) -> Result<(), MapRefutation> {
         let Some(pair) = rows.windows(2).find(|pair| pair[0] >= pair[1]) else {
             self.proved.discharge(Obligation::Order);
             return Ok(());
         };
         let what = format!("{} comes before {}", self.name(pair[0]), self.name(pair[1]));
-        Err(Refutation { obligation: Obligation::Order, what, counterexample: self.common(pair[0], pair[1]) })
+        Err(MapRefutation { obligation: Obligation::Order, what, counterexample: self.common(pair[0], pair[1]) })
     }
 
-    /// A subject that two rows match, as far as their languages tell.
+    /// A subject that two rows match, judged by their languages.
     pub fn common(&self, one: usize, other: usize) -> Option<Vec<u8>> {
         let [one, other] = [one, other].map(|row| self.rows.list[row].language.as_ref());
         ask::common(&one?.translation.hir, &other?.translation.hir)
     }
 
-    /// Whether a map holds rows, as far as its form goes.
+    /// Whether a map has the form of one that holds rows.
     fn is_link(&self, block: &'b MapBlock<'b>) -> bool {
-        let is_newline = || block.patterns.iter().any(|row| ask::is_inner_newline(&row.pattern));
-        self.is_of_source(block) && block.exact.is_empty() && !self.is_trie(block) && !is_newline()
+        self.is_of_source(block) && block.exact.is_empty() && !self.is_trie(block) && self.newline_row(block).is_none()
     }
 
-    /// A map that sends some subjects one way and others another, if it is one.
+    /// The row that sends subjects with an inner newline to other rows, if the map has it and no other.
+    pub fn newline_row(&self, block: &'b MapBlock<'b>) -> Option<&'b PatternRow<'b>> {
+        let row = block.patterns.first().filter(|_| block.patterns.len() == 1 && block.exact.is_empty())?;
+        (ask::is_inner_newline(&row.pattern) && self.map_of(&row.value).is_some()).then_some(row)
+    }
+
+    /// Reads a map that splits subjects by one pattern.
     pub fn split(&self, block: &'b MapBlock<'b>) -> Option<Split<'b>> {
         let [row] = block.patterns.as_slice() else { return None };
         let (value, default) = (&*row.value, block.fallback());
@@ -132,7 +137,7 @@ impl<'b> Prover<'b> {
         self.map_of(inside).map(|_| Split { row, inside, outside })
     }
 
-    /// Whether a map captures something of its source, as far as its form goes.
+    /// Whether a map has the form of one that captures a part of its source.
     fn is_trie(&self, block: &MapBlock) -> bool {
         let captures = |row: &PatternRow| {
             let group = row.value.strip_prefix(b"$");
@@ -143,13 +148,13 @@ impl<'b> Prover<'b> {
         block.exact.is_empty() && self.is_of_source(block) && row.is_some_and(captures)
     }
 
-    /// Whether a map holds keys, of one trie or of chunks.
+    /// Whether a map has the form of one that holds keys, of one trie or of chunks.
     pub fn has_keys(&self, block: &MapBlock) -> bool {
         self.is_trie(block)
             || block.patterns.is_empty() && self.map_of(&block.source).is_some_and(|inner| self.has_keys(inner))
     }
 
-    /// Where a map of rows goes on: by a last row that any subject matches, or by its default.
+    /// The value that follows the rows of a map: that of a last row that matches any subject, or the default.
     fn going_on<'v>(&self, block: &'v MapBlock<'_>) -> &'v [u8] {
         match block.patterns.last() {
             Some(last) if self.goes_on_by_row(block) => &last.value,
@@ -157,7 +162,7 @@ impl<'b> Prover<'b> {
         }
     }
 
-    /// Whether the last row is `"~^" NEXT`, which leaves the default to the subjects that PCRE gives up on.
+    /// Whether the last row is `"~^" NEXT`, so that only subjects on which PCRE gives up get the default.
     fn goes_on_by_row(&self, block: &MapBlock) -> bool {
         let is_next = |row: &PatternRow| {
             *row.pattern == *b"^" && !row.caseless && self.rows.find(false, b"^", &row.value, None).is_none()
@@ -165,13 +170,13 @@ impl<'b> Prover<'b> {
         block.patterns.last().is_some_and(is_next)
     }
 
-    /// One map of a chain; the rows stand behind another.
+    /// Reads one map of a chain, whose rows follow the row `behind`.
     pub fn link(
         &self,
         block: &'b MapBlock<'b>,
         place: &Place<'b>,
         behind: Option<usize>,
-    ) -> Result<Chain<'b>, Refutation> {
+    ) -> Result<Chain<'b>, MapRefutation> {
         if let Some(split) = self.split(block) {
             return self.skipping(&split, place, behind);
         }
@@ -209,15 +214,15 @@ impl<'b> Prover<'b> {
         Ok(Chain { rows, end })
     }
 
-    /// Whether PCRE may give up on a row, on a subject that comes here.
+    /// Whether PCRE may give up on a row for a subject that reaches this place.
     pub fn may_give_up(&self, row: usize, place: &Place) -> bool {
         let row = &self.rows.list[row];
-        // What is left out are the subjects with an inner newline.
+        // Only subjects with an inner newline are ever left out.
         if place.left_out.is_some() { row.may_give_up_in_lines } else { row.may_give_up }
     }
 
-    /// The row of the original that an emitted row is.
-    fn row(&self, row: &'b PatternRow<'b>, behind: Option<usize>, place: &Place<'b>) -> Result<usize, Refutation> {
+    /// The row of the original that an emitted row repeats.
+    fn row(&self, row: &'b PatternRow<'b>, behind: Option<usize>, place: &Place<'b>) -> Result<usize, MapRefutation> {
         let found = match place.numbers {
             Some(numbers) => self.numbered(row, numbers)?,
             None => self.rows.find(row.caseless, &row.pattern, &row.value, behind),
@@ -231,8 +236,8 @@ impl<'b> Prover<'b> {
         Ok(found)
     }
 
-    /// The row that the number in front of a value says.
-    fn numbered(&self, row: &PatternRow, numbers: Numbers) -> Result<Option<usize>, Refutation> {
+    /// The row that the number at the start of a value names.
+    fn numbered(&self, row: &PatternRow, numbers: Numbers) -> Result<Option<usize>, MapRefutation> {
         let Some((number, value)) = numbers.split(&row.value) else {
             return refute(Obligation::Number, format!("a value has no number: \"{}\"", row.value.escape_ascii()));
         };
@@ -245,14 +250,20 @@ impl<'b> Prover<'b> {
         Ok(equal.contains(&number).then_some(number).filter(|&number| self.rows.list[number].value == value))
     }
 
-    /// Whether a row is not the original's but skips others.
+    /// Whether a row is a guard: not one of the original, but one that skips others.
     fn is_guard(&self, row: &PatternRow, behind: Option<usize>, place: &Place) -> bool {
         let value = place.numbers.and_then(|numbers| Some(numbers.split(&row.value)?.1)).unwrap_or(&row.value);
         negated(&row.pattern).is_some() && self.rows.find(row.caseless, &row.pattern, value, behind).is_none()
     }
 
-    /// Rows that are tried only where a pattern says so, and all go on where it leads otherwise.
-    fn skipping(&self, split: &Split<'b>, place: &Place<'b>, behind: Option<usize>) -> Result<Chain<'b>, Refutation> {
+    /// Rows that are tried only if a pattern lets the subject pass; without a match all lead where the pattern leads
+    /// otherwise.
+    fn skipping(
+        &self,
+        split: &Split<'b>,
+        place: &Place<'b>,
+        behind: Option<usize>,
+    ) -> Result<Chain<'b>, MapRefutation> {
         let chain = self.chain_behind(split.inside, place, Some(split.outside), behind)?;
         if chain.end != split.outside {
             let pattern = split.row.pattern.escape_ascii();
@@ -262,8 +273,8 @@ impl<'b> Prover<'b> {
         Ok(chain)
     }
 
-    /// All rows imply the pattern of a guard or a filter.
-    fn check_implied(&self, row: &PatternRow, rows: &[usize]) -> Result<(), Refutation> {
+    /// Checks that all rows imply the pattern of a guard or a filter.
+    fn check_implied(&self, row: &PatternRow, rows: &[usize]) -> Result<(), MapRefutation> {
         let language = self.own_pattern(row)?;
         let guarding = Guarding::new(&language.pattern.ast);
         for &place in rows {
@@ -272,14 +283,14 @@ impl<'b> Prover<'b> {
                 let skipped = self.rows.list[place].language.as_ref();
                 let counterexample =
                     skipped.and_then(|row| ask::outside(&row.translation.hir, &language.translation.hir));
-                return Err(Refutation { obligation: Obligation::Guard, what, counterexample });
+                return Err(MapRefutation { obligation: Obligation::Guard, what, counterexample });
             }
             self.proved.discharge(Obligation::Guard);
         }
         Ok(())
     }
 
-    /// Whether nothing happens to a row on subjects that the guard does not match.
+    /// Whether PCRE neither matches a row nor gives up on it for subjects that the guard does not match.
     fn implies(&self, place: usize, (guarding, guard): (&Guarding, &Language), caseless: bool) -> bool {
         let row = &self.rows.list[place];
         let by_heads = match row.heads(caseless) {
@@ -294,11 +305,11 @@ impl<'b> Prover<'b> {
         row.events().is_some_and(|events| ask::is_included(&events.translation.hir, &[&guard.translation.hir]))
     }
 
-    /// What a row that is not the original's lets pass: known exactly, PCRE takes the pattern and never gives up on it.
-    fn own_pattern(&self, row: &PatternRow) -> Result<Language, Refutation> {
+    /// The language that a new row lets pass: it is known exactly, PCRE compiles the pattern and never gives up on it.
+    fn own_pattern(&self, row: &PatternRow) -> Result<Language, MapRefutation> {
         let escaped = row.pattern.escape_ascii();
         let (passing, is_whole) = match negated(&row.pattern) {
-            // The inside of `^(?!a)|(?:b)` is no pattern by itself.
+            // The inside of `^(?!a)|(?:b)` is not a pattern.
             Some(inside) => ([b"^(?:", inside, b")"].concat(), crate::syntax::parse(inside).is_ok()),
             None => (row.pattern.to_vec(), true),
         };
@@ -317,12 +328,12 @@ impl<'b> Prover<'b> {
         Ok(language)
     }
 
-    /// A row as a reader finds it.
+    /// The name of a row in messages, counted from 1.
     pub fn name(&self, row: usize) -> String {
         format!("row {} \"{}\"", row + 1, self.rows.list[row].pattern.escape_ascii())
     }
 
-    /// The value of a row as it is written here.
+    /// Whether a value is that of a row, as written at this place.
     pub fn says(&self, row: usize, value: &[u8], place: &Place) -> bool {
         match place.numbers {
             None => value == self.rows.list[row].value,
@@ -330,8 +341,8 @@ impl<'b> Prover<'b> {
         }
     }
 
-    /// Whether a row's value may stand where its own pattern does not.
-    pub fn check_moves(&self, row: usize) -> Result<(), Refutation> {
+    /// Checks that the value of a row may stand without its own pattern.
+    pub fn check_moves(&self, row: usize) -> Result<(), MapRefutation> {
         let Some(what) = self.why_bound(row) else {
             self.proved.discharge(Obligation::Captures);
             return Ok(());
@@ -349,21 +360,21 @@ impl<'b> Prover<'b> {
     }
 }
 
-/// Whose subjects go where.
+/// A map that splits subjects by one pattern.
 pub struct Split<'b> {
     pub row: &'b PatternRow<'b>,
-    /// Where those go that rows may match.
+    /// The value for subjects that rows may match.
     pub inside: &'b [u8],
     pub outside: &'b [u8],
 }
 
-/// What a subject must not begin with, of a pattern that says that and nothing else.
+/// The inside of a pattern that is one negative look-ahead: what a subject must not begin with.
 fn negated(pattern: &[u8]) -> Option<&[u8]> {
     pattern.strip_prefix(b"^(?!")?.strip_suffix(b")")
 }
 
 impl Numbers {
-    /// The row that the number of a value says, and the value.
+    /// The row that the number of a value names, and the value without the number.
     pub fn split<'v>(&self, value: &'v [u8]) -> Option<(usize, &'v [u8])> {
         let number = value.get(..self.digits).filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
         let number: usize = std::str::from_utf8(number).ok()?.parse().ok()?;

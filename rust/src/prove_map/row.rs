@@ -1,4 +1,4 @@
-//! The rows of the original with a pattern, and what is known of each.
+//! The regex rows of the original, and what is known of each.
 
 use std::collections::HashMap;
 
@@ -8,24 +8,24 @@ use crate::parallel;
 use crate::prove_map::heads::heads;
 use crate::syntax::{self, Pattern, Translation};
 
-/// A row with a pattern.
-pub struct Row<'b> {
+/// A regex row of the original.
+pub struct OriginalRow<'b> {
     pub pattern: &'b [u8],
     pub caseless: bool,
     pub value: &'b [u8],
     /// The pattern as PCRE takes it without options.
     pub text: Vec<u8>,
-    /// What the pattern says; `None` if not every PCRE reads it alike.
+    /// The parsed pattern; `None` if PCRE versions read it differently.
     pub language: Option<Language>,
     /// Whether PCRE may give up on a subject of up to 65,536 bytes, on which nginx then answers the default.
     pub may_give_up: bool,
     /// The same for subjects without an inner newline.
     pub may_give_up_in_lines: bool,
-    /// Whether nothing happens, neither a match nor giving up, on a subject that differs where the pattern begins.
+    /// Whether PCRE neither matches nor gives up on a subject that differs from the beginning of the pattern.
     has_heads: bool,
-    /// Whether a group has a name, so that a match sets a variable.
+    /// Whether a group has a name: a match then sets a variable.
     pub is_named: bool,
-    /// Whether the value has captures, which only a match of its own pattern gives.
+    /// Whether the value has captures, which only a match of its own pattern sets.
     pub has_captures: bool,
 }
 
@@ -43,14 +43,14 @@ impl Language {
     }
 }
 
-impl<'b> Row<'b> {
-    fn new(pattern: &'b [u8], caseless: bool, value: &'b [u8]) -> Row<'b> {
+impl<'b> OriginalRow<'b> {
+    fn new(pattern: &'b [u8], caseless: bool, value: &'b [u8]) -> OriginalRow<'b> {
         let text = as_text(pattern, caseless);
         let language = Language::of(&text);
         let bounds = language.as_ref().map(|Language { pattern, translation }| Bounds::of(pattern, &translation.hir));
         let is_anchored = language.as_ref().is_some_and(|language| is_anchored(&language.translation));
         let may_give_up = bounds.is_none_or(|bounds| !bounds.always_answers);
-        Row {
+        OriginalRow {
             pattern,
             caseless,
             value,
@@ -67,8 +67,8 @@ impl<'b> Row<'b> {
         }
     }
 
-    /// Strings of which each subject begins with one where something happens: a match, or giving up. With `fold` they are
-    /// in small letters. `Any case` is told of those that are so whatever is asked for.
+    /// The strings that subjects begin with where PCRE matches or gives up. With `fold` they are in lower case. Without
+    /// it, the prefix of a pattern that could not be parsed is [`Heads::AnyCase`].
     pub fn heads(&self, fold: bool) -> Heads {
         match &self.language {
             _ if !self.has_heads => Heads::Exact(vec![Vec::new()]),
@@ -85,46 +85,46 @@ impl<'b> Row<'b> {
         self.language.as_ref().filter(|language| language.translation.exact && !self.may_give_up)
     }
 
-    /// What is read of a pattern that has to match where the subject begins: nothing happens, not even giving up, on a
-    /// subject that differs from it before any repetition without end.
+    /// The parsed pattern, if PCRE neither matches nor gives up on a subject that differs from it before the first
+    /// unbounded repetition.
     pub fn beginning(&self) -> Option<&Language> {
         self.language.as_ref().filter(|_| self.has_heads)
     }
 
-    /// A language that all subjects are in where something happens; `None` for all subjects.
+    /// A language that contains all subjects on which PCRE matches or gives up; `None` stands for all subjects.
     pub fn events(&self) -> Option<&Language> {
         self.language.as_ref().filter(|_| !self.may_give_up)
     }
 }
 
-/// What subjects begin with, in the spelling that was asked for, or in any case of letters.
+/// The beginnings of subjects: spelled as requested, or in any case of letters.
 pub enum Heads {
     Exact(Vec<Vec<u8>>),
     AnyCase(Vec<u8>),
 }
 
-/// The pattern with `~*` made a part of it.
+/// The pattern, with `~*` written as `(?i)`.
 pub fn as_text(pattern: &[u8], caseless: bool) -> Vec<u8> {
     if caseless { [b"(?i)", pattern].concat() } else { pattern.to_vec() }
 }
 
-/// Whether each match starts where the subject starts.
+/// Whether each match starts at the start of the subject.
 pub fn is_anchored(translation: &Translation) -> bool {
     translation.hir.properties().look_set_prefix().contains(regex_syntax::hir::Look::Start)
 }
 
-/// Whether a value has `$1` or the like.
+/// Whether a value has numbered captures such as `$1`.
 pub fn has_captures(value: &[u8]) -> bool {
     let is_capture = |rest: &[u8]| matches!(rest, [b'$', b'0'..=b'9', ..] | [b'$', b'{', b'0'..=b'9', ..]);
     (0..value.len()).any(|at| is_capture(&value[at..]))
 }
 
-/// Whether a pattern that is not read may have a group with a name.
+/// Whether a pattern that could not be parsed may have a named group.
 fn may_have_names(pattern: &[u8]) -> bool {
     !group_names(pattern).is_empty()
 }
 
-/// What may be the names of groups.
+/// Everything that may be the name of a group.
 pub fn group_names(pattern: &[u8]) -> Vec<&[u8]> {
     let name = |rest: &'_ [u8]| -> Option<usize> {
         let skipped = [&b"(?<"[..], b"(?P<", b"(?'"].into_iter().find(|opening| rest.starts_with(opening))?.len();
@@ -135,10 +135,10 @@ pub fn group_names(pattern: &[u8]) -> Vec<&[u8]> {
     names.map(|start| &pattern[start..][..pattern[start..].iter().take_while(|byte| is_word(byte)).count()]).collect()
 }
 
-/// The rows in their order, and where they are by their text.
+/// The rows in order, and an index from their text to their places.
 pub struct Rows<'b> {
-    pub list: Vec<Row<'b>>,
-    /// Of those that mind case, and of those that do not.
+    pub list: Vec<OriginalRow<'b>>,
+    /// The places of case-sensitive rows, and of caseless rows.
     places: [HashMap<&'b [u8], Vec<usize>>; 2],
 }
 
@@ -146,9 +146,10 @@ impl<'b> Rows<'b> {
     /// O(total length of the patterns), on all processors.
     pub fn new(block: &'b MapBlock<'_>) -> Rows<'b> {
         let patterns = &block.patterns;
-        let read = |place: usize| Row::new(&patterns[place].pattern, patterns[place].caseless, &patterns[place].value);
+        let read =
+            |place: usize| OriginalRow::new(&patterns[place].pattern, patterns[place].caseless, &patterns[place].value);
         let parts = parallel::ranges(patterns.len(), |part| part.map(read).collect::<Vec<_>>());
-        let list: Vec<Row> = parts.into_iter().flatten().collect();
+        let list: Vec<OriginalRow> = parts.into_iter().flatten().collect();
         let mut places: [HashMap<_, Vec<usize>>; 2] = Default::default();
         for (place, row) in list.iter().enumerate() {
             places[usize::from(row.caseless)].entry(row.pattern).or_default().push(place);
@@ -156,7 +157,7 @@ impl<'b> Rows<'b> {
         Rows { list, places }
     }
 
-    /// The first row with this text and value behind another, or the first of all that is not.
+    /// The first row with this text and value after the row `behind`, else the first of all such rows.
     pub fn find(&self, caseless: bool, pattern: &[u8], value: &[u8], behind: Option<usize>) -> Option<usize> {
         let equal = || self.with_text(caseless, pattern).iter().filter(|&&place| self.list[place].value == value);
         equal().find(|&&place| behind.is_none_or(|last| place > last)).or_else(|| equal().next()).copied()
@@ -167,7 +168,7 @@ impl<'b> Rows<'b> {
         self.places[usize::from(caseless)].get(pattern).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether no earlier row has the same text, which takes all that this one matches or gives up on.
+    /// Whether no earlier row has the same text. An earlier one would decide on all subjects of this one.
     pub fn is_first_of_its_text(&self, place: usize) -> bool {
         let row = &self.list[place];
         self.with_text(row.caseless, row.pattern).first() == Some(&place)
@@ -178,14 +179,14 @@ impl<'b> Rows<'b> {
 mod tests {
     use super::{group_names, has_captures};
 
-    /// Captures are told from other variables and from a lone dollar.
+    /// Captures are distinguished from other variables and from a lone dollar.
     #[test]
     fn captures() {
         assert!(has_captures(b"/a/$1") && has_captures(b"${2}x"));
         assert!(!has_captures(b"/a/$host$") && !has_captures(b"1$"));
     }
 
-    /// Names in the three ways to write them; look-behinds have none.
+    /// The three spellings of named groups are found; look-behinds have no name.
     #[test]
     fn names() {
         assert_eq!(group_names(b"^(?<a>x)(?P<b_1>y)(?'c'z)(?<=d)(?<!e)"), [&b"a"[..], b"b_1", b"c"]);

@@ -1,6 +1,6 @@
-//! Emitted texts that are right, and what refutes them once they are not.
+//! Correct emitted texts, and the obligation that refutes each fault put into them.
 
-use super::{Obligation, Proved, Refutation, prove};
+use super::{MapRefutation, Obligation, Proved, prove};
 
 const ORIGINAL: &str = r#"map $uri $to {
     volatile;
@@ -54,7 +54,7 @@ map $host $m_leaf1 { hostnames; "~*^a\.b\..*$" 1; default 3; }
 map $host $m_leaf2 { hostnames; "~*^(?!b[0-9])" ""; "~*^b[0-9]" 4; "~^B7" 5; }
 "#;
 
-/// Floats among the rows of the tree: the smaller number answers.
+/// Floats between rows of the tree: the smaller number answers.
 const ORIGINAL_PICK: &str = r#"map $uri $to {
     default d;
     "~^/a.*" 0;
@@ -119,7 +119,7 @@ fn proved(original: &str, emitted: &str) -> Proved {
     prove(original.as_bytes(), emitted.as_bytes()).unwrap_or_else(|refutation| panic!("{refutation}\n{emitted}"))
 }
 
-fn refuted(original: &str, emitted: &str) -> Refutation {
+fn refuted(original: &str, emitted: &str) -> MapRefutation {
     prove(original.as_bytes(), emitted.as_bytes()).expect_err(emitted)
 }
 
@@ -291,7 +291,7 @@ fn faults() {
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }
 
-/// Where a subject shows the fault, one is told of that the two texts answer differently.
+/// If some subject shows a fault, the refutation names a subject for which the two texts give different values.
 #[test]
 fn counterexamples() {
     let seen = FAULTS.iter().filter(|(program, old, new, _)| {

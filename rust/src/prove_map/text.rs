@@ -1,14 +1,14 @@
-//! Both texts as maps, and what has to hold of each map whatever it is for.
+//! Both texts as maps, and the obligations of every map.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::map_block::{self, MapBlock, Unreadable};
-use crate::prove_map::obligation::{Obligation, Proved, Refutation, refute};
+use crate::map_block::{self, MapBlock, UnreadableMap};
+use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::row::{group_names, has_captures};
 use crate::variables;
 
-/// The maps that `$var`'s evaluation may stand in, SRC included, have to fit into the hundred variables that nginx
-/// evaluates inside one another (`ngx_http_variable_depth`); deeper down a value is silently empty.
+/// nginx nests at most 100 evaluations of variables (`ngx_http_variable_depth`), SRC and whatever evaluates `$var`
+/// included. Deeper, a value is silently empty.
 const DEEPEST: usize = 40;
 
 /// The blocks of both texts.
@@ -20,7 +20,7 @@ pub struct Texts<'t> {
 }
 
 impl<'t> Texts<'t> {
-    pub fn read(original: &'t [u8], emitted: &'t [u8], proved: &Proved) -> Result<Texts<'t>, Refutation> {
+    pub fn read(original: &'t [u8], emitted: &'t [u8], proved: &Proved) -> Result<Texts<'t>, MapRefutation> {
         let original = map_block::read_one(original).or_else(|error| unread("the original", &error))?;
         let mut others = map_block::read(emitted).or_else(|error| unread("the emitted text", &error))?;
         let Some(own) = others.iter().position(|block| block.variable == original.variable) else {
@@ -36,8 +36,8 @@ impl<'t> Texts<'t> {
         self.others.iter().chain([&self.own])
     }
 
-    /// Checks what holds of each map alone, and returns the maps beside the own one by their names.
-    pub fn check(&self, proved: &Proved) -> Result<HashMap<&[u8], &MapBlock<'t>>, Refutation> {
+    /// Checks the obligations of single maps, and returns all maps but the variable's own by name.
+    pub fn check(&self, proved: &Proved) -> Result<HashMap<&[u8], &MapBlock<'t>>, MapRefutation> {
         self.check_own(proved)?;
         let by_name = self.check_names(proved)?;
         for block in &self.others {
@@ -56,7 +56,7 @@ impl<'t> Texts<'t> {
         Ok(by_name)
     }
 
-    fn check_own(&self, proved: &Proved) -> Result<(), Refutation> {
+    fn check_own(&self, proved: &Proved) -> Result<(), MapRefutation> {
         let Texts { original, own, .. } = self;
         let row = |block: &'_ MapBlock<'t>| -> Vec<_> {
             block.exact.iter().map(|row| (row.key.clone(), row.value.clone(), row.is_hostname)).collect()
@@ -74,8 +74,8 @@ impl<'t> Texts<'t> {
         Ok(())
     }
 
-    /// Each name is new, and there once.
-    fn check_names(&self, proved: &Proved) -> Result<HashMap<&[u8], &MapBlock<'t>>, Refutation> {
+    /// Each name is new and defined once.
+    fn check_names(&self, proved: &Proved) -> Result<HashMap<&[u8], &MapBlock<'t>>, MapRefutation> {
         let used = self.names_of_original();
         let mut by_name: HashMap<&[u8], &MapBlock> = HashMap::new();
         for block in &self.others {
@@ -102,7 +102,7 @@ impl<'t> Texts<'t> {
         Ok(by_name)
     }
 
-    /// All names in the original, in small letters.
+    /// All names in the original, in lower case.
     fn names_of_original(&self) -> HashSet<Vec<u8>> {
         let MapBlock { source, variable, exact, patterns, .. } = &self.original;
         let mut names = HashSet::from([variable.to_ascii_lowercase()]);
@@ -117,7 +117,7 @@ impl<'t> Texts<'t> {
         names
     }
 
-    fn check_flags(&self, block: &MapBlock) -> Result<(), Refutation> {
+    fn check_flags(&self, block: &MapBlock) -> Result<(), MapRefutation> {
         let name = block.variable.escape_ascii();
         if block.volatile != self.original.volatile {
             return refute(
@@ -136,7 +136,7 @@ impl<'t> Texts<'t> {
     }
 
     /// Follows sources and values from the own map: no map leads to itself, and none is too deep.
-    fn check_depth(&self, by_name: &HashMap<&[u8], &MapBlock<'t>>) -> Result<(), Refutation> {
+    fn check_depth(&self, by_name: &HashMap<&[u8], &MapBlock<'t>>) -> Result<(), MapRefutation> {
         fn depth<'b>(
             block: &'b MapBlock,
             by_name: &HashMap<&[u8], &'b MapBlock>,
@@ -163,13 +163,13 @@ impl<'t> Texts<'t> {
     }
 }
 
-fn unread<T>(what: &str, error: &Unreadable) -> Result<T, Refutation> {
+fn unread<T>(what: &str, error: &UnreadableMap) -> Result<T, MapRefutation> {
     refute(Obligation::Reads, format!("{what} is not read: {error}"))
 }
 
-/// A name that no other text of the configuration has by itself; that the configuration does not use it is checked by
-/// those who know it.
-fn check_name(name: &[u8], used: &HashSet<Vec<u8>>) -> Result<(), Refutation> {
+/// Checks that a name is plain, not nginx's own and not in the original. The caller checks the rest of the
+/// configuration.
+fn check_name(name: &[u8], used: &HashSet<Vec<u8>>) -> Result<(), MapRefutation> {
     let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
     let escaped = name.escape_ascii();
     match std::str::from_utf8(name) {

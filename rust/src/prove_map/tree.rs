@@ -1,4 +1,4 @@
-//! Trees: a key of each subject, and for each key a value or a chain of rows.
+//! Proves trees: each subject has a key, and each key a value or a chain of rows.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -7,40 +7,40 @@ use crate::map_block::MapBlock;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::Comparable;
 use crate::prove_map::keys::{Keys, buckets};
-use crate::prove_map::obligation::{Obligation, Refutation, refute};
+use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::prover::{Chain, Place, Prover};
-use crate::prove_map::row::{Heads, Language, Row};
+use crate::prove_map::row::{Heads, Language, OriginalRow};
 use crate::syntax::Hir;
 
-/// The most pairs of a row and a bucket that it may match in.
+/// Limit of the pairs of a row and a bucket in which it may match.
 const MOST_PAIRS: usize = 20_000_000;
 
-/// The most keys that the subjects without a key are told by.
+/// Limit of the keys by which subjects without a key are excluded.
 const MOST_KEYS: usize = 2_000;
 
-/// A tree, and what its proof works with.
-struct Tree<'p, 'b> {
+/// A tree, and the data of its proof.
+struct TreeProof<'p, 'b> {
     prover: &'p Prover<'b>,
     place: &'p Place<'b>,
     keys: &'p Keys,
-    /// What stands behind all leaves.
+    /// The value where no leaf has a match.
     default: &'b [u8],
     floats: Chain<'b>,
     is_float: Vec<bool>,
     comparable: Comparable,
-    /// For each key, and at the end for the subjects that have none, the rows that may match there, but for floats.
+    /// For each key, the rows that may match there, without floats; the last entry is for subjects without a key.
     candidates: Vec<Vec<u32>>,
-    /// The leaves by their value, each with its order towards the floats checked.
+    /// The leaves by their value, whose order relative to the floats has been checked.
     leaves: HashMap<&'b [u8], Rc<Chain<'b>>>,
 }
 
-/// The subjects of one key; `None` are those that begin with none.
-type Bucket = Option<usize>;
+/// The bucket of a key; `None` has the subjects that begin with no key.
+type BucketId = Option<usize>;
 
 impl<'b> Prover<'b> {
     /// `map $key $tree { ... }`: each bucket has its rows in order.
-    pub fn tree(&self, block: &'b MapBlock<'b>, keys: &Keys, place: &Place<'b>) -> Result<(), Refutation> {
+    pub fn tree(&self, block: &'b MapBlock<'b>, keys: &Keys, place: &Place<'b>) -> Result<(), MapRefutation> {
         let values = buckets(block, keys, Obligation::BucketKey)?;
         self.proved.discharge(Obligation::BucketKey);
         let default = block.fallback();
@@ -52,7 +52,7 @@ impl<'b> Prover<'b> {
                 format!("behind the rows of ${name} stands another value than the default"),
             );
         }
-        let mut tree = Tree::new(self, place, keys, default, floats)?;
+        let mut tree = TreeProof::new(self, place, keys, default, floats)?;
         for bucket in (0..keys.keys.strings().len()).map(Some).chain([None]) {
             tree.check(bucket, values.get(&bucket).copied().unwrap_or(default))?;
             self.proved.discharge(if bucket.is_some() { Obligation::Bucket } else { Obligation::Empty });
@@ -61,27 +61,27 @@ impl<'b> Prover<'b> {
     }
 }
 
-impl<'p, 'b> Tree<'p, 'b> {
+impl<'p, 'b> TreeProof<'p, 'b> {
     fn new(
         prover: &'p Prover<'b>,
         place: &'p Place<'b>,
         keys: &'p Keys,
         default: &'b [u8],
         floats: Chain<'b>,
-    ) -> Result<Tree<'p, 'b>, Refutation> {
+    ) -> Result<TreeProof<'p, 'b>, MapRefutation> {
         let mut is_float = vec![false; prover.rows.list.len()];
         floats.rows.iter().for_each(|&row| is_float[row] = true);
         let comparable = Comparable::new(floats.rows.iter().map(|&row| (row, &prover.rows.list[row])), keys.caseless);
         let leaves = HashMap::new();
         let candidates = vec![Vec::new(); keys.keys.strings().len() + 1];
-        let mut tree = Tree { prover, place, keys, default, floats, is_float, comparable, candidates, leaves };
+        let mut tree = TreeProof { prover, place, keys, default, floats, is_float, comparable, candidates, leaves };
         tree.find_candidates()?;
         Ok(tree)
     }
 
-    /// Puts each row that is no float into all buckets that a subject may be in where something happens to the row.
-    fn find_candidates(&mut self) -> Result<(), Refutation> {
-        let folded = Folded::new(self.keys);
+    /// Adds each row that is not a float to every bucket with a subject on which PCRE may match the row or give up.
+    fn find_candidates(&mut self) -> Result<(), MapRefutation> {
+        let folded = FoldedKeys::new(self.keys);
         let mut pairs = 0;
         for (place, row) in self.prover.rows.list.iter().enumerate() {
             if self.is_float[place] || !self.place.live[place] {
@@ -112,20 +112,28 @@ impl<'p, 'b> Tree<'p, 'b> {
         count
     }
 
-    /// In a case-sensitive trie some spellings of a head lead to any key that it, or that begins with it, but for case.
-    fn add_any_case(&mut self, row: usize, head: &[u8], folded: &Folded) -> usize {
-        let shorter = std::iter::successors(folded.keys.longest(head), |&place| folded.keys.parent(place));
-        let buckets: Vec<usize> =
-            folded.keys.extending(head).chain(shorter).map(|place| folded.places[place]).collect();
-        let none = self.candidates.len() - 1;
-        let count = buckets.len() + 1;
-        for bucket in buckets.into_iter().chain([none]) {
+    /// In a case-sensitive trie some spellings of a head lead to any key that it begins with, or that begins with it, but
+    /// for case: all of them to one that is the same in any case, or to a longer one.
+    fn add_any_case(&mut self, row: usize, head: &[u8], folded: &FoldedKeys) -> usize {
+        let mut shorter = Vec::new();
+        let mut place = folded.keys.longest(head);
+        while let Some(at) = place {
+            shorter.push(folded.places[at]);
+            if !folded.keys.strings()[at].iter().any(u8::is_ascii_alphabetic) {
+                break;
+            }
+            place = folded.keys.parent(at);
+        }
+        let none = place.is_none().then_some(self.candidates.len() - 1);
+        let longer = folded.keys.extending(head).map(|at| folded.places[at]);
+        let buckets: Vec<usize> = longer.chain(shorter).chain(none).collect();
+        for &bucket in &buckets {
             push(&mut self.candidates[bucket], row);
         }
-        count
+        buckets.len()
     }
 
-    fn check(&mut self, bucket: Bucket, value: &'b [u8]) -> Result<(), Refutation> {
+    fn check(&mut self, bucket: BucketId, value: &'b [u8]) -> Result<(), MapRefutation> {
         let leaf = self.leaf(value)?;
         let goes_on = self.goes_on(&leaf);
         let missing = self.missing(bucket, &leaf, goes_on);
@@ -144,7 +152,7 @@ impl<'p, 'b> Tree<'p, 'b> {
             return self.check_cover(bucket, &leaf, missing);
         }
         let what = format!("{} may match in {}, and is not tried there", self.prover.name(missing), self.name(bucket));
-        Err(Refutation {
+        Err(MapRefutation {
             obligation: Obligation::Bucket,
             what,
             counterexample: self.subject(bucket, &self.prover.rows.list[missing]),
@@ -155,7 +163,7 @@ impl<'p, 'b> Tree<'p, 'b> {
         !self.floats.rows.is_empty() && leaf.end == self.default
     }
 
-    fn leaf(&mut self, value: &'b [u8]) -> Result<Rc<Chain<'b>>, Refutation> {
+    fn leaf(&mut self, value: &'b [u8]) -> Result<Rc<Chain<'b>>, MapRefutation> {
         if let Some(leaf) = self.leaves.get(value) {
             return Ok(leaf.clone());
         }
@@ -168,8 +176,8 @@ impl<'p, 'b> Tree<'p, 'b> {
         Ok(leaf)
     }
 
-    /// No float that comes first meets a row of a leaf, which is tried before it.
-    fn check_floats(&self, leaf: &Chain) -> Result<(), Refutation> {
+    /// No float may match a subject of a later row in a leaf, which is tried before the float.
+    fn check_floats(&self, leaf: &Chain) -> Result<(), MapRefutation> {
         for &row in &leaf.rows {
             let first = self.comparable.first(&self.prover.rows.list[row]).filter(|&first| first < row);
             let Some(first) = first else {
@@ -184,7 +192,7 @@ impl<'p, 'b> Tree<'p, 'b> {
     }
 
     /// The first row that may match in a bucket and is not tried there.
-    fn missing(&self, bucket: Bucket, leaf: &Chain, goes_on: bool) -> Option<usize> {
+    fn missing(&self, bucket: BucketId, leaf: &Chain, goes_on: bool) -> Option<usize> {
         let candidates = &self.candidates[bucket.unwrap_or(self.candidates.len() - 1)];
         let is_missing = |row: usize| leaf.rows.binary_search(&row).is_err() && !self.is_apart(bucket, row);
         let missing = candidates.iter().map(|&row| row as usize).find(|&row| is_missing(row));
@@ -198,8 +206,8 @@ impl<'p, 'b> Tree<'p, 'b> {
         floats.find(|&float| self.place.live[float] && is_missing(float)).or(missing)
     }
 
-    /// Whether nothing happens to a row on the subjects of a bucket, by their languages.
-    fn is_apart(&self, bucket: Bucket, row: usize) -> bool {
+    /// Whether PCRE neither matches a row nor gives up on it for the subjects of a bucket, judged by languages.
+    fn is_apart(&self, bucket: BucketId, row: usize) -> bool {
         let row = &self.prover.rows.list[row];
         let caseless = self.keys.caseless;
         let Some(place) = bucket else {
@@ -229,15 +237,15 @@ impl<'p, 'b> Tree<'p, 'b> {
     }
 
     /// Whether a row matches all subjects of a bucket but the empty one, and PCRE never gives up on it.
-    fn covers(&self, bucket: Bucket, row: usize) -> bool {
+    fn covers(&self, bucket: BucketId, row: usize) -> bool {
         let key = bucket.map_or(&[][..], |place| &self.keys.keys.strings()[place]);
         let language = self.prover.rows.list[row].exact();
         let left_out = self.place.left_out.as_deref();
         language.is_some_and(|language| self.prover.covers.holds(language, key, self.keys.caseless, left_out))
     }
 
-    /// A value instead of a row that would match all subjects of the bucket that no earlier row does.
-    fn check_cover(&self, bucket: Bucket, leaf: &Chain, row: usize) -> Result<(), Refutation> {
+    /// Checks a value that replaces a row: the row matches all subjects of the bucket that no earlier row matches.
+    fn check_cover(&self, bucket: BucketId, leaf: &Chain, row: usize) -> Result<(), MapRefutation> {
         let Prover { rows, proved, .. } = self.prover;
         let name = self.prover.name(row);
         let Some(place) = bucket else {
@@ -261,7 +269,7 @@ impl<'p, 'b> Tree<'p, 'b> {
         Ok(())
     }
 
-    fn name(&self, bucket: Bucket) -> String {
+    fn name(&self, bucket: BucketId) -> String {
         match bucket {
             Some(place) => format!("the bucket \"{}\"", self.keys.keys.strings()[place].escape_ascii()),
             None => "the bucket of the subjects without a key".into(),
@@ -269,7 +277,7 @@ impl<'p, 'b> Tree<'p, 'b> {
     }
 
     /// A subject of the bucket that the row may match.
-    fn subject(&self, bucket: Bucket, row: &Row) -> Option<Vec<u8>> {
+    fn subject(&self, bucket: BucketId, row: &OriginalRow) -> Option<Vec<u8>> {
         let language = row.language.as_ref()?;
         let region = ask::beginning_with(&self.keys.keys.strings()[bucket?], self.keys.caseless);
         ask::common(&region, &language.translation.hir)
@@ -282,18 +290,18 @@ fn push(rows: &mut Vec<u32>, row: usize) {
     }
 }
 
-/// The keys of a case-sensitive trie in small letters, and where each is among them.
-struct Folded {
+/// The keys of a case-sensitive trie in lower case, with their places.
+struct FoldedKeys {
     keys: Prefixes,
     places: Vec<usize>,
 }
 
-impl Folded {
-    fn new(keys: &Keys) -> Folded {
+impl FoldedKeys {
+    fn new(keys: &Keys) -> FoldedKeys {
         let lower: HashMap<Vec<u8>, usize> =
             keys.keys.strings().iter().map(|key| key.to_ascii_lowercase()).zip(0..).collect();
         let folded = Prefixes::new(lower.keys().cloned().collect());
         let places = folded.strings().iter().map(|key| lower[key]).collect();
-        Folded { keys: folded, places }
+        FoldedKeys { keys: folded, places }
     }
 }

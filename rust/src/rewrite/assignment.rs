@@ -1,4 +1,4 @@
-//! Which rule answers which string, after each rule has been judged by itself.
+//! Assigns strings to rules, after each rule has been judged by itself.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -8,15 +8,15 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::first_match::{Doubt, First, FirstMatch};
 use crate::rewrite::candidate::{Candidate, MOST_SPELLINGS, Movable};
 use crate::rewrite::collisions;
-use crate::rewrite::plan::{BadPattern, Entry, Fate, MAX_TIERS, NONE, Plan};
+use crate::rewrite::plan::{BadPattern, Fate, KeyEntry, MAX_TIERS, NONE, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{Rule, Run};
 
 /// Which rule owns which string: the first rule, in order, that matches it.
 pub struct Assignment {
-    entries: Vec<Entry>,
+    entries: Vec<KeyEntry>,
     keys: Vec<u8>,
-    /// The first entry of each set of keys that differ only by case.
+    /// The first entry of each set of keys that differ only in case.
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
     /// For each rule, whether it owns a key.
@@ -107,7 +107,8 @@ impl Assignment {
         if tiers + MOST_SPELLINGS > MAX_TIERS { Err(Reason::CaseTiers) } else { Ok(None) }
     }
 
-    /// The first rule that stays although its strings are known, and that matches `string`; with `any_case`, some spelling of it.
+    /// The first rule that stays although its strings are known, and that matches `string`; with `any_case`, some
+    /// spelling of it.
     fn stayed(&self, string: &[u8], any_case: bool) -> Option<usize> {
         if self.stayed.is_empty() {
             return None;
@@ -139,7 +140,7 @@ impl Assignment {
         let index = self.entries.len() as u32;
         let start = self.keys.len() as u32;
         self.keys.extend_from_slice(string);
-        self.entries.push(Entry {
+        self.entries.push(KeyEntry {
             start,
             length: string.len() as u16,
             tier: tier as u8,
@@ -209,7 +210,7 @@ impl KeptBefore<'_> {
     }
 }
 
-fn bytes<'a>(entries: &[Entry], keys: &'a [u8], entry: u32) -> &'a [u8] {
+fn bytes<'a>(entries: &[KeyEntry], keys: &'a [u8], entry: u32) -> &'a [u8] {
     let entry = &entries[entry as usize];
     &keys[entry.start as usize..entry.start as usize + usize::from(entry.length)]
 }

@@ -6,9 +6,10 @@ use regex_syntax::hir::{Hir, Look};
 
 use crate::first_match::effort;
 use crate::language::{self, Finite};
-use crate::pcre::{Outcome, Regex};
+use crate::pcre::{MatchOutcome, Regex};
+use crate::phase::Phase;
 use crate::quote::quoted_length;
-use crate::rewrite::options::{Options, Phase};
+use crate::rewrite::options::Options;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::Rule;
 use crate::rewrite::target::{self, Action, Part, Target};
@@ -20,15 +21,15 @@ use crate::variables;
 /// the variables in a directive.
 const MAX_TOKEN: usize = 3_900;
 
-/// How many strings of one rule may differ only by case: each needs a tier of maps, which costs every request as much
+/// The most strings of one rule that differ only in case: each needs a tier of maps, which costs every request as much
 /// as the rule itself.
 pub const MOST_SPELLINGS: usize = 4;
 
-/// How many calls PCRE2 may need for a string of a rule whose strings are listed; `effort::always_ends` allows half.
+/// The most calls of PCRE2 for a string of a rule whose strings are listed; `effort::always_ends` allows half.
 const CALLS: u32 = 40_000;
 
 /// The path and arguments a rule's target has for one string, where they depend on what the rule captures.
-pub type Folded = BTreeMap<Vec<u8>, (Vec<u8>, Option<Vec<u8>>)>;
+pub type TargetTexts = BTreeMap<Vec<u8>, (Vec<u8>, Option<Vec<u8>>)>;
 
 /// What moving a rule requires besides its keys; nothing for most rules.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +37,7 @@ pub struct Extra {
     /// Its pattern is run again on a hit, to set `$1` to `$9` as before.
     pub sets_captures: bool,
     /// Its target uses a capture: the text for each string.
-    pub folded: Option<Folded>,
+    pub folded: Option<TargetTexts>,
     /// Its pattern under the declared readings, where they change it.
     pub read_as: Option<Vec<u8>>,
 }
@@ -91,7 +92,7 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
         Err(refusal) => return unportable(&rule.pattern, &refusal),
     };
     let text: &[u8] = read_as.as_deref().unwrap_or(&rule.pattern);
-    let Subjects { strings, any_case, captures } = match subjects(text, &rule.pattern, options.bound)? {
+    let Listing { strings, any_case, captures } = match subjects(text, &rule.pattern, options.bound)? {
         Ok(subjects) => subjects,
         Err(reason) => return Ok(Err(reason)),
     };
@@ -159,7 +160,7 @@ impl Strings<'_> {
 }
 
 /// The strings that a pattern matches, if they can be listed.
-struct Subjects<'a> {
+struct Listing<'a> {
     strings: Strings<'a>,
     any_case: bool,
     /// Whether it has capturing groups.
@@ -167,10 +168,10 @@ struct Subjects<'a> {
 }
 
 /// Lists what `text` matches, `written` being the pattern before any declared reading of it.
-fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<Subjects<'a>, Reason>, String> {
+fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<Listing<'a>, Reason>, String> {
     if let Some(literal) = syntax::literal(text) {
         let count = (1 + usize::from(literal.optional.is_some())) * (1 + usize::from(literal.dollar));
-        let listed = Subjects { strings: Strings::Literal(literal), any_case: false, captures: false };
+        let listed = Listing { strings: Strings::Literal(literal), any_case: false, captures: false };
         return Ok(if count > bound { Err(Reason::TooMany) } else { Ok(listed) });
     }
     let pattern = match syntax::parse(text) {
@@ -202,14 +203,14 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<S
     strings.sort_by_key(Vec::len); // `/team` reads better before `/team/`
     if !exact {
         let Ok(regex) = Regex::new(text) else { return Ok(Err(Reason::Unportable)) };
-        let answers: Vec<Outcome> = strings.iter().map(|string| regex.is_match(string, CALLS)).collect();
-        if answers.iter().any(|answer| matches!(answer, Outcome::Error(_))) {
+        let answers: Vec<MatchOutcome> = strings.iter().map(|string| regex.is_match(string, CALLS)).collect();
+        if answers.iter().any(|answer| matches!(answer, MatchOutcome::Error(_))) {
             return Ok(Err(Reason::Backtracking));
         }
         let mut answers = answers.into_iter();
-        strings.retain(|_| answers.next() == Some(Outcome::Yes));
+        strings.retain(|_| answers.next() == Some(MatchOutcome::Yes));
     }
-    Ok(Ok(Subjects { strings: Strings::Listed(strings), any_case, captures: pattern.captures > 0 }))
+    Ok(Ok(Listing { strings: Strings::Listed(strings), any_case, captures: pattern.captures > 0 }))
 }
 
 fn repeats_capture(target: &Target) -> bool {
@@ -264,8 +265,8 @@ fn why_too_many(hir: &Hir, pattern: &[u8]) -> Reason {
 
 /// The target for each string, with captures substituted; `None` if nginx would escape a capture in some requests and
 /// not in others (`ngx_http_script_copy_capture_code`), or read it as a variable.
-fn fold(action: Action, regex: &Regex, target: &Target, strings: &Strings) -> Option<Folded> {
-    let mut folded = Folded::new();
+fn fold(action: Action, regex: &Regex, target: &Target, strings: &Strings) -> Option<TargetTexts> {
+    let mut folded = TargetTexts::new();
     for string in strings.written() {
         let captures = regex.captures(&string, CALLS).ok()??;
         let group = |digit: u8| captures.get(usize::from(digit)).cloned().flatten().map_or(&[][..], |at| &string[at]);

@@ -1,14 +1,15 @@
-//! Keys that overload nginx's hash tables because their hashes are equal, or equal modulo the size of an internal table.
+//! Keys that overload nginx's hash tables because their hashes are equal, or equal modulo the size of an internal
+//! table.
 //!
 //! While nginx reads a map it keeps the keys in 10,007 lists and compares each new one with all of its list
-//! (`ngx_hash_add_key`, `NGX_HASH_LARGE_HSIZE`): 30,000 keys of one list take half a minute. Keys of one hash are in one
-//! bucket whatever the size of the table (`ngx_hash_init`): beyond 64 kB nginx warns, and a look-up walks all of them.
-//! Neither happens by chance.
+//! (`ngx_hash_add_key`, `NGX_HASH_LARGE_HSIZE`): 30,000 keys of one list take half a minute. Keys of one hash are in
+//! one bucket whatever the size of the table (`ngx_hash_init`): beyond 64 kB nginx warns, and a look-up walks all of
+//! them. Neither happens by chance.
 
 use std::collections::HashMap;
 
 use crate::hash::Element;
-use crate::rewrite::plan::Entry;
+use crate::rewrite::plan::KeyEntry;
 
 /// `NGX_HASH_LARGE_HSIZE`
 const LISTS: usize = 10_007;
@@ -20,7 +21,7 @@ const MOST_IN_LIST: usize = 256;
 const MOST_UNEVEN: usize = 8;
 
 /// The rules with keys that are too many for a list or a bucket, in order; the first keys of each stay.
-pub fn crowded<'k>(entries: &[Entry], key: impl Fn(u32) -> &'k [u8]) -> Vec<usize> {
+pub fn crowded<'k>(entries: &[KeyEntry], key: impl Fn(u32) -> &'k [u8]) -> Vec<usize> {
     let mut tiers: HashMap<u8, Vec<(Element, u32)>> = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         let at = at as u32;

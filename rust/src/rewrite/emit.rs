@@ -4,21 +4,22 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::hash::Element;
+use crate::phase::Phase;
 use crate::quote::{quote, quote_key, quoted_length};
-use crate::rewrite::options::{Options, Phase};
-use crate::rewrite::plan::{Entry, Plan};
+use crate::rewrite::options::Options;
+use crate::rewrite::plan::{KeyEntry, Plan};
 use crate::rewrite::runs::Run;
 use crate::rewrite::target;
-use crate::rewrite::tier::{Args, Block, Class, Map, Tier};
+use crate::rewrite::tier::{Args, Block, Class, Tier, TierMap};
 use crate::rewrite::trie::{self, PatternStyle};
 use crate::rewrite::twins::{Twin, twins};
 
-/// So many directives of a tier are told apart by the *class* map; below, each has a guard and maps of its own.
-/// Measured in instructions a request at 819 keys, near miss and hit: 10,368 and 15,099 with two guards, 9,565 and
+/// From this many directives, the *class* map of a tier distinguishes them; below, each has a guard and maps of its
+/// own. Measured in instructions a request at 819 keys, near miss and hit: 10,368 and 15,099 with two guards, 9,565 and
 /// 16,713 with a class; with four, 12,648 and 20,870 against 9,797 and 19,729 (no rules: 7,386).
 const CLASSES: usize = 2;
 
-/// Writes the maps of a plan, a tier after the other. Linear in the text written.
+/// Writes the maps of a plan, tier by tier. Linear in the text written.
 pub fn tiers(run: &Run, plan: &Plan, options: &Options) -> Vec<Tier> {
     let count = plan.entries.iter().map(|entry| entry.tier + 1).max().unwrap_or(0);
     match options.phase {
@@ -27,9 +28,10 @@ pub fn tiers(run: &Run, plan: &Plan, options: &Options) -> Vec<Tier> {
     }
 }
 
-/// Tiers behind guards, for a server: nothing changes there where an `if` is true and nothing fires.
+/// Tiers behind guards, for a server: there an `if` that is true changes nothing if no rule fires.
 fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier> {
-    // The look at the newline leaves `$1` to `$9` empty, and a rule that stays first, and may fail, has to find them.
+    // The check for a newline empties `$1` to `$9`, but a rule that stays first, and may fail, needs their former
+    // values.
     let keeps_captures = options.captures_matter && plan.stays_first();
     let twins = twins(plan, !keeps_captures);
     move |tier| {
@@ -38,18 +40,18 @@ fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier
                 plan.entries.iter().zip(&twins).filter(move |(entry, twin)| entry.tier == tier && **twin == wanted);
             rows.map(|(entry, _)| entry)
         };
-        let stripped = Writer::new(run, plan, true, rows(Twin::Has));
-        let others = Writer::new(run, plan, false, rows(Twin::HasNone));
+        let stripped = TierWriter::new(run, plan, true, rows(Twin::Has));
+        let others = TierWriter::new(run, plan, false, rows(Twin::HasNone));
         let writers = [stripped, others].into_iter().filter(|writer| !writer.rows.is_empty());
-        writers.flat_map(Writer::split).map(Writer::write).collect()
+        writers.flat_map(TierWriter::split).map(TierWriter::write).collect()
     }
 }
 
-/// Tiers without guards, for a location: each block by itself, and rules for any case apart from the others.
+/// Tiers without guards, for a location: each block by itself, and rules for any case separate from the others.
 fn listed(run: &Run, plan: &Plan, tier: u8) -> Vec<Tier> {
     let of_case = |any_case: bool| {
         let rows = plan.entries.iter().filter(move |entry| entry.tier == tier && entry.any_case == any_case);
-        let blocks = Writer::new(run, plan, false, rows).blocks();
+        let blocks = TierWriter::new(run, plan, false, rows).blocks();
         blocks.into_iter().map(move |writer| writer.write_listed(any_case))
     };
     of_case(false).chain(of_case(true)).collect()
@@ -61,12 +63,12 @@ struct Text<'a> {
     args: Option<Cow<'a, [u8]>>,
 }
 
-/// What is common to the targets of a block, gathered one by one.
+/// The common parts of the targets of a block, gathered key by key.
 struct Gathered<'a> {
     class: Class,
     keys: usize,
     path: Cow<'a, [u8]>,
-    /// How many bytes all paths share, and whether that is all of them.
+    /// The length of the common start of all paths, and whether all paths are equal.
     shared: usize,
     same_path: bool,
     args: Option<Cow<'a, [u8]>>,
@@ -76,24 +78,24 @@ struct Gathered<'a> {
 }
 
 /// One tier while it is written.
-struct Writer<'a> {
+struct TierWriter<'a> {
     run: &'a Run<'a>,
     plan: &'a Plan,
     strips_newline: bool,
     /// The tier's keys, each with its block.
-    rows: Vec<(&'a Entry, u16)>,
+    rows: Vec<(&'a KeyEntry, u16)>,
     gathered: Vec<Gathered<'a>>,
     width: usize,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> TierWriter<'a> {
     fn new(
         run: &'a Run<'a>,
         plan: &'a Plan,
         strips_newline: bool,
-        entries: impl Iterator<Item = &'a Entry>,
-    ) -> Writer<'a> {
-        let mut writer = Writer { run, plan, strips_newline, rows: Vec::new(), gathered: Vec::new(), width: 0 };
+        entries: impl Iterator<Item = &'a KeyEntry>,
+    ) -> TierWriter<'a> {
+        let mut writer = TierWriter { run, plan, strips_newline, rows: Vec::new(), gathered: Vec::new(), width: 0 };
         let mut block_of = HashMap::new();
         for entry in entries {
             let text = writer.text(entry);
@@ -107,18 +109,18 @@ impl<'a> Writer<'a> {
     }
 
     /// One writer for each block, unless there are so many that a *class* map pays.
-    fn split(self) -> Vec<Writer<'a>> {
+    fn split(self) -> Vec<TierWriter<'a>> {
         if self.gathered.len() >= CLASSES { vec![self] } else { self.blocks() }
     }
 
     /// One writer for each block.
-    fn blocks(self) -> Vec<Writer<'a>> {
-        let Writer { run, plan, strips_newline, rows, gathered, width } = self;
+    fn blocks(self) -> Vec<TierWriter<'a>> {
+        let TierWriter { run, plan, strips_newline, rows, gathered, width } = self;
         let rows_of =
             |block: usize| rows.iter().filter(|row| usize::from(row.1) == block).map(|row| (row.0, 0)).collect();
         let blocks = gathered.into_iter().enumerate();
         blocks
-            .map(|(block, common)| Writer {
+            .map(|(block, common)| TierWriter {
                 run,
                 plan,
                 strips_newline,
@@ -129,7 +131,7 @@ impl<'a> Writer<'a> {
             .collect()
     }
 
-    fn text(&self, entry: &Entry) -> Text<'a> {
+    fn text(&self, entry: &KeyEntry) -> Text<'a> {
         let rule = entry.rule as usize;
         let folded = self.plan.extras.get(&rule).and_then(|extra| extra.folded.as_ref());
         if let Some((path, args)) = folded.and_then(|folded| folded.get(self.plan.key(entry))) {
@@ -139,7 +141,7 @@ impl<'a> Writer<'a> {
         Text { path: target::text(&target.path), args: target.args.map(|args| target::text(&args)) }
     }
 
-    fn class(&self, entry: &Entry, text: &Text) -> Class {
+    fn class(&self, entry: &KeyEntry, text: &Text) -> Class {
         let rule = &self.run.rules[entry.rule as usize];
         let extra = self.plan.extras.get(&(entry.rule as usize));
         Class {
@@ -150,7 +152,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn gather(&mut self, block: usize, class: Class, entry: &Entry, text: Text<'a>) {
+    fn gather(&mut self, block: usize, class: Class, entry: &KeyEntry, text: Text<'a>) {
         if block == self.gathered.len() {
             self.gathered.push(Gathered {
                 class,
@@ -207,8 +209,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes a writer of one block whose guard is its patterns. What it leads to is always in a map: that tells the
-    /// directive from one that somebody wrote.
+    /// Writes a tier of one block whose guard is its patterns. Its target is always in a map: this distinguishes the
+    /// directive from one written by hand.
     fn write_listed(self, any_case: bool) -> Tier {
         let mut block = self.gathered[0].block();
         if !block.has_rest {
@@ -228,7 +230,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The patterns that list the keys: before a final newline and not, and at the very end.
+    /// The patterns that list the keys: those that also match before a final newline, and those that do not.
     fn patterns(&self, any_case: bool) -> Vec<Vec<u8>> {
         let mut keys: Vec<Vec<u8>> = self.rows.iter().map(|(entry, _)| self.plan.key(entry).to_vec()).collect();
         if any_case {
@@ -245,7 +247,7 @@ impl<'a> Writer<'a> {
         twice.into_iter().chain(trie::patterns(&once, PatternStyle { any_case, dollar: false })).collect()
     }
 
-    fn to(&self, blocks: &[Block]) -> Option<Map> {
+    fn to(&self, blocks: &[Block]) -> Option<TierMap> {
         self.optional(|entry, block, line| {
             let rest = &self.text(entry).path[blocks[block].head.len()..];
             quote(rest, line);
@@ -253,7 +255,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    fn args(&self, blocks: &[Block]) -> Option<Map> {
+    fn args(&self, blocks: &[Block]) -> Option<TierMap> {
         self.optional(|entry, block, line| {
             if let (Args::Mapped, Some(args)) = (&blocks[block].args, self.text(entry).args) {
                 quote(&args, line);
@@ -263,14 +265,14 @@ impl<'a> Writer<'a> {
         })
     }
 
-    fn optional(&self, value: impl Fn(&Entry, usize, &mut Vec<u8>) -> bool) -> Option<Map> {
+    fn optional(&self, value: impl Fn(&KeyEntry, usize, &mut Vec<u8>) -> bool) -> Option<TierMap> {
         Some(self.map(value)).filter(|map| !map.elements.is_empty())
     }
 
-    /// The lines of a map: `value` writes what a key stands for and says whether it has a line at all. Keys stand in
-    /// the order of their rules, and those that end in a newline behind all others.
-    fn map(&self, value: impl Fn(&Entry, usize, &mut Vec<u8>) -> bool) -> Map {
-        let mut map = Map::default();
+    /// The lines of a map: `value` writes the value of a key and returns whether it has a line. Keys are in the order
+    /// of their rules, those that end in a newline after all others.
+    fn map(&self, value: impl Fn(&KeyEntry, usize, &mut Vec<u8>) -> bool) -> TierMap {
+        let mut map = TierMap::default();
         let mut text = Vec::new();
         for twins in [false, true] {
             let mut first = twins;
@@ -297,9 +299,9 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// An empty key for the guard. A redirect inside nginx may lead to an empty URI (`try_files` with an empty variable), and
-/// what has no key gives the empty string: the two would be equal.
-fn with_empty(mut keys: Map) -> Map {
+/// An empty key for the guard. An internal redirect may lead to an empty URI (`try_files` with an empty variable), and
+/// a URI without a key gives the empty string: the two would be equal.
+fn with_empty(mut keys: TierMap) -> TierMap {
     keys.lines.extend_from_slice(EMPTY);
     keys.elements.push(Element::new(b""));
     keys
@@ -324,9 +326,9 @@ impl Gathered<'_> {
         }
     }
 
-    /// How much of the paths goes into the directive: all of them where they are one, else their start. What was written
-    /// out for a capture goes into the map where nginx would read it as something else in a directive: the end of the
-    /// path, or a redirect.
+    /// The part of the paths that goes into the directive: all of it if they are equal, else their start. Text that
+    /// replaced a capture goes into the map if nginx would read it differently in a directive: as the end of the path,
+    /// or as a redirect.
     fn head(&self) -> usize {
         let head = if self.same_path { self.path.len() } else { self.start() };
         let text = &self.path[..head];
@@ -334,8 +336,8 @@ impl Gathered<'_> {
         if is_read_otherwise { 0 } else { head }
     }
 
-    /// Scheme, host and variables up to a `/`, so that the map holds whole paths of static text, which take the least
-    /// memory and read best.
+    /// Scheme, host and variables up to a `/`, so that the map has whole paths of static text, which take the least
+    /// memory and are easy to read.
     fn start(&self) -> usize {
         let shared = &self.path[..self.shared];
         let authority = memchr::memmem::find(shared, b"://").map_or(0, |at| at + 3);

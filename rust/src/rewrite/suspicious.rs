@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use crate::language::{self, Limits, Question, Witness};
-use crate::pcre::{Outcome, Regex};
+use crate::pcre::{MatchOutcome, Regex};
 use crate::rewrite::example::example;
 use crate::rewrite::runs::{self, Unreadable};
 use crate::syntax::{self, Hir};
 
-/// How many calls PCRE2 may need for an example.
+/// The most calls of PCRE2 for an example.
 const CALLS: u32 = 10_000;
 
 /// Why no ordinary request fires a rule.
@@ -54,7 +54,7 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
 /// Whether `uri` is one of an ordinary request and the pattern matches it.
 fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
     never_literal(uri, merge_slashes).is_none()
-        && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri, CALLS) == Outcome::Yes)
+        && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri, CALLS) == MatchOutcome::Yes)
 }
 
 /// The same for the one string that a literal matches, without its optional last byte.
@@ -76,7 +76,7 @@ fn never_literal(stem: &[u8], merge_slashes: bool) -> Option<Never> {
     }
 }
 
-/// What a normalised URI never contains.
+/// Sequences that a normalised URI never contains.
 fn abnormal(merge_slashes: bool) -> Vec<Hir> {
     let dots = read(br"/\.\.?(?:/|\z)");
     if merge_slashes { vec![read(b"//"), dots] } else { vec![dots] }
@@ -109,7 +109,7 @@ fn is_suspicious(pattern: &[u8], replacement: &[u8]) -> bool {
     !starts_plainly || has_unlikely_pair(pattern) || has_idle_tail(pattern, replacement)
 }
 
-/// `%`, `//`, `/*`, `\?`, and `?` behind a letter and before one (`php?id=`).
+/// `%`, `//`, `/*`, `\?`, and `?` between letters (`php?id=`).
 fn has_unlikely_pair(pattern: &[u8]) -> bool {
     pattern.contains(&b'%')
         || pattern.windows(3).any(|three| match three {

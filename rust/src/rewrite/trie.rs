@@ -1,16 +1,16 @@
-//! Patterns that match exactly some literals: `^/a(?:b|c(?:d|e))$`.
+//! Writes patterns that match exactly some literals: `^/a(?:b|c(?:d|e))$`.
 //!
-//! They hold nothing but literal bytes, `(?:`, `|`, `)`, the anchors and a leading `(?i)`, which every PCRE reads alike.
+//! They consist of literal bytes, `(?:`, `|`, `)`, the anchors and a leading `(?i)`, which every PCRE reads alike.
 
 use crate::quote;
 
-/// How long the token of a pattern may be in the file: `ngx_conf_read_token` reads no longer one than 4,093 bytes.
+/// The longest token of a pattern in the file: `ngx_conf_read_token` reads at most 4,093 bytes.
 const LONGEST: usize = 4_000;
 
-/// How deep groups may be nested: PCRE compiles no more than 250 (`PARENS_NEST_LIMIT`).
+/// The greatest depth of nested groups: PCRE compiles at most 250 (`PARENS_NEST_LIMIT`).
 const DEEPEST: usize = 100;
 
-/// How a pattern starts and ends.
+/// The start and end of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatternStyle {
     /// Letters match in any case.
@@ -25,8 +25,8 @@ pub fn fits(literal: &[u8]) -> bool {
     token_length(&pattern(&[literal], style).0) <= LONGEST
 }
 
-/// The patterns that together match the literals and nothing else, as few and as long as tokens allow. The literals are
-/// distinct, in ascending order, and each [`fits`]. Linear in their bytes but for a logarithm.
+/// The patterns that together match exactly the literals, as few and as long as tokens allow. The literals are
+/// distinct, in ascending order, and each [`fits`]. O(n log n) in their bytes.
 pub fn patterns(literals: &[&[u8]], style: PatternStyle) -> Vec<Vec<u8>> {
     let mut patterns = Vec::new();
     let mut rest = literals;
@@ -63,7 +63,7 @@ fn token_length(pattern: &[u8]) -> usize {
     token.len() + 2
 }
 
-/// One pattern for all the literals, and how deep its groups are nested.
+/// One pattern for all the literals, and the depth of its groups.
 fn pattern(literals: &[&[u8]], style: PatternStyle) -> (Vec<u8>, usize) {
     let mut out = Vec::new();
     out.extend_from_slice(if style.any_case { b"(?i)^" } else { b"^" });
@@ -92,13 +92,13 @@ fn node(literals: &[&[u8]], at: usize, out: &mut Vec<u8>) -> usize {
     depth + 1
 }
 
-/// Up to which byte all the literals are the same; they are in ascending order, so that the first and the last decide.
+/// The length of the common prefix of the literals; they are in ascending order, so the first and the last decide.
 fn shared(literals: &[&[u8]], at: usize) -> usize {
     let (first, last) = (literals[0], literals[literals.len() - 1]);
     at + first[at..].iter().zip(&last[at..]).take_while(|(left, right)| left == right).count()
 }
 
-/// Writes a byte that stands for itself; a backslash takes the meaning off any punctuation.
+/// Writes a byte that stands for itself; a backslash makes any punctuation literal.
 fn escape(byte: u8, out: &mut Vec<u8>) {
     if b"\\^$.[|()?*+{".contains(&byte) {
         out.push(b'\\');
@@ -109,7 +109,7 @@ fn escape(byte: u8, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pcre::{Outcome, Regex};
+    use crate::pcre::{MatchOutcome, Regex};
 
     const EXACT: PatternStyle = PatternStyle { any_case: false, dollar: true };
 
@@ -118,7 +118,7 @@ mod tests {
         patterns(&literals, EXACT).into_iter().map(|pattern| String::from_utf8(pattern).unwrap()).collect()
     }
 
-    /// What literals share is written once; a literal that others begin with ends in an empty alternative.
+    /// Common prefixes are written once; a literal that is a prefix of others ends in an empty alternative.
     #[test]
     fn forms() {
         assert_eq!(text(&["/a"]), ["^/a$"]);
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(patterns(&[b"/a"], PatternStyle { any_case: true, dollar: false }), [br"(?i)^/a\z"]);
     }
 
-    /// Many literals take several patterns, of which each fits; one that begins the next is no deeper than allowed.
+    /// Many literals take several patterns, each of which fits; nested prefixes stay within the allowed depth.
     #[test]
     fn limits() {
         let many: Vec<String> = (0..5_000).map(|number| format!("/{:06}", number * 7919 % 1_000_003)).collect();
@@ -139,23 +139,26 @@ mod tests {
             assert!(patterns.len() > 1 && patterns.iter().all(|pattern| token_length(pattern) <= LONGEST));
             let regexes: Vec<Regex> = patterns.iter().map(|pattern| Regex::new(pattern).unwrap()).collect();
             for literal in &all {
-                assert_eq!(regexes.iter().filter(|regex| regex.is_match(literal, 10_000) == Outcome::Yes).count(), 1);
+                assert_eq!(
+                    regexes.iter().filter(|regex| regex.is_match(literal, 10_000) == MatchOutcome::Yes).count(),
+                    1
+                );
                 let longer = [literal, &b"x"[..]].concat();
-                assert!(regexes.iter().all(|regex| regex.is_match(&longer, 10_000) == Outcome::No));
+                assert!(regexes.iter().all(|regex| regex.is_match(&longer, 10_000) == MatchOutcome::No));
             }
         }
     }
 
-    /// Each byte that a URI may hold stands for itself.
+    /// Each byte that a URI may contain stands for itself.
     #[test]
     fn bytes() {
         let all: Vec<Vec<u8>> = (1..=255).map(|byte| vec![b'/', byte]).collect();
         let all: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
         for literal in &all {
             let regex = Regex::new(&patterns(&[literal], PatternStyle { dollar: false, ..EXACT })[0]).unwrap();
-            assert_eq!(all.iter().filter(|other| regex.is_match(other, 10_000) == Outcome::Yes).count(), 1);
+            assert_eq!(all.iter().filter(|other| regex.is_match(other, 10_000) == MatchOutcome::Yes).count(), 1);
         }
         let together = Regex::new(&patterns(&all, EXACT)[0]).unwrap();
-        assert!(all.iter().all(|literal| together.is_match(literal, 10_000) == Outcome::Yes));
+        assert!(all.iter().all(|literal| together.is_match(literal, 10_000) == MatchOutcome::Yes));
     }
 }

@@ -1,8 +1,8 @@
-//! Strings that differ only by a final newline: `$` also matches before one, so most rules match both.
+//! Pairs strings that differ only in a final newline: `$` also matches before one, so most rules match both.
 
 use std::collections::HashMap;
 
-use crate::rewrite::plan::{Entry, Plan};
+use crate::rewrite::plan::{KeyEntry, Plan};
 
 /// From this many strings with a twin, the newline is removed from the URI once instead of listing every twin.
 ///
@@ -20,7 +20,7 @@ pub enum Twin {
     Is,
 }
 
-/// Pairs the entries of each rule, in the tiers where that pays.
+/// Pairs the entries of each rule, in the tiers where that saves.
 pub fn twins(plan: &Plan, allowed: bool) -> Vec<Twin> {
     let mut twins = vec![Twin::HasNone; plan.entries.len()];
     if !allowed {
@@ -35,9 +35,9 @@ pub fn twins(plan: &Plan, allowed: bool) -> Vec<Twin> {
             continue; // its target differs from string to string
         }
         // A string that ends in a newline would lose it, too.
-        let pairs_up = |entry: &Entry| !entry.any_case && !plan.key(entry).ends_with(b"\n");
+        let pairs_up = |entry: &KeyEntry| !entry.any_case && !plan.key(entry).ends_with(b"\n");
         for (at, entry) in group.iter().enumerate().filter(|(_, entry)| pairs_up(entry)) {
-            let is_twin = |longer: &Entry| {
+            let is_twin = |longer: &KeyEntry| {
                 longer.tier == entry.tier && plan.key(longer).strip_suffix(b"\n") == Some(plan.key(entry))
             };
             if let Some(twin) = group.iter().position(is_twin) {

@@ -1,7 +1,7 @@
 //! The PCRE libraries of this machine, each asked as nginx asks it (`ngx_regex_compile`, `ngx_regex_exec`).
 //!
-//! Beside PCRE2 as it is linked here: PCRE1 and PCRE2 of the system, and those that `NGINXOPT_PCRE` names, paths with a colon
-//! between them. One that is missing is told aloud.
+//! Beside PCRE2 as it is linked here: PCRE1 and PCRE2 of the system, and those that `NGINXOPT_PCRE` names, paths with a
+//! colon between them. One that is missing is told aloud.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;

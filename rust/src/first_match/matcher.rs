@@ -7,7 +7,7 @@ use regex_automata::meta;
 use regex_syntax::hir::Look;
 
 use super::effort;
-use crate::pcre::{Outcome, Regex};
+use crate::pcre::{MatchOutcome, Regex};
 use crate::syntax::{self, Ast, Hir, Pattern};
 
 /// Why it is unknown whether a pattern matches.
@@ -28,7 +28,7 @@ pub enum Answer {
 }
 
 /// What is known of a pattern.
-pub(super) enum Judge {
+pub(super) enum Matcher {
     Portable(Box<Portable>),
     /// It matches only subjects that begin like this, in any letter case.
     Unportable(Vec<u8>),
@@ -37,13 +37,13 @@ pub(super) enum Judge {
 pub(super) struct Portable {
     pattern: Pattern,
     regex: Regex,
-    automaton: OnceLock<Option<Automaton>>,
+    automaton: OnceLock<Option<LinearMatcher>>,
     is_anchored: bool,
-    /// How often PCRE2 gave no answer.
+    /// The number of times that PCRE2 gave no answer.
     slow: AtomicU32,
 }
 
-/// How many calls of `match()` a question may take, some 0.4 ms: from one place, and from all places of a subject.
+/// The most calls of `match()` for a question, some 0.4 ms: from one place, and from all places of a subject.
 const CALLS: u32 = 4_000;
 const CALLS_IN_ALL: u32 = 16_000;
 
@@ -51,9 +51,9 @@ const CALLS_IN_ALL: u32 = 16_000;
 /// takes no longer than others.
 const PATIENCE: u32 = 64;
 
-impl Judge {
+impl Matcher {
     /// O(length); some us.
-    pub fn new(text: &[u8]) -> Judge {
+    pub fn new(text: &[u8]) -> Matcher {
         let portable = || {
             let pattern = syntax::parse(text).ok()?;
             let regex = Regex::new(text).ok()?;
@@ -61,15 +61,15 @@ impl Judge {
             Some(Portable { pattern, regex, automaton: OnceLock::new(), is_anchored, slow: AtomicU32::new(0) })
         };
         portable()
-            .map_or_else(|| Judge::Unportable(syntax::prefix(text)), |portable| Judge::Portable(Box::new(portable)))
+            .map_or_else(|| Matcher::Unportable(syntax::prefix(text)), |portable| Matcher::Portable(Box::new(portable)))
     }
 
     /// Whether the pattern matches.
     pub fn answer(&self, subject: &[u8]) -> Answer {
         match self {
-            Judge::Unportable(prefix) if syntax::begins(subject, prefix) => Answer::Unknown(Doubt::Unportable),
-            Judge::Unportable(_) => Answer::No,
-            Judge::Portable(portable) => portable.answer(subject),
+            Matcher::Unportable(prefix) if syntax::begins(subject, prefix) => Answer::Unknown(Doubt::Unportable),
+            Matcher::Unportable(_) => Answer::No,
+            Matcher::Portable(portable) => portable.answer(subject),
         }
     }
 }
@@ -82,12 +82,12 @@ impl Portable {
         }
         if self.slow.load(Ordering::Relaxed) < PATIENCE {
             match self.regex.is_match(subject, self.calls(subject)) {
-                Outcome::Yes => return Answer::Yes,
-                Outcome::No => return Answer::No,
-                Outcome::Error(_) => self.slow.fetch_add(1, Ordering::Relaxed),
+                MatchOutcome::Yes => return Answer::Yes,
+                MatchOutcome::No => return Answer::No,
+                MatchOutcome::Error(_) => self.slow.fetch_add(1, Ordering::Relaxed),
             };
         }
-        let automaton = self.automaton.get_or_init(|| Automaton::of(&self.pattern));
+        let automaton = self.automaton.get_or_init(|| LinearMatcher::of(&self.pattern));
         automaton.as_ref().map_or(Answer::Unknown(Doubt::Effort), |automaton| automaton.answer(subject))
     }
 
@@ -97,13 +97,13 @@ impl Portable {
 }
 
 /// Gives the answer of PCRE2 in linear time, where PCRE2 certainly finds one within nginx's limit.
-struct Automaton {
+struct LinearMatcher {
     regex: meta::Regex,
     longest: usize,
 }
 
-impl Automaton {
-    fn of(pattern: &Pattern) -> Option<Automaton> {
+impl LinearMatcher {
+    fn of(pattern: &Pattern) -> Option<LinearMatcher> {
         let translation = pattern.translate();
         let longest = effort::whole(&pattern.ast, is_anchored(&translation.hir));
         if !translation.exact || longest == 0 {
@@ -111,7 +111,7 @@ impl Automaton {
         }
         let config = meta::Config::new().utf8_empty(false).auto_prefilter(false);
         let regex = meta::Regex::builder().configure(config).build_from_hir(&translation.hir).ok()?;
-        Some(Automaton { regex, longest })
+        Some(LinearMatcher { regex, longest })
     }
 
     fn answer(&self, subject: &[u8]) -> Answer {
@@ -130,13 +130,13 @@ pub(super) fn is_anchored(hir: &Hir) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Doubt, Judge, PATIENCE};
+    use super::{Answer, Doubt, Matcher, PATIENCE};
 
     fn answer(pattern: &str, subject: &[u8]) -> Answer {
-        Judge::new(pattern.as_bytes()).answer(subject)
+        Matcher::new(pattern.as_bytes()).answer(subject)
     }
 
-    /// What not every PCRE reads alike may match whatever begins like it, and nothing else.
+    /// A pattern that PCREs read differently may match anything with its prefix, and nothing else.
     #[test]
     fn unportable() {
         for pattern in ["^/id/[0-9]{,3}$", r"^/id/\p{Greek}", r"^/id/\xz", r"^/id/\b{ 1}", r"^/id/[\w-.]+", r"^/id/\i"]
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// A group that is repeated may need more of a stack than some library has.
+    /// A repeated group may need more stack than some library has.
     #[test]
     fn long_subjects() {
         let subject = |length| [b"/".as_slice(), &vec![b'a'; length], b"z"].concat();
@@ -166,26 +166,26 @@ mod tests {
         assert_eq!(answer("^/(?!(?:[^x]|y)*z$)", &subject(2_600)), Answer::Unknown(Doubt::Effort));
     }
 
-    /// Ways without end are not tried, and a pattern that has had too many is not run at all.
+    /// Endless backtracking is cut off, and a pattern that backtracked too often is not run at all.
     #[test]
     fn effort() {
-        let judge = Judge::new(b"^/(a+)+$");
+        let matcher = Matcher::new(b"^/(a+)+$");
         let subject = [b"/".as_slice(), &[b'a'; 40], b"!"].concat();
-        assert_eq!(judge.answer(b"/b"), Answer::No);
+        assert_eq!(matcher.answer(b"/b"), Answer::No);
         for _ in 0..PATIENCE {
-            assert_eq!(judge.answer(&subject), Answer::Unknown(Doubt::Effort));
+            assert_eq!(matcher.answer(&subject), Answer::Unknown(Doubt::Effort));
         }
-        assert_eq!(judge.answer(b"/b"), Answer::Unknown(Doubt::Effort));
+        assert_eq!(matcher.answer(b"/b"), Answer::Unknown(Doubt::Effort));
     }
 
-    /// Where PCRE2 has no end of ways but an end, an automaton tells what it would say.
+    /// If PCRE2 takes very long but finds an answer, an automaton finds the same answer.
     #[test]
     fn automaton() {
-        let judge = Judge::new(b"^/(.*)/(.*)/(.*)[!?]$");
+        let matcher = Matcher::new(b"^/(.*)/(.*)/(.*)[!?]$");
         let subject = vec![b'/'; 60];
         for _ in 0..=PATIENCE {
-            assert_eq!(judge.answer(&subject), Answer::No);
+            assert_eq!(matcher.answer(&subject), Answer::No);
         }
-        assert_eq!(judge.answer(&[subject.as_slice(), b"!"].concat()), Answer::Yes);
+        assert_eq!(matcher.answer(&[subject.as_slice(), b"!"].concat()), Answer::Yes);
     }
 }

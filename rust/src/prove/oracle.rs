@@ -1,45 +1,45 @@
-//! Whether a pattern matches a subject in every PCRE: what PCRE2 says, where it speaks for all.
+//! Decides whether a pattern matches a subject in every PCRE, by PCRE2 where all agree.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use regex_automata::meta;
 
-use crate::pcre::{Outcome, Regex};
+use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::effect::Matches;
 use crate::prove::work;
 use crate::syntax::{self, Pattern};
 
-/// What may be said of a pattern.
-pub enum Judge {
+/// What is known of a pattern.
+pub enum Oracle {
     Portable(Box<Pattern>, PortableRegex),
-    /// It matches nothing but subjects that begin like this.
+    /// It matches only subjects that begin like this.
     Unportable(Vec<u8>),
 }
 
-impl Judge {
-    pub fn of(text: &[u8]) -> Judge {
+impl Oracle {
+    pub fn of(text: &[u8]) -> Oracle {
         match (syntax::parse(text), Regex::new(text)) {
             (Ok(pattern), Ok(regex)) => {
                 let regex = PortableRegex { regex, automaton: OnceLock::new(), slow: AtomicU32::new(0) };
-                Judge::Portable(Box::new(pattern), regex)
+                Oracle::Portable(Box::new(pattern), regex)
             }
-            _ => Judge::Unportable(syntax::prefix(text)),
+            _ => Oracle::Unportable(syntax::prefix(text)),
         }
     }
 }
 
-/// A portable pattern, run by PCRE2, and where that takes long by an automaton.
+/// A portable pattern, run by PCRE2, or by an automaton if that takes long.
 pub struct PortableRegex {
     regex: Regex,
     automaton: OnceLock<Option<meta::Regex>>,
     slow: AtomicU32,
 }
 
-/// How many calls a question may take from one place of the subject; the planner allows no more.
+/// The most calls for a question from one place of the subject; the planner allows no more.
 const CALLS: u32 = 8_000;
 
-/// After so many long questions the automaton is asked first.
+/// After this many long questions, the automaton is asked first.
 const PATIENCE: u32 = 64;
 
 impl PortableRegex {
@@ -50,16 +50,16 @@ impl PortableRegex {
             return answer;
         }
         match self.regex.is_match(subject, CALLS) {
-            Outcome::Yes => Matches::Yes,
-            Outcome::No => Matches::No,
-            Outcome::Error(_) => {
+            MatchOutcome::Yes => Matches::Yes,
+            MatchOutcome::No => Matches::No,
+            MatchOutcome::Error(_) => {
                 self.slow.fetch_add(1, Ordering::Relaxed);
                 self.in_the_end(pattern, subject).unwrap_or(Matches::Unknown)
             }
         }
     }
 
-    /// What PCRE says, however long it takes, if it comes to an end within nginx's limit.
+    /// The answer of PCRE, if it comes within nginx's limit, however long that takes.
     fn in_the_end(&self, pattern: &Pattern, subject: &[u8]) -> Option<Matches> {
         let build = || {
             let translation = pattern.translate();
