@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from nginxopt.config import Config, load, reread
+from nginxopt.config import Config, Directive, load, reread
+from nginxopt.config.scope import Scope
 from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION, Safety, Severity
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge
@@ -239,3 +240,24 @@ def test_what_a_server_says_holds_on_where_nothing_is_kept(value: str) -> None:
     assert header in after
     assert after.endswith(other)
     assert f"location /a {{ proxy_pass http://app; {CLEAR} }}" in after
+
+
+def test_a_configuration_is_read_as_often_however_many_upstreams_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code and subrequests, which concern every pass, are looked for once for all of them."""
+    readings: list[Config] = []
+    walk = Config.walk
+
+    def counted(config: Config) -> Iterator[tuple[Directive, Scope]]:
+        readings.append(config)
+        return walk(config)
+
+    monkeypatch.setattr(Config, "walk", counted)
+
+    def count(number: int) -> int:
+        upstreams = "".join(f"upstream u{n} {{ server 10.0.0.1; }}\n" for n in range(number))
+        locations = "".join(f"location /{n}/ {{ proxy_pass http://u{n}; }}\n" for n in range(number))
+        readings.clear()
+        mended(f"events {{}}\nhttp {{\n{upstreams}server {{\n{locations}}}\n}}\n", POOL_RULES, OLD)
+        return len(readings)
+
+    assert count(2) == count(20) > 0

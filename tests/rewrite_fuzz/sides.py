@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt.system import nginx
-from nginxopt.system.process import end, start
+from nginxopt.system import nginx, process
 from tests.rewrite_fuzz.client import converse
 from tests.rewrite_fuzz.generate import FILES, Case
 from tests.rewrite_fuzz.nodes import Rendered, render
@@ -124,13 +123,13 @@ class Bench:
         command = [self.binary.path, "-p", f"{self.root}/", "-c", f"{self.root}/nginx.conf", *options]
         terminal = self._folder / "terminal"
         with terminal.open("wb") as output:
-            self._process = process = start(command, cwd=self.root, output=output)
+            self._process = started = process.start(command, cwd=self.root, output=output)
         try:
-            if not nginx.wait_until_started(process, logs / nginx.PID_FILE):
+            if not nginx.wait_until_started(started, logs / nginx.PID_FILE):
                 raise RefusedError(self.clean(terminal.read_bytes()))
             yield [self.clean(line) for level, line in _SAID.findall(terminal.read_bytes()) if level == b"warn"]
         finally:
-            end(process)
+            process.end(started)
 
     def clean(self, text: bytes) -> bytes:
         """Return a text of nginx without the path of the folder."""
