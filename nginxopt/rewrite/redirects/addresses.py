@@ -20,7 +20,7 @@ def narrow_urls(server: Level) -> list[bytes]:
 
 
 def urls(server: Level, shared: frozenset[tuple[int, str]]) -> list[bytes]:
-    """Return the beginnings of URLs that lead from this server to itself; `shared` as in `Site`."""
+    """Return the beginnings of URLs that lead from this server to itself; `shared` as in `RedirectSite`."""
     if server.is_open or server.kind == FRAGMENT:
         return narrow_urls(server)
     beginnings = narrow_urls(server)

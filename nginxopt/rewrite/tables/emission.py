@@ -18,7 +18,7 @@ from nginxopt.errors import DefectError
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.sizes import DEFAULTS, MAPS, VARIABLES, Sizes
 from nginxopt.rewrite.tables import premises
-from nginxopt.rewrite.tables.findings import Checked
+from nginxopt.rewrite.tables.findings import CheckedTable
 from nginxopt.rewrite.tables.table import Row
 from nginxopt.rewrite.tables.words import quoted, without_variables
 from nginxopt.semantics.maphash import suitable
@@ -61,7 +61,7 @@ class TableEmission:
         sizes: The sizes that are set.
     """
 
-    checked: Checked
+    checked: CheckedTable
     stem: str
     maps: bytes = field(repr=False)
     server: bytes = field(repr=False)
@@ -78,7 +78,7 @@ class TableEmission:
         return self.hash_conf + self.maps
 
 
-def emit(checked: Checked, name: str | None = None) -> TableEmission:
+def emit(checked: CheckedTable, name: str | None = None) -> TableEmission:
     """Write down the rows of a table that answer. Linear in the text."""
     table = checked.table
     stem = name or f"nxo_{zlib.crc32(table.source.data, zlib.crc32(table.kind.encode())) & 0xFFFFFF:06x}"
@@ -98,7 +98,7 @@ WITH_308 = Version(1, 13, 0)
 """The oldest nginx for which status 308 is a redirect (CHANGES 1.13.0)."""
 
 
-def oldest(checked: Checked) -> Version:
+def oldest(checked: CheckedTable) -> Version:
     """Return the oldest nginx that runs the text."""
     return WITH_308 if any(row.status == 308 for _, row in checked.rows) else OLDEST
 
@@ -250,7 +250,7 @@ def _sizes(writer: _Writer) -> Sizes:
     return {name: size for name, size in found.items() if size != DEFAULTS[name]}
 
 
-def _headers(checked: Checked) -> tuple[bytes, bytes]:
+def _headers(checked: CheckedTable) -> tuple[bytes, bytes]:
     """Return the comments over the maps and over the statements."""
     table = checked.table
     path = table.source.path.replace("\n", " ")

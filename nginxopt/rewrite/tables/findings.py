@@ -21,7 +21,7 @@ _LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RowFinding:
     """Something about a row: that it is a duplicate, never answers, or leads to a row that leads elsewhere.
 
     `other` is the row that answers first, or the one that its target leads to. `target` is where a chain ends.
@@ -34,7 +34,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedTable:
     """A table with what its rows are worth.
 
     `rows` are those that answer, by their number in the table, with the paths and patterns that no earlier row
@@ -44,7 +44,7 @@ class Checked:
 
     table: Table
     rows: tuple[tuple[int, Row], ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[RowFinding, ...]
     rejected: tuple[Rejected, ...]
     skipped: frozenset[int]
 
@@ -54,7 +54,7 @@ class Checked:
         return Meaning(self.rows, in_order=self.table.in_order)
 
 
-def check(table: Table) -> Checked:
+def check(table: Table) -> CheckedTable:
     """Return the rows that answer, and what is to be said of the others. Linear in the rows."""
     review = _Review(table)
     for number, row in enumerate(table.rows):
@@ -64,7 +64,7 @@ def check(table: Table) -> Checked:
     kept = tuple((number, row) for number, row in review.rows if number not in review.skipped)
     rejected = sorted((*table.rejected, *review.rejected), key=lambda row: row.span)
     findings = sorted(review.findings, key=lambda finding: finding.span)
-    return Checked(table, kept, tuple(findings), tuple(rejected), frozenset(review.skipped))
+    return CheckedTable(table, kept, tuple(findings), tuple(rejected), frozenset(review.skipped))
 
 
 class _Review:
@@ -72,7 +72,7 @@ class _Review:
 
     def __init__(self, table: Table) -> None:
         self.rows: list[tuple[int, Row]] = []
-        self.findings: list[Finding] = []
+        self.findings: list[RowFinding] = []
         self.rejected: list[Rejected] = []
         self.skipped: set[int] = set()
         self._table = table
@@ -118,7 +118,7 @@ class _Review:
                 self._reject(number, "loop", "this redirect never ends", f"lines {lines}")
             else:
                 other = self._table.rows[way.rows[1]].span
-                self.findings.append(Finding("chain", row.span, other, way.location))
+                self.findings.append(RowFinding("chain", row.span, other, way.location))
 
     def skip_overlapping(self) -> None:
         """Reject the rows that would answer requests of rejected ones."""
@@ -152,9 +152,9 @@ class _Review:
         if number in self.skipped:
             return
         if _answer(row) == _answer(by):
-            self.findings.append(Finding("duplicate", row.span, by.span))
+            self.findings.append(RowFinding("duplicate", row.span, by.span))
         elif self._table.in_order:
-            self.findings.append(Finding("unreachable", row.span, by.span))
+            self.findings.append(RowFinding("unreachable", row.span, by.span))
         else:
             line = self._table.line(by.start)
             message = f"line {line} answers the same requests in another way"

@@ -31,7 +31,7 @@ location / { return 200 "[$uri][$args]"; }
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class TableMismatch:
     """A request that nginx answers otherwise than the table."""
 
     request: bytes
@@ -49,7 +49,7 @@ class TableDifferential:
     requests: int
     skipped: int
     seconds: float
-    mismatches: tuple[Mismatch, ...]
+    mismatches: tuple[TableMismatch, ...]
 
 
 def ask(
@@ -65,7 +65,7 @@ def ask(
         [requests[number * len(requests) // limit] for number in range(limit)] if len(requests) > limit else requests
     )
     meaning = emission.checked.meaning
-    mismatches: list[Mismatch] = []
+    mismatches: list[TableMismatch] = []
     made = 0
     files = {"server.conf": emission.server, "http.conf": emission.http}
     instance = Instance(binary, servers=[_SERVER], http=b"include http.conf;", files=files, log_level="emerg")
@@ -89,12 +89,12 @@ def _batches(asking: Sequence[_Asking]) -> Iterator[list[_Asking]]:
         at += len(batch)
 
 
-def _compare(client: Client, meaning: Meaning, batch: Sequence[_Asking]) -> Iterator[Mismatch]:
+def _compare(client: Client, meaning: Meaning, batch: Sequence[_Asking]) -> Iterator[TableMismatch]:
     responses = client.ask([request for _, request in batch])
     for (asked, request), response in zip(batch, responses, strict=True):
         expected = _expected(meaning, asked)
         if expected is not None and expected != _shown(response):
-            yield Mismatch(request.data, decode(expected), decode(_shown(response)))
+            yield TableMismatch(request.data, decode(expected), decode(_shown(response)))
 
 
 def _expected(meaning: Meaning, asked: Asked) -> bytes | None:
