@@ -104,7 +104,7 @@ def lists_of(compiled: Plan) -> Iterator[tuple[Hashable, PatternList]]:
 def _sections(part: Part) -> Iterator[tuple[Hashable, PatternList]]:
     """Yield the lists of the rewrites in servers and locations."""
     source = part.file.source
-    for phase, sections in part.rewrites.sections.items():
+    for place, sections in part.rewrites.sections.items():
         for section in sections:
             start, end = section[0].start, section[-1].end
             runs = [run for run in part.runs if start <= run.first.start < end]
@@ -113,7 +113,7 @@ def _sections(part: Part) -> Iterator[tuple[Hashable, PatternList]]:
             rules = sum(len(run.native) for run in runs) + barriers.total()
             after = Cost.total([Cost.of(barriers.total()), *(run.cost for run in runs)])
             text = source.data[start:end]
-            yield text, PatternList(source.path, source.position(start).line, phase, rules, after, dict(stays))
+            yield text, PatternList(source.path, source.position(start).line, place.phase, rules, after, dict(stays))
 
 
 def _inside_if(part: Part) -> Iterator[tuple[Hashable, PatternList]]:

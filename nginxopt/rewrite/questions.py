@@ -32,6 +32,7 @@ class _Question:
     phase: Phase
     captures: bool
     runs: tuple[PlannedRun, ...]
+    tries_files: bool = True
 
 
 def ask(
@@ -55,6 +56,7 @@ def ask(
             witnesses=[uri for run in question.runs for uri in run.native.witnesses(_WITNESSES)],
             binary=binary,
             captures=question.captures,
+            tries_files=question.tries_files,
             limit=limit,
             seconds=seconds,
             progress=progress,
@@ -87,7 +89,10 @@ def _questions(emission: Emission) -> Iterator[_Question]:
     for compiled in emission.compiled:
         before, after = _alone(compiled)
         captures = compiled.part.rewrites.captures_matter
-        yield _Question(before, after, compiled.run.phase, captures, (compiled.run,))
+        run = compiled.run
+        # In a location with `try_files`, no group has a rule with `break`.
+        tries_files = not (run.native.grouped and run.phase == "location" and run.place.entering == "all")
+        yield _Question(before, after, run.phase, captures, (run,), tries_files)
 
 
 def _has_blocks(emission: Emission) -> bool:

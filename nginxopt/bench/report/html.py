@@ -14,7 +14,9 @@ from typing import Any
 
 from nginxopt.bench.measure import PERCENTILES
 from nginxopt.bench.rendering import template
-from nginxopt.bench.report import charts, content, numbers, sentences
+from nginxopt.bench.report import content, numbers, sentences
+from nginxopt.bench.report.charts import distribution, growth, ratios
+from nginxopt.bench.report.charts.figure import Figure
 from nginxopt.bench.result import Ratio, Result, Summary
 from nginxopt.bench.scenario import Comparison
 from nginxopt.text.escape import xml
@@ -131,11 +133,11 @@ def _of(result: Result, before: str, after: str, figure: str) -> Iterator[Ratio]
             yield ratio
 
 
-def _figures(result: Result, figures: Sequence[str]) -> Iterator[charts.Figure | None]:
-    yield charts.ratios(result, figures)
+def _figures(result: Result, figures: Sequence[str]) -> Iterator[Figure | None]:
+    yield ratios.draw(result, figures)
     for figure in dict.fromkeys((content.COLUMNS[result.experiment.metric][0], "cpu")):
-        yield charts.growth(result, figure)
-    yield charts.distribution(result)
+        yield growth.draw(result, figure)
+    yield distribution.draw(result)
 
 
 def _ratios(result: Result, figures: Sequence[str]) -> Table:
