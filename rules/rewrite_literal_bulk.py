@@ -74,8 +74,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.config import Span
 from nginxopt.lint import Finding, Model, Part, PlannedRun, Severity, cost, rule
-from nginxopt.text import Span
 
 LEAST = 20
 """At 472 instructions each, for a dissimilar URI, this many rules cost more than a request without rules."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from nginxopt.cli import stdout
+from nginxopt.cli import results, stdout
 from nginxopt.errors import DefectError, UsageError
 
 if TYPE_CHECKING:
@@ -166,13 +163,6 @@ def _tell(
 
     if call.quiet:
         return
-    err = call.mode != "plan" or call.report == "-"
-    color = False if os.environ.get("NO_COLOR") else None
-    for number, line in enumerate(summary.lines(checked, proof, verbose=call.verbose)):
-        click.secho(line, err=err, color=color, bold=number == 0 or None)
-    if differential is not None:
-        left_out = f", {differential.skipped:,} skipped" if differential.skipped else ""
-        seconds = f"{differential.seconds:.1f} s{left_out}"
-        click.echo(f"  nginx       {differential.requests:>9,}  requests, no difference ({seconds})", err=err)
-    for note in notes or []:
-        click.echo(note, err=err)
+    asked = [differential] if differential is not None else []
+    more = [results.differential_line(of.requests, of.skipped, of.seconds) for of in asked]
+    results.print_summary(call, summary.lines(checked, proof, verbose=call.verbose), [*more, *(notes or [])])
