@@ -227,7 +227,7 @@ def _emit(experiment: Experiment, call: _Call, path: str) -> int:
 
 
 def _with_loads(experiment: Experiment, call: _Call) -> Experiment:
-    """Return the experiment with what the options say about its loads."""
+    """Return the experiment with the loads of the options."""
     from nginxopt.bench.scenario import OpenLoop
 
     rate = _rate(call.rate)
