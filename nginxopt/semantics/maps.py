@@ -32,7 +32,7 @@ class BulkRegexMap:
 
     @property
     def place(self) -> Directive:
-        """The directive to point at: the map, or else the first of its rows."""
+        """The directive of a finding: the map, or else the first of its rows."""
         return self.directive or self.rows[0]
 
 

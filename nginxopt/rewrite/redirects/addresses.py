@@ -43,6 +43,6 @@ def listens(server: Level) -> set[tuple[int, str]]:
 
 
 def names(server: Level) -> list[str]:
-    """Return the names of a server that stand for themselves, in lower case."""
+    """Return the names of a server without wildcards and patterns, in lower case."""
     names = [name.lower() for directive in server.own("server_name") for name in directive.args]
     return [name for name in names if re.fullmatch(r"[a-z0-9.-]+", name) and not name.startswith(".")]

@@ -1,4 +1,4 @@
-"""What is wrong with the rows of a table together: duplicates, conflicts, rows that never answer, chains and loops."""
+"""Finds faults between the rows of a table: duplicates, conflicts, rows that never answer, chains and loops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nginxopt.rewrite.tables.table import REDIRECTS, CannotAnswer, Pattern, Reje
 from nginxopt.text import Span
 
 MOST_HOPS = 20
-"""After so many redirects a browser gives up (Fetch Standard, HTTP-redirect fetch)."""
+"""After this many redirects, a browser gives up (Fetch Standard, HTTP-redirect fetch)."""
 
 _LONG = 150
 """From how many bytes it is worth counting how long a parameter becomes."""
@@ -50,12 +50,12 @@ class CheckedTable:
 
     @property
     def meaning(self) -> Meaning:
-        """What the rows answer."""
+        """The responses of the rows."""
         return Meaning(self.rows, in_order=self.table.in_order)
 
 
 def check(table: Table) -> CheckedTable:
-    """Return the rows that answer, and what is to be said of the others. Linear in the rows."""
+    """Return the rows that answer, and the findings about the others. Linear in the rows."""
     review = _Review(table)
     for number, row in enumerate(table.rows):
         review.take(number, row)
@@ -68,7 +68,7 @@ def check(table: Table) -> CheckedTable:
 
 
 class _Review:
-    """The rows of a table, one after the other."""
+    """The rows of a table, reviewed in order."""
 
     def __init__(self, table: Table) -> None:
         self.rows: list[tuple[int, Row]] = []
@@ -108,7 +108,7 @@ class _Review:
             self._regexes.setdefault(pattern.regex, number)
 
     def follow(self) -> None:
-        """Note the chains and the loops."""
+        """Record the chains and the loops."""
         for number, row in self.rows:
             way = None if number in self.skipped else self._way(number, row)
             if way is None:
@@ -147,7 +147,7 @@ class _Review:
         return min((number for number in (same, covering) if number is not None), default=None)
 
     def _drop(self, number: int, by: Row) -> None:
-        """Note that a row answers nothing."""
+        """Record that a row answers nothing."""
         row = self._table.rows[number]
         if number in self.skipped:
             return
@@ -216,7 +216,7 @@ def _asked(location: bytes, site: bytes, sites: set[bytes]) -> Asked | None:
 
 
 def _answer(row: Row) -> tuple[object, ...]:
-    """Return what a row does with the requests that it answers."""
+    """Return the response of a row to its requests."""
     return row.status, row.target, row.arguments, row.pattern and row.pattern.pieces
 
 

@@ -59,7 +59,7 @@ class _Refuted(Exception):  # noqa: N818 - a verdict
 
 
 def prove(emission: TableEmission) -> TableProof:
-    """Decide whether the text of an emission answers each request as the table says. Linear in the text."""
+    """Decide whether the text of an emission answers each request according to the table. Linear in the text."""
     try:
         maps = read_maps(emission.http)
         script = read_script(emission.server)

@@ -1,4 +1,4 @@
-"""The question of the proof for a real nginx: does a server with the emitted text answer as the table says?"""
+"""Asks a real nginx the question of the proof: does a server with the emitted text answer according to the table?"""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from nginxopt.system.nginx import Binary, Instance
 from nginxopt.text import decode
 
 REQUESTS = 20_000
-"""How many requests are made, at most."""
+"""The most requests."""
 SECONDS = 60.0
-"""How long it may take."""
+"""The time limit, in seconds."""
 HOST = b"nxo.test"
 SHOWN = 10
-"""How many mismatches are kept."""
+"""The most mismatches that are kept."""
 
 _SERVER = b"""
 absolute_redirect off;
@@ -44,7 +44,7 @@ class TableMismatch:
 
 @dataclass(frozen=True, slots=True)
 class TableDifferential:
-    """What nginx answered to how many `requests`; `skipped` were not made."""
+    """The result for a number of `requests`; `skipped` ones were not made."""
 
     requests: int
     skipped: int
@@ -98,7 +98,7 @@ def _compare(client: Client, meaning: Meaning, batch: Sequence[_Asking]) -> Iter
 
 
 def _expected(meaning: Meaning, asked: Asked) -> bytes | None:
-    """Return what is to be seen of a response; None if that is not known."""
+    """Return the expected part of a response; None if it is not known."""
     try:
         answer = meaning.answer(asked)
     except ValueError:  # PCRE releases differ

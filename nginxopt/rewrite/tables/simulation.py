@@ -1,6 +1,6 @@
-"""What nginx does with the emitted text: the maps and the script of a server, read again and run on a request.
+"""Simulates nginx with the emitted text: reads the maps and the script of a server, and runs them on a request.
 
-Nothing is shared with what wrote the text but the lexer. Known are the directives that a table needs and no others;
+It shares only the lexer with the code that wrote the text. It supports only the directives that a table needs;
 `Unreadable` for anything else.
 """
 
@@ -21,7 +21,7 @@ _KEPT_ENCODED = frozenset(range(0x26)) | frozenset(range(0x7F, 0x100))
 """What `ngx_unescape_uri` leaves encoded in a redirect."""
 
 STATUS_OF_FLAG = {"permanent": 301, "redirect": 302, "last": 200}
-"""What a rewrite answers; 200 stands for what nginx goes on to."""
+"""The statuses of rewrites; 200 stands for the next phase of nginx."""
 
 Pieces = tuple[bytes | tuple[bytes], ...]
 """Text, and names of variables, each in a tuple."""
@@ -29,7 +29,7 @@ _Value = TypeVar("_Value")
 
 
 class Unreadable(Exception):  # noqa: N818 - a verdict on a text
-    """The text has something that no table needs."""
+    """The text has something that a table does not need."""
 
 
 class SimulatedResponse(NamedTuple):

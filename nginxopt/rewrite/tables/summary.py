@@ -1,4 +1,4 @@
-"""What became of a table, in lines for people and as data."""
+"""Summarises the compilation of a table, in lines for people and as data."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.tables.questions import TableDifferential
 
 VERSION = 1
-"""Grows when a reader of reports would have to change."""
+"""Incremented by changes that readers of reports have to follow."""
 
 _FEW = 3
-"""How many examples a line gives."""
+"""The number of examples per line."""
 _TITLES = {"duplicate": "duplicates", "unreachable": "unreachable", "chain": "chains"}
 _SENTENCES = {
     "duplicate": "say what an earlier row says",
@@ -54,7 +54,7 @@ def lines(checked: CheckedTable, proof: TableProof | None, *, verbose: bool = Fa
 def report(
     checked: CheckedTable, proof: TableProof | None, differential: TableDifferential | None = None
 ) -> dict[str, Any]:
-    """Return what `--report` writes of a table; lines count from 1. Its schema is `schemas/table-report.json`."""
+    """Return the content of `--report` for a table; lines count from 1. Its schema is `schemas/table-report.json`."""
     table = checked.table
     return {
         "version": VERSION,

@@ -37,7 +37,7 @@ class WriteTarget:
 
     @property
     def identity(self) -> object:
-        """What all names of the file have in common."""
+        """The identity of the file, which all its names share."""
         return (self.status.st_dev, self.status.st_ino) if self.status else self.file
 
 
