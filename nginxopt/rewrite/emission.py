@@ -25,7 +25,7 @@ from nginxopt.text.plural import be, count
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """The changes of one file.
 
     Attributes:
@@ -78,7 +78,7 @@ class Emission:
     plan: Plan
     maps: bytes = field(repr=False)
     maps_path: str | None
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     compiled: tuple[Compiled, ...] = ()
     sizes: Sizes = field(default_factory=dict)
     trees: bytes = field(default=b"", repr=False)
@@ -124,8 +124,8 @@ def emit(plan: Plan) -> Emission:
     return Emission(plan, maps + groups + trees, place.path, changes, tuple(compiled), place.sizes, trees, groups)
 
 
-def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> Iterator[Change]:
-    """Yield what becomes of the files."""
+def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> Iterator[FileChange]:
+    """Yield the changes of the files."""
     of_maps = edits_of_maps(plan.maps.compiled, place.name)
     of_chains = chains.edits(plan.chains.compiled, place.name)
     edits: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
@@ -135,7 +135,7 @@ def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> 
         parts = of_maps.get(file, ()), of_chains.get(file, ())
         together = (*edits.get(file, ()), *parts[0], *parts[1])
         after = apply(file.source.data, together)
-        yield Change(file, together, after, place.adds.get(file), tuple(parts[0]), tuple(parts[1]))
+        yield FileChange(file, together, after, place.adds.get(file), tuple(parts[0]), tuple(parts[1]))
 
 
 def _place(plan: Plan, variables: set[bytes]) -> mapfile.Place:
@@ -174,7 +174,7 @@ _TREES = """\
 
 
 def _moved(plan: Plan) -> str:
-    """Return what is in the maps, in words."""
+    """Return the content of the maps, in words."""
     moved = [count(plan.moved, "rewrite")] if plan.moved or not (plan.maps.moved or plan.chains.moved) else []
     moved += [f"{count(plan.maps.moved, 'pattern')} of maps"] if plan.maps.moved else []
     moved += [f"{count(plan.chains.moved, 'condition')} of chains"] if plan.chains.moved else []

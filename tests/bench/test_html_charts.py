@@ -33,9 +33,9 @@ def test_growth_starts_at_zero_unless_it_cannot(
     monkeypatch.setattr(vega, "svg", kept)
     last = result.experiment.variants[-2].name
     samples = []
-    for each in result.samples:
-        percentiles = {**each.outcome.percentiles, "p50": (longest if each.variant == last else 1) * 100e-6}
-        samples.append(replace(each, outcome=replace(each.outcome, percentiles=percentiles)))
+    for sample in result.samples:
+        percentiles = {**sample.outcome.percentiles, "p50": (longest if sample.variant == last else 1) * 100e-6}
+        samples.append(replace(sample, outcome=replace(sample.outcome, percentiles=percentiles)))
     made = replace(result, samples=tuple(samples), summaries=measure.summaries(samples))
     drawn = growth.draw(made, figure)
     assert drawn is not None
@@ -67,9 +67,9 @@ def test_instructions_have_growth_and_no_distribution(result: Result) -> None:
     """Of a run that counted instructions there are their ratios and their growth, and nothing of latencies."""
     sizes = {variant.name: variant.size or 0 for variant in result.experiment.variants}
     counted = tuple(
-        Sample(each.variant, each.case, 1, instructions=5000.0 + 100 * sizes[each.variant])
-        for each in result.samples
-        if each.round == 1
+        Sample(sample.variant, sample.case, 1, instructions=5000.0 + 100 * sizes[sample.variant])
+        for sample in result.samples
+        if sample.round == 1
     )
     asked = replace(result.experiment, metric="instructions")
     made = replace(
