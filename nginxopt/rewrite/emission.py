@@ -13,7 +13,6 @@ from nginxopt import _native
 from nginxopt.config import File
 from nginxopt.rewrite import mapfile, premises, sizes
 from nginxopt.rewrite.chains import text as chains
-from nginxopt.rewrite.chains.planning import CompiledChain
 from nginxopt.rewrite.maps.edits import edits as edits_of_maps
 from nginxopt.rewrite.maps.reading import MADE_BY
 from nginxopt.rewrite.names import Names
@@ -140,15 +139,15 @@ def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> 
 
 def _place(plan: Plan, variables: set[bytes]) -> mapfile.Place:
     runs = [run.native for part in plan.parts for run in part.compiled]
-    trees: list[_native.CompiledMap | CompiledChain] = [
-        compiled.native for compiled in plan.maps.compiled if compiled.native.guard is None
-    ]
-    trees += plan.chains.compiled
-    if not (runs or trees):
+    trees = [compiled.native for compiled in plan.maps.compiled if compiled.native.guard is None]
+    chained = plan.chains.compiled
+    if not (runs or trees or chained):
         return mapfile.Place(plan.maps_name, None, {})
     standing = sizes.standing(plan.config)
-    names = variables | {encode(name) for tree in trees for name in tree.variables}
-    tables = [keys for tree in trees for keys in tree.keys if keys]
+    defined = [*(tree.variables for tree in trees), *(chain.variables for chain in chained)]
+    names = variables | {encode(name) for names in defined for name in names}
+    all_tables = [*(tree.keys for tree in trees), *(chain.keys for chain in chained)]
+    tables = [keys for tables in all_tables for keys in tables if keys]
     needed = sizes.needed(runs, plan.config, names, standing, tables)
     return mapfile.place(plan.config, plan.maps_name, needed, standing)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from nginxopt import _native
 from nginxopt.config import File, layout
 from nginxopt.rewrite.chains.planning import CompiledChain
 from nginxopt.rewrite.maps.edits import apart
@@ -16,8 +15,7 @@ _CLEAR = 'rewrite "^a(?!)" /;'
 
 def maps(compiled: CompiledChain) -> bytes:
     """Return the maps of a chain: the tree, and the classes and texts of its answers."""
-    [(_, start, end, _)] = _native.map_blocks(compiled.block)
-    block, native = compiled.block[start:end], compiled.native
+    block, native = compiled.block.rstrip(), compiled.native
     if native.guard is None:
         head, _, _ = block.partition(b'    default "";\n')
         exact = [line for line in block.splitlines(keepends=True) if line.startswith(b'    "" ')]
