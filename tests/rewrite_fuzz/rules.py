@@ -140,12 +140,64 @@ def run(scope: Scope) -> list[Node]:
     return nodes
 
 
+COMPARED = (
+    b"$uri",
+    b"$uri",
+    b"$request_uri",
+    b"$args",
+    b"$arg_x",
+    b"$http_x_f",
+    b"$host",
+    b"$mapped",
+    b"$sv",
+    b"$cookie_k",
+)
+RETURNS = (
+    b"403", b"403", b"404", b"204", b"444", b"418", b"301 /new", b"302 /b?x=1", b"301 https://ex.test$request_uri",
+    b"https://ex.test/", b"$scheme://$host/x", b'200 ""', b'404 ""', b'200 "$uri $args"', b'404 "$arg_none"', b"301",
+    b'403 "no $http_x_f"', b"303 $mapped", b"308 /a/old", b'200 "0"',
+)  # fmt: skip
+
+
+def chain(scope: Scope) -> list[Node]:
+    """Return conditions on one variable that return, and among them perhaps one that does something else."""
+    draw = scope.draw
+    variable = draw.choice(COMPARED)
+    is_path = variable in (b"$uri", b"$request_uri")
+    makers = (INFINITE, KINDS) if draw.random() < 0.5 else (INFINITE,)
+    returns = draw.sample(RETURNS, draw.choice((1, 3, 8, 15)))
+    scope.features.add(f"chain of ifs on {variable.decode()} ({scope.level})")
+    nodes = []
+    for _ in range(draw.choice((5, 6, 9, 16))):
+        operator = draw.choice((b"~", b"~", b"~", b"~*", b"~*", b"="))
+        if is_path:
+            made = pattern(draw, scope.base, draw.choice(makers))
+            scope.uris += made.uris
+            compared = made.uris[0] if operator == b"=" else made.regex
+        else:
+            compared = draw.choice(
+                (b"1", b"A", b"a", b"ab", b"x", b"bee", b"", b"^$", b"2", b"test", b"y.x", b"b$", b"(a|b)")
+            )
+        answer = (
+            draw.choice((*returns, *returns, b"301 /$1"))
+            if scope.captures and draw.random() < 0.1
+            else draw.choice(returns)
+        )
+        body = [Node(b"return " + answer)]
+        if draw.random() < 0.02:
+            body = [Node(b"set $seen chained")]
+        nodes.append(Node(b"if (%s %s %s)" % (variable, operator, token(draw, compared)), body))
+    return nodes
+
+
 def block(scope: Scope) -> list[Node]:
     """Return a run with what may stand before and behind it."""
     draw = scope.draw
     nodes: list[Node] = []
     while draw.random() < 0.4:
         nodes += between(scope, "before")
+    if draw.random() < 0.25:
+        nodes += chain(scope)
     nodes += run(scope)
     while draw.random() < 0.25:
         nodes += between(scope, "behind")
