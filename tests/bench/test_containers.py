@@ -22,7 +22,7 @@ from nginxopt.bench.containers import Images
 from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.load.wrk import Wrk
 from nginxopt.bench.runner import engine as engines
-from nginxopt.bench.scenario import Asks, Expected, Experiment, Settings, Target
+from nginxopt.bench.scenario import Asks, Expected, Experiment, ScenarioSettings, Target
 from nginxopt.cli import bench
 from nginxopt.errors import MissingError, NginxoptError
 
@@ -32,7 +32,7 @@ GENERATORS = {"vegeta": Vegeta(), "wrk": Wrk()}
 
 def build(name: str) -> Experiment:
     """A scenario, as small as it gets."""
-    return catalogue()[name].build(Settings(counts=(0, 3)))
+    return catalogue()[name].build(ScenarioSettings(counts=(0, 3)))
 
 
 def compose(experiment: Experiment, images: Images, *, published: bool = False) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from nginxopt.bench.catalogue import catalogue
 from nginxopt.bench.report import html, table, vega
 from nginxopt.bench.result import Result, to_dict, to_json
 from nginxopt.bench.saved import from_json
-from nginxopt.bench.scenario import Settings
+from nginxopt.bench.scenario import ScenarioSettings
 from nginxopt.errors import InputError, MissingError
 
 
@@ -115,7 +115,7 @@ def test_published_figures_are_of_variants() -> None:
     for name, scenario in catalogue().items():
         if name == "rewrites":
             continue  # 10,000 rules take a while to compile
-        experiment = scenario.build(Settings())
+        experiment = scenario.build(ScenarioSettings())
         pairs = {(pair.before, pair.after) for pair in experiment.comparisons}
         for figure in experiment.published:
             assert not figure.compares or (figure.compares in pairs and figure.figure in measure.FIGURES)

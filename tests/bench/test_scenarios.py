@@ -14,12 +14,12 @@ from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.load.wrk import Wrk
 from nginxopt.bench.scenario import (
     OpenLoop,
-    Settings,
+    ScenarioSettings,
 )
 from nginxopt.errors import InputError
 from tests.bench.samples import experiment
 
-SETTINGS = Settings(counts=(0, 3, 7))
+SETTINGS = ScenarioSettings(counts=(0, 3, 7))
 
 
 SCENARIOS = {name: scenario.build(SETTINGS) for name, scenario in catalogue().items()}
@@ -86,17 +86,17 @@ def test_names_lead_somewhere() -> None:
 def test_rules_of_an_operator() -> None:
     """A file of rules is compiled, proved and asked at its first, middle and last key; one with blocks is refused."""
     rules = load_text(b"rewrite ^/a$ /x permanent;\nrewrite ^/b$ /y permanent;\n", "rules.conf", context="server")
-    experiment = catalogue()["rewrites"].build(Settings(rules=rules))
+    experiment = catalogue()["rewrites"].build(ScenarioSettings(rules=rules))
     assert [variant.name for variant in experiment.variants] == ["no rules", "2 rewrites", "2 compiled"]
     assert {attack.targets[0].path for attack in experiment.attacks} == {"/favicon.ico", "/a", "/b", "/bzqvx7"}
     with pytest.raises(InputError, match="a file of rules"):
-        catalogue()["rewrites"].build(Settings(rules=load_text(b"location / {}", context="server")))
+        catalogue()["rewrites"].build(ScenarioSettings(rules=load_text(b"location / {}", context="server")))
 
 
 def test_prefixes_of_an_operator() -> None:
     """Rules in groups are measured, too, at URIs that they match and miss."""
     text = b"".join(b"rewrite ^/old/%d/(.*)$ /new/%d/$1 permanent;\n" % (number, number) for number in range(70))
-    experiment = catalogue()["rewrites"].build(Settings(rules=load_text(text, "rules.conf")))
+    experiment = catalogue()["rewrites"].build(ScenarioSettings(rules=load_text(text, "rules.conf")))
     paths = {(attack.case, attack.targets[0].path) for attack in experiment.attacks}
     assert paths == {
         ("far miss", "/favicon.ico"),
@@ -112,7 +112,7 @@ def test_maps_of_an_operator() -> None:
     rows = b"".join(b"~^/old/%d/ $place/%d;" % (number, number) for number in range(9))
     agents = b"".join(b"~*^agent%d/ %d;" % (number, number) for number in range(9))
     text = b"geo $place { default /new; } map $uri $to { %s } map $http_user_agent $bot { %s }" % (rows, agents)
-    experiment = catalogue()["rewrites"].build(Settings(rules=load_text(text, "maps.conf")))
+    experiment = catalogue()["rewrites"].build(ScenarioSettings(rules=load_text(text, "maps.conf")))
     names = ["no rules", "9 rows of $to", "9 compiled of $to", "9 rows of $bot", "9 compiled of $bot"]
     assert [variant.name for variant in experiment.variants] == names
     assert b"nxo-place" in experiment.variant("9 rows of $to").nodes[0].files["maps.conf"]
@@ -140,4 +140,4 @@ def test_cases_of_patterns() -> None:
 def test_rules_that_stay_are_not_measured(text: bytes) -> None:
     """Rules of which none moves are the same before and after, so that there is nothing to compare."""
     with pytest.raises(InputError, match="nothing to compare"):
-        catalogue()["rewrites"].build(Settings(rules=load_text(text, "rules.conf")))
+        catalogue()["rewrites"].build(ScenarioSettings(rules=load_text(text, "rules.conf")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from nginxopt.lint import Severity, cost
@@ -55,3 +57,38 @@ def test_only_rules_by_cost_have_findings_of_several_severities() -> None:
         for example in examples(rule.page):
             findings = diagnose(rule.id, example.text, context=example.context, target=example.target or TARGET)
             assert all((finding.finding.severity is not None) is rule.by_cost for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "least"),
+    [
+        ("map-regex-bulk", BULKS["map-regex-bulk"](100), 40_000),
+        ("rewrite-literal-bulk", BULKS["rewrite-literal-bulk"](100), 40_000),
+        (
+            "rewrite-literal-bulk",
+            "server {\n" + "".join(f"rewrite ^/old/{n}/(.*)$ /new/{n}/$1 last;\n" for n in range(100)) + "}",
+            40_000,
+        ),
+    ],
+    ids=["map", "literals", "prefixes"],
+)
+def test_the_help_names_the_command_and_what_it_saves(rule: str, text: str, least: int) -> None:
+    """What a list of patterns compiles to costs less than the patterns: by how much, the help says."""
+    (diagnostic,) = diagnose(rule, text, context="http")
+    said = re.search(r"nginxopt rewrite-to-map \S+ .*saves about ([\d,]+) instructions", diagnostic.finding.help)
+    assert said is not None, diagnostic.finding.help
+    assert least < int(said[1].replace(",", "")) < 100 * cost.REGEX
+
+
+def test_the_help_of_a_map_that_stays_names_no_command() -> None:
+    """The tree of a map whose captures are read later would change what they are, so that the command leaves it."""
+    rows = "".join(f"~^/{n}/(.*) 1;\n" for n in range(30))
+    text = f"map $uri $x {{\n{rows}}}\nserver {{ location ~ ^/(a) {{ location /b {{ return 200 $x$1; }} }} }}"
+    (diagnostic,) = diagnose("map-regex-bulk", text, context="http")
+    assert not diagnostic.finding.help
+
+
+def test_a_lookup_costs_more_than_a_few_patterns() -> None:
+    """What is saved is never negative."""
+    assert cost.saved(7, 1) == 0
+    assert cost.saved(42_000, 3) == 41_997 * cost.REGEX - cost.LOOKUP

@@ -102,10 +102,12 @@ def test_every_command_is_shown() -> None:
     assert commands == {"lint", "rewrite-to-map", "bench", "probe", "explain"}
 
 
-def test_the_picture_needs_no_network() -> None:
-    """The picture of the README refers to nothing outside itself."""
-    picture = (ROOT / "docs" / "lint.svg").read_text()
-    assert "](docs/lint.svg)" in README
+@pytest.mark.parametrize(("page", "path"), [("README.md", "docs/lint.svg"), ("docs/rewrite-to-map.md", "tree.svg")])
+def test_a_picture_needs_no_network(page: str, path: str) -> None:
+    """The pictures refer to nothing outside themselves, and stand on their pages."""
+    file = ROOT / page
+    assert f"]({path})" in file.read_text()
+    picture = (file.parent / path).read_text()
     assert set(re.findall(r"url\(([^)]*)\)|href=", picture)) <= set(re.findall(r"url\((#[^)]*)\)", picture))
     assert re.findall(r"https?://[^\s\"]*", picture) == ["http://www.w3.org/2000/svg"]
 
