@@ -6,7 +6,7 @@ use crate::syntax::{Hir, Translation};
 
 /// Whether a rule is the first that matches some URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Liveness {
     /// It is the first for this URI.
     Live(Vec<u8>),
     /// It is never the first.
@@ -33,14 +33,14 @@ pub enum Verdict {
 /// URIs.
 ///
 /// Panics if `rule` is not an index into `languages`.
-pub fn verdict(
+pub fn liveness(
     rule: usize,
     languages: &[Option<Translation>],
     mut first: impl FnMut(&[u8]) -> First,
     limits: &Limits,
-) -> Verdict {
+) -> Liveness {
     let Some(language) = &languages[rule] else {
-        return Verdict::Unknown;
+        return Liveness::Unknown;
     };
     let mut by: Vec<usize> = Vec::new();
     let mut covers: Vec<&Hir> = Vec::new();
@@ -48,46 +48,46 @@ pub fn verdict(
     while covers.len() <= limits.covers {
         let uri = match witness(Question::Outside, &language.hir, &covers, limits) {
             Witness::Found(uri) => uri,
-            Witness::Nothing => return Verdict::Dead { by, example },
-            Witness::Unknown => return Verdict::Unknown,
+            Witness::Nothing => return Liveness::Dead { by, example },
+            Witness::Unknown => return Liveness::Unknown,
         };
         let taker = match first(&uri) {
-            First::Match(taker) if taker == rule => return Verdict::Live(uri),
+            First::Match(taker) if taker == rule => return Liveness::Live(uri),
             First::Match(taker) if taker < rule => taker,
             // The rule's language is a superset, or PCRE2 gave up.
-            _ => return Verdict::Unknown,
+            _ => return Liveness::Unknown,
         };
         match &languages[taker] {
             // A cover that recurs did not cover its own match: its language would be wrong.
             Some(cover) if cover.exact && !by.contains(&taker) => covers.push(&cover.hir),
-            _ => return Verdict::Unknown,
+            _ => return Liveness::Unknown,
         }
         by.push(taker);
         if by.len() == 1 {
             example = uri;
         }
     }
-    Verdict::Unknown
+    Liveness::Unknown
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, verdict};
+    use super::{Liveness, liveness};
     use crate::first_match::FirstMatch;
     use crate::language::Limits;
     use crate::syntax::parse;
 
-    /// The verdict on the last of some patterns.
-    fn last(patterns: &[&str]) -> Verdict {
+    /// The liveness of the last of some patterns.
+    fn last(patterns: &[&str]) -> Liveness {
         let texts: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
         let index = FirstMatch::new(&texts).unwrap();
         let languages: Vec<_> = texts.iter().map(|text| Some(parse(text).ok()?.translate())).collect();
         let rule = patterns.len() - 1;
-        verdict(rule, &languages, |uri| index.first(uri, patterns.len()), &Limits::default())
+        liveness(rule, &languages, |uri| index.first(uri, patterns.len()), &Limits::default())
     }
 
-    fn dead(by: &[usize], example: &str) -> Verdict {
-        Verdict::Dead { by: by.to_vec(), example: example.as_bytes().to_vec() }
+    fn dead(by: &[usize], example: &str) -> Liveness {
+        Liveness::Dead { by: by.to_vec(), example: example.as_bytes().to_vec() }
     }
 
     /// A rule is dead if one earlier rule, or several together, match all its URIs.
@@ -102,17 +102,17 @@ mod tests {
     /// A live rule has a URI that reaches it, possibly the newline twin.
     #[test]
     fn live() {
-        assert_eq!(last(&["^/a/b$", "^/a/(.*)$"]), Verdict::Live(b"/a/".to_vec()));
-        assert_eq!(last(&[r"^/a\z", "^/a$"]), Verdict::Live(b"/a\n".to_vec()));
+        assert_eq!(last(&["^/a/b$", "^/a/(.*)$"]), Liveness::Live(b"/a/".to_vec()));
+        assert_eq!(last(&[r"^/a\z", "^/a$"]), Liveness::Live(b"/a\n".to_vec()));
     }
 
     /// An inexact rule does not cover, and a URI that it does not match does not make it live; but it can be dead.
     #[test]
     fn inexact() {
-        assert_eq!(last(&["^/a(?!b)", "^/a"]), Verdict::Unknown);
-        assert_eq!(last(&["(?m)^/a", "^/ab"]), Verdict::Unknown);
-        assert_eq!(last(&["^/a", "(?m)^/ab"]), Verdict::Unknown);
-        assert_eq!(last(&["^/a(?<!a)"]), Verdict::Unknown);
+        assert_eq!(last(&["^/a(?!b)", "^/a"]), Liveness::Unknown);
+        assert_eq!(last(&["(?m)^/a", "^/ab"]), Liveness::Unknown);
+        assert_eq!(last(&["^/a", "(?m)^/ab"]), Liveness::Unknown);
+        assert_eq!(last(&["^/a(?<!a)"]), Liveness::Unknown);
         assert_eq!(last(&["^/a", "^/a(?!c)b"]), dead(&[0], "/ab"));
     }
 }
