@@ -34,7 +34,8 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
     """Mark what asks nginx, and leave out of the measure of coverage what covers hardly anything and takes long.
 
     The measure doubles the time of a test. Laws are left out: a line that only a random example reaches is not covered.
-    So are, of the tests that are given an nginx, all cases but the first: they ask it the same of another text.
+    So are, of the tests that are given an nginx, all cases but the first: they ask it the same of another text. Other
+    tests with random examples, and those of commands that are measured elsewhere, are marked where they stand.
     """
     measured: set[str] = set()
     for item in items:
