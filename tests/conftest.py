@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
 from tests.dealing import Dealing
-from tests.support import IN_CI, NO_NGINX
+from tests.support import IN_CI, NO_NGINX, ROOT
 
 # A busy machine makes an example slow; that is no failure. In CI, each run has the same examples.
 settings.register_profile(
@@ -55,6 +55,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         if item.get_closest_marker("no_cover"):
             patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
         return (yield)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nginx_leaves_nothing_here() -> Iterator[None]:
+    """An nginx that a test runs writes nothing into the repository, even one that is built for the current folder."""
+    before = _written_by_nginx()
+    yield
+    assert _written_by_nginx() == before
+
+
+def _written_by_nginx() -> set[str]:
+    """Return what is in the root of the repository that has the name of a file that nginx writes."""
+    names = ("*.log", "*.pid", "*.lock", "*_temp", "logs")
+    return {path.name for name in names for path in ROOT.glob(name)}
 
 
 @pytest.hookimpl(optionalhook=True)
