@@ -1,4 +1,4 @@
-"""What a benchmark of patterns asks for: values that none of them matches, and values that the first and last match."""
+"""The cases of a benchmark of patterns: values that none of them matches, and values that the first and last match."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _beside(hit: bytes) -> Iterator[bytes]:
 
 
 def _first(patterns: _native.Patterns, value: bytes) -> int | None:
-    """Return the first pattern that matches; for one on which PCRE2 gives up, none is known."""
+    """Return the first pattern that matches; None if there is none, or PCRE2 gives up on one."""
     try:
         return patterns.first(value)
     except ValueError:

@@ -32,7 +32,7 @@ _HOST = ("Host", HOST.decode())
 
 @dataclass(frozen=True, slots=True)
 class MeasuredMap:
-    """A map by itself: what stands in the http block before and after, and a request by its case."""
+    """A map by itself: its text in the http block before and after, and a request by its case."""
 
     variable: str
     rows: int
@@ -42,7 +42,7 @@ class MeasuredMap:
 
 
 def server(variable: str) -> str:
-    """Return what is in a server that redirects to the value of a variable, or of none."""
+    """Return the content of a server that redirects to the value of a variable, or to a constant."""
     return f'location / {{\n    return 301 "{NO_VALUE.replace("[]", f"[{variable}]")}";\n}}'
 
 
@@ -60,7 +60,7 @@ def measured(config: Config) -> list[MeasuredMap]:
 
 
 def _measured(regex_map: RegexMap) -> Iterator[MeasuredMap]:
-    """Yield a map by itself, unless it moves only where it is."""
+    """Yield a map by itself, unless it moves only in its configuration."""
     send, source = sender(regex_map.source)
     text = with_source(regex_map.text(), encode(regex_map.source), source)
     alone = load_text(text, regex_map.directive.source.path, context="http", includes=False)
@@ -81,7 +81,7 @@ def _undefined(around: Config, alone: Config) -> list[str]:
 
 
 def _targets(regex_map: RegexMap, send: Sender) -> dict[str, Target]:
-    """Return the requests that a map is measured with, by their cases."""
+    """Return the requests for the measurement of a map, by case."""
     rows = [encode(row.name) for row in regex_map.patterns]
     patterns = [b"(?i)" + row[2:] if row.startswith(b"~*") else row[1:] for row in rows]
     matched = [value for row in rows if _target(send(value := example(row.lstrip(b"~*"))))]

@@ -16,12 +16,12 @@ _WHOLE = b"events {}\nhttp {\n    server {\n%s    }\n}\n"
 
 
 def uri(number: int) -> bytes:
-    """Return the URI of a made rule: 34 bytes, as long as real ones are on average."""
+    """Return the URI of a generated rule: 34 bytes, the average of real ones."""
     return b"/section/archive/article-%05d.html" % number
 
 
 def location(number: int) -> bytes:
-    """Return where a made rule leads, behind the host."""
+    """Return the target of a generated rule, without the host."""
     return b"/new/%05d" % number
 
 

@@ -14,7 +14,7 @@ from nginxopt.errors import DefectError, UsageError
 if TYPE_CHECKING:
     from nginxopt.cli.compiling import Call
     from nginxopt.rewrite import Options
-    from nginxopt.rewrite.tables import Checked, TableEmission, TableProof
+    from nginxopt.rewrite.tables import CheckedTable, TableEmission, TableProof
     from nginxopt.rewrite.tables.questions import TableDifferential
     from nginxopt.rewrite.tables.table import Kind
     from nginxopt.text import Source
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How tables are to be read: their kind, if it is said, and whether rows may be left out."""
+    """How to read tables: their kind, if it is stated, and whether rows may be skipped."""
 
     kind: Kind | None
     skips_rows: bool
@@ -31,7 +31,7 @@ class Reading:
 def table(call: Call, reading: Reading) -> tuple[Source, Kind] | None:
     """Return the text and the kind of a table; None if the file is something else.
 
-    What can be read only once, such as standard input, is a table only if its kind is said.
+    A file that can be read only once, such as standard input, is a table only if its kind is stated.
     """
     from nginxopt.config.filesystem import DISK, STDIN
     from nginxopt.config.reader import contents
@@ -76,7 +76,7 @@ def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows:
 
 
 def _refuse_options(call: Call, options: Options) -> None:
-    """Raise `UsageError` for options that mean nothing to a table."""
+    """Raise `UsageError` for options that do not apply to a table."""
     for name in options.readings.sentences():
         if getattr(options.readings, name):
             raise UsageError(f"{options.readings.flag(name)} is for rewrites, not for tables of redirects")
@@ -98,7 +98,9 @@ def _ask_nginx(call: Call, emission: TableEmission) -> TableDifferential:
     return ask(emission, nginx.find(call.nginx or None))
 
 
-def _report(call: Call, checked: Checked, proof: TableProof | None, differential: TableDifferential | None) -> None:
+def _report(
+    call: Call, checked: CheckedTable, proof: TableProof | None, differential: TableDifferential | None
+) -> None:
     if call.report is None:
         return
     from nginxopt.rewrite.tables.summary import report
@@ -153,7 +155,7 @@ def _into_folder(folder: str, texts: dict[str, bytes], file: str) -> list[str]:
 
 def _tell(
     call: Call,
-    checked: Checked,
+    checked: CheckedTable,
     proof: TableProof | None,
     differential: TableDifferential | None,
     notes: list[str] | None = None,

@@ -1,4 +1,4 @@
-"""What a call of `rewrite-to-map` leaves behind: its report, its result, its summary."""
+"""The output of `rewrite-to-map`: its report, its result, its summary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def report(call: Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
-    """Write the JSON report that a call asks for."""
+    """Write the JSON report, if a call requests one."""
     if call.report is None:
         return
     from nginxopt.rewrite import report as reports

@@ -1,4 +1,4 @@
-"""Which rules may stand in an `if`, as far as what stands around them decides.
+"""Decides from the enclosing blocks which rules may stand in an `if`.
 
 In a location, a true `if` replaces the request's configuration by its own (`ngx_http_script_if_code`). That has all
 that the location has, but for `try_files`, for headers where `add_header_inherit` is `off`, and for what an earlier
@@ -55,7 +55,7 @@ def of_location(block: Block, *, headers_inherited: bool) -> Entering:
 
 
 def _keeps(node: Directive | Bulk, headers_inherited: bool) -> bool:
-    """Return whether a directive of a location is as good in an `if` of it."""
+    """Return whether a directive of a location also works in an `if` of the location."""
     if isinstance(node, Bulk):
         return node.name == "rewrite"
     if node.name == "if":

@@ -1,4 +1,4 @@
-"""`nginxopt probe` says of each kind of server which premises it speaks against."""
+"""`nginxopt probe` finds the premises that a server breaks, for each kind of server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from nginxopt.errors import RunError, UsageError
 from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.lint.probe import Effort, probe
-from nginxopt.system.upstream import Target
+from nginxopt.system.upstream import UpstreamTarget
 from tests import origins
 
 QUICK = Effort(held=3, idle=0.3, wait=1.0)
@@ -31,21 +31,21 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("reply", "serial", "against", "told"), KINDS.values(), ids=KINDS)
-def test_each_kind_is_known(reply: origins.Reply, serial: bool, against: set[object], told: str) -> None:
-    """What a server does speaks against the premises that it breaks, and against no other."""
+@pytest.mark.parametrize(("reply", "serial", "against", "expected"), KINDS.values(), ids=KINDS)
+def test_each_kind_is_known(reply: origins.Reply, serial: bool, against: set[object], expected: str) -> None:
+    """The observations contradict the premises that the server breaks, and no other."""
     with origins.serving(reply, serial=serial) as origin:
-        seen = list(probe(Target.parse(f"http://127.0.0.1:{origin.port}/"), QUICK))
-    assert {one.premise for one in seen if one.fits is False} == against
-    assert any(told in one.text for one in seen), seen
+        seen = list(probe(UpstreamTarget.parse(f"http://127.0.0.1:{origin.port}/"), QUICK))
+    assert {observation.premise for observation in seen if observation.fits is False} == against
+    assert any(expected in observation.text for observation in seen), seen
 
 
 def test_it_asks_a_handful() -> None:
-    """A server gets a few requests, whatever it answers."""
+    """A server receives a few requests, whatever it responds."""
     with origins.serving(origins.plain) as origin:
-        list(probe(Target.parse(f"http://127.0.0.1:{origin.port}/a?b=1"), QUICK))
+        list(probe(UpstreamTarget.parse(f"http://127.0.0.1:{origin.port}/a?b=1"), QUICK))
     assert len(origin.asked) <= 6 + 3 + QUICK.held + 1
-    assert {asked.head.partition(b" HTTP/")[0] for asked in origin.asked} == {b"GET /a?b=1"}
+    assert {request.head.partition(b" HTTP/")[0] for request in origin.asked} == {b"GET /a?b=1"}
 
 
 def run(*args: str) -> subprocess.CompletedProcess[str]:
@@ -55,7 +55,7 @@ def run(*args: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_status_says_whether_the_premises_hold() -> None:
-    """The exit status is 0 if nothing speaks against the premises, else 1; the last lines say which."""
+    """The exit status is 0 if no observation contradicts the premises, else 1; the last lines name them."""
     with origins.serving(origins.plain) as origin:
         good = run(f"http://127.0.0.1:{origin.port}/")
     assert (good.returncode, good.stderr) == (0, "")
@@ -74,8 +74,8 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("answer", ENDLESS.values(), ids=ENDLESS)
-def test_an_answer_without_end_is_none(answer: bytes) -> None:
-    """The time to wait is that of the whole answer, however often a part of it comes."""
+def test_a_response_without_end_times_out(answer: bytes) -> None:
+    """The timeout covers the whole response, however often a part of it arrives."""
     sent: list[int] = []
 
     def drip(listener: socket.socket) -> None:
@@ -89,13 +89,13 @@ def test_an_answer_without_end_is_none(answer: bytes) -> None:
         thread = threading.Thread(target=drip, args=(listener,))
         thread.start()
         with pytest.raises(RunError, match=r"no response over HTTP/1\.0"):
-            list(probe(Target.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/"), QUICK))
+            list(probe(UpstreamTarget.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/"), QUICK))
         thread.join()
     assert len(sent) < len(answer)
 
 
 def test_no_server_is_an_error() -> None:
-    """Where nothing answers the status is 5, and 2 for what is no URL."""
+    """The exit status is 5 if nothing listens, and 2 for an invalid URL."""
     with origins.serving(origins.plain) as origin:
         port = origin.port
     assert run(f"http://127.0.0.1:{port}/").returncode == 5
@@ -106,23 +106,23 @@ def test_no_server_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("url", "target"),
     [
-        ("http://a.test", Target(("a.test", 80), "a.test", "/", False)),
-        ("https://a.test:8443/b?c=d", Target(("a.test", 8443), "a.test:8443", "/b?c=d", True)),
-        ("http://[::1]:8080/", Target(("::1", 8080), "[::1]:8080", "/", False)),
-        ("http://unix:/run/app.sock:/x", Target("/run/app.sock", "localhost", "/x", False)),
-        ("http://unix:/run/app.sock", Target("/run/app.sock", "localhost", "/", False)),
+        ("http://a.test", UpstreamTarget(("a.test", 80), "a.test", "/", False)),
+        ("https://a.test:8443/b?c=d", UpstreamTarget(("a.test", 8443), "a.test:8443", "/b?c=d", True)),
+        ("http://[::1]:8080/", UpstreamTarget(("::1", 8080), "[::1]:8080", "/", False)),
+        ("http://unix:/run/app.sock:/x", UpstreamTarget("/run/app.sock", "localhost", "/x", False)),
+        ("http://unix:/run/app.sock", UpstreamTarget("/run/app.sock", "localhost", "/", False)),
     ],
 )
-def test_urls_are_as_in_proxy_pass(url: str, target: Target) -> None:
-    """A URL names host, port and path, or a socket as nginx names it."""
-    assert Target.parse(url) == target
+def test_urls_are_as_in_proxy_pass(url: str, target: UpstreamTarget) -> None:
+    """A URL names a host, port and path, or a socket in nginx's notation."""
+    assert UpstreamTarget.parse(url) == target
 
 
 @pytest.mark.parametrize("url", ["ftp://a.test/", "http://", "http://a.test:x/", "/a"])
-def test_what_is_no_url_is_refused(url: str) -> None:
-    """Anything else is wrong usage."""
+def test_invalid_urls_are_refused(url: str) -> None:
+    """An invalid URL is wrong usage."""
     with pytest.raises(UsageError):
-        Target.parse(url)
+        UpstreamTarget.parse(url)
 
 
 PLACES = {"http://127.0.0.1:1/": "127.0.0.1:1", "http://unix:/none:/": "unix:/none"}

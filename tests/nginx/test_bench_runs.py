@@ -34,7 +34,7 @@ from nginxopt.bench.scenario import (
     Load,
     OpenFiles,
     OpenLoop,
-    Settings,
+    ScenarioSettings,
     Target,
     Variant,
 )
@@ -67,7 +67,7 @@ def generator(request: pytest.FixtureRequest) -> Generator:
 
 def made(name: str, generator: Generator, *cases: str) -> Experiment:
     """A scenario with short loads, and of its cases those that are asked for."""
-    experiment = catalogue()[name].build(Settings(counts=(0, 4000)))
+    experiment = catalogue()[name].build(ScenarioSettings(counts=(0, 4000)))
     attacks = tuple(attack for attack in experiment.attacks if not cases or attack.case in cases)
 
     def short(load: Load) -> Load:
@@ -90,7 +90,7 @@ def run(experiment: Experiment, generator: Generator, folder: Path, rounds: int 
 
 def figures(result: Result, case: str, name: str) -> dict[str, float]:
     """A figure of every variant in a case."""
-    return {found.variant: found.figures[name] for found in result.summaries if found.case == case}
+    return {summary.variant: summary.figures[name] for summary in result.summaries if summary.case == case}
 
 
 def test_rewrites(generator: Generator, tmp_path: Path) -> None:
@@ -122,9 +122,11 @@ def test_balance(generator: Generator, tmp_path: Path) -> None:
     """Each of three nodes gets a third of the requests, whether clients keep their connections or not."""
     result = run(made("balance", generator), generator, tmp_path)
     for case in result.experiment.cases:
-        by_node = next(found.figures for found in result.summaries if (found.variant, found.case) == ("3 nodes", case))
+        by_node = next(
+            summary.figures for summary in result.summaries if (summary.variant, summary.case) == ("3 nodes", case)
+        )
         assert all(0.25 < by_node[f"requests.{role}"] < 0.6 for role in ("app", "app2", "app3"))
-    edge = {(found.variant, found.case): found.nodes["edge"] for found in result.samples}
+    edge = {(sample.variant, sample.case): sample.nodes["edge"] for sample in result.samples}
     kept, closed = (edge["3 nodes", case] for case in result.experiment.cases)
     assert (kept.accepts or 0) < (kept.requests or 0)
     assert (closed.accepts or 0) >= (closed.requests or 0)
@@ -138,7 +140,7 @@ def test_cache(generator: Generator, tmp_path: Path) -> None:
     assert max(cold["cache"], cold["cache with lock"]) < cold["pass-through"]
     # In numbers: what a request costs depends on how many there were, and wrk asks as many as it can.
     case = result.experiment.cases[0]
-    asked = {found.variant: found.nodes["app"].requests or 0 for found in result.samples if found.case == case}
+    asked = {sample.variant: sample.nodes["app"].requests or 0 for sample in result.samples if sample.case == case}
     assert 1 <= asked["cache with lock"] <= asked["cache"]
 
 
@@ -200,7 +202,7 @@ def test_instructions_of_a_map(tmp_path: Path) -> None:
     rows = b"".join(b"~^/old/%d/ $place/%d;" % (number, number) for number in range(200))
     agents = b"".join(b"~*^agent%d/ %d;" % (number, number) for number in range(200))
     text = b"geo $place { default /new; } map $uri $to { %s } map $http_user_agent $bot { %s }" % (rows, agents)
-    experiment = catalogue()["rewrites"].build(Settings(rules=load_text(text, "maps.conf")))
+    experiment = catalogue()["rewrites"].build(ScenarioSettings(rules=load_text(text, "maps.conf")))
     result = run(replace(experiment, metric="instructions"), Vegeta(), tmp_path)
     for variable in ("$to", "$bot"):
         found = figures(result, f"near miss of {variable}", "instructions")

@@ -143,7 +143,7 @@ def test_a_pool_waits_for_its_premises(
             text = pool(origin.port, server, cache)
             text = text if assumed is None else fixed(text, assumed)
             received = responses(each_binary, text, requests)
-            exchanges.append((received, [(asked.head, asked.body, asked.number) for asked in origin.asked]))
+            exchanges.append((received, [(request.head, request.body, request.number) for request in origin.asked]))
     before, safe, pooled = exchanges
     assert safe == before
     if pools_by_default(each_binary):
@@ -269,7 +269,7 @@ def test_24_nothing_else_inherits_the_lines(
     with origins.serving(origins.plain) as app, origins.serving(reply) as legacy:
         text = pool(app.port, server % legacy.port)
         before = responses(each_binary, text, requests)
-        requests_before = [(asked.head, asked.body) for asked in legacy.asked]
+        requests_before = [(request.head, request.body) for request in legacy.asked]
         legacy.asked.clear()
         assert responses(each_binary, fixed(text, BOTH, version(each_binary)), requests) == before
         assert [(asked.head, asked.body) for asked in legacy.asked] == requests_before

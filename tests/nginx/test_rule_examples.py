@@ -9,7 +9,7 @@ from nginxopt.lint import Rule, Safety
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.system import nginx
 from nginxopt.version import Version
-from tests.lintcheck import TARGET, mend, wrapped
+from tests.lintcheck import TARGET, fix_text, wrapped
 from tests.nginx.example import verdict_on, warnings
 from tests.rulepages import Example, examples
 from tests.support import NGINXES
@@ -48,7 +48,7 @@ def test_nginx_accepts_what_is_fixed(binary: nginx.Binary, rule: Rule, example: 
         return
     binary, data = nginx_for(example, binary), wrapped(example.text, example.context)
     target = example.target or TARGET
-    fixed = mend(rule.id, data, target=target, unsafe=unsafe)
+    fixed = fix_text(rule.id, data, target=target, unsafe=unsafe)
     before, after = verdict_on(binary, data), verdict_on(binary, fixed)
     assert after.ok or (fixed == data and not before.ok), str(after)
     is_newer = Version.of(binary.version) > target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nginxopt.lint import Safety
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
-from tests.lintcheck import fixed, found
+from tests.lintcheck import diagnose, fixed
 from tests.nginx.modules import LUA, require_lua
 
 
@@ -19,7 +19,7 @@ def test_lua_reads_the_variable_of_a_map(binary: nginx.Binary) -> None:
     )
     lua = "location / { content_by_lua_block { ngx.print('[' .. ngx.var.c .. ']') } }"
     text = f"{before}server {{ listen unix:lua.sock; {lua} }}\n"
-    (finding,) = found("websocket-map-close", text, context="http", target="1.22.1")
+    (finding,) = diagnose("websocket-map-close", text, context="http", target="1.22.1")
     assert finding.fix is not None
     assert finding.fix.safety == Safety.UNSAFE
     after = fixed("websocket-map-close", before, context="http", target="1.22.1").decode()

@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say, on tiny sizes; no time is asserted."""
+"""The benchmarks measure what they claim, on tiny sizes; no time is asserted."""
 
 from __future__ import annotations
 
@@ -170,9 +170,9 @@ def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     assert corpus_lists.main([str(tmp_path), "--generated", "300", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    lists = {each["file"]: each for each in found["lists"]}
-    assert list(found["refused"]) == ["template.conf"]
+    result = json.loads(capsys.readouterr().out)
+    lists = {entry["file"]: entry for entry in result["lists"]}
+    assert list(result["refused"]) == ["template.conf"]
     assert set(lists) == {"again.conf", "site.conf", "flags.conf", "rows.map", "agents.conf", "generated"}
     assert {lists[file]["kind"] for file in ("again.conf", "site.conf", "rows.map", "agents.conf")} == {
         "server",

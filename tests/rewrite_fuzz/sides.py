@@ -162,10 +162,10 @@ class Bench:
         return [line for line in lines if line and b"/sentinel" not in line]
 
 
-def place_of(said: bytes) -> tuple[str, int] | None:
+def place_of(messages: bytes) -> tuple[str, int] | None:
     """Return the file and line that nginx's last message names."""
-    found = [_PLACE.search(line) for level, line in _SAID.findall(said) if level == b"emerg"]
-    places = [(each[1].decode(), int(each[2])) for each in found if each]
+    matches = [_PLACE.search(line) for level, line in _SAID.findall(messages) if level == b"emerg"]
+    places = [(match[1].decode(), int(match[2])) for match in matches if match]
     return places[-1] if places else None
 
 
