@@ -40,8 +40,8 @@ def run(command: list[str], redirection: str) -> tuple[int, str]:
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_full_disk(command: list[str]) -> None:
     """What cannot be printed is told in one line; it is no defect."""
-    said = "standard output cannot be written: No space left on device\n"
-    assert run(command, "> /dev/full") == (OutputError.exit_code, said)
+    message = "standard output cannot be written: No space left on device\n"
+    assert run(command, "> /dev/full") == (OutputError.exit_code, message)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say, on tiny sizes; no time is asserted."""
+"""The benchmarks measure what they claim, on tiny sizes; no time is asserted."""
 
 from __future__ import annotations
 

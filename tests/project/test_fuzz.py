@@ -1,4 +1,4 @@
-"""A few mutated configurations through the whole command; `python -m tests.fuzz` makes as many as one likes."""
+"""A few mutated configurations through the whole command; `python -m tests.fuzz` runs as many as wanted."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def test_faults_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_command_is_run_in_this_process() -> None:
     """Its status and all it says are returned."""
-    status, said, _ = run("rules", "--format", "none")
+    status, output, _ = run("rules", "--format", "none")
     assert status == 2
-    assert "none" in said
+    assert "none" in output
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
