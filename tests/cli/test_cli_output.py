@@ -37,6 +37,7 @@ def run(command: list[str], redirection: str) -> tuple[int, str]:
     return ended.returncode, ended.stderr.decode()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_full_disk(command: list[str]) -> None:
     """What cannot be printed is told in one line; it is no defect."""
@@ -44,12 +45,14 @@ def test_a_full_disk(command: list[str]) -> None:
     assert run(command, "> /dev/full") == (OutputError.exit_code, message)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_closed_output(command: list[str]) -> None:
     """A closed descriptor is told as well; nothing is lost without a word."""
     assert run(command, ">&-") == (OutputError.exit_code, "standard output is closed\n")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_nobody_reads(command: list[str]) -> None:
     """A closed pipe ends a command in silence, as SIGPIPE does."""

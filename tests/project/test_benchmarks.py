@@ -21,7 +21,7 @@ from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.system import nginx
 from tests.support import needs_nginx
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 
 @pytest.mark.parametrize("mix", MIXES)

@@ -21,7 +21,7 @@ from nginxopt.lint.report import FORMATS
 from tests.lint.report.test_report_sarif import OFFICIAL
 from tests.support import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 PROJECT = "nginxopt/nginxopt"
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())

@@ -23,6 +23,7 @@ SEEDS += [wrapped(example.text, example.context) for rule in catalogue().values(
 COUNT = 60
 
 
+@pytest.mark.no_cover
 def test_mutated_configurations(tmp_path: Path) -> None:
     """They are judged in every format and mended, once and for all, with the statuses that are documented."""
     fuzz = Fuzz(tmp_path)
@@ -32,6 +33,7 @@ def test_mutated_configurations(tmp_path: Path) -> None:
     assert fuzz.figures.fixed > COUNT / 4
 
 
+@pytest.mark.no_cover
 @needs_nginx
 def test_nginx_accepts_mended_mutations(tmp_path: Path) -> None:
     """nginx accepts after the fixes what it accepted before."""

@@ -79,7 +79,7 @@ class Hooks:
         """Run pre-commit; cargo compiles what the package of `test_packaging` shares with the hooks no second time."""
         git(folder, "add", "--all")
         command = (sys.executable, "-m", "pre_commit", *args, "--color=never")
-        return run(folder, *command, PRE_COMMIT_HOME=str(self._home / "pre-commit"), **BUILD_FAST)
+        return run(folder, *command, PRE_COMMIT_HOME=str(self._home / "pre-commit"), PIP_NO_COMPILE="1", **BUILD_FAST)
 
 
 @pytest.fixture(scope="module")
