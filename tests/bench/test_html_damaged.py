@@ -1,4 +1,4 @@
-"""Damaged results are refused or shown, and the command says which."""
+"""Damaged results are either refused with an error or rendered."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_published_figures_are_of_variants() -> None:
     for name, scenario in catalogue().items():
         if name == "rewrites":
             continue  # 10,000 rules take a while to compile
-        asked = scenario.build(ScenarioSettings())
-        pairs = {(pair.before, pair.after) for pair in asked.comparisons}
-        for figure in asked.published:
+        experiment = scenario.build(ScenarioSettings())
+        pairs = {(pair.before, pair.after) for pair in experiment.comparisons}
+        for figure in experiment.published:
             assert not figure.compares or (figure.compares in pairs and figure.figure in measure.FIGURES)

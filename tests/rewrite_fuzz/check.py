@@ -18,6 +18,7 @@ from tests.rewrite_fuzz.sides import Bench, Observation, RefusedError, place_of
 
 CPU_SECONDS = 20
 _REPAIRS = 60
+_CHAINED = re.compile(r"^  in one +([\d,]+)", re.MULTILINE)
 _GROUPED = re.compile(r"^  in groups +([\d,]+)", re.MULTILINE)
 _MOVED = re.compile(r"^  moved +([\d,]+)", re.MULTILINE)
 
@@ -43,6 +44,7 @@ class Outcome:
     requests: int = 0
     moved: int = 0
     grouped: int = 0
+    chained: int = 0
     slowest: float = 0.0
     notes: list[str] = field(default_factory=list)
 
@@ -60,8 +62,9 @@ def check(bench: Bench, case: Case, damage: Damage | None = None, *, repair: boo
     files = _contents(bench.root)
     ran = commands.rewrite_to_map(bench.root, case.command, CPU_SECONDS)
     outcome.slowest = ran.seconds
-    outcome.moved = sum(int(found.replace(",", "")) for found in _MOVED.findall(ran.said))
-    outcome.grouped = sum(int(found.replace(",", "")) for found in _GROUPED.findall(ran.said))
+    outcome.moved = sum(int(count.replace(",", "")) for count in _MOVED.findall(ran.said))
+    outcome.grouped = sum(int(count.replace(",", "")) for count in _GROUPED.findall(ran.said))
+    outcome.chained = sum(int(count.replace(",", "")) for count in _CHAINED.findall(ran.said))
     if ran.status:
         outcome.failure = _status(ran)
         if ran.status in (2, 3) and "Traceback" not in ran.said and "does not compile" not in ran.said:
@@ -97,9 +100,9 @@ def _before(bench: Bench, case: Case, *, repair: bool) -> tuple[Observation, lis
     raise AssertionError
 
 
-def _repaired(rendered: Rendered, said: bytes) -> bool:
+def _repaired(rendered: Rendered, messages: bytes) -> bool:
     """Take the directive out that nginx names."""
-    place = place_of(said)
+    place = place_of(messages)
     if place is None or place not in rendered.places:
         return False
     nodes, node = rendered.places[place]
@@ -124,11 +127,11 @@ def _after(bench: Bench, case: Case, before: Observation, warnings: list[bytes])
 
 def _observed(bench: Bench, case: Case, before: Observation, warnings: list[bytes]) -> Failure | None:
     try:
-        with bench.running() as said:
+        with bench.running() as messages:
             after = bench.ask(case.asks)
     except RefusedError as error:
         return Failure("refused", str(error))
-    if new := [line for line in said if _unplaced(line) not in map(_unplaced, warnings)]:
+    if new := [line for line in messages if _unplaced(line) not in map(_unplaced, warnings)]:
         return Failure("warning", b"\n".join(new).decode(errors="replace"))
     return compare(case.asks, before, after)
 
@@ -206,7 +209,7 @@ def _unplaced(line: bytes) -> bytes:
     return re.sub(rb" in \S+:\d+$", b"", line)
 
 
-def _shortened(said: str) -> str:
+def _shortened(messages: str) -> str:
     """The message without what is of one case alone."""
-    lines = [line for line in said.splitlines() if line.strip(" ^\t")]
+    lines = [line for line in messages.splitlines() if line.strip(" ^\t")]
     return re.sub(r"/\S+|\d+|\"[^\"]{24,}\"", "*", lines[0] if lines else "")[:160]

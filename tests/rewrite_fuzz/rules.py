@@ -105,15 +105,15 @@ def rewrite(scope: Scope, *, infinite: bool = False) -> Node:
     """Return a random rewrite, mostly one that ends the script.
 
     `infinite`: mostly one that matches infinitely many URIs.
-    ."""
+    """
     draw = scope.draw
-    made = pattern(draw, scope.base, INFINITE if infinite else KINDS)
+    drawn = pattern(draw, scope.base, INFINITE if infinite else KINDS)
     flag = draw.choice(FLAGS)
     if draw.random() < 0.04:
         flag = b"none"
-    scope.uris += made.uris
-    scope.features |= {f"pattern: {made.kind}", f"flag: {flag.decode()} ({scope.level})"}
-    words = [b"rewrite", token(draw, made.regex), token(draw, target(draw, flag, made.groups, scope.base))]
+    scope.uris += drawn.uris
+    scope.features |= {f"pattern: {drawn.kind}", f"flag: {flag.decode()} ({scope.level})"}
+    words = [b"rewrite", token(draw, drawn.regex), token(draw, target(draw, flag, drawn.groups, scope.base))]
     if flag not in (b"implicit", b"none"):
         words.append(flag)
     return Node(draw.choice((b" ",) * 12 + (b"\t", b"  ", b"\n        ")).join(words))
@@ -171,9 +171,9 @@ def chain(scope: Scope) -> list[Node]:
     for _ in range(draw.choice((5, 6, 9, 16))):
         operator = draw.choice((b"~", b"~", b"~", b"~*", b"~*", b"="))
         if is_path:
-            made = pattern(draw, scope.base, draw.choice(makers))
-            scope.uris += made.uris
-            compared = made.uris[0] if operator == b"=" else made.regex
+            drawn = pattern(draw, scope.base, draw.choice(makers))
+            scope.uris += drawn.uris
+            compared = drawn.uris[0] if operator == b"=" else drawn.regex
         else:
             compared = draw.choice(
                 (b"1", b"A", b"a", b"ab", b"x", b"bee", b"", b"^$", b"2", b"test", b"y.x", b"b$", b"(a|b)")
