@@ -1,7 +1,7 @@
 """Chain of `if`s that test one variable: a `map` needs one lookup
 
 Flags three or more consecutive `if`s that test the same variable, each with a single `set` of the same other variable,
-which a `map` sets on use only. Also flags five or more that each contain only a `return`, directly behind each other:
+which a `map` sets on use only. Also flags eight or more that each contain only a `return`, directly behind each other:
 `nginxopt rewrite-to-map` replaces them by one lookup, with a proof that no response changes.
 
 For those with `set`, the fix moves them into a `map` in the http block if all of them compare with `=`, or all with
@@ -43,7 +43,11 @@ server {
     if ($http_user_agent ~* bot2) { return 403; }
     if ($http_user_agent ~* bot3) { return 403; }
     if ($http_user_agent ~* bot4) { return 403; }
-    if ($http_user_agent ~* bot5) { return 301 /bots; }
+    if ($http_user_agent ~* bot5) { return 403; }
+    if ($http_user_agent ~* bot6) { return 403; }
+    if ($http_user_agent ~* bot7) { return 403; }
+    if ($http_user_agent ~* bot8) { return 403; }
+    if ($http_user_agent ~* bot9) { return 301 /bots; }
 }
 ```
 

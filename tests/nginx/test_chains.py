@@ -136,9 +136,9 @@ STAYS = {
 @pytest.mark.parametrize("reason", STAYS)
 def test_conditions_that_stay(reason: str) -> None:
     """Conditions stay where a look-up would not return what they do, with the reason."""
-    text = "".join(STAYS[reason].format(n=number) for number in range(6))
+    text = "".join(STAYS[reason].format(n=number) for number in range(8))
     reads = READ if reason in ("captures-kept", "captures-read") else ""
     config = load_text(f"events {{}} http {{ server {{ {reads}\n{text} }} }}".encode())
     compiled = plan(config, Options(groups=True))
-    assert dict(compiled.chains.reasons()) == {reason: 6}
+    assert dict(compiled.chains.reasons()) == {reason: 8}
     assert compiled.chains.moved == 0

@@ -28,15 +28,15 @@ def whole(text: str) -> bytes:
 
 
 def test_a_chain_ends_where_something_else_stands() -> None:
-    """Conditions on one variable, directly behind each other, are one chain; each part of five or more is looked up."""
+    """Conditions on one variable, directly behind each other, are one chain; eight or more of them are looked up."""
     texts = {
-        chain(5): [5],
-        chain(4): [],
-        chain(5) + "set $x 1;\n" + chain(6, 5): [5, 6],
+        chain(8): [8],
+        chain(7): [],
+        chain(8) + "set $x 1;\n" + chain(9, 8): [8, 9],
         chain(5) + "# A comment.\n" + chain(6, 5): [11],
-        chain(5) + chain(5, 5, condition="$args ~ ^%d/"): [5, 5],
-        chain(5) + chain(1, 5, body="return 301 /$1;") + chain(4, 6): [5],
-        chain(5) + "expires 1h;\n" + chain(5, 5): [5, 5],
+        chain(8) + chain(8, 8, condition="$args ~ ^%d/"): [8, 8],
+        chain(8) + chain(1, 8, body="return 301 /$1;") + chain(7, 9): [8],
+        chain(8) + "expires 1h;\n" + chain(8, 8): [8, 8],
         chain(9, condition="$uri = /%d"): [],
         chain(6, body="set $x 1;"): [],
     }
@@ -47,21 +47,21 @@ def test_a_chain_ends_where_something_else_stands() -> None:
 
 def test_what_is_said() -> None:
     """The summary has a line for each chain and reason; the report is as its schema says."""
-    text = chain(7) + chain(5, 7, body="return 301 /$1;")
+    text = chain(9) + chain(5, 9, body="return 301 /$1;")
     emission, proof = proved(plan(load_text(whole(text)), GROUPED))
-    assert (proof.holds, proof.conditions, proof.rules) == (True, 7, 0)
+    assert (proof.holds, proof.conditions, proof.rules) == (True, 9, 0)
     said = list(lines(emission.plan, proof, verbose=True))
     assert said[:3] == [
-        "-: 12 conditions of chains",
-        "  tried              12  patterns for a request that none of them matches; now 6",
-        "  in one              7  conditions on $uri (-:1): a map tells the first true one",
+        "-: 14 conditions of chains",
+        "  tried              14  patterns for a request that none of them matches; now 6",
+        "  in one              9  conditions on $uri (-:1): a map tells the first true one",
     ]
     assert "  stay                5  conditions of chains: it returns a capture" in said[3]
-    assert "  proved              7  conditions: the look-ups return what the first true one did" in said
+    assert "  proved              9  conditions: the look-ups return what the first true one did" in said
     written = report(emission.plan, proof)
     jsonschema.validate(written, json.loads((files("nginxopt.schemas") / "rewrite-report.json").read_text()))
     assert [(each["conditions"], each["reason"]) for each in written["chains"]] == [
-        (7, None),
+        (9, None),
         *[(1, "captures-returned")] * 5,
     ]
 
@@ -93,7 +93,7 @@ def test_chains_and_rewrites_and_maps_together() -> None:
 
 def test_a_chain_that_is_not_proved_stays() -> None:
     """If the proof refutes a look-up, its conditions stay, and the others do not."""
-    compiled = plan(load_text(whole(chain(6) + "set $x 1;\n" + chain(7, 6))), GROUPED).chains
+    compiled = plan(load_text(whole(chain(8) + "set $x 1;\n" + chain(9, 8))), GROUPED).chains
     without = compiled.without(compiled.compiled[0])
-    assert (without.moved, dict(without.reasons())) == (7, {"unproved": 6})
+    assert (without.moved, dict(without.reasons())) == (9, {"unproved": 8})
     assert without.before == compiled.before

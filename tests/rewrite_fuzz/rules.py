@@ -168,7 +168,7 @@ def chain(scope: Scope) -> list[Node]:
     returns = draw.sample(RETURNS, draw.choice((1, 3, 8, 15)))
     scope.features.add(f"chain of ifs on {variable.decode()} ({scope.level})")
     nodes = []
-    for _ in range(draw.choice((5, 6, 9, 16))):
+    for _ in range(draw.choice((5, 8, 9, 16))):
         operator = draw.choice((b"~", b"~", b"~", b"~*", b"~*", b"="))
         if is_path:
             drawn = pattern(draw, scope.base, draw.choice(makers))

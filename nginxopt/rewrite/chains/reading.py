@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from nginxopt.config import Block, Comment, Config, Directive, File
 from nginxopt.text import encode
 
-FEWEST = 5
-"""Fewer conditions are sooner evaluated than looked up."""
+FEWEST = 8
+"""Fewer conditions are sooner evaluated than looked up: one takes 550 to 950 instructions, and a look-up 4,400."""
 
 _VARIABLE = re.compile(r"\$\w+")
 _URL = ("http://", "https://", "$scheme")
@@ -64,7 +64,7 @@ class Sequence:
 
 
 def read(config: Config, subject: Collection[File]) -> Iterator[Sequence]:
-    """Yield the sequences of five or more conditions in files of `subject`."""
+    """Yield the sequences of eight or more conditions in files of `subject`."""
     for file in config.files:
         if file in subject:
             contexts = config.contexts(file)
