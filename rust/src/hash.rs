@@ -12,7 +12,7 @@ const EFFORT: usize = 1 << 26;
 /// nginx takes two bytes for each bucket of the largest table (`ngx_hash_init`), half a gigabyte with this one.
 pub const MAX_LIMIT: usize = 1 << 28;
 
-/// What nginx does with given sizes.
+/// The behaviour of nginx with given sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFit {
     /// A table without overflow, of this many buckets.
@@ -38,7 +38,7 @@ pub const MAP_DEFAULTS: Sizes = Sizes { max: 2048, bucket: CACHE_LINE };
 /// The defaults of the core module (`ngx_http_core_init_main_conf`).
 pub const VARIABLES_DEFAULTS: Sizes = Sizes { max: 1024, bucket: 64 };
 
-/// One key as the table sees it: its hash and the bytes its element takes in a bucket.
+/// The hash of a key, and the bytes that its element takes in a bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
     pub hash: u64,
@@ -107,10 +107,10 @@ fn equal_hashes(elements: &[Element]) -> usize {
     sorted.chunk_by(|element, next| element.hash == next.hash).map(bytes).max().unwrap_or(0)
 }
 
-/// Sizes, `least` or more, under which every one of `tables` is built without a warning; `None` where there are none.
+/// Sizes, `least` or more, with which each of `tables` is built without a warning; `None` if there are none.
 ///
-/// `max` is twice the keys or more, so that chains stay short, and is never so much larger than them that nginx searches
-/// for long at start; `bucket` holds a cache line or more of keys and is doubled until the simulation fits.
+/// `max` is twice the keys or more, so that chains stay short, and is never so much larger than them that nginx
+/// searches for long at start; `bucket` holds a cache line or more of keys and is doubled until the simulation fits.
 pub fn sizes(tables: &[Vec<Element>], least: Sizes) -> Option<Sizes> {
     let keys = tables.iter().map(Vec::len).max().unwrap_or(0);
     let longest = tables.iter().flatten().map(|element| element.size as usize).max().unwrap_or(0);
@@ -128,7 +128,7 @@ pub fn fit(tables: &[Vec<Element>], sizes: Sizes) -> bool {
     tables.iter().all(|table| matches!(simulate(table, sizes), TableFit::Fits(_)))
 }
 
-/// Whether an element has room in a bucket; where one has none, nginx does not start.
+/// Whether an element has room in a bucket; if one does not, nginx does not start.
 pub fn has_room(element: &Element, sizes: Sizes) -> bool {
     element.size as usize + 8 <= sizes.bucket.next_multiple_of(CACHE_LINE)
 }
@@ -177,14 +177,14 @@ mod tests {
         assert_eq!(simulate(&elements(&[&too_long]), sizes), TableFit::Refused);
     }
 
-    /// Keys that differ by case alone have one hash, and many of them overflow any bucket of 64.
+    /// Keys that differ only in case have the same hash, and many of them overflow any bucket of 64.
     #[test]
     fn equal_hashes_overflow() {
         let keys = ["/aboutus-aboutus", "/ABOUTUS-aboutus", "/Aboutus-aboutus", "/aBoutus-aboutus"];
         assert_eq!(simulate(&elements(&keys), Sizes { max: 20, bucket: 64 }), TableFit::Warns);
     }
 
-    /// The sizes chosen fit, whatever the keys.
+    /// The chosen sizes fit, whatever the keys.
     #[test]
     fn chosen_sizes_fit() {
         for count in [1, 819, 20_000] {

@@ -1,21 +1,23 @@
 //! nginx's tokens: `ngx_conf_read_token` (src/core/ngx_conf_file.c) over a whole file in one pass.
 //!
-//! [`Lexer`] reads bytes and yields [`Event`]s, statement by statement, with the byte span of every word. It accepts and
-//! rejects what nginx accepts and rejects while *reading* a file; it does not know which directives exist, or where.
+//! [`Lexer`] reads bytes and yields [`Event`]s, statement by statement, with the byte span of every word. It accepts
+//! and rejects what nginx accepts and rejects while *reading* a file; it does not know which directives exist, or where
+//! they are allowed.
 //!
 //! Rules that are easy to miss, each verified on nginx 1.22.1:
 //!
-//! * A quote opens a quoted word only as the first byte of a word, and after the closing quote only a blank, `;`, `{` or
-//!   `)` may follow; `)` begins a new word.
-//! * `\` hides the next byte from the lexer everywhere. `\" \' \\ \t \r \n` are replaced in the value, quoted or not; any
-//!   other backslash stays.
+//! * A quote opens a quoted word only as the first byte of a word, and after the closing quote only a blank, `;`, `{`
+//!   or `)` may follow; `)` begins a new word.
+//! * `\` hides the next byte from the lexer everywhere. `\" \' \\ \t \r \n` are replaced in the value, quoted or not;
+//!   any other backslash stays.
 //! * In an unquoted word `}` and `#` are plain bytes, and `{` is one directly after `$`.
 //! * A word, a closing quote included, must end within nginx's buffer of 4,096 bytes; so must a comment.
-//! * A UTF-8 byte order mark is not skipped: it is the beginning of the first word, and even of a comment there, which is
-//!   then no comment (`unknown directive "\u{feff}#"`).
+//! * A UTF-8 byte order mark is not skipped: it is the beginning of the first word, and even of a comment there, which
+//!   is then no comment (`unknown directive "\u{feff}#"`).
 //!
-//! Deliberate differences: `*_by_lua_block { ... }` is read as OpenResty reads it (stock nginx knows no such directive),
-//! the body being one opaque word; and an unclosed quote is told apart from other unexpected ends of a file.
+//! Deliberate differences: `*_by_lua_block { ... }` is read as OpenResty reads it (stock nginx knows no such
+//! directive), the body being one opaque word; and an unclosed quote is told apart from other unexpected ends of a
+//! file.
 
 pub mod bulk;
 mod error;
@@ -121,7 +123,7 @@ pub struct Lexer<'a> {
     failed: bool,
 }
 
-/// An [`Event`] whose words stay in the lexer, so that a caller who drops them pays for no `Vec`.
+/// An [`Event`] whose words stay in the lexer, so that a caller who drops them does not pay for a `Vec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawEvent {
     Statement { end: usize },

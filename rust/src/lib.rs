@@ -1,9 +1,9 @@
 //! The native core of nginxopt: an independent crate, with a thin border to Python in `border`.
 //!
-//! The modules, in the order of the data: bytes are read by [`lexer`], and maps by [`map_block`]; patterns by [`syntax`],
-//! which gives them a [`language`], while [`pcre`] and [`first_match`] ask PCRE2 itself; [`rewrite`] compiles rules into
-//! maps that nginx looks up in the tables of [`hash`]; and [`prove`] decides, from the two texts alone, whether they do the
-//! same. Text is written with [`quote`].
+//! The modules, in the order of the data: [`lexer`] reads bytes, [`map_block`] maps and [`syntax`] patterns, whose
+//! [`language`] is then known; [`pcre`] and [`first_match`] ask PCRE2 itself. [`rewrite`] compiles rules into maps,
+//! which nginx keeps in the tables of [`hash`], and [`maps`] compiles maps with many patterns. [`prove`] and
+//! [`prove_map`] decide from the two texts alone whether they do the same. [`quote`] writes tokens.
 
 pub mod first_match;
 pub mod hash;
@@ -13,6 +13,7 @@ pub mod map_block;
 pub mod map_machine;
 pub mod maps;
 pub mod parallel;
+pub mod pattern_text;
 pub mod pcre;
 pub mod phase;
 pub mod prove;

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::thread;
 
-/// Below this many items a thread costs more than it saves.
+/// Below this many items, a thread costs more than it saves.
 const LEAST: usize = 4096;
 
 /// Splits `0..count` into one range for each processor, runs `work` on them at once, and returns the results in order.

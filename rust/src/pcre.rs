@@ -1,13 +1,13 @@
 //! PCRE2 itself, used as nginx uses it.
 //!
 //! nginx compiles a pattern with `pcre2_compile()` and no options, in a default context, and matches with
-//! `pcre2_match()` at the default limits (`ngx_regex_compile`, `ngx_regex_exec`). The same calls are made here, on bytes:
-//! the crate `pcre2` takes patterns that are UTF-8 only and keeps a match block of some 20 kB for every pattern, so its
-//! bindings, `pcre2-sys`, are called. JIT is off, as `pcre_jit` is in nginx unless told otherwise.
+//! `pcre2_match()` at the default limits (`ngx_regex_compile`, `ngx_regex_exec`). The same calls are made here, on
+//! bytes: the crate `pcre2` takes patterns that are UTF-8 only and keeps a match block of some 20 kB for every pattern,
+//! so its bindings, `pcre2-sys`, are called. JIT is off, as `pcre_jit` is by default in nginx.
 //!
-//! The library is one of many that nginx may be linked with: [`crate::syntax`] says which patterns it may be asked about.
-//! It never gets all of nginx's 10,000,000 calls of `match()`, which take a second: the result of a match that needs more
-//! than [`Regex::is_match`] allows is unknown.
+//! The library is one of many that nginx may be linked with: [`crate::syntax`] decides for which patterns its answer
+//! holds for all. It never gets all of nginx's 10,000,000 calls of `match()`, which take a second: the result of a
+//! match that needs more than [`Regex::is_match`] allows is unknown.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -43,7 +43,7 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// What PCRE2 says for one of its codes, as in nginx's log.
+/// The message of PCRE2 for one of its codes, as in nginx's log.
 pub fn message(code: i32) -> String {
     let mut buffer = [0u8; 256];
     // SAFETY: the pointer and the length are those of the buffer.
@@ -70,7 +70,7 @@ impl Regex {
         Regex::with_options(pattern, 0)
     }
 
-    /// As [`Regex::new`], with the option for which nginx has `~*` (`NGX_REGEX_CASELESS`).
+    /// As [`Regex::new`], with the option that nginx sets for `~*` (`NGX_REGEX_CASELESS`).
     pub fn caseless(pattern: &[u8]) -> Result<Regex, CompileError> {
         Regex::with_options(pattern, sys::PCRE2_CASELESS)
     }
@@ -89,7 +89,7 @@ impl Regex {
         self.number(sys::PCRE2_INFO_CAPTURECOUNT)
     }
 
-    /// The names of the groups that have one, with their numbers, in the order of the names.
+    /// The names of the named groups, with their numbers, in the order of the names.
     pub fn names(&self) -> Vec<(Vec<u8>, usize)> {
         let (count, size) = (self.number(sys::PCRE2_INFO_NAMECOUNT), self.number(sys::PCRE2_INFO_NAMEENTRYSIZE));
         let mut table: *const u8 = ptr::null();
@@ -118,8 +118,8 @@ impl Regex {
         number
     }
 
-    /// Whether the pattern matches somewhere in the subject, found within so many calls of `match()` from any one place of
-    /// it: 10,000 of them take some ms.
+    /// Whether the pattern matches somewhere in the subject, found within `calls` calls of `match()` from any one place
+    /// of it: 10,000 of them take some ms.
     pub fn is_match(&self, subject: &[u8], calls: u32) -> MatchOutcome {
         // Code 0 is a match with more groups than the block has room for.
         MATCH_BLOCK.with_borrow_mut(|block| self.execute(subject, block, calls)).map_or_else(
@@ -132,7 +132,7 @@ impl Regex {
 
     /// The groups of the first match; `None` if the pattern does not match.
     ///
-    /// Groups behind the last that took part are left out. The error is PCRE2's negative code.
+    /// Groups after the last that took part are left out. The error is PCRE2's negative code.
     pub fn captures(&self, subject: &[u8], calls: u32) -> Result<Option<GroupRanges>, i32> {
         // SAFETY: the code is valid; a null context means the default allocator.
         let block = unsafe { sys::pcre2_match_data_create_from_pattern_8(self.code.as_ptr(), ptr::null_mut()) };
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(regex(b"(a)(b)(c)").is_match(b"/abc", 10_000), MatchOutcome::Yes);
     }
 
-    /// The match limit is an outcome, and the next question on the thread is answered as ever.
+    /// Reaching the match limit is an outcome, and the next match on the thread is not affected.
     #[test]
     fn match_limit() {
         let regex = regex(b"^/(a+)+$");
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(regex.captures(b"/c", 10_000), Ok(None));
     }
 
-    /// Names come with the numbers of their groups; letters match in any case where that is asked for.
+    /// Names come with the numbers of their groups; letters match in any case if requested.
     #[test]
     fn names() {
         let regex = super::Regex::caseless(b"(x)(?<beta>b)|(?<alpha>a)").unwrap();
@@ -266,7 +266,7 @@ mod tests {
         );
     }
 
-    /// A pattern that PCRE2 does not take says where and why.
+    /// For a pattern that PCRE2 does not compile, the error says where and why.
     #[test]
     fn compile_error() {
         let error = Regex::new(b"^/(a").err().expect("an error");

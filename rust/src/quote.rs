@@ -20,7 +20,8 @@ pub fn escape(token: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Writes the inside of a double-quoted token that is a pattern: a backslash stays as it is where nginx leaves it alone.
+/// Writes the inside of a double-quoted token that is a pattern: a backslash stays as it is if nginx does not interpret
+/// it.
 pub fn escape_pattern(token: &[u8], out: &mut Vec<u8>) {
     for (at, byte) in token.iter().enumerate() {
         let is_read = |next: &u8| b"\"'\\trn\t\r\n".contains(next);
@@ -42,7 +43,7 @@ pub fn quote_key(key: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// How long a token is between quotes, with room for a key's backslash.
+/// The length of a token between quotes, with room for a key's backslash.
 pub fn quoted_length(token: &[u8]) -> usize {
     let escaped = token.iter().filter(|byte| matches!(byte, b'\\' | b'"' | b'\n' | b'\r' | b'\t')).count();
     token.len() + escaped + 2

@@ -1,6 +1,6 @@
-//! The variables that nginx has by itself.
+//! The built-in variables of nginx.
 
-/// The variables of nginx's modules (nginx.org, "Alphabetical index of variables", 1.29), but for [`COMPUTED`].
+/// The variables of nginx's modules (nginx.org, "Alphabetical index of variables", 1.29), except [`COMPUTED`].
 const OWN: &str = "ancient_browser args binary_remote_addr body_bytes_sent bytes_received bytes_sent connection \
     connection_requests connection_time connections_active connections_reading connections_waiting \
     connections_writing content_length content_type date_gmt date_local document_root document_uri \
@@ -28,7 +28,7 @@ const OWN: &str = "ancient_browser args binary_remote_addr body_bytes_sent bytes
     upstream_first_byte_time upstream_header_time upstream_last_addr upstream_last_server_name \
     upstream_queue_time upstream_response_length upstream_response_time upstream_session_time upstream_status uri";
 
-/// What starts like this is computed whatever follows (`ngx_http_core_variables`, `ngx_http_upstream_vars`).
+/// Names that start like this are computed, whatever follows (`ngx_http_core_variables`, `ngx_http_upstream_vars`).
 const COMPUTED: [&str; 9] = [
     "arg_",
     "cookie_",
@@ -44,12 +44,12 @@ const COMPUTED: [&str; 9] = [
 /// Those of [`OWN`] that a configuration may define anew, as nginx lets it change them (`NGX_HTTP_VAR_CHANGEABLE`).
 const CHANGEABLE: [&str; 3] = ["args", "limit_rate", "memcached_key"];
 
-/// Those that start like [`COMPUTED`] and yet are defined one by one, so that no map can take them over.
+/// Those that start like [`COMPUTED`] but are defined one by one, so that no map can replace them.
 const FIXED: [&str; 6] =
     ["http_cookie", "http_host", "http_referer", "http_user_agent", "http_via", "http_x_forwarded_for"];
 
-/// Those of [`OWN`] that are not in the table of variables: of the stream module, of modules that are loaded or bought, and
-/// those that are only found as the configuration is read (`NGX_HTTP_VAR_NOHASH`).
+/// Those of [`OWN`] that are not in the table of variables: of the stream module, of dynamic or commercial modules, and
+/// those that are only looked up when the configuration is read (`NGX_HTTP_VAR_NOHASH`).
 const UNHASHED: &str = "bytes_received fastcgi_path_info fastcgi_script_name invalid_referer memcached_key protocol \
     proxy_add_x_forwarded_for proxy_internal_chunked proxy_internal_body_length session_log_binary_id \
     session_log_id session_time spdy spdy_request_priority upstream_cache_age upstream_cache_etag \
@@ -72,7 +72,7 @@ pub fn hashed() -> impl Iterator<Item = &'static str> {
     own.chain(FIXED).chain(SENT.split_ascii_whitespace())
 }
 
-/// Whether nginx gives `name`, in small letters, a value by itself.
+/// Whether `name`, in lower case, is a built-in variable.
 pub fn is_own(name: &str) -> bool {
     is_listed(name) || COMPUTED.iter().any(|start| name.starts_with(start))
 }

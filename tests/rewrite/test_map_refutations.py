@@ -27,7 +27,7 @@ def rows_only(rows: str, instead: str) -> tuple[str, str]:
 
 
 def _of(rows: str) -> str:
-    return f"map $x $m {{ default d; {rows} }}\n"
+    return f"map $x $m {{ {'' if rows.startswith('default') else 'default d;'} {rows} }}\n"
 
 
 RIGHT = {
@@ -39,6 +39,18 @@ RIGHT = {
         leaf(1, "~^/a/x$ 1;") + leaf(2, "~^/b.*c 2;"),
     ),
     "a row with a name behind a guard": rows_only('"~^/a(?<n>.)" 1;', '"~^(?!/a.)" d; "~^/a(?<n>.)" 1;'),
+    "a guard that looks at the first round of a repetition": rows_only(
+        "~^/a/[0-9]+b$ 1; '~^/c.{2,}d$' 2;", r'"~^(?!/(?:a/[0-9]|c[^\n][^\n]))" d; ~^/a/[0-9]+b$ 1; "~^/c.{2,}d$" 2;'
+    ),
+    "a row that is not read, all of whose spellings have a key": tree(
+        "~^/bx(?m)c 1; ~^/a$ 2;",
+        "/a|/",
+        "/a $nxo_leaf2; / $nxo_leaf1;",
+        leaf(1, "~^/bx(?m)c 1;") + leaf(2, "~^/a$ 2;"),
+    ),
+    "a row that tells inner newlines, too": rows_only(
+        r'"~(?s)\n." 1; "~^/a" 2;', r'default $nxo_leaf1; } map $x $nxo_leaf1 { default d; "~(?s)\n." 1; "~^/a" 2;'
+    ),
     "captures in an exact row, which comes first": (
         'map $x $m { default d; /e "$1"; ~^/a 1; }',
         'map $x $m { /e "$1"; default $nxo_tree; }' + KEYS % "/a" + ONE_LEAF % "/a 1;",
@@ -77,6 +89,18 @@ WRONG = {
     "a later row in a longer key": tree("~^/a 1; ~^/ab 2;", "/ab|/a", "/a 1; /ab 2;"),
     "a trie that captures the shorter key": tree("~^/ab 1; ~^/a 2;", "/a|/ab", "/a 2; /ab 1;"),
     "a key in two spellings": tree("~^/a 1;", "/A|/a", "/a 1;"),
+    "a guard that looks at a second round, of which there may be none": rows_only(
+        "~^/a/[0-9]+b$ 1;", '"~^(?!/a/[0-9][0-9])" d; ~^/a/[0-9]+b$ 1;'
+    ),
+    "a guard that looks behind a repetition": rows_only(
+        '"~^/a/[0-9]{2,}b$" 1;', '"~^(?!/a/[0-9]{2}b)" d; "~^/a/[0-9]{2,}b$" 1;'
+    ),
+    "a row that is not read, some spelling of which has no key": tree(
+        "~^/bx(?m)c 1; ~^/a$ 2;",
+        "/a|/b",
+        "/a $nxo_leaf2; /b $nxo_leaf1;",
+        leaf(1, "~^/bx(?m)c 1;") + leaf(2, "~^/a$ 2;"),
+    ),
     "a row in any case among keys in one": tree("~*^/a 1;", "/a", "/a 1;"),
     "the empty string matches no pattern": ("map $x $m { default d; ~^ 1; }", "map $x $m { default 1; }"),
     "a cached map in a volatile one": (

@@ -46,7 +46,7 @@ mod tests {
         FirstMatch::new(&patterns).expect("a small index").may_match_some_case(subject.as_bytes(), limit)
     }
 
-    /// Some spelling is enough, wherever the letters of the pattern stand; patterns from the limit on are not asked.
+    /// One spelling is enough, wherever the letters of the pattern are; patterns from the limit on are not tried.
     #[test]
     fn some_spelling() {
         for pattern in ["^/ABOUT/", "oUt/$", "^/(.*)T/$", "^/[A-F]bout/", "^/[^a]", "(?i)^/about"] {
@@ -60,7 +60,7 @@ mod tests {
         assert!(may_match(&["^/x", "^/About"], "/about/", 2));
     }
 
-    /// What is not understood, or may use up the match limit, may match.
+    /// A pattern that is not understood, or may use up the match limit, may match.
     #[test]
     fn unknown() {
         assert!(may_match(&["(?m)^/x$"], "/about/", 1));

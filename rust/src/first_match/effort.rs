@@ -1,15 +1,15 @@
 //! Bounds the number of ways that PCRE2 tries before it answers No.
 //!
 //! An index shows that a pattern does not match. For nginx that is not enough: a pattern that does not match may exceed
-//! the match limit first, and nginx answers 500. So a pattern is skipped only for subjects short enough
-//! that PCRE2 cannot reach the limit, by a bound on its backtracking. It is computed on the syntax tree, since the `Hir` is
+//! the match limit first, and nginx answers 500. So a pattern is skipped only for subjects short enough that PCRE2
+//! cannot reach the limit, by a bound on its backtracking. It is computed on the syntax tree, since the `Hir` is
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
 use super::matcher::is_anchored;
 use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 
-/// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or the
-/// start of an attempt, may be a few calls.
+/// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or
+/// the start of an attempt, may be a few calls.
 const MOST_CALLS: f64 = 2_500_000.0;
 
 /// Up to this many calls are found by trying: an attempt that fails this soon costs little.
@@ -31,8 +31,8 @@ pub(super) fn whole(ast: &Ast, anchored: bool) -> usize {
     LENGTHS.into_iter().find(fits).unwrap_or(0)
 }
 
-/// The same for attempts that fail before a literal prefix of the pattern is matched. A prefix reaches into an unbounded
-/// repetition by its least number of rounds at most, so these attempts get no further.
+/// The same for attempts that fail before a literal prefix of the pattern is matched. A prefix reaches into an
+/// unbounded repetition by its least number of rounds at most, so these attempts get no further.
 pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
     match effort(ast, 1.0).calls {
         calls if calls > FEW_CALLS => 0,
@@ -41,11 +41,10 @@ pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
     }
 }
 
-/// The longest subject there may be: no request line and no header is longer, unless the buffers for them are 8 times
-/// what they are by default.
+/// The longest possible subject: no request line or header is longer, unless their buffers are 8 times the default.
 const LONGEST_SUBJECT: f64 = 65_536.0;
 
-/// On which subjects of up to 65,536 bytes PCRE certainly finds an answer.
+/// The subjects of up to 65,536 bytes on which PCRE certainly finds an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// On every subject.
@@ -69,7 +68,7 @@ impl Bounds {
     }
 }
 
-/// What stands before `.*$` at the end of a pattern: where a subject is one line, that matches wherever it is come to.
+/// What precedes `.*$` at the end of a pattern: on a subject of one line, `.*$` always matches.
 fn before_line(ast: &Ast) -> Option<Ast> {
     let Ast::Concat(items) = ast else { return None };
     let (Ast::Dollar, items) = items.split_last()? else { return None };
@@ -82,8 +81,8 @@ fn before_line(ast: &Ast) -> Option<Ast> {
     is_star.then(|| Ast::Concat(before.to_vec()))
 }
 
-/// A bound on the calls for a pattern of finitely many strings, whatever the subject, from any one place of it: the limit
-/// counts anew from each.
+/// A bound on the calls for a pattern of finitely many strings, whatever the subject, from any one place of it: the
+/// limit counts anew from each.
 pub(crate) fn calls(ast: &Ast) -> f64 {
     effort(ast, 1.0).calls
 }
@@ -239,7 +238,7 @@ mod tests {
         whole(&parse(pattern.as_bytes()).unwrap().ast, pattern.starts_with('^'))
     }
 
-    /// What can blow up is never skipped; a polynomial is up to some length.
+    /// Exponential patterns are never skipped; polynomial ones are, up to some length.
     #[test]
     fn bounds() {
         for pattern in ["^/(a+)+$", "^/(a|a)*$", "^/(a|ab?)*c", "^/((a?){9}b?){20}$"] {
@@ -288,8 +287,8 @@ mod tests {
         }
     }
 
-    /// Within the length, PCRE2 does not give up on the worst subjects. (They end in a class, as PCRE2 searches a last byte
-    /// first.)
+    /// Within the length, PCRE2 does not give up on the worst subjects. (They end in a class, as PCRE2 searches a last
+    /// byte first.)
     #[test]
     fn pcre_agrees() {
         for pattern in [

@@ -98,7 +98,7 @@ impl Index {
     }
 }
 
-/// How many patterns have a literal.
+/// The number of patterns that have a literal.
 struct Crowds(HashMap<Vec<u8>, u32>);
 
 /// Up to this many candidates, running PCRE2 is faster than distinguishing them by other literals.
@@ -113,8 +113,8 @@ impl Crowds {
         Crowds(crowds)
     }
 
-    /// The place of the requirement to index a pattern by: the first that few others have, else the rarest. Thousands of
-    /// patterns `^/products/(.*)-name$` share all that they start with.
+    /// The place of the requirement to index a pattern by: the first that few others have, else the rarest. Thousands
+    /// of patterns `^/products/(.*)-name$` share all that they start with.
     fn choose(&self, requirements: &[Requirement]) -> usize {
         let crowd = |requirement: &Requirement| {
             requirement.need.literals().iter().map(|literal| self.0[literal.as_slice()]).max().unwrap_or(0)
@@ -125,8 +125,8 @@ impl Crowds {
     }
 }
 
-/// Up to this many states the literals go in a DFA, which takes 1 ns a byte of the subject and up to 1 kB a state; beyond,
-/// in an NFA, which takes some 8 ns and 20 bytes.
+/// Up to this many states the literals go in a DFA, which takes 1 ns a byte of the subject and up to 1 kB a state;
+/// beyond, in an NFA, which takes some 8 ns and 20 bytes.
 const DFA_STATES: usize = 20_000;
 
 fn searcher(literals: &[Vec<u8>]) -> Result<Option<AhoCorasick>, aho_corasick::BuildError> {

@@ -39,11 +39,11 @@ pub(super) struct Portable {
     regex: Regex,
     automaton: OnceLock<Option<LinearMatcher>>,
     is_anchored: bool,
-    /// How often PCRE2 gave no answer.
+    /// The number of times that PCRE2 gave no answer.
     slow: AtomicU32,
 }
 
-/// How many calls of `match()` a question may take, some 0.4 ms: from one place, and from all places of a subject.
+/// The most calls of `match()` for a question, some 0.4 ms: from one place, and from all places of a subject.
 const CALLS: u32 = 4_000;
 const CALLS_IN_ALL: u32 = 16_000;
 
@@ -136,7 +136,7 @@ mod tests {
         Matcher::new(pattern.as_bytes()).answer(subject)
     }
 
-    /// What not every PCRE reads alike may match whatever begins like it, and nothing else.
+    /// A pattern that PCREs read differently may match anything with its prefix, and nothing else.
     #[test]
     fn unportable() {
         for pattern in ["^/id/[0-9]{,3}$", r"^/id/\p{Greek}", r"^/id/\xz", r"^/id/\b{ 1}", r"^/id/[\w-.]+", r"^/id/\i"]
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// A group that is repeated may need more of a stack than some library has.
+    /// A repeated group may need more stack than some library has.
     #[test]
     fn long_subjects() {
         let subject = |length| [b"/".as_slice(), &vec![b'a'; length], b"z"].concat();
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(answer("^/(?!(?:[^x]|y)*z$)", &subject(2_600)), Answer::Unknown(Doubt::Effort));
     }
 
-    /// Ways without end are not tried, and a pattern that has had too many is not run at all.
+    /// Endless backtracking is cut off, and a pattern that backtracked too often is not run at all.
     #[test]
     fn effort() {
         let matcher = Matcher::new(b"^/(a+)+$");
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(matcher.answer(b"/b"), Answer::Unknown(Doubt::Effort));
     }
 
-    /// Where PCRE2 has no end of ways but an end, an automaton tells what it would say.
+    /// If PCRE2 takes very long but finds an answer, an automaton finds the same answer.
     #[test]
     fn automaton() {
         let matcher = Matcher::new(b"^/(.*)/(.*)/(.*)[!?]$");

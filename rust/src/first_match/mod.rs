@@ -1,7 +1,8 @@
-//! Finds the first of many patterns that matches a string, like nginx: in order, with PCRE2 if every PCRE agrees with it.
+//! Finds the first of many patterns that matches a string, like nginx: in order, with PCRE2 if every PCRE agrees with
+//! it.
 //!
-//! Running PCRE2 costs about 50 ns per pattern and string. Most patterns have literal bytes that each match contains, at
-//! its start or anywhere; an index over these leaves few candidates, and PCRE2 runs only on them.
+//! Running PCRE2 costs about 50 ns per pattern and string. Most patterns have literal bytes that each match contains,
+//! at its start or anywhere; an index over these leaves few candidates, and PCRE2 runs only on them.
 
 mod any_case;
 pub(crate) mod effort;
@@ -84,8 +85,8 @@ impl FirstMatch {
         First::None
     }
 
-    /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE does not give up on
-    /// one either.
+    /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE does not give up
+    /// on one either.
     pub fn may_match_some_case(&self, subject: &[u8], limit: usize) -> bool {
         let subject = subject.to_ascii_lowercase();
         self.index.candidates(&subject, limit).any(|index| {
@@ -99,8 +100,8 @@ impl FirstMatch {
     }
 }
 
-/// Literals, in small letters, of which each match of an exactly known pattern has one in it, in any case of letters: the
-/// set with the longest; empty if none is known.
+/// Literals in lower case: each match of an exactly known pattern contains one of them, in any case of letters. The set
+/// with the longest literals is taken; empty if none is known.
 pub(crate) fn needed_literals(pattern: &[u8]) -> Vec<Vec<u8>> {
     let shortest = |literals: &&[Vec<u8>]| literals.iter().map(Vec::len).min().unwrap_or(0);
     let requirements = requirement::of(pattern);
@@ -164,7 +165,8 @@ mod tests {
         assert_eq!(index.first(b"/b", usize::MAX), First::Match(2));
     }
 
-    /// A match limit is an answer of its own, also where the literals of the pattern are not in the subject.
+    /// Reaching the match limit is an answer of its own, even if the subject does not contain the literals of the
+    /// pattern.
     #[test]
     fn match_limit_is_not_skipped() {
         let index = index(&["^/b", "^/(a+)+[^x]foo", "^/"]);
@@ -174,7 +176,7 @@ mod tests {
         assert_eq!(index.first(b"/c", 3), First::Match(2));
     }
 
-    /// Nor is it where a long subject makes for it what a short one does not.
+    /// A long subject may reach the limit where a short one does not.
     #[test]
     fn match_limit_of_long_subjects() {
         let index = index(&["^/(.*)(.*)(.*)x1"]);
@@ -183,7 +185,7 @@ mod tests {
         assert_eq!(index.first(&subject(20), 1), First::None);
     }
 
-    /// A pattern that not every PCRE reads alike, or that none takes, is unknown once it is reached.
+    /// A pattern that PCREs read differently, or that none compiles, is unknown once it is reached.
     #[test]
     fn refused() {
         let index = index(&["^/ab", "(?<=a+)c", "["]);

@@ -18,7 +18,7 @@ const MOST_SETS: usize = 4;
 /// A prefix of this many bytes distinguishes paths; for shorter ones, such as `/`, later literals are preferred.
 const SELECTIVE_PREFIX: usize = 4;
 
-/// A literal of one byte, such as `/`, is in most strings, so the pattern is rather tried always.
+/// A literal of one byte, such as `/`, is in most strings, so the pattern is always tried instead.
 const SHORTEST_LITERAL: usize = 2;
 
 /// Each match contains one of these, in lower case; they are searched in the lower-case subject.
@@ -166,7 +166,7 @@ mod tests {
         literals.iter().map(|literal| literal.as_bytes().to_vec()).collect()
     }
 
-    /// The most selective literals are taken: a prefix where there is one, else what stands further back.
+    /// The most selective literals are taken: a prefix if there is one, else literals further back.
     #[test]
     fn most_selective() {
         assert_eq!(need("^/blog/(.*)$"), Some(RequiredLiterals::Prefix(bytes(&["/blog/"]))));
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// The literals further back serve for short subjects only, or not at all, where PCRE2 may have to try many ways.
+    /// Where PCRE2 may backtrack a lot, literals further back serve for short subjects only, or not at all.
     #[test]
     fn effort_bounds_the_length() {
         let longest = |pattern: &str| of(pattern.as_bytes()).into_iter().next().map(|requirement| requirement.longest);

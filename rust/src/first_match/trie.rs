@@ -116,7 +116,7 @@ mod tests {
     }
 
     proptest! {
-        /// It finds the same strings as a linear scan.
+        /// The trie finds the same strings as a linear scan.
         #[test]
         fn agrees_with_a_scan(
             strings in prop::collection::vec("[ab/\u{0}]{0,5}", 0..40),

@@ -24,12 +24,13 @@ pub enum Verdict {
 
 /// Whether a terminal rule is the first of its run that matches some URI (as [`witness`] defines URIs).
 ///
-/// Guided by counterexamples: the shortest URI that `rule` matches and the covers found so far do not is put to the real
-/// rules. If `rule` is the first that matches it, `rule` is live; else the first that does becomes a cover. With a real
-/// run of rules, few covers are ever needed, while the union of all earlier rules is far too large to build.
+/// Guided by counterexamples: the shortest URI that `rule` matches and the covers found so far do not is put to the
+/// real rules. If `rule` is the first that matches it, `rule` is live; else the first that does becomes a cover. With a
+/// real run of rules, few covers are ever needed, while the union of all earlier rules is far too large to build.
 ///
-/// `languages[i]` is the translation of rule `i`, `None` if its pattern was refused; `first(uri)` is the first rule that
-/// matches. Only exact languages become covers, so a rule is called dead by what its earlier rules match for certain.
+/// `languages[i]` is the translation of rule `i`, `None` if its pattern was refused; `first(uri)` is the first rule
+/// that matches. Only exact languages become covers, so a rule is called dead by what its earlier rules match for
+/// certain.
 ///
 /// Panics if `rule` is not an index into `languages`.
 pub fn verdict(

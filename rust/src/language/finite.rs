@@ -1,6 +1,7 @@
 //! The strings of a finite language.
 //!
-//! `regex_syntax::hir::literal::Extractor` ignores anchors, so the strings are derived here by recursion over fragments.
+//! `regex_syntax::hir::literal::Extractor` ignores anchors, so the strings are derived here by recursion over
+//! fragments.
 
 use std::cell::Cell;
 
@@ -28,9 +29,9 @@ pub enum Finite {
 
 /// All strings of the language of `hir`, if at most `bound` (a string for all its case variants counts once).
 ///
-/// Exact, except that look-arounds other than [`Look::Start`] and [`Look::End`] are ignored: then a superset.
-/// Each part of the pattern is bounded like the whole: a part with more than `bound` strings is [`Finite::TooMany`] even
-/// where an anchor would leave few of them. O(length) for a literal, O(bound x length) for most others.
+/// Exact, except that look-arounds other than [`Look::Start`] and [`Look::End`] are ignored: then a superset. Each part
+/// of the pattern is bounded like the whole: a part with more than `bound` strings is [`Finite::TooMany`] even where an
+/// anchor would leave few of them. O(length) for a literal, O(bound x length) for most others.
 ///
 /// If the translation `hir` comes from is not exact, `any_case` speaks of the superset only: the pattern may tell case
 /// variants apart. Those who filter the strings with PCRE2 then need each variant: [`finite_spelled`].

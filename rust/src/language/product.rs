@@ -25,18 +25,18 @@ impl Default for Limits {
     }
 }
 
-/// Which strings are looked through.
+/// The strings that are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subjects {
-    /// What `$uri` can be for a client's request: `/` and then any bytes but NUL, for nginx answers `%00` and a path that
-    /// starts otherwise with 400 (`ngx_http_parse_request_line`, `ngx_http_parse_complex_uri`). A rewritten URI may start
-    /// otherwise; it is not looked for.
+    /// What `$uri` can be for a client's request: `/` and then any bytes but NUL, for nginx answers `%00` and a path
+    /// that starts otherwise with 400 (`ngx_http_parse_request_line`, `ngx_http_parse_complex_uri`). A rewritten URI
+    /// may start otherwise; it is not looked for.
     Uris,
-    /// All but the empty string, which no map asks a pattern about.
+    /// All but the empty string, on which nginx tries no pattern.
     All,
 }
 
-/// What is asked of the strings in the first language.
+/// The question about the strings in the first language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// In none of the others.
@@ -96,7 +96,7 @@ struct Product {
 /// A state of each side.
 type StatePair = (State, State);
 
-/// A pair that was reached: from which step, by which byte. The first step has read nothing.
+/// A pair that was reached: from which visit, by which byte. The first visit has read nothing.
 struct Visit {
     pair: StatePair,
     from: usize,
@@ -106,8 +106,8 @@ struct Visit {
 impl Product {
     fn search(&mut self, most: usize) -> Result<Option<Vec<u8>>, TooLarge> {
         let start = (self.language.start()?, self.others.start()?);
-        // The first bytes are taken at once: the step that has read nothing is no subject and equals no later one, even if
-        // its pair of states comes again.
+        // The first bytes are read here: the visit that has read nothing is not a subject and differs from all later
+        // ones, even if its pair of states recurs.
         let mut visits = vec![Visit { pair: start, from: 0, byte: 0 }];
         let mut seen = HashSet::new();
         let bytes = self.representatives();
@@ -131,7 +131,7 @@ impl Product {
         Ok(None)
     }
 
-    /// Follows one byte, unless no answer lies behind it or the pair is known.
+    /// Follows one byte, unless that leads to no answer or the pair is known.
     fn step(
         &mut self,
         visits: &mut Vec<Visit>,
@@ -161,7 +161,7 @@ impl Product {
         Ok(self.language.accepts(language)? && self.others.accepts(others)? == inside)
     }
 
-    /// A byte for each class of bytes that neither side tells apart, the pleasantest to read first.
+    /// A byte for each class of bytes that neither side distinguishes, the most readable first.
     fn representatives(&self) -> Vec<u8> {
         let least = if self.subjects == Subjects::Uris { 1 } else { 0 };
         let mut bytes: Vec<u8> = (least..=u8::MAX).collect();
@@ -184,7 +184,7 @@ fn unpleasantness(byte: u8) -> u8 {
     }
 }
 
-/// The bytes that lead to a step.
+/// The bytes that lead to a visit.
 fn spell(visits: &[Visit], mut last: usize) -> Vec<u8> {
     let mut uri = Vec::new();
     while last != 0 {
@@ -211,7 +211,7 @@ mod tests {
         Witness::Found(uri.as_bytes().to_vec())
     }
 
-    /// The shortest URI that others leave over, spelled pleasantly.
+    /// The shortest URI that others do not match, spelled readably.
     #[test]
     fn outside() {
         assert_eq!(ask(Question::Outside, "^/(.*)$", &["^/a"]), found("/"));
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(ask(Question::Inside, "^/a", &[]), Witness::Nothing);
     }
 
-    /// Strings that are no URI are no witnesses.
+    /// Strings that are not URIs are not witnesses.
     #[test]
     fn only_uris() {
         assert_eq!(ask(Question::Outside, "^a$", &[]), Witness::Nothing);
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(ask(Question::Outside, "", &[]), found("/"));
     }
 
-    /// Among all strings, those that are no URI count, too; the empty one does not.
+    /// Among all strings, those that are not URIs count, too; the empty one does not.
     #[test]
     fn all_subjects() {
         let hir = |pattern: &str| parse(pattern.as_bytes()).unwrap().translate().hir;
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(ask(r"^a*\z", "^a"), Witness::Nothing);
     }
 
-    /// A search that is too hard stops at its bounds.
+    /// A search that takes too long stops at its bounds.
     #[test]
     fn bounded() {
         let limits = Limits { states: 100, ..Limits::default() };
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(ask(Question::Outside, "^/.*a.{30}$", &["^/.*b.{30}$"]), Witness::Unknown);
     }
 
-    /// Automata that outgrow their memory are given up: they never go on with the states of a cleared cache.
+    /// Automata that outgrow their memory are abandoned: they never continue with the states of a cleared cache.
     #[test]
     fn bounded_memory() {
         let limits = Limits { automaton_bytes: 200_000, ..Limits::default() };

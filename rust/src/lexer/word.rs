@@ -125,7 +125,8 @@ impl<'a> Lexer<'a> {
         self.words.push(Word { start, end, line, quoted: quote.is_some(), value });
     }
 
-    /// nginx refuses to read on when its buffer is full and still begins with the word at `start`, even one that has ended.
+    /// nginx refuses to read on when its buffer is full and still begins with the word at `start`, even one that has
+    /// ended.
     fn check_buffer(&self, start: usize, line: u32) -> Result<(), LexError> {
         if self.pos == start + CONF_BUFFER && self.pos < self.bytes.len() {
             let kind = LexErrorKind::TooLong { head: self.head(start) };

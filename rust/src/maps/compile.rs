@@ -14,9 +14,9 @@ use crate::maps::text::EmittedMap;
 use crate::maps::writer::{DIGITS, Writer};
 use crate::maps::{lines, pick};
 
-/// How deep the new maps may be nested. nginx nests at most 100 evaluations of variables (`ngx_http_variable_depth`),
-/// those of the rest of the configuration included; deeper values are empty.
-const DEEPEST: usize = 40;
+/// How deep the new maps may be nested, below the map itself. nginx nests at most 100 evaluations of variables
+/// (`ngx_http_variable_depth`), those of the rest of the configuration included; deeper values are empty.
+const DEEPEST: usize = 39;
 
 /// Up to this many rows, a tree is compared with a chain of all rows.
 const FEW: usize = 100;

@@ -1,5 +1,5 @@
-//! Whether something may read `$1` to `$9` after the rules: in a configuration that is known as a whole, what its text
-//! says, and no directive that runs programs.
+//! Decides whether something may read `$1` to `$9` after the rules. Nothing does in a complete configuration whose text
+//! does not, and that has no directive that runs programs.
 
 use std::collections::HashSet;
 
@@ -8,11 +8,11 @@ use crate::prove::node::Node;
 /// A file of the configuration.
 pub struct File<'n> {
     pub nodes: &'n [Node<'n>],
-    /// Its statements are the rows of a block such as `map`, and no directives.
+    /// Its statements are the rows of a block such as `map`, not directives.
     pub holds_rows: bool,
 }
 
-/// Whether `$1` to `$9` may be read. `harmless` are the directives that read none but in their text.
+/// Whether `$1` to `$9` may be read. `harmless` are the directives that read captures only in their text.
 pub fn may_be_read(files: &[File], harmless: &HashSet<Vec<u8>>) -> bool {
     let is_whole = files.iter().flat_map(|file| file.nodes).any(|node| node.word(0) == b"http" && node.block.is_some());
     !is_whole
@@ -56,7 +56,7 @@ fn reads_in_row(row: &Node) -> bool {
     mentions(row) && !row.word(0).starts_with(b"~")
 }
 
-/// Whether `$1` to `$9` stand in the parameters.
+/// Whether the parameters contain `$1` to `$9`.
 fn mentions(node: &Node) -> bool {
     let starts_capture = |rest: &[u8]| matches!(rest, [b'1'..=b'9', ..] | [b'{', b'1'..=b'9', ..]);
     node.words().iter().skip(1).any(|word| memchr::memchr_iter(b'$', word).any(|at| starts_capture(&word[at + 1..])))
@@ -98,7 +98,7 @@ mod tests {
         may_be_read(&[File { nodes: &nodes, holds_rows: false }], &harmless)
     }
 
-    /// What may read captures of before, and what cannot.
+    /// Directives that may read earlier captures, and those that cannot.
     #[test]
     fn readers() {
         for server in [

@@ -1,4 +1,4 @@
-//! One `rewrite` as nginx runs it: whether it matches a URI, and all that it does with it
+//! Runs one `rewrite` as nginx does: whether it matches a URI, and everything it does with the URI
 //! (`ngx_http_script_regex_start_code`, `ngx_http_script_regex_end_code`).
 
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use crate::prove::maps::Maps;
 use crate::syntax;
 use crate::variables;
 
-/// How many calls PCRE2 may need; the planner allows fewer.
+/// The most calls of PCRE2; the planner allows fewer.
 const CALLS: u32 = 100_000;
 
 /// How a rule ends the script.
@@ -21,8 +21,8 @@ pub enum End {
 }
 
 impl End {
-    /// The end that a replacement and a flag bring about; `None` for a rule that does not end the script, or does so
-    /// in a way of its own.
+    /// The end that a replacement and a flag cause; `None` for a rule that does not end the script, or ends it in
+    /// another way.
     pub fn of(replacement: &[u8], flag: Option<&[u8]>) -> Option<End> {
         let redirects = replacement.starts_with(b"http://")
             || replacement.starts_with(b"https://")
@@ -42,7 +42,7 @@ impl End {
 #[derive(Clone, Copy, Debug)]
 pub struct Uri<'u> {
     pub text: &'u [u8],
-    /// It stands for all spellings of its letters that no exact key has.
+    /// It stands for all spellings of its letters that are not exact keys.
     pub any_case: bool,
 }
 
@@ -51,22 +51,22 @@ pub struct Uri<'u> {
 pub enum Piece {
     Text(Vec<u8>),
     Variable(Vec<u8>),
-    /// A captured text that nginx escapes in some requests and not in others.
+    /// A captured text that nginx escapes in some requests only.
     Escapable(Vec<u8>),
     /// A group of a pattern run on a URI that stands for many.
     Spelled(u8),
 }
 
-/// What `$1` to `$9` hold.
+/// The contents of `$1` to `$9`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Captures {
-    /// The texts of the groups, empty ones at the end left out.
+    /// The texts of the groups, without empty ones at the end.
     Texts(Vec<Vec<u8>>),
     /// The groups of this pattern on a URI that stands for many.
     Of(Vec<u8>),
 }
 
-/// All that a rule that fires does.
+/// Everything that a rule does when it fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
     pub end: End,
@@ -83,11 +83,11 @@ pub enum Behaviour {
     Falls,
     /// A guard is true of the URI, and nothing fires: in a location, the `if` has swapped the configuration by then.
     Entered,
-    /// It cannot be told.
+    /// It is not known.
     Unknown,
 }
 
-/// What is known of a `rewrite` before it runs.
+/// A `rewrite`, as known before it runs.
 pub struct Rewrite<'t> {
     pub pattern: Cow<'t, [u8]>,
     pub groups: u32,
@@ -114,11 +114,11 @@ impl TargetPart<'_> {
 /// Whether a pattern matches a URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matches {
-    /// It does in every PCRE.
+    /// It matches in every PCRE.
     Yes,
-    /// It does in none, and none gives up on it.
+    /// It matches in no PCRE, and none gives up on it.
     No,
-    /// One PCRE may say yes, another no, or give up; or it depends on the spelling.
+    /// One PCRE may match and another not, or give up; or it depends on the spelling.
     Unknown,
 }
 
@@ -176,7 +176,7 @@ impl<'t> Rewrite<'t> {
         })
     }
 
-    /// Whether the rule matches; for a URI that stands for many, `own` says that it is known to match all of them.
+    /// Whether the rule matches; for a URI that stands for many, `own` says whether it is known to match all of them.
     pub fn matches(&self, uri: Uri, own: &dyn Fn(&[u8]) -> bool) -> Matches {
         if &*self.pattern == b"^" {
             return Matches::Yes;
@@ -191,7 +191,7 @@ impl<'t> Rewrite<'t> {
         }
     }
 
-    /// PCRE2's own, for a pattern that every PCRE reads alike.
+    /// The answer of PCRE2, for a pattern that every PCRE reads alike.
     fn regex(&self) -> Option<&Regex> {
         let compile = || {
             syntax::literal(&self.pattern).map(|_| ()).or_else(|| syntax::parse(&self.pattern).ok().map(|_| ()))?;
@@ -200,7 +200,7 @@ impl<'t> Rewrite<'t> {
         self.regex.get_or_init(compile).as_ref()
     }
 
-    /// What the rule does with a URI that it matches. Without `keep_captures` nobody reads the captures afterwards.
+    /// The effect of the rule on a URI that it matches. Without `keep_captures`, nothing reads the captures afterwards.
     pub fn effect(&self, uri: Uri, maps: Option<&Maps>, keep_captures: bool) -> Option<Effect> {
         let repeats = self.parts().any(|part| matches!(part, TargetPart::Capture(_)));
         if repeats && self.parts().any(TargetPart::may_set_captures) {
@@ -297,7 +297,7 @@ fn push_text(out: &mut Vec<Piece>, text: &[u8]) {
     }
 }
 
-/// The value of a map: text and variables, and no captures, which a map would take from who knows where.
+/// The value of a map: text and variables. Captures are not allowed, as their origin would be unknown.
 fn push_value(out: &mut Vec<Piece>, value: &[u8]) -> Option<()> {
     let mut rest = value;
     while let Some(at) = memchr::memchr(b'$', rest) {

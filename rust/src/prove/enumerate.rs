@@ -1,6 +1,7 @@
-//! All strings a pattern can match, by running its tree forward over the subjects that it allows so far.
+//! Lists all strings that a pattern can match, by running its tree forward over the subjects it allows so far.
 //!
-//! This is not the planner's way (which joins the strings of subtrees of the HIR): two mistakes would have to agree.
+//! The planner does it differently (it joins the strings of subtrees of the HIR), so that two mistakes would have to
+//! agree.
 
 use crate::syntax::{Ast, ByteSet};
 
@@ -31,7 +32,7 @@ struct PartialSubject {
     tail: SubjectEnd,
 }
 
-/// No key of a map is longer, as nginx reads no longer token.
+/// The longest key of a map: nginx reads no longer token.
 const LONGEST: usize = 4096;
 
 /// Which bytes stand for others.
@@ -78,7 +79,7 @@ impl PartialSubject {
         Some(PartialSubject { text, started: self.started, tail })
     }
 
-    /// `^`: only where nothing was read.
+    /// `^`: only before anything was read.
     fn start(self) -> Option<PartialSubject> {
         self.text.is_empty().then_some(PartialSubject { started: true, ..self })
     }
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(all("/^a$"), strings(&[]));
     }
 
-    /// Alternatives, optional parts and small classes are listed; what is open at either end is not.
+    /// Alternatives, optional parts and small classes are listed; patterns open at either end are not.
     #[test]
     fn finite_and_not() {
         assert_eq!(all(r"^/(a|b[01])/?\z"), strings(&["/a", "/a/", "/b0", "/b0/", "/b1", "/b1/"]));

@@ -1,4 +1,4 @@
-//! The strings of the rules that are gone: what the theorem of [`super`] is put to.
+//! The strings of the removed rules, for which the theorem of [`super`] is checked.
 
 use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::enumerate::{self, Enumeration, Letters};
@@ -6,21 +6,21 @@ use crate::prove::strings::{NOBODY, Owners};
 use crate::prove::work;
 use crate::syntax::{self, Ast};
 
-/// More strings than this are not listed for one rule.
+/// The most strings listed for one rule.
 ///
 /// The planner lists at most 1,024, and only where no anchor contradicts another: so each text met on the way through a
 /// pattern begins one of these strings, with at most three ends and two starts.
 const LIMIT: usize = 3 * 2 * 1_024;
-/// How many calls PCRE2 may need for a string of a pattern; the planner allows fewer.
+/// The most calls of PCRE2 for a string of a pattern; the planner allows fewer.
 const CALLS: u32 = 100_000;
-/// So many letters have few enough spellings to ask for each.
+/// Up to this many letters, each spelling is tried.
 const FEW_LETTERS: u32 = 8;
 
-/// The strings of the rules that are gone, each with its first rule, and the keys of the maps.
+/// The strings of the removed rules, each with its first rule, and the keys of the maps.
 #[derive(Default)]
 pub struct GoneStrings {
     pub exact: Owners,
-    /// GoneStrings in small letters, each for all its spellings.
+    /// Strings in lower case, each for all its spellings.
     pub any_case: Owners,
 }
 
@@ -34,7 +34,7 @@ impl GoneStrings {
         self.add_general(text, place)
     }
 
-    /// Lists the strings of a pattern that is no literal.
+    /// Lists the strings of a pattern that is not a literal.
     fn add_general(&mut self, text: &[u8], place: usize) -> Result<(), &'static str> {
         let pattern = syntax::parse(text).map_err(|_| "PCRE versions read its pattern differently")?;
         if pattern.named {
@@ -51,7 +51,7 @@ impl GoneStrings {
         let Enumeration::All(subjects) = enumerate::subjects(&pattern.ast, letters, LIMIT) else {
             return Err("it matches too many strings to list");
         };
-        // Where the tree only contains the language, PCRE2 says which of its strings are in it.
+        // If the tree is a superset of the language, PCRE2 decides which of its strings are in it.
         let judge = if is_exact(&pattern.ast) {
             None
         } else {
@@ -71,7 +71,7 @@ impl GoneStrings {
         Ok(())
     }
 
-    /// The rule that is gone and matches every spelling of a string; `NOBODY` if none does.
+    /// The removed rule that matches every spelling of a string; `NOBODY` if none does.
     pub fn any_case_owner(&self, string: &[u8]) -> u32 {
         if self.any_case.is_empty() {
             return NOBODY;
@@ -95,7 +95,7 @@ impl GoneStrings {
     }
 }
 
-/// Whether the tree says exactly what the pattern matches.
+/// Whether the tree is exactly the language of the pattern.
 fn is_exact(ast: &Ast) -> bool {
     match ast {
         Ast::Superset { .. } | Ast::WordBoundary | Ast::NotWordBoundary => false,

@@ -1,18 +1,22 @@
-//! Groups of rules behind a look-up: `set $group $pattern;` and one `if ($group = N) { rules }` for each group.
+//! Proves groups of rules behind a look-up: `set $group $pattern;` and one `if ($group = N) { rules }` for each group.
 //!
 //! # Lemma
 //!
-//! Let r1..rn be the rules of all groups as they stand in the text, and let `$pattern` be, for each URI u, the number of the
-//! group that holds the first rule which matches u, or empty if none does. Then the groups do with every u what r1..rn do
-//! one after the other.
+//! Let r1..rn be the rules of all groups in the order of the text, and let `$pattern` be, for each URI u, the number of
+//! the group with the first rule that matches u, or empty if none does. Then the groups do with every u what the
+//! sequence r1..rn does.
 //!
-//! *Proof.* PCRE comes to an answer for each rule on each URI, which is checked. If no rule matches u, no number equals the empty string, and no `if` is entered. Else let r be the first that
-//! does. The numbers differ, so only the group of r is entered; the rules before r in it do not match u; r fires, and ends
-//! the script as its flag says. A rule sets `$1` to `$9` and its named groups when it matches, wherever it stands; where
-//! none does, the rules leave `$1` to `$9` empty, and so does the statement behind the groups.
+//! *Proof.* PCRE answers for each rule on each URI, which is checked. If no rule matches u, no number equals the empty
+//! string, and no `if` is entered. Else let r be the first that does. The numbers differ, so only the group of r is
+//! entered; the rules before r in it do not match u; r fires, and ends the script as its flag says. A rule that matches
+//! sets `$1` to `$9` and its named groups wherever it is; if none matches, the rules leave `$1` to `$9` empty, and so
+//! does the statement after the groups.
 //!
-//! So nothing is known, or need be, of patterns and targets here: what `$pattern` is for each URI is proved as any map with
-//! patterns is ([`crate::prove_map`]), against a map whose rows are the rules' own patterns.
+//! In a location, a true `if` does more than run its statements; [`surroundings`](super::surroundings) decides for which
+//! rules this does not matter.
+//!
+//! So patterns and targets do not matter here: the value of `$pattern` for each URI is proved like that of any map with
+//! patterns ([`crate::prove_map`]), against a map whose rows are the rules' own patterns.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -20,24 +24,26 @@ use std::collections::{HashMap, HashSet};
 use crate::first_match::{Bounds, First, FirstMatch};
 use crate::hash::Sizes;
 use crate::map_block::{self, MapBlock};
+use crate::phase::Entering;
 use crate::prove::align::Known;
 use crate::prove::node::Node;
+use crate::prove::surroundings;
 use crate::prove::{Discharged, Refutation, maps, names};
 use crate::prove_map;
 use crate::quote::quote;
 use crate::syntax;
 
-/// The maps that tell the group of a URI.
+/// The maps that look up the group of a URI.
 #[derive(Default)]
 pub struct Trees<'t> {
     text: &'t [u8],
     by_name: HashMap<Cow<'t, [u8]>, MapBlock<'t>>,
 }
 
-/// The statements of a script with the rules of each group in place of it.
+/// The statements of a script, with each group replaced by its rules.
 pub struct Flat<'t> {
     pub statements: Vec<&'t Node<'t>>,
-    /// The statements that are gone.
+    /// The statements that were replaced.
     pub grouping: Vec<&'t Node<'t>>,
 }
 
@@ -55,8 +61,8 @@ impl<'t> Trees<'t> {
         Ok(Trees { text, by_name })
     }
 
-    /// The variables that the maps define, and the groups of their patterns that a value holds: what else a value may hold
-    /// is the number of a group of rules.
+    /// The variables that the maps define, and the named groups that a value uses: any other value is the number of a
+    /// group of rules.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         let values = self.by_name.values().flat_map(|block| &block.patterns).flat_map(|row| variables(&row.value));
         let groups: HashSet<&[u8]> = values.filter(|name| !self.by_name.contains_key(*name)).collect();
@@ -70,8 +76,8 @@ impl<'t> Trees<'t> {
             .try_for_each(|block| maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes))
     }
 
-    /// Puts the rules of groups in the place of what looks them up.
-    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known) -> Discharged<Flat<'t>> {
+    /// Replaces look-ups of groups by the rules of the groups, which have to be rules that may stand in an `if`.
+    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known, entering: Entering) -> Discharged<Flat<'t>> {
         let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
         let mut rest = script;
         while let Some((first, behind)) = rest.split_first() {
@@ -84,6 +90,10 @@ impl<'t> Trees<'t> {
             let (groups, behind) = rest.split_at(length);
             rest = behind;
             self.check_variable(variable, known)?;
+            groups
+                .iter()
+                .flat_map(|group| group.block.iter().flatten())
+                .try_for_each(|rule| surroundings::check(entering, rule))?;
             self.check(groups, variable, root)?;
             flat.statements.extend(groups.iter().flat_map(|group| group.block.iter().flatten()));
             flat.grouping.push(first);
@@ -100,7 +110,7 @@ impl<'t> Trees<'t> {
         Ok(flat)
     }
 
-    /// The variable that holds the group may be set by nothing else.
+    /// Nothing else may set the variable that holds the group.
     fn check_variable(&self, variable: &[u8], known: &Known) -> Discharged<()> {
         names::is_free(variable)?;
         known.used.leave(variable)?;
@@ -110,13 +120,13 @@ impl<'t> Trees<'t> {
         Ok(())
     }
 
-    /// `set $group $pattern;` where the latter is one of the maps.
+    /// `set $group $pattern;` where `$pattern` is one of the maps.
     fn look_up(&self, node: &'t Node<'t>) -> Option<(&'t [u8], &MapBlock<'t>)> {
         let (variable, value) = node.sets()?;
         Some((variable, self.by_name.get(value.strip_prefix(b"$")?)?))
     }
 
-    /// Checks that the look-up tells the group of the first rule that matches.
+    /// Checks that the look-up gives the group of the first rule that matches.
     fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>) -> Discharged<()> {
         let mut rules: Vec<(&[u8], &[u8])> = Vec::new();
         let mut numbers = HashSet::new();
@@ -142,7 +152,7 @@ impl<'t> Trees<'t> {
         })
     }
 
-    /// The text of a map and of all that it leads to.
+    /// The text of a map and of all maps that it leads to.
     fn reached(&self, root: &MapBlock) -> Vec<u8> {
         let mut reached = vec![root.variable.as_ref()];
         let mut seen = HashSet::from([root.variable.as_ref()]);
@@ -166,7 +176,7 @@ fn reads<'b>(block: &'b MapBlock) -> impl Iterator<Item = &'b [u8]> {
     std::iter::once(&*block.source).chain(values).flat_map(variables)
 }
 
-/// The names behind each `$` of a value.
+/// The names after each `$` of a value.
 fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     memchr::memchr_iter(b'$', value).map(|at| {
         let name = &value[at + 1..];
@@ -175,7 +185,7 @@ fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whether every PCRE comes to an answer on each URI. Where it does not, a rule answers 500, and a map its default.
+/// Whether every PCRE answers on each URI. Otherwise a rule responds with 500, but a map gives its default.
 fn always_answers(pattern: &[u8]) -> bool {
     let Ok(pattern) = syntax::parse(pattern) else { return false };
     let hir = pattern.translate().hir;
@@ -190,8 +200,8 @@ fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
     (name == variable && !number.is_empty() && number.iter().all(u8::is_ascii_digit)).then_some(number)
 }
 
-/// The text of the map that the groups stand for: the rules' patterns in their order. A map tries no pattern on the empty
-/// string, to which `try_files` may lead; so that is a key.
+/// The text of the map that the groups replace: the rules' patterns in order. A map tries no pattern on the empty
+/// string, to which `try_files` may lead, so that is a key.
 fn original(rules: &[(&[u8], &[u8])], variable: &[u8]) -> Discharged<Vec<u8>> {
     let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();
     let patterns: Vec<&[u8]> = rules.iter().map(|(pattern, _)| *pattern).collect();

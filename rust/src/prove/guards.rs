@@ -1,4 +1,4 @@
-//! The form for a server: emitted statements behind guards, and what they do with a URI (`ngx_http_rewrite_handler`).
+//! The form for a server: emitted statements behind guards, and their effect on a URI (`ngx_http_rewrite_handler`).
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::prove::node::Node;
 use crate::prove::residual::Residual;
 use crate::prove::{Discharged, Refutation};
 
-/// The emitted statements of a run, guards and what they let through.
+/// The emitted statements of a run: guards and the rules behind them.
 pub struct Guards<'t> {
     /// The variable that holds the URI without a final newline.
     line: Option<&'t [u8]>,
@@ -16,7 +16,7 @@ pub struct Guards<'t> {
 }
 
 enum Statement<'t> {
-    /// `if ($key = $uri)` with what it does.
+    /// `if ($key = $uri)` and its effect.
     Guard(&'t UriMap<'t>, Then<'t>),
     /// `if ($hit = number)`.
     Class(&'t [u8], Rewrites<'t>),
@@ -28,8 +28,8 @@ enum Then<'t> {
 }
 
 impl<'t> Guards<'t> {
-    /// Admits a variable that is emptied first, one that takes a newline off the URI, exact guards, and comparisons of
-    /// the first with a number: nothing that could do anything for a URI that is no key.
+    /// Admits a variable that is emptied first, one that removes a newline from the URI, exact guards, and comparisons
+    /// of the first with a number: nothing that could affect a URI that is not a key.
     pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Discharged<Guards<'t>> {
         let (hit, rest) = match nodes {
             [set, rest @ ..] if set.sets().is_some_and(|(_, value)| value.is_empty()) => (set.sets(), rest),
@@ -52,13 +52,14 @@ impl<'t> Guards<'t> {
         Ok(Guards { line, statements })
     }
 
-    /// Whether a URI that no guard is true of leaves `$1` to `$9` empty: the pattern that looks for a newline does so
-    /// where it does not match (`ngx_http_script_regex_start_code`), and what stands in its block where it does.
+    /// Whether `$1` to `$9` are empty after a URI for which no guard is true: the pattern that looks for a newline
+    /// empties them if it does not match (`ngx_http_script_regex_start_code`), and the statements of its block if it
+    /// does.
     pub fn clears_captures(&self) -> bool {
         self.line.is_some()
     }
 
-    /// Runs the statements. `own` tells the pattern that is known to match a URI that stands for many.
+    /// Runs the statements. `own` decides whether a pattern is known to match a URI that stands for many.
     pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Behaviour {
         let mut class: &[u8] = b"";
         let mut entered = false;
@@ -105,8 +106,8 @@ impl<'t> Guards<'t> {
     }
 }
 
-/// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without its
-/// final newline: the variable.
+/// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without
+/// its final newline: the variable.
 fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Discharged<&'t [u8]> {
     let refute = || Refutation::new("the final newline of the URI is not removed correctly");
     let (line, _) = set.sets().ok_or_else(refute)?;
@@ -119,7 +120,7 @@ fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Dischar
     if admitted { Ok(line) } else { Err(refute()) }
 }
 
-/// What the statements may refer to.
+/// The variables and maps that the statements may refer to.
 struct Scope<'t> {
     hit: Option<&'t [u8]>,
     line: Option<&'t [u8]>,
@@ -142,7 +143,7 @@ impl<'t> Scope<'t> {
         Ok(Statement::Guard(keys, Then::Rewrite(self.rewrites(body)?)))
     }
 
-    /// The map of this name, which has to be asked about something that is known.
+    /// The map of this name, whose source must be known.
     fn map(&self, name: &[u8]) -> Discharged<Option<&'t UriMap<'t>>> {
         let map = self.maps.get(name);
         let is_known = |map: &&UriMap| !map.strips() && (map.source() == b"uri" || Some(map.source()) == self.line);
@@ -172,11 +173,11 @@ fn condition<'t>(node: &'t Node<'t>) -> Option<(&'t [u8], &'t [u8], &'t [Node<'t
 /// The directives of a block, tried in order.
 struct Rewrites<'t> {
     all: Vec<Rewrite<'t>>,
-    /// Tells which may match, where there are many: a class whose rules set captures has one for each.
+    /// Finds the rules that may match, if there are many: a class whose rules set captures has one for each.
     index: Option<Box<Residual<'t>>>,
 }
 
-/// So many are sooner tried than looked up.
+/// Up to this many rules, trying them is faster than the search.
 const FEW: usize = 8;
 
 impl<'t> Rewrites<'t> {

@@ -1,19 +1,19 @@
-//! What a match of a pattern has to begin with.
+//! Finds what a match of a pattern must begin with.
 //!
-//! PCRE tries the parts of a pattern in order, so on a subject on which no way through the *head* ends, it gets no further,
-//! and gives up only where the head by itself makes it. The head is the pattern as far as its parts are few: up to an
-//! unbounded repetition, which may take many tries, or a construct that is not read exactly.
+//! PCRE tries the parts of a pattern in order, so on a subject on which no way through the *head* ends, it gets no
+//! further, and gives up only where the head by itself makes it. The head is the pattern as far as its parts are few:
+//! up to an unbounded repetition, which may take many tries, or a construct that is not read exactly.
 
 use crate::syntax::{Ast, Pattern};
 
 /// The least rounds of a repetition that the head has; and how many nodes it may have for more than one.
 const MOST_ROUNDS: u32 = 10;
 const FEW_NODES: usize = 100;
-/// The head ends where it has as many nodes.
+/// The head ends at this many nodes.
 const MOST_NODES: usize = 2_000;
 
-/// The head of a pattern, as a pattern: each match of `pattern` begins with one of it, and has no attempt that goes beyond
-/// it where it has none. O([`MOST_NODES`]) nodes for each part.
+/// The head of a pattern, as a pattern: each match of `pattern` begins with one of it, and has no attempt that goes
+/// beyond it where it has none. O([`MOST_NODES`]) nodes for each part.
 pub fn of(pattern: &Pattern) -> Pattern {
     let Ways { mut ended, through } = ways(&pattern.ast);
     ended.extend(through);
@@ -109,7 +109,7 @@ mod tests {
             .is_match(subject)
     }
 
-    /// A head has the ways that reach a repetition, and all of those that reach none; it ends in time whatever follows.
+    /// A head has the ways up to a repetition, and those without one; it ends in time, whatever follows.
     #[test]
     fn heads() {
         for (pattern, subject) in [
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    /// No pattern has a head that is much larger than it is.
+    /// A head is never much larger than its pattern.
     #[test]
     fn sizes() {
         for pattern in

@@ -18,7 +18,7 @@ pub struct Listed<'t> {
 }
 
 impl<'t> Listed<'t> {
-    /// Admits rules with a flag, without groups, whose targets are of nothing but text, variables of nginx and maps of the
+    /// Admits rules with a flag and without groups, whose targets consist of text, variables of nginx and maps of the
     /// URI.
     pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Discharged<Listed<'t>> {
         let mut listed = Listed { rules: Vec::new(), exact: Owners::default(), any_case: Owners::default() };
@@ -46,7 +46,8 @@ impl<'t> Listed<'t> {
         self.rules.is_empty()
     }
 
-    /// The effect of the first rule that matches. A URI that stands for many spellings is none of the listed strings.
+    /// The effect of the first rule that matches. A URI that stands for many spellings is not one of the listed
+    /// strings.
     pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool) -> Behaviour {
         let any_case = (!self.any_case.is_empty()).then(|| self.any_case.get(&uri.text.to_ascii_lowercase())).flatten();
         let exact = if uri.any_case { None } else { self.exact.get(uri.text) };

@@ -18,7 +18,7 @@ pub struct Maps<'t> {
     pub sizes: TableSizes,
 }
 
-/// A key and what it stands for, with the hash of the key in small letters: a table that grows asks for it again.
+/// A key and its value, with the hash of the key in lower case, which a growing table needs again.
 struct MapRow<'t> {
     key: Cow<'t, [u8]>,
     value: Cow<'t, [u8]>,
@@ -28,9 +28,9 @@ struct MapRow<'t> {
 /// One `map $uri $name { volatile; ... }`, or one of the variable that holds the URI without a final newline.
 #[derive(Default)]
 pub struct UriMap<'t> {
-    /// The name of the variable it is asked about.
+    /// The name of the variable that it looks up.
     source: Cow<'t, [u8]>,
-    /// Where it only takes a final newline off: the name of the group that does.
+    /// If it only removes a final newline: the name of the group that does so.
     strips: Option<Cow<'t, [u8]>>,
     rows: Vec<MapRow<'t>>,
     default: Option<Cow<'t, [u8]>>,
@@ -134,7 +134,7 @@ impl<'t> UriMap<'t> {
         Ok(())
     }
 
-    /// Adds a row, unless there is one whose key differs by case at most.
+    /// Adds a row, unless there is one with the same key, ignoring case.
     fn insert(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>) -> bool {
         let hash = hash_lowered(&self.hasher, &key);
         if self.find(&key, hash).is_some() {
@@ -152,18 +152,18 @@ impl<'t> UriMap<'t> {
         self.table.find(hash, |at| row(at).hash == hash && row(at).key.eq_ignore_ascii_case(uri)).map(row)
     }
 
-    /// The name of the variable it is asked about: `uri`, or one that [`super::guards`] knows to hold the URI without a
+    /// The name of the variable that it looks up: `uri`, or one that [`super::guards`] knows to hold the URI without a
     /// final newline.
     pub fn source(&self) -> &[u8] {
         &self.source
     }
 
-    /// What that variable holds.
+    /// The value of that variable.
     pub fn subject<'u>(&self, uri: &'u [u8]) -> &'u [u8] {
         if self.is_of_lines() { uri.strip_suffix(b"\n").unwrap_or(uri) } else { uri }
     }
 
-    /// Whether it gives the URI without its final newline; it is of no other use.
+    /// Whether it only gives the URI without its final newline.
     pub fn strips(&self) -> bool {
         self.strips.is_some() && &*self.source == b"uri"
     }
@@ -172,13 +172,13 @@ impl<'t> UriMap<'t> {
         &*self.source != b"uri"
     }
 
-    /// What the map says for a URI; the case of letters makes no difference to nginx.
+    /// The value of the map for a URI; nginx ignores the case of letters.
     pub fn get(&self, uri: &[u8]) -> &[u8] {
         let uri = self.subject(uri);
         self.find(uri, hash_lowered(&self.hasher, uri)).map_or(self.fallback(), |row| &row.value)
     }
 
-    /// What the map says where it has no row: without a default the empty string, which `default "";` says, too.
+    /// The value of the map where it has no row: the default, or the empty string.
     fn fallback(&self) -> &[u8] {
         self.default.as_deref().unwrap_or_default()
     }
@@ -187,9 +187,9 @@ impl<'t> UriMap<'t> {
         self.rows.iter().map(|row| (&*row.key, &*row.value))
     }
 
-    /// Whether `if ($map = $uri)` is true of nothing but its keys: each gives back itself, or `$uri` to answer every
-    /// spelling of its letters, and all else the empty string; the empty URI, which a redirect inside nginx may lead to,
-    /// gives something. A `$` in any other value would be a variable's.
+    /// Whether `if ($map = $uri)` is true for its keys only: each gives itself, or `$uri` to answer every spelling of
+    /// its letters; the empty URI, which an internal redirect may lead to, gives something else; and everything else
+    /// gives the empty string. A `$` in any other value would be a variable.
     pub fn is_guard(&self) -> bool {
         let gives_itself = |key: &[u8], value: &[u8]| value == key && !key.contains(&b'$');
         let is_exact = |(key, value): (&[u8], &[u8])| match key {
@@ -205,12 +205,12 @@ impl<'t> Maps<'t> {
         self.by_name.get(name)
     }
 
-    /// The names of the variables that the maps are asked about.
+    /// The names of the variables that the maps look up.
     pub fn sources(&self) -> impl Iterator<Item = &[u8]> {
         self.by_name.values().map(UriMap::source)
     }
 
-    /// The names of all variables that the maps define, those of groups included.
+    /// The names of all variables that the maps define, including named groups.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         let groups = self.by_name.values().filter_map(|map| map.strips.as_deref());
         self.by_name.keys().map(|name| &**name).chain(groups)

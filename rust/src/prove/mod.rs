@@ -5,19 +5,20 @@
 //!
 //! # Theorem
 //!
-//! A run is a sequence of rules r1..rn that each end the script. L(i) are the strings rule i matches; P(u) is the
-//! first i with u in L(i). The compiled form fires M(u) where it is defined, and is followed by some of the rules, in
-//! their order; P'(u) is what it does. Let D be the rules that are gone. If every L(i), i in D, is finite, and
-//! P(s) = P'(s) for each s in S, the union of these L(i) and the domain of M, then P(u) = P'(u) for **every** u: no
-//! rule of D matches a u outside S, nor does PCRE2 give up on one ([`work`]), so all rules that match are still there, in the same order, and M is not defined.
+//! A run is a sequence of rules r1..rn that each end the script. L(i) are the strings rule i matches; P(u) is the first
+//! i with u in L(i). The compiled form fires M(u) where it is defined, and is followed by some of the rules, in their
+//! order; P'(u) is what it does. Let D be the rules that are gone. If every L(i), i in D, is finite, and P(s) = P'(s)
+//! for each s in S, the union of these L(i) and the domain of M, then P(u) = P'(u) for **every** u: no rule of D
+//! matches a u outside S, nor does PCRE2 give up on one ([`work`]), so all rules that match are still there, in the
+//! same order, and M is not defined.
 //!
 //! So the languages of the kept rules are never reasoned about. What has to hold besides, and is checked on the text:
 //!
 //! - the compiled form does nothing outside the domain of M ([`guards`] admits only guards that are exact);
-//! - maps are judged anew for each URI (`volatile`), and nginx builds them without a warning ([`maps`]);
-//! - all else in the files is as it was, in the same order ([`align`]);
+//! - maps are evaluated anew for each URI (`volatile`), and nginx builds them without a warning ([`maps`]);
+//! - everything else in the files is unchanged and in the same order ([`align`]);
 //! - the maps are included once, where nginx takes the sizes of their tables ([`tables`]);
-//! - no variable of ours is nginx's or the configuration's, and all of them fit their table ([`names`]).
+//! - no new variable is nginx's or the configuration's, and all of them fit their table ([`names`]).
 //!
 //! Rules that match every spelling of a string stand for more strings than can be listed: they are run on one URI
 //! that stands for all spellings not in S ([`effect::Uri::any_case`]).
@@ -39,6 +40,7 @@ pub mod oracle;
 pub mod residual;
 pub mod run;
 pub mod strings;
+pub mod surroundings;
 pub mod tables;
 pub mod trie;
 pub mod work;
@@ -50,23 +52,26 @@ use crate::prove::align::Known;
 use crate::prove::groups::Trees;
 use crate::prove::names::Used;
 use crate::prove::node::Node;
+use crate::prove::surroundings::has_header_inheritance;
 use crate::prove::tables::{Include, TableSizes};
 use crate::syntax::Readings;
 
 /// What is known of all files.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// The differences that were asked for.
+    /// The declared differences.
     pub readings: Readings,
     /// The directives that add nothing to the script of the rewrite module; rules on both sides of one are one run.
     pub transparent: HashSet<Vec<u8>>,
-    /// The directives that read no captures but those in their text.
+    /// The directives that read captures only in their text.
     pub harmless: HashSet<Vec<u8>>,
-    /// No file of the configuration is missing that requests depend on.
+    /// The directives of a location that an `if` in it inherits, or that do not matter once the location is found.
+    pub inherited: HashSet<Vec<u8>>,
+    /// Whether no file that requests depend on is missing.
     pub is_complete: bool,
-    /// The statement that includes the maps, as its words, if it belongs into a http block of these files.
+    /// The words of the statement that includes the maps, if it belongs in an http block of these files.
     pub include: Option<Vec<Vec<u8>>>,
-    /// If a file of the http block is missing: what the includes name that may lead to sizes of the maps' tables.
+    /// If a file of the http block is missing: the paths of includes that may lead to sizes of the maps' tables.
     pub may_set_sizes: Option<HashSet<Vec<u8>>>,
 }
 
@@ -85,7 +90,7 @@ pub struct Pair<'t> {
     pub takes_rules: bool,
 }
 
-/// A file that is not changed.
+/// An unchanged file.
 #[derive(Clone, Copy, Debug)]
 pub struct Other<'t> {
     pub text: &'t [u8],
@@ -132,11 +137,11 @@ impl Refutation {
     }
 }
 
-/// What an obligation that holds yields, or why it does not hold.
+/// The result of an obligation that holds, or why it does not hold.
 pub type Discharged<T> = Result<T, Refutation>;
 
-/// Decides whether the files do afterwards, with `maps` and behind them `trees` in the http block, what they did before.
-/// `others` are the files of the configuration that are not changed.
+/// Decides whether the changed files, with `maps` and then `trees` in the http block, do what the files did before.
+/// `others` are the unchanged files of the configuration.
 pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts: &Facts) -> Discharged<Checked> {
     let read_files = || -> Discharged<_> {
         let others = read_all(others.iter().map(|other| other.text), "an unchanged file")?;
@@ -144,7 +149,7 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
         let after = read_all(pairs.iter().map(|pair| pair.after), "the emitted text")?;
         Ok((others, before, after))
     };
-    // The maps are about as long as all files together, so that both halves of the reading take about as long.
+    // The maps are about as long as all files together, so both halves take about the same time.
     let (maps, files) = parallel::both(|| maps::read(maps), read_files);
     let (maps, (unchanged, before, after)) = (maps?, files?);
     let trees = Trees::read(trees)?;
@@ -171,7 +176,9 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
     let originals = before.iter().chain(&unchanged).zip(rows);
     let originals: Vec<_> = originals.map(|(nodes, holds_rows)| captures::File { nodes, holds_rows }).collect();
     let captures_matter = !facts.is_complete || captures::may_be_read(&originals, &facts.harmless);
-    let known = Known { maps: &maps, trees: &trees, facts, used: &used, captures_matter };
+    let headers_inherited =
+        facts.is_complete && !before.iter().chain(&unchanged).any(|nodes| has_header_inheritance(nodes));
+    let known = Known { maps: &maps, trees: &trees, facts, used: &used, captures_matter, headers_inherited };
     let words = facts.include.as_deref().filter(|_| !pairs.is_empty());
     let mut include = Include::new(words, facts.may_set_sizes.as_ref(), sizes_before, sizes_after);
     let mut checked = Checked::default();

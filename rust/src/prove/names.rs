@@ -30,7 +30,7 @@ fn is_plain(name: &str) -> bool {
 #[derive(Default)]
 pub struct Used {
     all: HashSet<Vec<u8>>,
-    /// Those that a directive may define: whoever defines one names it in a word of its own.
+    /// Variables that a directive may define: it names them in a word of their own.
     defined: HashSet<Vec<u8>>,
 }
 
@@ -43,7 +43,7 @@ impl Used {
         Used { all: lowered(names), defined: lowered(defined) }
     }
 
-    /// Checks that a variable of the emitted text is none of them.
+    /// Checks that the original does not use a variable of the emitted text.
     pub fn leave(&self, name: &[u8]) -> Discharged<()> {
         if self.all.contains(name) {
             return Err(Refutation::new(format!("the original uses ${}", name.escape_ascii())));
@@ -52,8 +52,9 @@ impl Used {
     }
 }
 
-/// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own, those of
-/// the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start with it.
+/// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own,
+/// those of the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start
+/// with it.
 pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Discharged<()> {
     let mut maps = maps.peekable();
     if maps.peek().is_none() {
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
     use crate::hash::VARIABLES_DEFAULTS;
 
-    /// What nginx defines, computes or cannot tell from another spelling is not free.
+    /// Names that nginx defines, computes or cannot distinguish from another spelling are not free.
     #[test]
     fn free_names() {
         for name in ["nxo_1_key", "m_hit", "httpd"] {
@@ -103,7 +104,7 @@ mod tests {
         }
     }
 
-    /// nginx's own variables fit their table by default; so do those of a compilation, and not any number of them.
+    /// nginx's own variables fit their table by default, as do those of a compilation, but not any number of variables.
     #[test]
     fn table_of_variables() {
         let fits = |names: &[String]| {

@@ -1,8 +1,8 @@
-//! What every match of a pattern has: plain bytes at its start, at its end or in it.
+//! Finds plain bytes that every match of a pattern has at its start, at its end or inside.
 
 use crate::syntax::{self, Ast};
 
-/// What every match of a pattern has, in small letters.
+/// Bytes that every match of a pattern has, in lower case.
 #[derive(PartialEq, Eq, Hash)]
 pub enum Need {
     Start(Vec<u8>),
@@ -10,12 +10,12 @@ pub enum Need {
     Part(Vec<u8>),
 }
 
-/// All that is known of a pattern.
+/// The needs of a pattern.
 #[derive(Default)]
 pub struct Needs {
     pub all: Vec<Need>,
-    /// The longest subject without an end or part on which PCRE2 is sure to say No. Without a start it always is: no
-    /// match is tried any further.
+    /// The longest subject that lacks an end or a part for which PCRE2 certainly answers "no match". If the start is
+    /// missing it always does: the attempt ends there.
     pub longest: usize,
 }
 
@@ -77,12 +77,12 @@ fn longest(parts: &[Ast]) -> usize {
             Ast::Repeat { sub, .. } if matches!(**sub, Ast::Byte(_) | Ast::Class(_)) => loops += 1,
             _ => return 0,
         }
-        size += 3.0; // a group is entered and left
+        size += 3.0; // entering and leaving a group
     }
     if loops == 0 { usize::MAX } else { (FEW_CALLS / size).powf(1.0 / f64::from(loops)) as usize }
 }
 
-/// What a group around one node holds.
+/// The content of a group around one node.
 fn inner(part: &Ast) -> &Ast {
     if let Ast::Capture { sub, .. } = part { inner(sub) } else { part }
 }

@@ -1,4 +1,4 @@
-//! A text as statements: what both sides of the proof are read into.
+//! Reads a text into statements, for both sides of the proof.
 
 use std::borrow::Cow;
 

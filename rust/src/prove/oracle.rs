@@ -1,4 +1,4 @@
-//! Whether a pattern matches a subject in every PCRE: what PCRE2 says, where it speaks for all.
+//! Decides whether a pattern matches a subject in every PCRE, by PCRE2 where all agree.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,10 +10,10 @@ use crate::prove::effect::Matches;
 use crate::prove::work;
 use crate::syntax::{self, Pattern};
 
-/// What may be said of a pattern.
+/// What is known of a pattern.
 pub enum Oracle {
     Portable(Box<Pattern>, PortableRegex),
-    /// It matches nothing but subjects that begin like this.
+    /// It matches only subjects that begin like this.
     Unportable(Vec<u8>),
 }
 
@@ -29,17 +29,17 @@ impl Oracle {
     }
 }
 
-/// A portable pattern, run by PCRE2, and where that takes long by an automaton.
+/// A portable pattern, run by PCRE2, or by an automaton if that takes long.
 pub struct PortableRegex {
     regex: Regex,
     automaton: OnceLock<Option<meta::Regex>>,
     slow: AtomicU32,
 }
 
-/// How many calls a question may take from one place of the subject; the planner allows no more.
+/// The most calls for a question from one place of the subject; the planner allows no more.
 const CALLS: u32 = 8_000;
 
-/// After so many long questions the automaton is asked first.
+/// After this many long questions, the automaton is asked first.
 const PATIENCE: u32 = 64;
 
 impl PortableRegex {
@@ -59,7 +59,7 @@ impl PortableRegex {
         }
     }
 
-    /// What PCRE says, however long it takes, if it comes to an end within nginx's limit.
+    /// The answer of PCRE, if it comes within nginx's limit, however long that takes.
     fn in_the_end(&self, pattern: &Pattern, subject: &[u8]) -> Option<Matches> {
         let build = || {
             let translation = pattern.translate();

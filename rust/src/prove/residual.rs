@@ -1,5 +1,5 @@
-//! Which of the rules that stay matches a string first. PCRE2 decides, for patterns that every PCRE reads alike; plain
-//! bytes that every match has to contain rule most of them out.
+//! Finds the first kept rule that matches a string. PCRE2 decides for patterns that every PCRE reads alike; plain bytes
+//! that every match must contain exclude most rules.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -18,13 +18,15 @@ use crate::syntax::{self, Pattern};
 #[derive(Default)]
 pub struct Residual<'t> {
     rules: Vec<ResidualRule<'t>>,
-    /// By the bytes that a subject starts and ends with, in lower case. An end is also looked for before a final newline.
+    /// By the bytes that a subject starts and ends with, in lower case. An end is also looked for before a final
+    /// newline.
     starting: Bytes,
     ending: Bytes,
     /// By the bytes that a subject contains anywhere, in lower case.
     holding: Option<AhoCorasick>,
     held_by: Vec<u32>,
-    /// Rules in `ending` and `holding` on which PCRE2 may give up if the subject is longer than this many bytes. Ascending.
+    /// Rules in `ending` and `holding` on which PCRE2 may give up if the subject is longer than this many bytes.
+    /// Ascending.
     may_give_up: Vec<(usize, u32)>,
     /// The rules that any subject may match.
     others: Vec<u32>,
@@ -88,7 +90,7 @@ impl<'t> Residual<'t> {
         all
     }
 
-    /// Whether one of them may match some spelling of `subject`, which is in lower case. `false` is certain.
+    /// Whether one of them may match some spelling of `subject`, which is in lower case; `false` is certain.
     pub fn may_take_some_case(&self, subject: &[u8], places: Range<usize>) -> bool {
         self.candidates(subject, places).into_iter().any(|at| self.rules[at as usize].may_take_some_case(subject))
     }
@@ -178,7 +180,7 @@ impl PatternHead {
 /// An automaton of the case variants of a pattern's language, or of a larger one.
 fn spellings(pattern: &Pattern) -> Option<meta::Regex> {
     let folded = pattern.translate_folded().hir;
-    // Small and quick to build, as it is run on few strings.
+    // Small and quick to build, as it runs on few strings.
     let config = meta::Config::new().utf8_empty(false).hybrid(false).auto_prefilter(false);
     meta::Regex::builder().configure(config).build_from_hir(&folded).ok()
 }
@@ -221,7 +223,7 @@ mod tests {
         residual(patterns).takes(subject, 0..patterns.len()) != Matches::No
     }
 
-    /// Rules are found by what subjects start and end with, or always tried; those outside the places are not.
+    /// Rules are found by the starts and ends of subjects or always tried; those outside the places are ignored.
     #[test]
     fn takes() {
         let patterns = ["^/a/(.*)-1$", "^/a/(.*)-2$", r"old\.php$", r"/x\z", "^/B/", "shop", "^/c(d|e)", "-sale-"];
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!(residual(&["^/a(?:[^x]|y)*z$"]).takes(&long, 0..1), Matches::No);
     }
 
-    /// A rule that gets no further than its head matches nothing, whatever follows; one that does may match.
+    /// A rule that fails in its head matches nothing, whatever follows; one that passes it may match.
     #[test]
     fn heads() {
         let subject = [b"/old".as_slice(), &[b'z'; 2_600]].concat();

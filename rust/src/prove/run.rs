@@ -1,4 +1,4 @@
-//! One run of rules against its compiled form: the theorem of [`super`], put to the strings it names.
+//! Compares one run of rules with its compiled form: checks the theorem of [`super`] on its strings.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,13 +16,13 @@ use crate::prove::strings::NOBODY;
 use crate::prove::{Checked, Discharged, Refutation};
 use crate::syntax::{self, Readings};
 
-/// The statements that stand in place of a run.
+/// The statements that replace a run.
 pub struct CompiledForm<'t> {
-    /// Guards and what they read.
+    /// Guards and what they need.
     emitted: Vec<&'t Node<'t>>,
     /// A rule that never matches, and so leaves `$1` to `$9` empty as any failing rule does.
     clears: Option<&'t Node<'t>>,
-    /// All rules: those that stay, and where there are no guards those that list keys.
+    /// All rules: those that stay, and those that list keys if there are no guards.
     rules: Vec<&'t Node<'t>>,
 }
 
@@ -34,7 +34,7 @@ struct RuleOrder<'t> {
     kept: Vec<usize>,
 }
 
-/// What answers for the rules that are gone.
+/// The part that replaces the removed rules.
 enum Form<'t> {
     Guards(Guards<'t>),
     Listed(Listed<'t>),
@@ -56,7 +56,7 @@ impl<'t> Form<'t> {
         }
     }
 
-    /// Whether a URI that it does not answer leaves `$1` to `$9` empty, as a pattern that does not match leaves them.
+    /// Whether `$1` to `$9` are empty after a URI that it does not answer, as after a pattern that does not match.
     fn clears_captures(&self) -> bool {
         match self {
             Form::Guards(guards) => guards.clears_captures(),
@@ -66,7 +66,7 @@ impl<'t> Form<'t> {
 }
 
 impl<'t> CompiledForm<'t> {
-    /// Takes the statements that belong to one run, and tells how many there are.
+    /// Takes the statements that belong to one run, and returns how many there are.
     pub fn split(nodes: &[&'t Node<'t>], is_emitted: impl Fn(&Node) -> bool) -> (CompiledForm<'t>, usize) {
         let emitted: Vec<_> = nodes.iter().copied().take_while(|node| is_emitted(node)).collect();
         let mut rest = &nodes[emitted.len()..];
@@ -80,7 +80,7 @@ impl<'t> CompiledForm<'t> {
         (CompiledForm { emitted, clears, rules }, length)
     }
 
-    /// Tells the rules that stay from new ones: as many as can be are taken for the original's, from both ends.
+    /// Separates kept rules from new ones: as many as possible are matched with the original's, from both ends.
     fn order(&self, rules: &[&'t Node<'t>]) -> Discharged<RuleOrder<'t>> {
         if !self.emitted.is_empty() {
             return Ok(RuleOrder { leading: 0, new: Vec::new(), kept: places(rules, &self.rules)? });
@@ -96,7 +96,7 @@ impl<'t> CompiledForm<'t> {
         Ok(RuleOrder { leading, new: self.rules[leading..new].to_vec(), kept: (0..leading).chain(trailing).collect() })
     }
 
-    /// The statements that are no rules of the original.
+    /// The statements that are not rules of the original.
     pub fn new_statements(&self) -> impl Iterator<Item = &'t Node<'t>> {
         self.emitted.iter().copied().chain(self.clears)
     }
@@ -134,8 +134,8 @@ pub fn check<'t>(
     Ok(Checked { rules: rules.len(), gone: rules.len() - kept.len(), strings: strings.exact.len(), any_case })
 }
 
-/// Whether `$1` to `$9` are what they were wherever the compiled form answers nothing: at its end, and at each rule that
-/// stays, as one that fails there leaves them as it finds them. A rule leaves them empty where it does not match.
+/// Whether `$1` to `$9` are as before wherever the compiled form does not answer: at its end, and at each kept rule,
+/// which does not restore them. A rule that does not match leaves them empty.
 fn check_captures(leading: usize, kept: &[usize], form_clears: bool) -> Discharged<()> {
     let (was_empty, is_empty) = match kept.first() {
         Some(first) => (*first > 0, leading == 0 && form_clears),
@@ -152,7 +152,7 @@ fn check_captures(leading: usize, kept: &[usize], form_clears: bool) -> Discharg
     }
 }
 
-/// The places of the kept rules among all: they have to be there as they were, in the same order.
+/// The places of the kept rules among all rules: they must be unchanged and in the same order.
 fn places(rules: &[&Node], kept: &[&Node]) -> Discharged<Vec<usize>> {
     let mut places = Vec::with_capacity(kept.len());
     let mut all = rules.iter().enumerate();
@@ -170,19 +170,19 @@ fn places(rules: &[&Node], kept: &[&Node]) -> Discharged<Vec<usize>> {
 
 struct Comparison<'t, 'r> {
     rules: &'r [&'t Node<'t>],
-    /// How many rules precede the compiled form, unchanged: they do the same with a URI in both texts.
+    /// The number of unchanged rules before the compiled form: they do the same with a URI in both texts.
     leading: usize,
     form: Form<'t>,
     residual: Residual<'t>,
     maps: &'t Maps<'t>,
     readings: &'r Readings,
     captures_matter: bool,
-    /// The patterns of rules that are gone, where a declared reading changes them.
+    /// The patterns of removed rules that a declared reading changes.
     gone: HashMap<usize, Vec<u8>>,
 }
 
 impl<'t> Comparison<'t, '_> {
-    /// Lists the strings of every rule that is gone, and of the maps.
+    /// Lists the strings of all removed rules and of the maps.
     fn strings(&mut self, kept: &[usize]) -> Discharged<GoneStrings> {
         let mut strings = GoneStrings::default();
         let mut kept = kept.iter().peekable();
@@ -213,14 +213,14 @@ impl<'t> Comparison<'t, '_> {
         Ok(())
     }
 
-    /// P(s) = P'(s) for each string that is listed. The first that differs, in their order, is the counterexample.
+    /// Checks P(s) = P'(s) for each listed string. The first that differs, in order, is the counterexample.
     fn check_exact(&self, strings: &GoneStrings) -> Discharged<()> {
         let check = |(string, owner): (&[u8], u32)| {
             // `NOBODY` is the last of all places.
             let owner = owner.min(strings.any_case_owner(string));
             let fires = if owner == NOBODY { None } else { self.fires(string, owner as usize)? };
             let uri = Uri { text: string, any_case: false };
-            // Where it is not what the form does, it may still be that no such URI gets as far.
+            // If the form does something else, it may still be that no such URI reaches it.
             self.compare(uri, fires).or_else(|refutation| match self.residual.takes(string, 0..self.leading) {
                 Matches::Yes => Ok(()),
                 _ => Err(refutation),
@@ -231,8 +231,8 @@ impl<'t> Comparison<'t, '_> {
             .collect()
     }
 
-    /// The rule that fires on a URI of rule `owner`, which is gone, and of no rule that is gone before it: that one, or
-    /// `None` where a rule that stays, behind the compiled form, comes first.
+    /// The rule that fires on a URI whose first removed rule is `owner`: that one, or `None` if a kept rule after the
+    /// compiled form comes first.
     fn fires(&self, string: &[u8], owner: usize) -> Discharged<Option<usize>> {
         match self.residual.takes(string, self.leading..owner) {
             Matches::No => Ok(Some(owner)),
@@ -244,7 +244,7 @@ impl<'t> Comparison<'t, '_> {
         }
     }
 
-    /// The same for the spellings that are not listed: each group on one URI that stands for all of it.
+    /// The same for spellings that are not listed: one URI stands for each group of them.
     fn check_any_case(&self, strings: &GoneStrings) -> Discharged<usize> {
         let mut checked = 0;
         for (string, owner) in strings.any_case.iter() {
@@ -260,7 +260,7 @@ impl<'t> Comparison<'t, '_> {
         Ok(checked)
     }
 
-    /// Runs both texts: `rule` is the rule that fires in the original, if it is one of those that are gone.
+    /// Runs both texts. `rule` is the rule that fires in the original, if it was removed.
     fn compare(&self, uri: Uri, rule: Option<usize>) -> Discharged<()> {
         let own_pattern = rule.map(|rule| self.pattern(rule));
         let own = |pattern: &[u8]| own_pattern == Some(pattern);

@@ -1,4 +1,4 @@
-//! A set of byte strings in few allocations, each with the first rule that was given for it.
+//! A set of byte strings in few allocations, each with the first rule given for it.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -15,7 +15,7 @@ pub struct Owners {
     hasher: DefaultHashBuilder,
 }
 
-/// The owner of a string that nobody owns.
+/// The owner of a string without an owner.
 pub const NOBODY: u32 = u32::MAX;
 
 impl Owners {

@@ -1,8 +1,8 @@
-//! Where the maps are included, and the sizes of nginx's hash tables.
+//! Checks where the maps are included, and the sizes of nginx's hash tables.
 //!
-//! nginx fixes `map_hash_max_size` and `map_hash_bucket_size` at the first map it reads; set twice, or behind a map, they
-//! are an error (`ngx_http_map_block`, `ngx_conf_set_num_slot`). Those of `variables_hash` are read when the http block
-//! ends. Directives of these names in `stream` are that module's.
+//! nginx fixes `map_hash_max_size` and `map_hash_bucket_size` at the first map it reads; set twice, or behind a map,
+//! they are an error (`ngx_http_map_block`, `ngx_conf_set_num_slot`). Those of `variables_hash` are read when the http
+//! block ends. Directives of these names in `stream` are that module's.
 
 use std::collections::HashSet;
 
@@ -12,10 +12,10 @@ use crate::prove::{Discharged, Refutation};
 
 const NAMES: [&[u8]; 4] =
     [b"map_hash_max_size", b"map_hash_bucket_size", b"variables_hash_max_size", b"variables_hash_bucket_size"];
-/// How many of them are those of maps.
+/// The number of names that are sizes of maps.
 const OF_MAPS: usize = 2;
 
-/// The sizes that are set, in the order of `NAMES`.
+/// The sizes in the order of `NAMES`, where set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableSizes([Option<usize>; 4]);
 
@@ -50,7 +50,7 @@ impl TableSizes {
         if self.0[at].replace(number).is_some() { Err(refute()) } else { Ok(()) }
     }
 
-    /// These and others, which are set elsewhere.
+    /// These sizes together with others, set elsewhere.
     pub fn and(&self, others: &TableSizes) -> Discharged<TableSizes> {
         if self.0.iter().zip(&others.0).any(|(size, again)| size.is_some() && again.is_some()) {
             return Err(Refutation::new("a hash table size is set twice"));
@@ -62,12 +62,12 @@ impl TableSizes {
         self.0.iter().all(Option::is_none)
     }
 
-    /// Those of the maps; where none is set, nginx's own.
+    /// The sizes of maps; nginx's defaults where none is set.
     pub fn of_maps(&self) -> Sizes {
         Sizes { max: self.0[0].unwrap_or(MAP_DEFAULTS.max), bucket: self.0[1].unwrap_or(MAP_DEFAULTS.bucket) }
     }
 
-    /// Those of the variables; where none is set, nginx's own.
+    /// The sizes of variables; nginx's defaults where none is set.
     pub fn of_variables(&self) -> Sizes {
         let own = VARIABLES_DEFAULTS;
         Sizes { max: self.0[2].unwrap_or(own.max), bucket: self.0[3].unwrap_or(own.bucket) }
@@ -96,7 +96,7 @@ fn may_hold_map(node: &Node) -> bool {
     matches!(node.word(0), b"map" | b"include")
 }
 
-/// A size may grow: it changes no look-up's result.
+/// A size may grow: that changes no result of a look-up.
 pub fn is_raised(before: &Node, after: &Node) -> bool {
     is_size(before)
         && before.word(0) == after.word(0)
@@ -105,23 +105,23 @@ pub fn is_raised(before: &Node, after: &Node) -> bool {
         && matches!((number(before.word(1)), number(after.word(1))), (Some(size), Some(raised)) if size <= raised)
 }
 
-/// What is new in the http block: the statement that includes the maps, which has to be found once, and sizes.
+/// What is new in the http block: the statement that includes the maps, which must occur once, and sizes.
 pub struct Include {
     words: Option<Vec<Vec<u8>>>,
     /// See [`super::Facts::may_set_sizes`].
     may_set_sizes: Option<HashSet<Vec<u8>>>,
     is_found: bool,
-    /// How many sizes of maps the files set, all of which have to stand before the maps.
+    /// The number of sizes of maps that the files set; all must come before the maps.
     sizes: usize,
     /// The sizes that the original does not set.
     added: [bool; 4],
 }
 
-/// What of the http block stands behind the statements that are looked at.
+/// What follows the examined statements in the http block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Behind {
     Nothing,
-    /// Those are a file of the block, and what stands behind its include is not seen.
+    /// The statements are a file of the block; what follows its include is unknown.
     NotSeen,
 }
 
@@ -147,12 +147,12 @@ impl Include {
         node.block.is_none() && self.words.as_ref().is_some_and(|words| node.words().iter().eq(words.iter()))
     }
 
-    /// Whether this sets a size that the original does not set; in a http block it may.
+    /// Whether this sets a size that the original does not set, which is allowed in an http block.
     pub fn is_added(&self, node: &Node) -> bool {
         node.block.is_none() && node.words.len() == 2 && index(node.word(0)).is_some_and(|at| self.added[at])
     }
 
-    /// Looks for it in a http block, and checks its place and that of new sizes there.
+    /// Looks for the statement in an http block, and checks its place and that of new sizes.
     pub fn find(&mut self, block: &[Node], then: Behind) -> Discharged<()> {
         self.check_added(block)?;
         let mut places = (0..block.len()).filter(|at| self.is(&block[*at]));
@@ -162,7 +162,8 @@ impl Include {
         }
         self.is_found = true;
         let behind = &block[at + 1..];
-        // Sizes of other files stand before every map of a configuration that nginx takes, so before the next one here.
+        // In a configuration that nginx accepts, sizes of other files come before every map, so before the next one
+        // here.
         let here = block.iter().filter(|node| is_map_size(node)).count();
         let next = behind.iter().find(|node| may_hold_map(node) || is_map_size(node));
         let is_map_next = next.is_some_and(|node| node.word(0) == b"map");
@@ -176,14 +177,14 @@ impl Include {
         Ok(())
     }
 
-    /// Whether it is known of all includes up to the next map that they lead to no size of the map tables.
+    /// Whether no include up to the next map can lead to a size of the map tables.
     fn none_leads_to_sizes(&self, behind: &[Node]) -> bool {
         let Some(names) = &self.may_set_sizes else { return false };
         let leads = |node: &Node| node.word(0) == b"include" && names.contains(node.word(1));
         !behind.iter().take_while(|node| node.word(0) != b"map").any(leads)
     }
 
-    /// A new size of maps stands first, or behind one that nginx takes there.
+    /// A new size of maps comes first, or after one that nginx accepts there.
     fn check_added(&self, block: &[Node]) -> Discharged<()> {
         let mut may_follow_map = false;
         for node in block {

@@ -1,20 +1,20 @@
 //! Patterns that list literals, read back into the strings they match: the guards of a location.
 //!
-//! Nothing is admitted but literal bytes, `(?:`, `|`, `)`, a leading `^` with or without `(?i)` before it, and `$` or `\z`
-//! at the end: every PCRE reads that alike, and none can give up on it, as a pattern has few strings.
+//! Allowed are literal bytes, `(?:`, `|`, `)`, a leading `^` with or without `(?i)` before it, and `$` or `\z` at the
+//! end: every PCRE reads these alike, and none can give up on a pattern with so few strings.
 
 /// The strings that a pattern matches.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ListedStrings {
     pub strings: Vec<Vec<u8>>,
-    /// Each stands for all spellings of its letters; they are in small letters.
+    /// Whether each string is in lower case and stands for all spellings of its letters.
     pub any_case: bool,
 }
 
-/// More strings than this are not listed for one pattern; a token of nginx has no room for half as many.
+/// The most strings listed for one pattern; a token of nginx has no room for half as many.
 const LIMIT: usize = 8_192;
 
-/// PCRE nests groups no deeper (`PARENS_NEST_LIMIT`).
+/// The greatest depth of nested groups in PCRE (`PARENS_NEST_LIMIT`).
 const DEEPEST: usize = 250;
 
 /// Reads a pattern; `None` for any other.
@@ -44,7 +44,7 @@ struct PatternReader<'p> {
 type Read<'p> = (Vec<Vec<u8>>, &'p [u8]);
 
 impl<'p> PatternReader<'p> {
-    /// Literals and groups, one after the other, up to what is neither.
+    /// A sequence of literals and groups, up to anything else.
     fn sequence(mut self) -> Option<Read<'p>> {
         let mut strings = vec![Vec::new()];
         loop {
@@ -91,7 +91,7 @@ fn product(heads: &[Vec<u8>], tails: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     fits.then(|| heads.iter().flat_map(|head| tails.iter().map(move |tail| [&head[..], tail].concat())).collect())
 }
 
-/// What has a meaning of its own outside a class; a NUL ends a pattern in the oldest PCRE.
+/// Bytes with a special meaning outside a class; a NUL ends a pattern in the oldest PCRE.
 fn is_special(byte: u8) -> bool {
     b"\\^$.[|()?*+{\0".contains(&byte)
 }
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(strings(&format!("^/{}$", "(?:a|b)".repeat(20))), None);
     }
 
-    /// What is listed is what PCRE2 matches.
+    /// The listed strings are those that PCRE2 matches.
     #[test]
     fn pcre_agrees() {
         for pattern in [r"^/a(?:b|)(?:c|d|)$", r"^/\.(?:\(|\||\\|\$|])$", r"^/(?:a|ab)(?:bc|c)\z", "^/a b#(?:\t|-)$"] {

@@ -1,10 +1,11 @@
-//! How much PCRE may have to try: a rule that does not match may still use up the match limit, and nginx answers 500.
+//! Bounds what PCRE may have to try: a rule that does not match may still use up the match limit, and nginx answers
+//! 500.
 //!
-//! So a pattern whose strings are known is not yet known: only one that always ends in time may go.
+//! So knowing the strings of a pattern is not enough: a rule may be removed only if its pattern always ends in time.
 //!
-//! The bound is never above the planner's (`effort` in `first_match`), and more is allowed, so that what the planner takes
-//! for granted is granted here: by induction over the tree, the ways and tries counted here are at most those counted
-//! there. A test holds the two side by side.
+//! The bound is never above the planner's (`effort` in `first_match`), and the limit is higher, so that a pattern that
+//! passes there passes here: by induction over the tree, the ways and tries counted here are at most those counted
+//! there. A test compares the two.
 
 use crate::syntax::Ast;
 
@@ -80,7 +81,7 @@ mod tests {
         ends_in_time(&syntax::parse(pattern.as_bytes()).unwrap().ast, 1024)
     }
 
-    /// Few strings may still take PCRE2 very many tries; usual rules take none.
+    /// Few strings may still take PCRE2 very many tries; usual rules take few.
     #[test]
     fn bounds() {
         for pattern in ["^/a/?$", "^/(a|b|c)/(d|e)(?:/(f|g))?/?$", "^/[a-f][0-9]$", "^/(.*)/x$", "^/a{3,60}$"] {

@@ -91,8 +91,8 @@ pub struct Covers(RefCell<HashMap<Asked, bool>>);
 type Asked = (String, Vec<u8>, bool, bool);
 
 impl Covers {
-    /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has to
-    /// stay so whatever is put in front of it.
+    /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has
+    /// to stay so whatever is put in front of it.
     pub fn holds(&self, language: &Language, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
         if !language.translation.exact {
             return false;
@@ -278,7 +278,11 @@ mod tests {
         assert_eq!(extended("^/a(b|c)?d", "/a"), ["/abd", "/acd", "/ad"]);
         assert_eq!(extended("^/a(b|c)?d", "/ac"), ["/acd"]);
         assert_eq!(extended("^/a$", "/ab"), ["/ab"]);
-        assert_eq!(extended("^/(?!a)b", "/x"), ["/x"]);
+        assert_eq!(extended("^/(?!a)b", "/x"), [""; 0]);
+        assert_eq!(extended("^/(?!a)b", "/"), ["/b"]);
+        assert_eq!(extended("^/a+b", "/a"), ["/a"]);
+        assert_eq!(extended("^/(?:ab){2}c", "/a"), ["/ababc"]);
+        assert_eq!(extended("^/a*b", "/"), ["/"]);
     }
 
     /// A newline behind a newline is an inner one, too.

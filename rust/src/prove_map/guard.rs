@@ -130,17 +130,29 @@ impl Implication<'_> {
     }
 }
 
+/// The largest least number of rounds of a repetition that is followed.
+const MOST_ROUNDS: u32 = 16;
+
+/// Stands for further rounds of a repetition and what follows them, of which nothing is known: no walk passes an end.
+static UNKNOWN: Ast = Ast::End;
+
 /// The alternatives of an item that is not a single byte, each followed by `rest`; `None` if there are too many.
 pub fn choices<'a>(item: &'a Ast, rest: &[&'a Ast]) -> Option<Vec<Vec<&'a Ast>>> {
     match item {
-        Ast::Empty | Ast::Start => Some(vec![rest.to_vec()]),
+        Ast::Empty | Ast::Start | Ast::WordBoundary | Ast::NotWordBoundary => Some(vec![rest.to_vec()]),
         Ast::Concat(items) => Some(vec![pushed(rest, items)]),
         Ast::Alternation(branches) => {
             Some(branches.iter().map(|branch| pushed(rest, std::slice::from_ref(branch))).collect())
         }
-        Ast::Capture { sub, .. } => Some(vec![pushed(rest, std::slice::from_ref(&**sub))]),
-        Ast::Repeat { min: 0, max: Some(1), sub, .. } => {
-            Some(vec![pushed(rest, std::slice::from_ref(&**sub)), rest.to_vec()])
+        Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => Some(vec![pushed(rest, std::slice::from_ref(&**sub))]),
+        Ast::Repeat { min, max, sub, .. } => {
+            let behind = if *max == Some((*min).max(1)) { rest } else { &[&UNKNOWN][..] };
+            let rounds = |count| (0..count).fold(behind.to_vec(), |stack, _| pushed(&stack, std::slice::from_ref(sub)));
+            match (min, max) {
+                (0, Some(1)) => Some(vec![rounds(1), rest.to_vec()]),
+                (1..=MOST_ROUNDS, _) => Some(vec![rounds(*min)]),
+                _ => None,
+            }
         }
         _ => None,
     }
@@ -174,6 +186,13 @@ mod tests {
             assert!(check(row, guard), "{row}");
         }
         for row in ["^/a", "^/ac[0-9a]", "^/a(b|c)x", "^/d[^x]e", "^/b?ab", "^.*ab", "^/a.b", "/ab"] {
+            assert!(!check(row, guard), "{row}");
+        }
+        for row in [r"^/ac\d+x", "^/a(?:b+|c[0-9]{2,})", "^/a[b]{1,3}", "^/d.{1}e", "^/(?:ab)+"] {
+            assert!(check(row, guard), "{row}");
+        }
+        for row in ["^/d.+e", "^/ab*b", "^/(?:ab)*", "^/(?:d.){2}e", "^/a(?:c3)*x", "^/d.{17}", "^/a(?:b?)+", "^/ac{2}"]
+        {
             assert!(!check(row, guard), "{row}");
         }
         assert!(check("^/ab?b", "^/a(?:bb|b)") && !check("^/ab?c", "^/ab"));

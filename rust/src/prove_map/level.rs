@@ -17,8 +17,8 @@ use crate::prove_map::row::Language;
 /// Limit of the strings of one row.
 const MOST_STRINGS: usize = 256;
 
-/// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and only
-/// the `>` in the middle splits them.
+/// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and
+/// only the `>` in the middle splits them.
 const SAME: &[u8] = br"(?s)^(.+)>\1\z";
 
 impl<'b> Prover<'b> {
@@ -117,11 +117,11 @@ impl<'b> Prover<'b> {
     /// `map SRC $lines { "~(?s)\n." $rows; default NEXT; }`: the rows are all that can match an inner newline.
     fn newline(&self, block: &'b MapBlock<'b>, place: &mut Place<'b>) -> Result<&'b [u8], MapRefutation> {
         let name = block.variable.escape_ascii();
-        let split = self.split(block).filter(|_| block.exact.is_empty());
-        let Some((row, inside)) = split.and_then(|split| Some((split.row, self.map_of(split.inside)?))) else {
+        let row = self.newline_row(block);
+        let Some((row, inside)) = row.and_then(|row| Some((row, self.map_of(&row.value)?))) else {
             return refute(Obligation::KnownMap, format!("${name} is of no known kind"));
         };
-        if !ask::is_inner_newline(&row.pattern) || row.caseless || place.left_out.is_some() {
+        if row.caseless || place.left_out.is_some() {
             return refute(
                 Obligation::Newline,
                 format!("the pattern of ${name} does not split subjects at an inner newline"),

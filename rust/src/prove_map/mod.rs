@@ -6,37 +6,38 @@
 //!
 //! # What is proved
 //!
-//! The original is a map M of SRC with exact rows, rows r1..rn with patterns, and a default D. For a subject u that no exact
-//! row has, something *happens* to ri if PCRE2 finds a match of ri in u, or gives up on it; nothing happens on the empty
-//! subject. E(i) are the subjects on which something happens to ri. nginx takes the first i with u in E(i) and answers with
-//! the value of ri, or with D if PCRE2 gave up; it answers D if there is no such i (`ngx_http_map_find`,
-//! `ngx_http_map_variable`).
+//! The original is a map M of SRC with exact rows, rows r1..rn with patterns, and a default D. For a subject u that no
+//! exact row has, something *happens* to ri if PCRE2 finds a match of ri in u, or gives up on it; nothing happens on
+//! the empty subject. E(i) are the subjects on which something happens to ri. nginx takes the first i with u in E(i)
+//! and answers with the value of ri, or with D if PCRE2 gave up; it answers D if there is no such i
+//! (`ngx_http_map_find`, `ngx_http_map_variable`).
 //!
 //! A *chain* is what an emitted value leads to: rows s1..sm of M, each with its own pattern and value, tried in this
 //! order, and an end, which is the answer if nothing happens to any of them. Where PCRE2 gives up, the answer is D.
 //!
 //! *Theorem.* Let U be a set of subjects, C a chain, and let all this hold:
 //!
-//! 1. If u in U is in E(i), and ri is not in C, then the end of C is the value of a row rc with c <= i, or there is a row rc
-//!    in C with c < i, U is contained in L(c), the subjects that rc matches, and PCRE2 never gives up on rc.
+//! 1. If u in U is in E(i), and ri is not in C, then the end of C is the value of a row rc with c <= i, or there is a
+//!    row rc in C with c < i, U is contained in L(c), the subjects that rc matches, and PCRE2 never gives up on rc.
 //! 2. If ri comes before rj in C although j < i, then E(i) and E(j) have no subject of U in common.
-//! 3. If the end of C is the value of a row rc, then U is contained in L(c), PCRE2 never gives up on rc, its value has no
-//!    captures, and nothing happens in U to a row of C that is behind rc in M. Else the end is D.
+//! 3. If the end of C is the value of a row rc, then U is contained in L(c), PCRE2 never gives up on rc, its value has
+//!    no captures, and nothing happens in U to a row of C that is behind rc in M. Else the end is D.
 //!
 //! Then C and M give the same answer for every u in U.
 //!
-//! *Proof.* Let u be in U, and i the first with u in E(i). If there is none, nothing happens in C, and the end is D by 3, as u
-//! is in no L(c). Otherwise, let ri be in C. No row to which something happens on u comes before ri in C, as its number
-//! would be smaller than i, or it would meet ri in U against 2. So ri decides, as in M. Let ri not be in C. By 1 and 3
-//! u is in L(c) for some c <= i, so that c = i, as i is the first; so the end is the value of ri, which M gives. In C
-//! nothing happens on u: not to rows before ri, since i is the first, and not to rows behind it, by 3. So the end is
-//! the answer.
+//! *Proof.* Let u be in U, and i the first with u in E(i). If there is none, nothing happens in C, and the end is D by
+//! 3, as u is in no L(c). Otherwise, let ri be in C. No row to which something happens on u comes before ri in C, as
+//! its number would be smaller than i, or it would meet ri in U against 2. So ri decides, as in M. Let ri not be in C.
+//! By 1 and 3 u is in L(c) for some c <= i, so that c = i, as i is the first; so the end is the value of ri, which M
+//! gives. In C nothing happens on u: not to rows before ri, since i is the first, and not to rows behind it, by 3. So
+//! the end is the answer.
 //!
-//! The emitted maps cut the subjects into sets U, the buckets, and give each a chain. Of the E(i) only bounds from above are
-//! needed: what every match begins with, a translation of the pattern, or all subjects, where PCRE2 may give up or the
-//! pattern is not understood. Of the buckets too: the key of u is the longest string of a set K that u begins with, as
-//! each trie lists its keys before their prefixes, so that all subjects of a bucket begin with its key, and what begins with
-//! a longer key is in another. Of the L(c) a bound from below is needed, which only exact translations give.
+//! The emitted maps cut the subjects into sets U, the buckets, and give each a chain. Of the E(i) only bounds from
+//! above are needed: what every match begins with, a translation of the pattern, or all subjects, where PCRE2 may give
+//! up or the pattern is not understood. Of the buckets too: the key of u is the longest string of a set K that u begins
+//! with, as each trie lists its keys before their prefixes, so that all subjects of a bucket begin with its key, and
+//! what begins with a longer key is in another. Of the L(c) a bound from below is needed, which only exact translations
+//! give.
 //!
 //! Levels that stand before the tree are chains and sets as well: subjects with an inner newline; finitely many
 //! strings, for each of which the first of all rows is asked of PCRE2; rows that come first. What they decide is not
@@ -50,8 +51,8 @@
 //! | `reads` | both texts are `map` blocks; the original is one, and the emitted text has one of the same variable |
 //! | `own-map` | that block has the original's source, flags and exact rows |
 //! | `names` | each emitted variable, groups included, is new, plain, and defined once |
-//! | `flags` | `volatile` is where it was; `hostnames` is where SRC is looked up, if the original has it |
-//! | `known-map` | each emitted map is of a known kind and comes up in the proof |
+//! | `flags` | `volatile` is as in the original; `hostnames` too, in each map that looks up SRC |
+//! | `known-map` | each emitted map is of a known kind and reached by the proof |
 //! | `depth` | no map leads to itself, and at most 40 are evaluated inside one another (nginx gives up at 100) |
 //! | `pattern` | an emitted pattern is understood exactly, and PCRE2 compiles it |
 //! | `row` | a row of a chain is a row of the original, with its value |
@@ -60,20 +61,21 @@
 //! | `trie` | a key's pattern lists literals and captures all of one; each key comes before those it begins with |
 //! | `chunk` | each root has a chunk, which holds it and only keys that have no longer root |
 //! | `bucket-key` | the rows of a tree are keys of its trie, which differ by more than case |
-//! | `bucket` | a row that may match in a bucket is tried there, or comes behind one that covers it |
+//! | `bucket` | a row that may match in a bucket is tried there, or comes after one that covers it |
 //! | `cover` | a row whose value ends a chain matches all subjects of the bucket |
-//! | `end` | what nothing matches gets the default |
-//! | `empty` | so does the empty subject |
-//! | `floating` | rows that are tried late meet no row before them that is tried later still, and none that was tried earlier |
-//! | `newline` | subjects with an inner newline are told by `(?s)\n.`, and all rows that may match one are tried there |
-//! | `exact-key` | a string that is looked up gives itself, is compared with the subject, and has an answer |
-//! | `exact-answer` | the answer is the value of the first row of all that matches it |
+//! | `end` | a subject that no row matches gets the default |
+//! | `empty` | the empty subject gets the default |
+//! | `floating` | a row tried out of order matches no subject of a row that it has changed places with |
+//! | `newline` | `(?s)\n.` selects subjects with an inner newline, and all rows that may match one are tried there |
+//! | `exact-key` | an exact key maps to itself, is compared with the subject, and has an answer |
+//! | `exact-answer` | the answer is the value of the first row that matches the key |
 //! | `pick` | two answers are compared as numbers of equal width, and the smaller one's text is taken |
 //! | `number` | the number in front of a value is the row's place, from 0 |
-//! | `captures` | a value with captures stands beside its own pattern; a row that sets a variable by name is tried as it was |
+//! | `captures` | a value with captures has its own pattern; a row that sets a variable by name is tried as before |
 //! | `effort` | PCRE2 never gives up on an emitted pattern; where it may on a row, nginx says the default, as it did |
 //!
-//! Where an obligation fails, a subject that the texts answer differently is looked for by running both ([`interpret`]).
+//! Where an obligation fails, a subject that the texts answer differently is looked for by running both
+//! ([`interpret`]).
 //!
 //! What is taken as given: SRC has one value for all maps that one evaluation reads, no other part of the configuration
 //! uses the new names, or `$1` to `$9` after an evaluation, and the tables of nginx have room.
@@ -105,8 +107,8 @@ use prover::{Place, Prover};
 use row::Rows;
 use text::Texts;
 
-/// Decides whether the variable of `original`, one `map` block with its includes inline, has for every subject the value
-/// that the block of that variable in `emitted`, whole `map` blocks in any order, gives it.
+/// Decides whether the variable of `original`, one `map` block with its includes inline, has for every subject the
+/// value that the block of that variable in `emitted`, whole `map` blocks in any order, gives it.
 pub fn prove(original: &[u8], emitted: &[u8]) -> Result<Proved, MapRefutation> {
     let proved = Proved::default();
     let texts = Texts::read(original, emitted, &proved)?;

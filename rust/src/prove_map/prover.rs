@@ -117,8 +117,13 @@ impl<'b> Prover<'b> {
 
     /// Whether a map has the form of one that holds rows.
     fn is_link(&self, block: &'b MapBlock<'b>) -> bool {
-        let is_newline = || block.patterns.iter().any(|row| ask::is_inner_newline(&row.pattern));
-        self.is_of_source(block) && block.exact.is_empty() && !self.is_trie(block) && !is_newline()
+        self.is_of_source(block) && block.exact.is_empty() && !self.is_trie(block) && self.newline_row(block).is_none()
+    }
+
+    /// The row that sends subjects with an inner newline to other rows, if the map has it and no other.
+    pub fn newline_row(&self, block: &'b MapBlock<'b>) -> Option<&'b PatternRow<'b>> {
+        let row = block.patterns.first().filter(|_| block.patterns.len() == 1 && block.exact.is_empty())?;
+        (ask::is_inner_newline(&row.pattern) && self.map_of(&row.value).is_some()).then_some(row)
     }
 
     /// Reads a map that splits subjects by one pattern.

@@ -112,17 +112,25 @@ impl<'p, 'b> TreeProof<'p, 'b> {
         count
     }
 
-    /// In a case-sensitive trie some spellings of a head lead to any key that it, or that begins with it, but for case.
+    /// In a case-sensitive trie some spellings of a head lead to any key that it begins with, or that begins with it, but
+    /// for case: all of them to one that is the same in any case, or to a longer one.
     fn add_any_case(&mut self, row: usize, head: &[u8], folded: &FoldedKeys) -> usize {
-        let shorter = std::iter::successors(folded.keys.longest(head), |&place| folded.keys.parent(place));
-        let buckets: Vec<usize> =
-            folded.keys.extending(head).chain(shorter).map(|place| folded.places[place]).collect();
-        let none = self.candidates.len() - 1;
-        let count = buckets.len() + 1;
-        for bucket in buckets.into_iter().chain([none]) {
+        let mut shorter = Vec::new();
+        let mut place = folded.keys.longest(head);
+        while let Some(at) = place {
+            shorter.push(folded.places[at]);
+            if !folded.keys.strings()[at].iter().any(u8::is_ascii_alphabetic) {
+                break;
+            }
+            place = folded.keys.parent(at);
+        }
+        let none = place.is_none().then_some(self.candidates.len() - 1);
+        let longer = folded.keys.extending(head).map(|at| folded.places[at]);
+        let buckets: Vec<usize> = longer.chain(shorter).chain(none).collect();
+        for &bucket in &buckets {
             push(&mut self.candidates[bucket], row);
         }
-        count
+        buckets.len()
     }
 
     fn check(&mut self, bucket: BucketId, value: &'b [u8]) -> Result<(), MapRefutation> {

@@ -1,4 +1,4 @@
-//! Which rule answers which string, after each rule has been judged by itself.
+//! Assigns strings to rules, after each rule has been judged by itself.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -16,7 +16,7 @@ use crate::rewrite::runs::{Rule, Run};
 pub struct Assignment {
     entries: Vec<KeyEntry>,
     keys: Vec<u8>,
-    /// The first entry of each set of keys that differ only by case.
+    /// The first entry of each set of keys that differ only in case.
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
     /// For each rule, whether it owns a key.
@@ -107,7 +107,8 @@ impl Assignment {
         if tiers + MOST_SPELLINGS > MAX_TIERS { Err(Reason::CaseTiers) } else { Ok(None) }
     }
 
-    /// The first rule that stays although its strings are known, and that matches `string`; with `any_case`, some spelling of it.
+    /// The first rule that stays although its strings are known, and that matches `string`; with `any_case`, some
+    /// spelling of it.
     fn stayed(&self, string: &[u8], any_case: bool) -> Option<usize> {
         if self.stayed.is_empty() {
             return None;

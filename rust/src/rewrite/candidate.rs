@@ -21,11 +21,11 @@ use crate::variables;
 /// the variables in a directive.
 const MAX_TOKEN: usize = 3_900;
 
-/// How many strings of one rule may differ only by case: each needs a tier of maps, which costs every request as much
+/// The most strings of one rule that differ only in case: each needs a tier of maps, which costs every request as much
 /// as the rule itself.
 pub const MOST_SPELLINGS: usize = 4;
 
-/// How many calls PCRE2 may need for a string of a rule whose strings are listed; `effort::always_ends` allows half.
+/// The most calls of PCRE2 for a string of a rule whose strings are listed; `effort::always_ends` allows half.
 const CALLS: u32 = 40_000;
 
 /// The path and arguments a rule's target has for one string, where they depend on what the rule captures.

@@ -1,9 +1,10 @@
-//! Keys that overload nginx's hash tables because their hashes are equal, or equal modulo the size of an internal table.
+//! Keys that overload nginx's hash tables because their hashes are equal, or equal modulo the size of an internal
+//! table.
 //!
 //! While nginx reads a map it keeps the keys in 10,007 lists and compares each new one with all of its list
-//! (`ngx_hash_add_key`, `NGX_HASH_LARGE_HSIZE`): 30,000 keys of one list take half a minute. Keys of one hash are in one
-//! bucket whatever the size of the table (`ngx_hash_init`): beyond 64 kB nginx warns, and a look-up walks all of them.
-//! Neither happens by chance.
+//! (`ngx_hash_add_key`, `NGX_HASH_LARGE_HSIZE`): 30,000 keys of one list take half a minute. Keys of one hash are in
+//! one bucket whatever the size of the table (`ngx_hash_init`): beyond 64 kB nginx warns, and a look-up walks all of
+//! them. Neither happens by chance.
 
 use std::collections::HashMap;
 

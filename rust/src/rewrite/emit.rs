@@ -14,12 +14,12 @@ use crate::rewrite::tier::{Args, Block, Class, Tier, TierMap};
 use crate::rewrite::trie::{self, PatternStyle};
 use crate::rewrite::twins::{Twin, twins};
 
-/// So many directives of a tier are told apart by the *class* map; below, each has a guard and maps of its own.
-/// Measured in instructions a request at 819 keys, near miss and hit: 10,368 and 15,099 with two guards, 9,565 and
+/// From this many directives, the *class* map of a tier distinguishes them; below, each has a guard and maps of its
+/// own. Measured in instructions a request at 819 keys, near miss and hit: 10,368 and 15,099 with two guards, 9,565 and
 /// 16,713 with a class; with four, 12,648 and 20,870 against 9,797 and 19,729 (no rules: 7,386).
 const CLASSES: usize = 2;
 
-/// Writes the maps of a plan, a tier after the other. Linear in the text written.
+/// Writes the maps of a plan, tier by tier. Linear in the text written.
 pub fn tiers(run: &Run, plan: &Plan, options: &Options) -> Vec<Tier> {
     let count = plan.entries.iter().map(|entry| entry.tier + 1).max().unwrap_or(0);
     match options.phase {
@@ -28,9 +28,10 @@ pub fn tiers(run: &Run, plan: &Plan, options: &Options) -> Vec<Tier> {
     }
 }
 
-/// Tiers behind guards, for a server: nothing changes there where an `if` is true and nothing fires.
+/// Tiers behind guards, for a server: there an `if` that is true changes nothing if no rule fires.
 fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier> {
-    // The look at the newline leaves `$1` to `$9` empty, and a rule that stays first, and may fail, has to find them.
+    // The check for a newline empties `$1` to `$9`, but a rule that stays first, and may fail, needs their former
+    // values.
     let keeps_captures = options.captures_matter && plan.stays_first();
     let twins = twins(plan, !keeps_captures);
     move |tier| {
@@ -46,7 +47,7 @@ fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier
     }
 }
 
-/// Tiers without guards, for a location: each block by itself, and rules for any case apart from the others.
+/// Tiers without guards, for a location: each block by itself, and rules for any case separate from the others.
 fn listed(run: &Run, plan: &Plan, tier: u8) -> Vec<Tier> {
     let of_case = |any_case: bool| {
         let rows = plan.entries.iter().filter(move |entry| entry.tier == tier && entry.any_case == any_case);
@@ -62,12 +63,12 @@ struct Text<'a> {
     args: Option<Cow<'a, [u8]>>,
 }
 
-/// What is common to the targets of a block, gathered one by one.
+/// The common parts of the targets of a block, gathered key by key.
 struct Gathered<'a> {
     class: Class,
     keys: usize,
     path: Cow<'a, [u8]>,
-    /// How many bytes all paths share, and whether that is all of them.
+    /// The length of the common start of all paths, and whether all paths are equal.
     shared: usize,
     same_path: bool,
     args: Option<Cow<'a, [u8]>>,
@@ -208,8 +209,8 @@ impl<'a> TierWriter<'a> {
         }
     }
 
-    /// Writes a writer of one block whose guard is its patterns. What it leads to is always in a map: that tells the
-    /// directive from one that somebody wrote.
+    /// Writes a tier of one block whose guard is its patterns. Its target is always in a map: this distinguishes the
+    /// directive from one written by hand.
     fn write_listed(self, any_case: bool) -> Tier {
         let mut block = self.gathered[0].block();
         if !block.has_rest {
@@ -229,7 +230,7 @@ impl<'a> TierWriter<'a> {
         }
     }
 
-    /// The patterns that list the keys: before a final newline and not, and at the very end.
+    /// The patterns that list the keys: those that also match before a final newline, and those that do not.
     fn patterns(&self, any_case: bool) -> Vec<Vec<u8>> {
         let mut keys: Vec<Vec<u8>> = self.rows.iter().map(|(entry, _)| self.plan.key(entry).to_vec()).collect();
         if any_case {
@@ -268,8 +269,8 @@ impl<'a> TierWriter<'a> {
         Some(self.map(value)).filter(|map| !map.elements.is_empty())
     }
 
-    /// The lines of a map: `value` writes what a key stands for and says whether it has a line at all. Keys stand in
-    /// the order of their rules, and those that end in a newline behind all others.
+    /// The lines of a map: `value` writes the value of a key and returns whether it has a line. Keys are in the order
+    /// of their rules, those that end in a newline after all others.
     fn map(&self, value: impl Fn(&KeyEntry, usize, &mut Vec<u8>) -> bool) -> TierMap {
         let mut map = TierMap::default();
         let mut text = Vec::new();
@@ -298,8 +299,8 @@ impl<'a> TierWriter<'a> {
     }
 }
 
-/// An empty key for the guard. A redirect inside nginx may lead to an empty URI (`try_files` with an empty variable), and
-/// what has no key gives the empty string: the two would be equal.
+/// An empty key for the guard. An internal redirect may lead to an empty URI (`try_files` with an empty variable), and
+/// a URI without a key gives the empty string: the two would be equal.
 fn with_empty(mut keys: TierMap) -> TierMap {
     keys.lines.extend_from_slice(EMPTY);
     keys.elements.push(Element::new(b""));
@@ -325,9 +326,9 @@ impl Gathered<'_> {
         }
     }
 
-    /// How much of the paths goes into the directive: all of them where they are one, else their start. What was written
-    /// out for a capture goes into the map where nginx would read it as something else in a directive: the end of the
-    /// path, or a redirect.
+    /// The part of the paths that goes into the directive: all of it if they are equal, else their start. Text that
+    /// replaced a capture goes into the map if nginx would read it differently in a directive: as the end of the path,
+    /// or as a redirect.
     fn head(&self) -> usize {
         let head = if self.same_path { self.path.len() } else { self.start() };
         let text = &self.path[..head];
@@ -335,8 +336,8 @@ impl Gathered<'_> {
         if is_read_otherwise { 0 } else { head }
     }
 
-    /// Scheme, host and variables up to a `/`, so that the map holds whole paths of static text, which take the least
-    /// memory and read best.
+    /// Scheme, host and variables up to a `/`, so that the map has whole paths of static text, which take the least
+    /// memory and are easy to read.
     fn start(&self) -> usize {
         let shared = &self.path[..self.shared];
         let authority = memchr::memmem::find(shared, b"://").map_or(0, |at| at + 3);

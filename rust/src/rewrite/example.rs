@@ -1,12 +1,12 @@
-//! A URI that stands for all that a pattern matches.
+//! Finds a URI that represents everything a pattern matches.
 
 use crate::syntax::{Ast, ByteSet};
 
 /// The most bytes of an example.
 const LONGEST: usize = 200;
 
-/// A short string that the pattern matches if its assertions hold in it, which the caller has to ask PCRE2. Without `^` it
-/// begins with a slash all the same, as a URI does. O(size of the pattern).
+/// A short string that the pattern matches if its assertions hold in it, which the caller has to ask PCRE2. Without `^`
+/// it begins with a slash all the same, as a URI does. O(size of the pattern).
 pub fn example(ast: &Ast) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     append(ast, &mut out)?;

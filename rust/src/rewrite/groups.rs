@@ -1,7 +1,7 @@
-//! The rules of a server that no list of strings replaces, in groups behind one look-up.
+//! Rules that no list of strings replaces, in groups behind one look-up.
 //!
-//! A map with patterns tells which group holds the first rule that matches; only that group's rules are tried, as they are
-//! written, so that targets, captures and flags need no thought. The map is compiled as any other with patterns is
+//! A map with patterns gives the group of the first rule that matches. Only the rules of that group are tried, as
+//! written, so that targets, captures and flags stay as they are. The map is compiled like any other with patterns
 //! ([`crate::maps`]).
 
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use crate::maps::text::{EmittedMap, Key};
 use crate::maps::{self, Compiled};
 use crate::rewrite::text::{GroupNames, Names};
 
-/// Fewer rules than this are sooner tried.
+/// Fewer rules than this are faster to try in order.
 const FEWEST: usize = 5;
 
 /// The rules of the smallest group: a request compares its group with the number of each.
@@ -24,19 +24,19 @@ const SMALLEST: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
     rules: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The rules of a group; the last may have fewer.
+    /// The number of rules in a group; the last may have fewer.
     size: usize,
-    /// The patterns that the look-up tries for a URI which no rule matches.
+    /// The patterns that the look-up tries for a URI that no rule matches.
     pub cost: Cost,
     /// The keys of each table of the look-up.
     pub tables: Vec<Vec<Vec<u8>>>,
 }
 
 impl Groups {
-    /// The rules in groups; `None` where to look them up costs more than to try them, or cannot be proved.
+    /// The rules in groups; `None` if the look-up costs more than trying them, or cannot be proved.
     ///
-    /// There are as many groups as a group has rules: a miss compares numbers, at 150 instructions each, and a hit tries the
-    /// rules of one group.
+    /// There are as many groups as rules in a group: a miss compares numbers, at 150 instructions each, and a hit tries
+    /// the rules of one group.
     pub fn of(rules: &[(&[u8], &[u8])]) -> Option<Groups> {
         if rules.len() < FEWEST {
             return None;
@@ -51,7 +51,7 @@ impl Groups {
         root.has_short_tokens().then_some(Groups { cost, tables, ..groups })
     }
 
-    /// Looks the group up, and tries its rules; with `clears`, `$1` to `$9` are empty where no rule fires.
+    /// The statements that look up the group and try its rules; with `clears`, `$1` to `$9` are empty if no rule fires.
     pub fn statements(&self, names: &GroupNames, clears: bool) -> Vec<u8> {
         let mut text = format!("set ${} ${};\n", names.rules, names.map).into_bytes();
         for (number, rules) in (1..).zip(self.rules.chunks(self.size)) {
@@ -68,13 +68,13 @@ impl Groups {
         text
     }
 
-    /// The maps that tell the group, the one for the statements first.
+    /// The maps that look up the group, the one for the statements first.
     pub fn maps(&self, names: &GroupNames) -> Option<Vec<EmittedMap>> {
         let (root, compiled) = self.compile(names)?;
         Some(std::iter::once(root).chain(compiled.maps).collect())
     }
 
-    /// The map for the statements, and what it leads to; `None` where that cannot be, or costs no less.
+    /// The map for the statements, and the maps it leads to; `None` if they cannot be compiled, or do not cost less.
     fn compile(&self, names: &GroupNames) -> Option<(EmittedMap, Compiled)> {
         let block = self.block(names.map.clone())?;
         let mut compiled = maps::compile(&block, &names.tree).ok()?;
@@ -94,8 +94,8 @@ impl Groups {
         (rule / self.size + 1).to_string().into_bytes()
     }
 
-    /// The map that tells the number of the group which holds the first rule that matches `$uri`; `None` if it is not known
-    /// which matches the empty URI, on which a map tries no pattern.
+    /// The map that gives the number of the group with the first rule that matches `$uri`; `None` if it is unknown
+    /// which rule matches the empty URI, on which a map tries no pattern.
     fn block(&self, variable: String) -> Option<MapBlock<'_>> {
         let patterns: Vec<&[u8]> = self.rules.iter().map(|(pattern, _)| &pattern[..]).collect();
         let exact = match FirstMatch::new(&patterns).ok()?.first(b"", patterns.len()) {

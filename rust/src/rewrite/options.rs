@@ -1,17 +1,17 @@
 //! The options of the planner.
 
-use crate::phase::Phase;
+use crate::phase::{Entering, Phase};
 use crate::syntax::Readings;
 
 /// How a run is compiled, and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub phase: Phase,
-    /// Whether `$1` to `$9` may be read after the run: what it leaves in them is then kept as it was.
+    /// Whether `$1` to `$9` may be read after the run, so that their values must be kept.
     pub captures_matter: bool,
     pub readings: Readings,
-    /// How many strings a rule may match to be moved.
+    /// The most strings that a moved rule may match.
     pub bound: usize,
-    /// Whether rules that stay in a server are looked up in groups.
-    pub groups: bool,
+    /// Which of the rules that stay are looked up in groups.
+    pub entering: Entering,
 }

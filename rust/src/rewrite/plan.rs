@@ -1,4 +1,4 @@
-//! The division of a run: what becomes of each rule, and the keys of the maps.
+//! The division of a run: the fate of each rule, and the keys of the maps.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::rewrite::candidate::Extra;
 use crate::rewrite::options::Options;
 use crate::rewrite::reason::Reason;
 
-/// How many strings may differ by case alone: tiers are numbered in a byte.
+/// The most strings that differ only in case: tiers are numbered in a byte.
 pub const MAX_TIERS: usize = 255;
 
-/// What becomes of a rule.
+/// The fate of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Its strings are keys.
@@ -20,7 +20,7 @@ pub enum Fate {
     /// It can never be the first to match: `by` is the rule that takes `witness`. Both are `None` for a pattern that
     /// matches nothing at all.
     Dead { by: Option<usize>, witness: Option<Vec<u8>> },
-    /// It says again what rule `of` says.
+    /// It repeats rule `of`.
     Duplicate { of: usize },
 }
 
@@ -35,7 +35,7 @@ pub struct KeyEntry {
     pub any_case: bool,
     /// The rule that owns it.
     pub rule: u32,
-    /// The next entry whose key differs from this one's by case alone, or `NONE`.
+    /// The next entry whose key differs from this one's only in case, or `NONE`.
     pub(super) next: u32,
 }
 
@@ -46,7 +46,7 @@ pub(super) const NONE: u32 = u32::MAX;
 pub struct Plan {
     pub fates: Vec<Fate>,
     pub entries: Vec<KeyEntry>,
-    /// By rule, what moving it takes beside its keys.
+    /// By rule: what moving it requires besides its keys.
     pub extras: HashMap<usize, Extra>,
     pub(super) keys: Vec<u8>,
 }
@@ -62,8 +62,9 @@ impl Plan {
         matches!(self.fates.first(), Some(Fate::Kept(_)))
     }
 
-    /// The rule that the compiled form stands before. A pattern that does not match leaves `$1` to `$9` empty, and a rule
-    /// that stays first, and may fail, has to find them as they were: where that matters it stands before the patterns.
+    /// The rule before which the compiled form is placed. A pattern that does not match empties `$1` to `$9`, but a
+    /// rule that stays first, and may fail, needs their former values: where that matters, this rule comes before the
+    /// patterns.
     pub fn stands_before(&self, options: &Options) -> usize {
         if options.phase == Phase::Server || !options.captures_matter {
             return 0;

@@ -1,8 +1,8 @@
-//! Which rules of a run a map can answer, and which stay.
+//! Decides which rules of a run a map can answer, and which stay.
 //!
 //! A rule is *moved* when the strings it matches are few enough to list; each string becomes a key, owned by the first
 //! rule that matches it. A string that an earlier kept rule matches is left out of the map: the kept rule answers it.
-//! Rules that differ by letter case alone go to different *tiers* of maps, because nginx folds the case of map keys.
+//! Rules that differ only in letter case go to different *tiers* of maps, because nginx folds the case of map keys.
 
 use crate::parallel;
 use crate::rewrite::assignment::Assignment;
@@ -12,7 +12,7 @@ use crate::rewrite::plan::{BadPattern, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::Run;
 
-/// Divides a run. Linear in the rules but for PCRE2 on strings that kept rules may match.
+/// Divides a run. Linear in the rules, except for PCRE2 on strings that kept rules may match.
 pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
     let judge = |index: usize| {
         candidate::judge(&run.rules[index], options).map_err(|message| BadPattern { rule: index, message })
@@ -22,7 +22,7 @@ pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
     for part in parts {
         candidates.extend(part?);
     }
-    // Keys that are too many for nginx stay with their rules; what is left then has other maps, which are looked at again.
+    // If nginx cannot take all keys, their rules stay; the other rules then have other maps, which are examined again.
     loop {
         let assignment = Assignment::make(run, &candidates)?;
         let crowded = assignment.crowded();

@@ -1,4 +1,4 @@
-//! From the bytes of a configuration to runs: maximal sequences of rules that each end the script when they match.
+//! Reads the bytes of a configuration into runs: maximal sequences of rules that each end the script when they match.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::rewrite::target::{self, Action, NotTerminal};
 /// One `rewrite` as written.
 #[derive(Clone, Debug)]
 pub struct Rule<'a> {
-    /// Where the statement stands in the file, `;` included.
+    /// The range of the statement in the file, `;` included.
     pub span: Range<usize>,
     pub pattern: Cow<'a, [u8]>,
     pub replacement: Cow<'a, [u8]>,
@@ -49,11 +49,11 @@ pub struct Barrier {
 #[derive(Debug)]
 pub enum Unreadable {
     Lexer(LexError),
-    /// Where the statement stands, and what nginx says.
+    /// The range of the statement, and the message of nginx.
     Refused(Range<usize>, String),
 }
 
-/// What the rewrites of sections are.
+/// The rewrites of sections.
 #[derive(Clone, Debug, Default)]
 pub struct Runs<'a> {
     pub runs: Vec<Run<'a>>,
@@ -98,8 +98,8 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Whether an earlier compilation wrote a statement: a rule that never matches, or one that leads to what a map says of the
-/// keys that its pattern lists. It is no rule to compile.
+/// Whether an earlier compilation wrote a statement: a rule that never matches, or one whose target is in a map and
+/// whose pattern lists the keys. It is not compiled again.
 fn is_emitted(words: &[Word]) -> bool {
     match words {
         [_, pattern, target] => &*pattern.value == NEVER && &*target.value == b"/",
@@ -108,7 +108,7 @@ fn is_emitted(words: &[Word]) -> bool {
     }
 }
 
-/// Whether a text begins with the name of a variable that ends in [`LISTED`], and perhaps in the number of a tier.
+/// Whether a text begins with a variable whose name ends in [`LISTED`], with or without the number of a tier.
 fn is_listed(text: &[u8]) -> bool {
     let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(text.len());
     let name = &text[..end];
@@ -120,10 +120,11 @@ fn is_listed(text: &[u8]) -> bool {
 /// A pattern that matches nothing, and leaves `$1` to `$9` empty.
 pub const NEVER: &[u8] = b"^a(?!)";
 
-/// How the names of the variables end that hold where listed keys lead.
+/// The end of the names of variables that hold the targets of listed keys.
 pub const LISTED: &[u8] = b"_listed_to";
 
-/// Reads one statement; a rule that ends no script is a reason. The outer error is what nginx says as it refuses it.
+/// Reads one statement; the inner error is the reason why a rule does not end the script. The outer error is the
+/// message with which nginx refuses it.
 fn rule(words: Vec<Word<'_>>, span: Range<usize>) -> Result<Result<Rule<'_>, Reason>, String> {
     let mut words = words.into_iter().map(|word| word.value);
     let name = words.next();
@@ -146,7 +147,7 @@ fn rule(words: Vec<Word<'_>>, span: Range<usize>) -> Result<Result<Rule<'_>, Rea
     }
 }
 
-/// The span of a statement with its line, line end included, where nothing else stands on the line.
+/// The span of a statement; with its line, line end included, if nothing else is on the line.
 pub fn whole_line(bytes: &[u8], span: Range<usize>) -> (usize, usize) {
     let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
     let start = span.start - bytes[..span.start].iter().rev().take_while(is_blank).count();
@@ -173,7 +174,7 @@ mod tests {
         read.runs.iter().map(|run| run.rules.len()).collect()
     }
 
-    /// A rule that goes on with the new URI ends a run; a redirect by its replacement does not.
+    /// A rule that continues with the new URI ends a run; a redirect by its replacement does not.
     #[test]
     fn barriers_end_runs() {
         assert_eq!(
@@ -183,7 +184,7 @@ mod tests {
         assert!(runs("rewrite ^/a$ /b; # none\n").is_empty());
     }
 
-    /// A line goes with its only statement, with whatever line end; a comment or another statement keeps it.
+    /// A line is removed with its only statement, with any line end; a comment or another statement keeps it.
     #[test]
     fn lines() {
         let line = |text: &str, span| {

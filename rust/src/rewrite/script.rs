@@ -1,4 +1,4 @@
-//! What the rewrites of a level do with one URI, as nginx runs them: the first that matches, and where it leads.
+//! Runs the rewrites of a level on one URI, as nginx does: finds the first that matches, and where it leads.
 //!
 //! Only certain targets are followed: plain bytes, which a `Location` header and the client's next request leave
 //! unchanged.
@@ -15,21 +15,22 @@ use crate::rewrite::runs::{self, Rule, Unreadable};
 use crate::rewrite::target::{self, Action, Part};
 use crate::syntax;
 
-/// How many calls PCRE2 may need for what a rule captures of an example.
+/// The most calls of PCRE2 for the captures of a rule on an example.
 const CALLS: u32 = 10_000;
 
 /// A rule by its number in the script.
 pub type Number = usize;
 
-/// The rules of one level in their order, from one file or several, up to the first that does not end the script.
+/// The rules of one level in order, from one or more files, up to the first that does not end the script.
 pub struct Script {
     rules: Vec<Owned>,
-    /// By string without a newline, which no path that is followed has, the first literal rule that matches it.
+    /// By string, the first literal rule that matches it; only strings without a newline, as no path that is followed
+    /// has one.
     literals: HashMap<Vec<u8>, Number>,
-    /// The rules that are no literals, and their patterns.
+    /// The rules that are not literals, and their patterns.
     others: Vec<Number>,
     first: FirstMatch,
-    /// Whether all rewrites given are part of it.
+    /// Whether it has all the given rewrites.
     pub is_whole: bool,
 }
 
@@ -42,7 +43,7 @@ struct Owned {
     action: Action,
 }
 
-/// A part of a script: the bytes of a file, and the ranges in it that hold its rewrites.
+/// A part of a script: the bytes of a file, and the ranges of its rewrites.
 pub type Portion<'a> = (&'a [u8], Vec<Range<usize>>);
 
 /// The rule that matches a URI, and where it leads.
@@ -111,9 +112,9 @@ impl Script {
         }
     }
 
-    /// The first rule that matches `uri`, and where it leads: a redirect to a client's next request, `last` and `break` to
-    /// another URI of the same request. `sites` are the beginnings of a URL that mean the site itself: empty, `https://a.b`.
-    /// `None` if no rule matches, or if that is not certain.
+    /// The first rule that matches `uri`, and where it leads: a redirect to the client's next request, `last` and
+    /// `break` to another URI of the same request. `sites` are the beginnings of URLs of the site itself: empty,
+    /// `https://a.b`. `None` if no rule matches, or if that is uncertain.
     pub fn step(&self, uri: &[u8], sites: &[Vec<u8>]) -> Option<RuleMatch> {
         let rule = self.first(uri).ok()??;
         Some(RuleMatch { rule, to: self.rules[rule].target(uri, sites) })
@@ -139,7 +140,7 @@ impl Script {
         hops.into_iter().flatten().collect()
     }
 
-    /// The file of a rule, by its place among the portions, and where it stands there.
+    /// The file of a rule, as its place among the portions, and the range in it.
     pub fn place(&self, rule: Number) -> (usize, Range<usize>) {
         (self.rules[rule].file, self.rules[rule].span.clone())
     }
@@ -210,8 +211,8 @@ fn is_uri(part: &Part) -> bool {
     matches!(part, Part::Variable { name: b"uri" | b"document_uri" | b"request_uri", .. })
 }
 
-/// The path of a URL, where that is a path of one of `sites` which a client asks for as it is written: plain bytes and no
-/// segment of dots. Slashes are merged, as nginx does (`merge_slashes`).
+/// The path of a URL, if it is a path of one of `sites` that a client requests as written: plain bytes and no segment
+/// of dots. Slashes are merged, as nginx does (`merge_slashes`).
 pub fn path_of(url: &[u8], sites: &[Vec<u8>]) -> Option<Vec<u8>> {
     let path = sites.iter().find_map(|site| url.strip_prefix(site.as_slice()).filter(|rest| rest.starts_with(b"/")))?;
     let end = memchr::memchr2(b'?', b'#', path).unwrap_or(path.len());
@@ -240,7 +241,7 @@ mod tests {
         Some((step.rule, step.to.map(|to| String::from_utf8(to).unwrap())))
     }
 
-    /// The order of the rules decides, whether they are literals or not; a target is a path of the site or nothing.
+    /// The order of the rules decides, whether they are literals or not; a target is a path of the site or `None`.
     #[test]
     fn steps() {
         let rules =

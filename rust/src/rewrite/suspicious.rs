@@ -8,7 +8,7 @@ use crate::rewrite::example::example;
 use crate::rewrite::runs::{self, Unreadable};
 use crate::syntax::{self, Hir};
 
-/// How many calls PCRE2 may need for an example.
+/// The most calls of PCRE2 for an example.
 const CALLS: u32 = 10_000;
 
 /// Why no ordinary request fires a rule.
@@ -76,7 +76,7 @@ fn never_literal(stem: &[u8], merge_slashes: bool) -> Option<Never> {
     }
 }
 
-/// What a normalised URI never contains.
+/// Sequences that a normalised URI never contains.
 fn abnormal(merge_slashes: bool) -> Vec<Hir> {
     let dots = read(br"/\.\.?(?:/|\z)");
     if merge_slashes { vec![read(b"//"), dots] } else { vec![dots] }
@@ -109,7 +109,7 @@ fn is_suspicious(pattern: &[u8], replacement: &[u8]) -> bool {
     !starts_plainly || has_unlikely_pair(pattern) || has_idle_tail(pattern, replacement)
 }
 
-/// `%`, `//`, `/*`, `\?`, and `?` behind a letter and before one (`php?id=`).
+/// `%`, `//`, `/*`, `\?`, and `?` between letters (`php?id=`).
 fn has_unlikely_pair(pattern: &[u8]) -> bool {
     pattern.contains(&b'%')
         || pattern.windows(3).any(|three| match three {

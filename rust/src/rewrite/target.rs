@@ -16,7 +16,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The flag to write for it.
+    /// Its flag.
     pub fn flag(self) -> &'static str {
         match self {
             Action::Permanent => "permanent",
@@ -26,7 +26,7 @@ impl Action {
         }
     }
 
-    /// Whether the client is sent elsewhere, so that the target is escaped and unescaped as a redirect.
+    /// Whether it redirects the client, so that the target is escaped and unescaped as a redirect.
     pub fn is_redirect(self) -> bool {
         matches!(self, Action::Permanent | Action::Redirect)
     }
@@ -37,7 +37,8 @@ impl Action {
 pub enum Part<'a> {
     /// Bytes that stand for themselves.
     Text(&'a [u8]),
-    /// `$name`, or `${name}`: a target that starts with `$scheme` redirects, and one that starts with `${scheme}` does not.
+    /// `$name`, or `${name}`: a target that starts with `$scheme` redirects, and one that starts with `${scheme}` does
+    /// not.
     Variable { name: &'a [u8], braces: bool },
     /// `$1` to `$9`.
     Capture(u8),
@@ -61,18 +62,18 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Why a rule ends nothing or cannot be read.
+/// Why a rule does not end the script or cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotTerminal {
     /// No flag and no redirect: the next rule sees the new URI.
     NoFlag,
-    /// `break` on a replacement that is a redirect by itself: a combination of its own.
+    /// `break` on a replacement that is a redirect by itself, which is a special case.
     BreakRedirect,
     /// nginx refuses the directive.
     Refused,
 }
 
-/// What a rule with this replacement and flag does, where it ends the script.
+/// The action of a rule with this replacement and flag, if it ends the script.
 pub fn action(replacement: &[u8], flag: Option<&[u8]>) -> Result<Action, NotTerminal> {
     match (flag, is_redirect(replacement)) {
         (Some(b"permanent"), _) => Ok(Action::Permanent),
@@ -85,7 +86,8 @@ pub fn action(replacement: &[u8], flag: Option<&[u8]>) -> Result<Action, NotTerm
     }
 }
 
-/// Whether a replacement is a redirect whatever its flag says (`ngx_http_rewrite`): its text is compared, not its value.
+/// Whether a replacement is a redirect whatever its flag says (`ngx_http_rewrite`): its text is compared, not its
+/// value.
 pub fn is_redirect(replacement: &[u8]) -> bool {
     [&b"http://"[..], b"https://", b"$scheme"].iter().any(|start| replacement.starts_with(start))
 }
@@ -120,7 +122,7 @@ fn parts(text: &[u8]) -> Option<Vec<Part<'_>>> {
     Some(out)
 }
 
-/// What nginx says of a replacement that [`parse`] cannot split (`ngx_http_script_compile`).
+/// The message of nginx for a replacement that [`parse`] cannot split (`ngx_http_script_compile`).
 pub fn refusal(replacement: &[u8]) -> String {
     let mut rest = replacement;
     while let Some(at) = memchr::memchr(b'$', rest) {
@@ -158,7 +160,7 @@ fn name_length(rest: &[u8]) -> usize {
     rest.iter().take_while(|byte| in_name(byte)).count()
 }
 
-/// The text of `parts` as it would be written again, `${name}` also where a plain `$name` would run into what follows.
+/// The text of `parts`, written again: `${name}` also where a plain `$name` would run into what follows.
 pub fn text<'a>(parts: &[Part<'a>]) -> Cow<'a, [u8]> {
     if let [Part::Text(text)] = parts {
         return Cow::Borrowed(text);
@@ -184,7 +186,7 @@ pub fn text<'a>(parts: &[Part<'a>]) -> Cow<'a, [u8]> {
     Cow::Owned(out)
 }
 
-/// Whether `parts` can give the empty string: nothing in it is certain to be there.
+/// Whether `parts` can give the empty string: none of it is certain to be non-empty.
 pub fn may_be_empty(parts: &[Part]) -> bool {
     !parts.iter().any(|part| matches!(part, Part::Text(_)))
 }
@@ -201,7 +203,7 @@ pub fn is_never_escaped(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    /// The implicit redirect is textual and beats `last`; `${scheme}` and `HTTP://` are none.
+    /// The implicit redirect is textual and overrides `last`; `${scheme}` and `HTTP://` are not redirects.
     #[test]
     fn actions() {
         assert_eq!(action(b"http://a/", None), Ok(Action::Redirect));

@@ -1,4 +1,4 @@
-//! The text of tiers: whole maps for the http block, and the statements that stand in place of rules.
+//! Writes tiers: whole maps for the http block, and the statements that replace rules.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -7,25 +7,26 @@ use crate::quote::{escape, escape_pattern};
 use crate::rewrite::runs::NEVER;
 use crate::rewrite::tier::{Args, Block, MapKind, Tier};
 
-/// How the variables of a run are named.
+/// The names of the variables of a run.
 #[derive(Clone, Debug)]
 pub struct Names {
-    /// How all but the group begin.
+    /// The start of all names but that of the group.
     pub stem: String,
-    /// The group that holds the URI before its final newline: a variable, too.
+    /// The group that holds the URI without its final newline; it is a variable, too.
     pub group: String,
-    /// How the names of the maps begin that tell the group of rules of a URI, and those of the groups in their patterns.
+    /// The start of the names of the maps that look up the group of rules of a URI, and of the named groups in their
+    /// patterns.
     pub tree: String,
 }
 
-/// How the variables of a look-up of groups are named.
+/// The names of the variables of a look-up of groups.
 #[derive(Clone, Debug)]
 pub struct GroupNames {
     /// Holds the number of the group of the request.
     pub rules: String,
-    /// The map that tells it.
+    /// The map that looks it up.
     pub map: String,
-    /// How the names of the maps begin that this one leads to, and those of the groups in their patterns.
+    /// The start of the names of the maps that this one leads to, and of the named groups in their patterns.
     pub tree: String,
 }
 
@@ -51,12 +52,12 @@ impl Names {
         }
     }
 
-    /// Names for a text that is only looked at.
+    /// Names for a text that is only examined.
     pub fn short() -> Names {
         Names { stem: "m".to_owned(), group: "g".to_owned(), tree: "p".to_owned() }
     }
 
-    /// The map that takes a final newline off the URI.
+    /// The map that removes a final newline from the URI.
     fn stripped(&self) -> String {
         format!("{}_text", self.stem)
     }
@@ -67,7 +68,7 @@ impl Names {
         format!("{}_{}{number}", self.stem, kind.name())
     }
 
-    /// What the maps of a tier are asked about.
+    /// The source of the maps of a tier.
     fn source(&self, tier: &Tier) -> String {
         if tier.strips_newline { self.line() } else { "uri".to_owned() }
     }
@@ -101,7 +102,7 @@ pub fn variables(tiers: &[Tier], names: &Names) -> Vec<String> {
     [names.hit(), names.line(), names.stripped(), names.group.clone()].into_iter().chain(maps).collect()
 }
 
-/// The maps of a run, in pieces to be joined: their lines may be hundreds of megabytes, and are not copied.
+/// The maps of a run, in pieces to be joined: their lines may be hundreds of megabytes and are not copied.
 pub fn maps<'t>(tiers: &'t [Tier], names: &Names) -> Vec<Cow<'t, [u8]>> {
     let mut pieces = Vec::new();
     if tiers.iter().any(|tier| tier.strips_newline) {
@@ -117,7 +118,7 @@ pub fn maps<'t>(tiers: &'t [Tier], names: &Names) -> Vec<Cow<'t, [u8]>> {
     pieces
 }
 
-/// The map that takes a final newline off the URI.
+/// The map that removes a final newline from the URI.
 fn stripping_map(names: &Names) -> Vec<u8> {
     let comment = "The URI before its final newline; only asked of a URI that ends in one.";
     let mut text = map_head(comment, "uri", &names.stripped(), "");
@@ -126,8 +127,8 @@ fn stripping_map(names: &Names) -> Vec<u8> {
     text
 }
 
-/// A map up to its lines. It is judged anew for each URI, an internal redirect's included. Without a default nginx takes the
-/// empty string (`ngx_http_map_block`), which is said here.
+/// A map up to its lines. It is evaluated anew for each URI, that of an internal redirect included. Without a default
+/// nginx takes the empty string (`ngx_http_map_block`), which is written out here.
 fn map_head(comment: &str, source: &str, name: &str, default: &str) -> Vec<u8> {
     let mut text = Vec::new();
     push(
@@ -137,7 +138,7 @@ fn map_head(comment: &str, source: &str, name: &str, default: &str) -> Vec<u8> {
     text
 }
 
-/// The statements that stand in place of the rules of a run; with `clears`, they leave `$1` to `$9` empty where none fires.
+/// The statements that replace the rules of a run; with `clears`, they leave `$1` to `$9` empty if none fires.
 pub fn statements(tiers: &[Tier], names: &Names, clears: bool) -> Vec<u8> {
     let mut text = Vec::new();
     if tiers.iter().any(|tier| tier.class.is_some()) {
@@ -224,7 +225,7 @@ fn target(block: &Block, to: &str, args: &str) -> Vec<u8> {
     target
 }
 
-/// A rule that never matches, and leaves `$1` to `$9` empty.
+/// A rule that never matches and leaves `$1` to `$9` empty.
 fn push_never(indent: &str, text: &mut Vec<u8>) {
     text.extend_from_slice(&[indent.as_bytes(), b"rewrite ", &quoted_pattern(NEVER), b" /;\n"].concat());
 }

@@ -2,41 +2,41 @@
 //!
 //! Each tier of a run has up to one map of each kind, all keyed by `$uri`, or by the URI without a final newline:
 //!
-//! - *key* gives the key back, so that `if ($key = $uri)` is exact where nginx folds the case of map keys;
-//! - *class* says which directive fires, where a tier has several;
-//! - *to* is what the target has beyond the constant text in the directive;
-//! - *args* are the arguments of the rule's own.
+//! - *key* is the key itself, so that `if ($key = $uri)` is exact although nginx folds the case of map keys;
+//! - *class* is the number of the directive that fires, if a tier has several;
+//! - *to* is the part of the target that is not constant text in the directive;
+//! - *args* are the rule's own arguments.
 //!
-//! That is the form for a server. In a location a true `if` swaps the configuration, for that of the location with what
-//! the `if` says itself (`ngx_http_script_if_code`): all that an `if` before said, and what no `if` inherits, is lost. So
+//! That is the form for a server. In a location, an `if` that is true replaces the configuration by that of the `if`
+//! (`ngx_http_script_if_code`): directives of earlier `if`s, and those that an `if` does not inherit, are lost. So
 //! there the guard is the pattern of the directive, which lists the keys, and *key* and *class* are not needed.
 //!
-//! [`crate::rewrite::emit`] makes tiers of a plan, and [`crate::rewrite::text`] writes them down.
+//! [`crate::rewrite::emit`] builds the tiers of a plan, and [`crate::rewrite::text`] writes them.
 
 use crate::hash::Element;
 use crate::rewrite::target::Action;
 
-/// What a directive settles by itself, when nginx reads the configuration.
+/// The properties of a directive that are fixed when nginx reads the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class {
     pub action: Action,
     pub own_args: bool,
     pub drop_args: bool,
-    /// The rules' own patterns are run on a hit, so that `$1` to `$9` are what they were.
+    /// The rules' own patterns run on a hit, so that `$1` to `$9` are as before.
     pub sets_captures: bool,
 }
 
-/// What one guard lets through: the rules of a class in a tier.
+/// The rules of a class in a tier, behind one guard.
 #[derive(Clone, Debug)]
 pub struct Block {
     pub class: Class,
     /// The constant start of the target.
     pub head: Vec<u8>,
-    /// Whether the *to* map holds the rest.
+    /// Whether the *to* map has the rest.
     pub has_rest: bool,
     pub args: Args,
-    /// The patterns to run: those of the rules where the class sets captures, or those that list the keys. Behind a guard,
-    /// `^` does for the others.
+    /// The patterns to run: those of the rules if the class sets captures, or those that list the keys. Otherwise,
+    /// behind a guard, `^`.
     pub patterns: Vec<Vec<u8>>,
 }
 
@@ -57,34 +57,35 @@ pub struct TierMap {
     pub elements: Vec<Element>,
 }
 
-/// The maps and blocks of a tier. A map without a line is not there.
+/// The maps and blocks of a tier; maps without lines are `None`.
 #[derive(Clone, Debug)]
 pub struct Tier {
-    /// Its maps are keyed by the URI without a final newline, so that one key stands for a string and its twin.
+    /// Whether its maps are keyed by the URI without a final newline, so that one key stands for a string and its twin.
     pub strips_newline: bool,
-    /// The guard; none where the patterns of the only block are.
+    /// The guard; `None` if the patterns of the only block are the guard.
     pub key: Option<TierMap>,
     pub class: Option<TierMap>,
-    /// The block of the keys that have no line in *class*.
+    /// The block of the keys without a line in *class*.
     pub default: usize,
     pub to: Option<TierMap>,
     pub args: Option<TierMap>,
     pub blocks: Vec<Block>,
 }
 
-/// What a map holds.
+/// The kind of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapKind {
     Key,
     Class,
     To,
-    /// As [`MapKind::To`], of keys that patterns list: its name tells what was emitted from what somebody wrote.
+    /// As [`MapKind::To`], for keys that patterns list: its name distinguishes emitted rules from those written by
+    /// hand.
     ListedTo,
     Args,
 }
 
 impl Tier {
-    /// The maps that there are.
+    /// The maps of the tier.
     pub fn maps(&self) -> impl Iterator<Item = (MapKind, &TierMap)> {
         let to = self.to_kind();
         let maps =

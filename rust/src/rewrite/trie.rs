@@ -1,16 +1,10 @@
-//! Patterns that match exactly some literals: `^/a(?:b|c(?:d|e))$`.
+//! Writes patterns that match exactly some literals: `^/a(?:b|c(?:d|e))$`.
 //!
-//! They hold nothing but literal bytes, `(?:`, `|`, `)`, the anchors and a leading `(?i)`, which every PCRE reads alike.
+//! They consist of literal bytes, `(?:`, `|`, `)`, the anchors and a leading `(?i)`, which every PCRE reads alike.
 
-use crate::quote;
+use crate::pattern_text::{DEEPEST, LONGEST, escape, most, token_length};
 
-/// How long the token of a pattern may be in the file: `ngx_conf_read_token` reads no longer one than 4,093 bytes.
-const LONGEST: usize = 4_000;
-
-/// How deep groups may be nested: PCRE compiles no more than 250 (`PARENS_NEST_LIMIT`).
-const DEEPEST: usize = 100;
-
-/// How a pattern starts and ends.
+/// The start and end of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatternStyle {
     /// Letters match in any case.
@@ -25,8 +19,8 @@ pub fn fits(literal: &[u8]) -> bool {
     token_length(&pattern(&[literal], style).0) <= LONGEST
 }
 
-/// The patterns that together match the literals and nothing else, as few and as long as tokens allow. The literals are
-/// distinct, in ascending order, and each [`fits`]. Linear in their bytes but for a logarithm.
+/// The patterns that together match exactly the literals, as few and as long as tokens allow. The literals are
+/// distinct, in ascending order, and each [`fits`]. O(n log n) in their bytes.
 pub fn patterns(literals: &[&[u8]], style: PatternStyle) -> Vec<Vec<u8>> {
     let mut patterns = Vec::new();
     let mut rest = literals;
@@ -43,27 +37,7 @@ fn fitting(literals: &[&[u8]], style: PatternStyle) -> Option<Vec<u8>> {
     (depth <= DEEPEST && token_length(&pattern) <= LONGEST).then_some(pattern)
 }
 
-/// The largest number from 1 to `limit` for which `holds` is true, if it is true for all smaller ones; 1 is not tested.
-fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
-    let mut fine = 1;
-    while fine < limit && holds((fine * 2).min(limit)) {
-        fine = (fine * 2).min(limit);
-    }
-    let mut wrong = (fine * 2).min(limit + 1);
-    while fine + 1 < wrong {
-        let middle = fine.midpoint(wrong);
-        if holds(middle) { fine = middle } else { wrong = middle }
-    }
-    fine
-}
-
-fn token_length(pattern: &[u8]) -> usize {
-    let mut token = Vec::new();
-    quote::escape_pattern(pattern, &mut token);
-    token.len() + 2
-}
-
-/// One pattern for all the literals, and how deep its groups are nested.
+/// One pattern for all the literals, and the depth of its groups.
 fn pattern(literals: &[&[u8]], style: PatternStyle) -> (Vec<u8>, usize) {
     let mut out = Vec::new();
     out.extend_from_slice(if style.any_case { b"(?i)^" } else { b"^" });
@@ -92,18 +66,10 @@ fn node(literals: &[&[u8]], at: usize, out: &mut Vec<u8>) -> usize {
     depth + 1
 }
 
-/// Up to which byte all the literals are the same; they are in ascending order, so that the first and the last decide.
+/// The length of the common prefix of the literals; they are in ascending order, so the first and the last decide.
 fn shared(literals: &[&[u8]], at: usize) -> usize {
     let (first, last) = (literals[0], literals[literals.len() - 1]);
     at + first[at..].iter().zip(&last[at..]).take_while(|(left, right)| left == right).count()
-}
-
-/// Writes a byte that stands for itself; a backslash takes the meaning off any punctuation.
-fn escape(byte: u8, out: &mut Vec<u8>) {
-    if b"\\^$.[|()?*+{".contains(&byte) {
-        out.push(b'\\');
-    }
-    out.push(byte);
 }
 
 #[cfg(test)]
@@ -118,7 +84,7 @@ mod tests {
         patterns(&literals, EXACT).into_iter().map(|pattern| String::from_utf8(pattern).unwrap()).collect()
     }
 
-    /// What literals share is written once; a literal that others begin with ends in an empty alternative.
+    /// Common prefixes are written once; a literal that is a prefix of others ends in an empty alternative.
     #[test]
     fn forms() {
         assert_eq!(text(&["/a"]), ["^/a$"]);
@@ -127,7 +93,7 @@ mod tests {
         assert_eq!(patterns(&[b"/a"], PatternStyle { any_case: true, dollar: false }), [br"(?i)^/a\z"]);
     }
 
-    /// Many literals take several patterns, of which each fits; one that begins the next is no deeper than allowed.
+    /// Many literals take several patterns, each of which fits; nested prefixes stay within the allowed depth.
     #[test]
     fn limits() {
         let many: Vec<String> = (0..5_000).map(|number| format!("/{:06}", number * 7919 % 1_000_003)).collect();
@@ -149,7 +115,7 @@ mod tests {
         }
     }
 
-    /// Each byte that a URI may hold stands for itself.
+    /// Each byte that a URI may contain stands for itself.
     #[test]
     fn bytes() {
         let all: Vec<Vec<u8>> = (1..=255).map(|byte| vec![b'/', byte]).collect();

@@ -1,4 +1,4 @@
-//! Strings that differ only by a final newline: `$` also matches before one, so most rules match both.
+//! Pairs strings that differ only in a final newline: `$` also matches before one, so most rules match both.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub enum Twin {
     Is,
 }
 
-/// Pairs the entries of each rule, in the tiers where that pays.
+/// Pairs the entries of each rule, in the tiers where that saves.
 pub fn twins(plan: &Plan, allowed: bool) -> Vec<Twin> {
     let mut twins = vec![Twin::HasNone; plan.entries.len()];
     if !allowed {

@@ -1,4 +1,4 @@
-//! Patterns with `(?:...)` in place of `(...)`.
+//! Rewrites patterns with `(?:...)` instead of `(...)`.
 
 use std::fmt;
 
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// The text reads as before, but for the captures.
+    /// The text reads as before, except for the captures.
     #[test]
     fn reads_alike() {
         for pattern in [&b"^/((a|b)*)/(.*)$"[..], b"(?i)x(y(z)?){2}|()", br"[(](\))"] {

@@ -18,7 +18,7 @@ pub(super) mod named {
         ByteSet::of(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     }
 
-    /// `\s` and `[:space:]`; the vertical tab is one for `\s` since PCRE 8.34.
+    /// `\s` and `[:space:]`; `\s` contains the vertical tab since PCRE 8.34.
     pub fn space() -> ByteSet {
         ByteSet::of(|byte| matches!(byte, b'\t'..=b'\r' | b' '))
     }

@@ -4,11 +4,11 @@ use super::class::named;
 use super::parse::{Flags, Item, Parser, literal};
 use super::{Ast, ByteSet, Refusal};
 
-/// What an escape that is allowed inside a class and outside stands for.
+/// The meaning of an escape that is allowed inside and outside a class.
 pub(super) enum Escaped {
     Byte(u8),
     Set(ByteSet),
-    /// `\s` or `\S`, with the vertical tab, which it may have and may lack.
+    /// `\s` or `\S`, with the vertical tab, which it may or may not contain.
     Spaces(ByteSet),
 }
 

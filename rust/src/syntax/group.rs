@@ -28,7 +28,7 @@ impl Parser<'_> {
                 self.at += 1;
                 self.look_around("a lookahead", *flags)?.0
             }
-            Some(b'=') => return self.refuse("a positive lookahead"), // PCRE1 takes its first byte for one of the match
+            Some(b'=') => return self.refuse("a positive lookahead"), // PCRE1 counts it in the match
             Some(b'<') if matches!(self.peek_second(), Some(b'=' | b'!')) => {
                 self.at += 2;
                 self.look_behind(*flags)?
@@ -53,7 +53,7 @@ impl Parser<'_> {
         Ok(Item::atom(Ast::Capture { index, name, sub }))
     }
 
-    /// What the inside says is kept apart: the assertion may hold anywhere. Also returns the inside.
+    /// The inside is kept separately: the assertion may hold anywhere. Also returns the inside.
     fn look_around(&mut self, reason: &'static str, flags: Flags) -> Result<(Item, usize), Refusal> {
         let dollars = self.dollars.len();
         let inside = self.body(flags)?;
@@ -62,7 +62,7 @@ impl Parser<'_> {
         Ok((Item::assertion(Ast::superset(reason, Ast::Empty)), self.looks.len() - 1))
     }
 
-    /// Each branch has to be of fixed length, and without a group.
+    /// Each branch must have a fixed length and no group.
     fn look_behind(&mut self, flags: Flags) -> Result<Item, Refusal> {
         let start = self.at;
         let (item, inside) = self.look_around("a lookbehind", flags)?;

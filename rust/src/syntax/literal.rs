@@ -14,11 +14,11 @@ pub struct Literal<'p> {
     pub dollar: bool,
 }
 
-/// Reads a pattern as a literal; `None` if it is none, or one that only [`super::parse`] reads. O(length).
+/// Reads a pattern as a literal; `None` if it is not one, or only [`super::parse`] can read it. O(length).
 ///
 /// Only bytes with one meaning are taken: no metacharacter, no backslash but before ASCII punctuation; no NUL, which no
-/// URI holds, and no newline, which could be the optional byte and the twin's. A literal has no group, and its translation
-/// is exact.
+/// URI holds, and no newline, which could be the optional byte and the twin's. A literal has no group, and its
+/// translation is exact.
 pub fn literal(pattern: &[u8]) -> Option<Literal<'_>> {
     let (body, dollar) = match pattern.strip_prefix(b"^")? {
         [body @ .., b'\\', b'z'] => (body, false),
@@ -40,7 +40,7 @@ fn unescaped(text: &[u8]) -> Option<Cow<'_, [u8]>> {
     let Some(first) = text.iter().position(|&byte| !PLAIN[usize::from(byte)]) else {
         return Some(Cow::Borrowed(text));
     };
-    let mut bytes = Vec::with_capacity(text.len() + 2); // room for what makes it a key's twin
+    let mut bytes = Vec::with_capacity(text.len() + 2); // room for the newline of the key's twin
     bytes.extend_from_slice(&text[..first]);
     let mut rest = &text[first..];
     while let [byte, after @ ..] = rest {
@@ -59,7 +59,7 @@ fn unescaped(text: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(bytes))
 }
 
-/// Takes the last byte off.
+/// Removes the last byte.
 fn pop(bytes: &mut Cow<'_, [u8]>) -> Option<u8> {
     match bytes {
         Cow::Borrowed(slice) => {
@@ -71,7 +71,7 @@ fn pop(bytes: &mut Cow<'_, [u8]>) -> Option<u8> {
     }
 }
 
-/// The bytes that stand for themselves wherever they stand outside a class.
+/// The bytes that stand for themselves anywhere outside a class.
 pub(super) const PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let special = b"\0\n\\^$.[|()?*+{";
@@ -130,7 +130,7 @@ mod tests {
         assert!(matches!(literal(b"^/a/?$").unwrap().stem, Cow::Borrowed(b"/a")));
     }
 
-    /// What is no literal, or has no end, or ends in what only looks like one.
+    /// Patterns that are not literals, have no end, or end in something that only looks like one.
     #[test]
     fn others() {
         let patterns = [

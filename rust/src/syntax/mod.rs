@@ -1,10 +1,10 @@
 //! The text of a pattern, read as every PCRE reads it, by an allow-list.
 //!
 //! nginx hands the pattern of a `rewrite` to the system's PCRE with no options (`ngx_regex_compile`): bytes, no UTF,
-//! case-sensitive, newline is LF. That library is PCRE1 from 8.32 on, or PCRE2 from 10.30 on, and they differ: `{,3}` is
-//! text before 10.43 and a quantifier since. [`parse`] takes a pattern only if every construct in it means the same in all
-//! of them, run by their interpreters: such a pattern is *portable*, and all of them give the answer of the local PCRE2.
-//! Constructs that are not on the list are refused, so that an unforeseen one cannot be misread.
+//! case-sensitive, newline is LF. That library is PCRE1 from 8.32 on, or PCRE2 from 10.30 on, and they differ: `{,3}`
+//! is text before 10.43 and a quantifier since. [`parse`] takes a pattern only if every construct in it means the same
+//! in all of them, run by their interpreters: such a pattern is *portable*, and all of them give the answer of the
+//! local PCRE2. Constructs that are not on the list are refused, so that an unforeseen one cannot be misread.
 //!
 //! A construct is read exactly, or kept as a [`Ast::Superset`] of what it matches (a look-around, a possessive
 //! quantifier). [`Pattern::translate`] gives the language as an [`Hir`], over bytes, and says whether it is exact.
@@ -119,7 +119,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Whether it tells no letter's case from the other, and has a letter at all.
+    /// Whether it has letters and ignores the case of all of them.
     pub fn ignores_case(&self) -> bool {
         fn walk(ast: &Ast, letter: &mut bool) -> bool {
             match ast {
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// `\s` may have the vertical tab and may lack it, and so may all that is made of it.
+    /// `\s` may or may not contain the vertical tab, and so may every class made of it.
     #[test]
     fn spaces() {
         for pattern in [r"\s", r"\S", r"[\s]", r"[^\s]", r"[\S]", r"[^\S]", r"[a\s]"] {
@@ -190,7 +190,7 @@ mod tests {
         assert!(!parse(b"[[:space:]][^a]").unwrap().spaces);
     }
 
-    /// Where a group is repeated, the stack of some library bounds the subject.
+    /// If a group is repeated, the stack of some library bounds the subject.
     #[test]
     fn subjects() {
         let longest = |pattern: &str| parse(pattern.as_bytes()).unwrap().longest();
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(ast("(?is)a(?-i:b)"), Ast::Concat(vec![class("Aa"), Ast::Byte(b'b')]));
     }
 
-    /// Only a pattern in which every letter stands in both cases ignores case.
+    /// A pattern ignores case only if it allows both cases of every letter.
     #[test]
     fn case() {
         let ignores = |pattern: &str| parse(pattern.as_bytes()).unwrap().ignores_case();
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(ast("a{"), Ast::Concat([b'a', b'{'].map(Ast::Byte).to_vec()));
     }
 
-    /// What is not on the list is refused, at its place.
+    /// Constructs not on the list are refused, at their place.
     #[test]
     fn refusals() {
         for (pattern, offset) in [
@@ -342,7 +342,7 @@ mod tests {
         }
     }
 
-    /// Deep nesting is refused before it costs the stack.
+    /// Deep nesting is refused before it exhausts the stack.
     #[test]
     fn nesting_is_bounded() {
         assert!(parse("(".repeat(100_000).as_bytes()).is_err());

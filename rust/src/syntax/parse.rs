@@ -237,7 +237,8 @@ impl<'p> Parser<'p> {
         Ok(Some(counts))
     }
 
-    /// `{n}`, `{n,}` or `{n,m}`. Other braces hold a quantifier since PCRE2 10.43 only (`{,n}`, blanks), or none at all.
+    /// `{n}`, `{n,}` or `{n,m}`. Other braces hold a quantifier since PCRE2 10.43 only (`{,n}`, blanks), or none at
+    /// all.
     fn counted(&mut self) -> Result<Option<(u32, Option<u32>)>, Refusal> {
         let text = &self.rest()[1..];
         let Some(length) = text.iter().position(|&byte| byte == b'}') else {

@@ -1,14 +1,15 @@
-//! What is known of a pattern that is not portable.
+//! Finds what is known of a pattern that is not portable.
 
 use super::literal::PLAIN;
 
-/// Bytes that every match begins with, whatever PCRE runs the pattern; in small letters, and matched in any case. Empty if
-/// nothing is known.
+/// Bytes that every match begins with, whichever PCRE runs the pattern; in lower case, and matched in any case. Empty
+/// if nothing is known.
 ///
-/// They are the plain bytes behind `^` at the very start (or behind `(?i)^`), up to the first byte that is anything else.
-/// That byte, with what follows, may quantify the last of them in some library (`a{,3}`, `a\Q\E*`, `a(?#)+`), which is
-/// therefore left out. Nothing further on takes them back: options, verbs, recursion and `\K` act on what stands behind
-/// them, and only another branch could do without them, so that a pattern with a `|` anywhere has no prefix.
+/// They are the plain bytes behind `^` at the very start (or behind `(?i)^`), up to the first byte that is anything
+/// else. That byte, with what follows, may quantify the last of them in some library (`a{,3}`, `a\Q\E*`, `a(?#)+`),
+/// which is therefore left out. Nothing further on takes them back: options, verbs, recursion and `\K` act on what
+/// stands behind them, and only another branch could do without them, so that a pattern with a `|` anywhere has no
+/// prefix.
 pub fn prefix(pattern: &[u8]) -> Vec<u8> {
     let text = pattern.strip_prefix(b"(?i)").unwrap_or(pattern);
     let Some(text) = text.strip_prefix(b"^").filter(|text| !text.contains(&b'|')) else {

@@ -1,4 +1,4 @@
-//! Patterns read as their author may have meant them: the opt-ins that declare a difference.
+//! Reads patterns as their author may have meant them: the opt-ins that declare a difference.
 
 use super::parse::{Flags, Parsed, Parser};
 use super::translate::can_be_empty;
@@ -23,10 +23,11 @@ pub struct Readings {
 /// The text of the pattern under the declared readings; `None` if it reads the same without them.
 ///
 /// A *literal* is `^` and then what stands for at most `MOST_STRINGS` strings when its dots are dots and its end is the
-/// end of the subject: bytes, `/?`, groups of alternatives, small classes. A pattern with anything else (`.*`, `[^/]`, a
-/// boundary) is no literal, and neither is what matches every URI, as `^/` does: they stay as they are.
+/// end of the subject: bytes, `/?`, groups of alternatives, small classes. A pattern with anything else (`.*`, `[^/]`,
+/// a boundary) is no literal, and neither is what matches every URI, as `^/` does: they stay as they are.
 ///
-/// The text that is returned is for real PCRE2. Errors: the refusal of [`super::parse`], where a difference is declared.
+/// The text that is returned is for real PCRE2. Errors: the refusal of [`super::parse`], where a difference is
+/// declared.
 pub fn read_as(pattern: &[u8], readings: &Readings) -> Result<Option<Vec<u8>>, Refusal> {
     if *readings == Readings::default() {
         return Ok(None);
@@ -223,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Case is ignored by `(?i)` in front, but only where there is a letter whose case was minded.
+    /// Case is ignored by a leading `(?i)`, but only if the pattern has a letter whose case mattered.
     #[test]
     fn ignore_case() {
         assert_reads("^/a$", "i", "(?i)^/a$");

@@ -1,8 +1,8 @@
-//! Which subjects every PCRE comes to the same answer on.
+//! Bounds the subjects on which every PCRE gives the same answer.
 
 use super::{Ast, Pattern};
 
-/// How many places to come back to a match may leave behind, each the start of a round of a group, a branch or a capture.
+/// The most backtracking points that a match may leave, each the start of a round of a group, a branch or a capture.
 ///
 /// PCRE1 calls itself for each and crashes when the stack of 8 MiB is full; JIT has 32 KiB for them and answers with an
 /// error (`PCRE_ERROR_JIT_STACKLIMIT`), and nginx with 500. In all that were tried, 1,000 fit.
@@ -28,7 +28,7 @@ impl Pattern {
     }
 }
 
-/// A bound on the places to come back to inside one match of the node.
+/// A bound on the backtracking points inside one match of the node.
 fn places(ast: &Ast, length: f64) -> f64 {
     match ast {
         Ast::Concat(items) => items.iter().map(|item| places(item, length)).sum(),

@@ -1,4 +1,4 @@
-//! From what a pattern says to its language.
+//! Translates a pattern into its language.
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look, Repetition};
 
@@ -26,8 +26,8 @@ impl Pattern {
 
     /// The strings that have a case variant (ASCII) in the language: every byte class is closed under case first.
     ///
-    /// Exact if and only if [`Pattern::translate`] is: case variants are taken byte by byte, and neither an anchor nor a
-    /// word boundary tells them apart.
+    /// Exact if and only if [`Pattern::translate`] is: case variants are taken byte by byte, and neither an anchor nor
+    /// a word boundary tells them apart.
     pub fn translate_folded(&self) -> Translation {
         translate(&self.ast, true)
     }
