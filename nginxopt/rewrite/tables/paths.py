@@ -87,7 +87,7 @@ def _decode(escape: re.Match[bytes]) -> bytes:
 
 
 def read_target(text: bytes) -> bytes:
-    """Return the `Location` for a target: as written, with what no URI may contain percent-encoded (RFC 3987, 3.1)."""
+    """Return the `Location` for a target: as written, with invalid bytes percent-encoded (RFC 3987, 3.1)."""
     if _PLAIN_TARGET.match(text):
         return _short(text)
     if text.startswith(b"//"):
