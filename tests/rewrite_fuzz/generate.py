@@ -162,16 +162,14 @@ def _fragments(scope: Scope, blocks: list[Node]) -> list[tuple[str, str]]:
     fragments: list[tuple[str, str]] = []
     for number in range(draw.choice((1, 1, 2))):
         node = draw.choice(blocks)
-        level = draw.choice(("server", "server", "location"))
-        base = b"/"
-        if level == "location":
-            inside = [
-                location
-                for location in node.body or []
-                if location.head in (b"location /", b"location /a/", b"location ^~ /p/")
-            ]
+        level, base = draw.choice(("server", "server", "location")), b"/"
+        bases = {b"location /": b"/", b"location /a/": b"/a/", b"location ^~ /p/": b"/p/"}
+        inside = [location for location in node.body or [] if location.head in bases]
+        if level == "location" and inside:
             node = draw.choice(inside)
-            base = {b"location /": b"/", b"location /a/": b"/a/"}.get(node.head, b"/p/")
+            base = bases[node.head]
+        else:
+            level = "server"
         name = f"frag/f{number}.conf"
         body = rules.block(scope.inside(level, base))
         include = Node(b"include " + name.encode(), files={name: body})
