@@ -11,6 +11,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from statistics import median
 
+from nginxopt.errors import NginxoptError
+
 MEGABYTE = 1_000_000
 _MAXRSS_UNIT = 1024  # getrusage(2) on Linux
 
@@ -43,8 +45,10 @@ def run(command: Sequence[str], cwd: Path, *, most: int = 0) -> Usage:
     return Usage(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _MAXRSS_UNIT)
 
 
-class ChildError(Exception):
-    """A command that is measured failed."""
+class ChildError(NginxoptError):
+    """A measured command failed."""
+
+    exit_code = 70
 
 
 def medians(contenders: Mapping[str, Callable[[], Usage]], rounds: int) -> dict[str, Usage]:

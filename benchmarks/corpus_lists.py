@@ -25,7 +25,7 @@ from statistics import median
 
 from benchmarks.regex_rows import block, rows
 from nginxopt import load_text
-from nginxopt.config import Config, Directive
+from nginxopt.config import Directive
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, Plan
 from nginxopt.rewrite.maps.cost import Cost
@@ -93,7 +93,7 @@ def lists_of(compiled: Plan) -> Iterator[tuple[Hashable, PatternList]]:
     """Yield all lists of a plan, the short ones too, each behind its patterns."""
     for part in compiled.parts:
         yield from _sections(part)
-        yield from _inside_if(compiled.config, part)
+        yield from _inside_if(part)
     for moved in compiled.maps.compiled:
         yield _map(moved.map.patterns, moved.map.directive, moved.after)
     for kept in compiled.maps.kept:
@@ -104,7 +104,7 @@ def lists_of(compiled: Plan) -> Iterator[tuple[Hashable, PatternList]]:
 def _sections(part: Part) -> Iterator[tuple[Hashable, PatternList]]:
     """Yield the lists of the rewrites in servers and locations."""
     source = part.file.source
-    for phase, sections in part.rewrites.sections.items():
+    for place, sections in part.rewrites.sections.items():
         for section in sections:
             start, end = section[0].start, section[-1].end
             runs = [run for run in part.runs if start <= run.first.start < end]
@@ -113,21 +113,19 @@ def _sections(part: Part) -> Iterator[tuple[Hashable, PatternList]]:
             rules = sum(len(run.native) for run in runs) + barriers.total()
             after = Cost.total([Cost.of(barriers.total()), *(run.cost for run in runs)])
             text = source.data[start:end]
-            yield text, PatternList(source.path, source.position(start).line, phase, rules, after, dict(stays))
+            yield text, PatternList(source.path, source.position(start).line, place.phase, rules, after, dict(stays))
 
 
-def _inside_if(config: Config, part: Part) -> Iterator[tuple[Hashable, PatternList]]:
+def _inside_if(part: Part) -> Iterator[tuple[Hashable, PatternList]]:
     """Yield the lists of the rewrites in each `if`."""
     spans = set(part.rewrites.inside_if)
-    inside: dict[Directive | None, list[Directive]] = {}
-    for directive, scope in config.walk():
-        if directive.source is part.file.source and directive.span in spans:
-            inside.setdefault(scope.opener, []).append(directive)
-    for directives in inside.values():
-        first, rules = directives[0], len(directives)
-        text = tuple(directive.args for directive in directives)
-        found = PatternList(first.source.path, first.line, "if", rules, Cost.of(rules), {"inside-if": rules})
-        yield text, found
+    blocks = (directive.block for directive in part.file.block.walk() if directive.name == "if" and directive.block)
+    for block_of_if in blocks if spans else ():
+        rules = [directive for directive in block_of_if.directives() if directive.span in spans]
+        if rules:
+            path, line, count = part.file.path, rules[0].line, len(rules)
+            text = tuple(rule.args for rule in rules)
+            yield text, PatternList(path, line, "if", count, Cost.of(count), {"inside-if": count})
 
 
 def _map(

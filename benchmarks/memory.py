@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks.child import MEGABYTE, ChildError, medians, run
+from benchmarks.child import MEGABYTE, medians, run
 from benchmarks.mixes import MIXES
 from nginxopt.bench.rewrite_rules import Parts, fragment
 from nginxopt.errors import NginxoptError
@@ -118,9 +118,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NginxoptError as error:
         print(f"memory: {error}", file=sys.stderr)
         return error.exit_code
-    except ChildError as error:
-        print(f"memory: {error}", file=sys.stderr)
-        return 70
     if options.json:
         print(json.dumps([asdict(result) for result in results], indent=2))
     else:

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.child import MEGABYTE, ChildError, Usage, medians, run
+from benchmarks.child import MEGABYTE, Usage, medians, run
 from benchmarks.instructions import Case, per_request
 from benchmarks.memory import START_SECONDS, tests, worker
 from benchmarks.regex_rows import ASKED, Probe, block, probes, rows
@@ -204,9 +204,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NginxoptError as error:
         print(f"regex_map: {error}", file=sys.stderr)
         return error.exit_code
-    except ChildError as error:
-        print(f"regex_map: {error}", file=sys.stderr)
-        return 70
     if options.json:
         print(json.dumps([asdict(result) for result in results], indent=2))
     else:

@@ -1,4 +1,4 @@
-"""nginxopt: what makes an nginx configuration slow, the fix, and the proof that nothing else changed."""
+"""nginxopt finds what makes an nginx configuration slow, fixes it, and proves that nothing else changed."""
 
 from typing import TYPE_CHECKING
 

@@ -109,9 +109,12 @@ def compile_rewrites(
     captures_matter: bool,
     readings: _Readings,
     bound: int,
-    groups: bool,
+    entering: str,
 ) -> Compilation:
-    """Plan and write the rewrites of sections, each a list of byte ranges; `phase` is server or location."""
+    """Plan and write the rewrites of sections, each a list of byte ranges; `phase` is server or location.
+
+    `entering` says which rules may stand in an `if`: all, all but break, or nothing.
+    """
 
 def maps_text(header: bytes, runs: Sequence[tuple[CompiledRun, _Names]]) -> bytes:
     """Return `header` and the maps of runs behind it."""
@@ -273,6 +276,7 @@ def prove_rewrites(
     readings: _Readings,
     transparent: list[str],
     harmless: list[str],
+    inherited: list[str],
     is_complete: bool,
     include: list[bytes] | None,
     may_set_sizes: set[bytes] | None,

@@ -50,9 +50,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
+from nginxopt.config import Change, Directive, Edit, Span, encode
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.text import Change, Edit, Span, encode
 
 BUFFER = "buffer=64k flush=5s"
 

@@ -66,10 +66,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive, layout
+from nginxopt.config import Change, Directive, Edit, Span, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
 from nginxopt.semantics import Pass, Setting, values
-from nginxopt.text import Change, Edit, Span
 
 CACHED = ("proxy", "fastcgi", "uwsgi", "scgi")
 BACKGROUND = Version(1, 11, 10)

@@ -45,9 +45,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from nginxopt.config import Directive
+from nginxopt.config import Change, Directive, Edit, Span
 from nginxopt.lint import FAST_DISK, Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.text import Change, Edit, Span
 
 PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi")
 OFF = "use_temp_path=off"

@@ -62,10 +62,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import layout
+from nginxopt.config import Change, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, rule
 from nginxopt.semantics import Pass
-from nginxopt.text import Change
 
 CACHING = ("proxy", "fastcgi", "uwsgi", "scgi")
 

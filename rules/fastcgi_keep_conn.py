@@ -74,10 +74,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import layout
+from nginxopt.config import Change, layout
 from nginxopt.lint import Finding, Fix, Model, Severity, capacity, headers, pooling, rule, sharing
 from nginxopt.semantics import Pass
-from nginxopt.text import Change
 
 ON = "fastcgi_keep_conn on;"
 

@@ -106,10 +106,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive, layout
+from nginxopt.config import Change, Directive, Edit, Span, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule, tls
 from nginxopt.semantics import Endpoint, Level
-from nginxopt.text import Change, Edit, Span
 
 DIRECTIVE = Version(1, 25, 1)
 """The first version with a directive `http2` (CHANGES 1.25.1)."""

@@ -83,10 +83,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nginxopt.config import Directive, layout
+from nginxopt.config import Directive, decode, encode, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, variables, without_captures
 from nginxopt.semantics import Level, locations, maphash, values
-from nginxopt.text import decode, encode
 
 LEAST = 3
 """Fewer are as clear as a map and cost next to nothing."""

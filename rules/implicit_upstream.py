@@ -80,10 +80,9 @@ import re
 from collections.abc import Iterator
 from itertools import chain, count
 
-from nginxopt.config import Directive, layout
+from nginxopt.config import Change, Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, capacity, headers, pools, rule, sharing
 from nginxopt.semantics import FRAGMENT, Level, Pass
-from nginxopt.text import Change
 
 Target = tuple[str, str, str, str | None]
 

@@ -62,10 +62,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive, layout
+from nginxopt.config import Change, Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level
-from nginxopt.text import Change
 
 NO_LOG = ("off", "false", "no", "none")
 A_LOG = ("on", "true", "yes")

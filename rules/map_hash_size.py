@@ -59,10 +59,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nginxopt.config import layout
+from nginxopt.config import Change, encode, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level, Setting, maphash, values
-from nginxopt.text import Change, encode
 
 DEFAULTS = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
 """The defaults of ngx_http_map_module; the bucket size is `ngx_cacheline_size`."""

@@ -51,8 +51,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.config import Source, Span
 from nginxopt.lint import Finding, Model, RedirectChain, Related, Severity, rule, shown
-from nginxopt.text import Source, Span
 
 
 @rule(severity=Severity.ERROR, category="rewrite")

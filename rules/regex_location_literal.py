@@ -54,10 +54,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive, layout
+from nginxopt.config import Change, Directive, Edit, Span, encode, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import FRAGMENT, Level, locations
-from nginxopt.text import Change, Edit, Span, encode
 
 _LITERAL = re.compile(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
 """Anchored at both ends, with only literal characters; an unescaped dot counts as a dot."""

@@ -1,8 +1,9 @@
-"""Many rewrites of fixed URIs: nginx tries each pattern on every request
+"""Many rewrites: nginx tries each pattern on every request
 
-Flags a run of rewrites of which 20 or more match only URIs that can be listed, such as `^/old$` or `^/old/?$`.
-`nginxopt rewrite-to-map` moves them into a map, where nginx finds the match with a single lookup, and proves that no
-response changes.
+Flags a run of rewrites of which 20 or more can be looked up: those that match only URIs that can be listed, such as
+`^/old$` or `^/old/?$`, and in a server also those that match any number of URIs, such as `^/old/(.*)$`.
+`nginxopt rewrite-to-map` moves the former into a map, where nginx finds the match with a single lookup, puts the others
+behind a tree of lookups that selects the few to try, and proves that no response changes.
 
 The severity follows the cost, at 472 instructions a rewrite: info; warning from 159 rewrites, which double the
 processor time of a request; error from 1,589, which take ten times as much (`map-regex-bulk` has the figures).
@@ -53,7 +54,7 @@ server {
 ```
 
 ## Silent
-A few rules cost less than the map would, and patterns that match any number of URIs cannot be listed:
+A few rules cost less than the map would:
 ```nginx server
 rewrite ^/a$ /b permanent;
 rewrite ^/c$ /d permanent;
@@ -73,33 +74,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.config import Span
 from nginxopt.lint import Finding, Model, Part, PlannedRun, Severity, cost, rule
-from nginxopt.text import Span
 
 LEAST = 20
 """At 472 instructions each, for a dissimilar URI, this many rules cost more than a request without rules."""
 
-NEAR = 1_508
-"""Instructions of a rule for a URI that starts like its pattern; `cost.REGEX` for a dissimilar URI."""
-
 
 @rule(severity=Severity.INFO, category="rewrite", scenario="rewrites", by_cost=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find runs of rewrites that a map can replace."""
+    """Find runs of rewrites that a lookup can replace."""
     for part in model.plan.parts:
         for run in part.runs:
-            if run.native.moved >= LEAST:
+            if _moved(run) >= LEAST:
                 yield _finding(model, part, run)
 
 
 def _finding(model: Model, part: Part, run: PlannedRun) -> Finding:
-    moved, rules = run.native.moved, len(run.native)
+    moved, rules = _moved(run), len(run.native)
     start = run.first.start
-    least = moved * cost.REGEX
+    least, most = moved * cost.REGEX, moved * cost.NEAR
+    saved = cost.saved(rules, run.cost.far)
     return Finding(
         part.file.source,
         Span(start, start + len("rewrite")),
-        f"{moved:,} of {rules:,} rewrites match fixed URIs and cost {least:,} to {moved * NEAR:,} instructions",
-        help=f"use a map, which costs one lookup: nginxopt rewrite-to-map {model.config.main.path} --plan-only",
+        f"{moved:,} of {rules:,} rewrites cost {least:,} to {most:,} instructions, though a lookup could replace them",
+        help=f"nginxopt rewrite-to-map {model.config.main.path} saves about {saved:,} instructions" if saved else "",
         severity=cost.severity(least),
     )
+
+
+def _moved(run: PlannedRun) -> int:
+    """Return the number of rules that `nginxopt rewrite-to-map` looks up."""
+    return run.native.moved + run.native.grouped

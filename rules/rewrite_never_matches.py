@@ -62,10 +62,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nginxopt.config import Directive, Token
+from nginxopt.config import Directive, Token, encode
 from nginxopt.lint import Finding, Model, Severity, rule, why_never
 from nginxopt.semantics import Level, locations
-from nginxopt.text import encode
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _QUERY = re.compile(r"[\w./-]\?[A-Za-z_][\w.-]*=")

@@ -43,8 +43,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.config import Source, Span
 from nginxopt.lint import Dead, Finding, Model, Related, Severity, rule, shown
-from nginxopt.text import Source, Span
 
 MOST_KEPT = 2_000
 """The maximum number of kept rules that are compared with each other: at 50 us each, a tenth of a second."""

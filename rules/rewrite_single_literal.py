@@ -52,10 +52,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive, layout
+from nginxopt.config import Directive, encode, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, transparent
 from nginxopt.semantics import Level, locations
-from nginxopt.text import encode
 
 _CODES = {"permanent": "301", "redirect": "302"}
 

@@ -55,10 +55,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import layout
+from nginxopt.config import Change, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, tls
 from nginxopt.semantics import Level
-from nginxopt.text import Change
 
 DEFAULT = ("16k", "16K", "16384")
 SMALL = "4k"

@@ -59,10 +59,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive, Token
+from nginxopt.config import Change, Directive, Edit, Token
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import locations
-from nginxopt.text import Change, Edit
 
 _HEAD = re.compile(r"\^?\.\*(?![?+*{|)]|$)")
 _TAIL = re.compile(r"(?<!\\)\.\*\$?$")

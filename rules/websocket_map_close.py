@@ -88,10 +88,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from nginxopt.config import Directive, layout
+from nginxopt.config import Change, Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, pooling, pools, rule, variables
 from nginxopt.semantics import Level, Pass, Upstream
-from nginxopt.text import Change
 
 
 @rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")

@@ -71,10 +71,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import layout
+from nginxopt.config import Change, layout
 from nginxopt.lint import PLAIN_COMMAND_LINE, RAISES_THE_LIMIT, Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import values
-from nginxopt.text import Change
 
 USUAL = 1024
 """The usual soft limit of a process."""

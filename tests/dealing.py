@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 TOGETHER = {
     "tests/docker/test_containers_run.py": "containers",
@@ -25,3 +26,10 @@ class Dealing(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
 
     def _split_scope(self, nodeid: str) -> str:
         return scope(nodeid)
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        """Forget a group when its last test is done: with each test, xdist counts all that a process was ever given."""
+        super().mark_test_complete(node, item_index, duration)
+        group = scope(self.registered_collections[node][item_index])
+        if all(self.assigned_work[node][group].values()):
+            del self.assigned_work[node][group]

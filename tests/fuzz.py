@@ -168,11 +168,11 @@ def seeds_in(folder: Path) -> list[bytes]:
 
 def _whole(text: bytes) -> bytes | None:
     try:
-        found = load_text(text, includes=False).candidates
+        candidates = load_text(text, includes=False).candidates
     except InputError:
         return None
     contexts = {(): None, ("http",): "http", ("http", "server"): "server", ("http", "server", "location"): "location"}
-    return next((wrapped(text, name) for one in found if (name := contexts.get(one))), None)
+    return next((wrapped(text, name) for path in candidates if (name := contexts.get(path))), None)
 
 
 @dataclass

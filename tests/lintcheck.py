@@ -49,7 +49,7 @@ def read(text: str | bytes, context: str | None = None) -> Config:
     return load_text(wrapped(text, context), "nginx.conf", missing_ok=True)
 
 
-def found(
+def diagnose(
     rule: str, text: str | bytes, *, context: str | None = None, target: Version | str = TARGET
 ) -> tuple[Diagnostic, ...]:
     """What a rule finds in a text."""
@@ -62,13 +62,13 @@ def fixed(
     """What the fixes of a rule make of a text."""
     whole = wrapped(text, context)
     head, tail = _AROUND[context]
-    result = mend(rule, whole, target=target, unsafe=unsafe)
+    result = fix_text(rule, whole, target=target, unsafe=unsafe)
     assert result.startswith(head)
     assert result.endswith(tail)
     return result[len(head) : len(result) - len(tail)]
 
 
-def mend(rule: str, data: bytes, *, target: Version | str = TARGET, unsafe: bool = True) -> bytes:
+def fix_text(rule: str, data: bytes, *, target: Version | str = TARGET, unsafe: bool = True) -> bytes:
     """What the fixes of a rule make of a whole configuration."""
 
     def again(texts: Mapping[str, bytes]) -> Config:
@@ -84,6 +84,8 @@ def judge(rule: str, config: Config, target: Version | str = TARGET, host: Host 
     The rules about such comments are asked with all others: only then is it known what a comment hides.
     """
     version = Version.parse(target) if isinstance(target, str) else target
-    asked = catalogue().values() if rule in (FAULTY, UNUSED) else [catalogue()[rule]]
-    linted = Judge(tuple(Selected(one, None) for one in asked), version, Settings(), host)(config)
-    return replace(linted, diagnostics=tuple(found for found in linted.diagnostics if found.rule == rule))
+    rules = catalogue().values() if rule in (FAULTY, UNUSED) else [catalogue()[rule]]
+    linted = Judge(tuple(Selected(selected, None) for selected in rules), version, Settings(), host)(config)
+    return replace(
+        linted, diagnostics=tuple(diagnostic for diagnostic in linted.diagnostics if diagnostic.rule == rule)
+    )

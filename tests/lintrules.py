@@ -16,19 +16,19 @@ TARGET = Version(1, 22, 1)
 Mend = Callable[[Directive], Fix | None]
 
 
-def made_rule(check: Check, name: str = "made", since: Version | None = None, until: Version | None = None) -> Rule:
+def rule_of(check: Check, name: str = "made", since: Version | None = None, until: Version | None = None) -> Rule:
     """A rule that does nothing but check."""
     return Rule(name, check, Page("A page"), Severity.WARNING, "config", (Safety.UNSAFE,), since, until)
 
 
-def about(directive: str, mend: Mend = lambda _: None, name: str = "made") -> Rule:
+def about(directive: str, make_fix: Mend = lambda _: None, name: str = "made") -> Rule:
     """A rule that finds every directive of that name, once for each place, and mends it."""
 
     def check(model: Model) -> Iterator[Finding]:
-        for found, _ in model.each(directive):
-            yield Finding(found.source, found.name.span, "found", mend(found))
+        for matched, _ in model.each(directive):
+            yield Finding(matched.source, matched.name.span, "found", make_fix(matched))
 
-    return made_rule(check, name)
+    return rule_of(check, name)
 
 
 def configuration(texts: Mapping[str, bytes]) -> Config:
@@ -36,14 +36,14 @@ def configuration(texts: Mapping[str, bytes]) -> Config:
     return load_text(texts["nginx.conf"], "nginx.conf", files=Overlay(texts), missing_ok=True)
 
 
-def judged(config: Config, *rules: Rule) -> Linted:
+def run_rules(config: Config, *rules: Rule) -> Linted:
     """What rules find in a configuration."""
     return lint(config, [Selected(rule, None) for rule in rules], TARGET)
 
 
-def mended(texts: Mapping[str, bytes], *rules: Rule, unsafe: bool = True) -> Fixed:
+def fix_texts(texts: Mapping[str, bytes], *rules: Rule, unsafe: bool = True) -> Fixed:
     """What the fixes of rules make of files in memory."""
-    return fix(lambda new: configuration({**texts, **new}), lambda config: judged(config, *rules), unsafe=unsafe)
+    return fix(lambda new: configuration({**texts, **new}), lambda config: run_rules(config, *rules), unsafe=unsafe)
 
 
 def texts_of(texts: Mapping[str, bytes], fixed: Fixed) -> dict[str, bytes]:

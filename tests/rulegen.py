@@ -180,7 +180,7 @@ def _small_class(draw: random.Random) -> Pattern:
     uri = b"/" + word(draw)
     group = draw.choice([b"[ab]", b"[aA]", b"[0-3]", b"(a|[bB])"])
     members = (b"a", b"A", b"b", b"B", b"2")
-    return Pattern(b"^%s%s$" % (escape(uri), group), group.count(b"("), tuple(uri + each for each in members))
+    return Pattern(b"^%s%s$" % (escape(uri), group), group.count(b"("), tuple(uri + member for member in members))
 
 
 def _unescaped_dot(draw: random.Random) -> Pattern:

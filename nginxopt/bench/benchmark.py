@@ -34,7 +34,7 @@ class Benchmark:
     _about: dict[str, Any] = field(default_factory=dict)
 
     def run(self, progress: Progress, started: Callable[[float], None]) -> None:
-        """Run it to its end. `started` gets the approximate duration in seconds; `progress` gets each step.
+        """Run it. `started` gets the approximate duration in seconds; `progress` gets each step.
 
         `MissingError`, `InputError` and `RunError` as from the runner, the probes and the rounds.
         """

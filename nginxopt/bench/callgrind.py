@@ -25,8 +25,8 @@ Ask = Callable[[Sequence[str], int], None]
 def per_request(ask: Ask, *, turn: int = 1) -> float:
     """Return the mean number of instructions of a request.
 
-    `turn` is after how many requests they come again: the counts are multiples of it. `MissingError` without valgrind,
-    Raises `RunError` if it writes no count.
+    `turn` is the number of requests after which they repeat: the counts are multiples of it. `MissingError` without
+    valgrind, Raises `RunError` if it writes no count.
     """
     few = math.ceil(FEW / turn) * turn
     more = math.ceil((MANY - FEW) / turn) * turn

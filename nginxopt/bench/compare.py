@@ -35,7 +35,7 @@ def build(before: Config, after: Config, targets: tuple[Target, ...]) -> Experim
 
 
 def targets(source: Source) -> tuple[Target, ...]:
-    """Return the targets of a file. Raises `InputError` with the place of a line that is none.
+    """Return the targets of a file. Raises `InputError` with the place of an invalid line.
 
     A line is a path, `METHOD path`, or a header `Name: value` of the request above it; `#` starts a comment.
     """

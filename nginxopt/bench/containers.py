@@ -118,7 +118,7 @@ def cpu_sets(cpus: Sequence[int]) -> dict[str, str]:
 
 
 def files(experiment: Experiment, images: Images, *, published: bool) -> dict[str, bytes]:
-    """Return all that the containers need, by path in the folder; `published`: with ports on 127.0.0.1.
+    """Return all files of the containers, by path in the folder; `published`: with ports on 127.0.0.1.
 
     Beside them the folder needs `targets` and `results`, and each prefix `html` and `temp`.
     """
@@ -151,7 +151,7 @@ def _compose(experiment: Experiment, images: Images, *, published: bool) -> byte
 
 
 def _service(variant: Variant, node: Node) -> dict[str, Any]:
-    """What the template says of a node."""
+    """The values of a node for the template."""
     says = node.says or variant.says
     return {
         "name": service(variant, node.role),

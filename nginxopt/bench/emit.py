@@ -1,4 +1,4 @@
-"""The folder of a benchmark that runs without nginxopt, wherever Docker is: what `--emit` writes."""
+"""The folder of a benchmark that runs anywhere with Docker, without nginxopt: the output of `--emit`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _render(name: str, **values: Any) -> bytes:
 
 
 def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dict[str, Any]:
-    """What the script says of an attack."""
+    """The values of an attack for the script."""
     variant = experiment.variant(attack.variant)
     addresses = containers.addresses(experiment)
     name = run_folder.attack_name(attack)
@@ -89,7 +89,7 @@ def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dic
 
 
 def _counters(variant: Variant, node: Node, addresses: run_folder.Addresses) -> str:
-    """Where a node serves its counters; empty if it does not."""
+    """The address of the counters of a node; empty if it has none."""
     return f"http://{addresses[variant.name, f'{node.role}/status']}/" if node.status else ""
 
 
@@ -115,7 +115,7 @@ def _probes(experiment: Experiment) -> Iterator[str]:
 
 
 def _probe(attack: str, variant: Variant, asks: Asks, addresses: run_folder.Addresses, number: int) -> str:
-    """Return a line that asks; `number` stands for what is asked, where the answer is only known then."""
+    """Return a line that sends a request; `number` stands for its number if the response depends on it."""
     target, address = _first(asks.target), addresses[variant.name, asks.role]
     expected = target.expected
     what = f"{variant.name}: {asks.role}: {target.method} {target.path}"
@@ -127,12 +127,12 @@ def _probe(attack: str, variant: Variant, asks: Asks, addresses: run_folder.Addr
 
 
 def _first(target: Target) -> Target:
-    """The target as it is asked before the first round."""
+    """The target as requested before the first round."""
     return in_round([target], "probe")[0]
 
 
 def _headers(expected: Expected, variant: Variant, addresses: run_folder.Addresses) -> Iterator[str]:
-    """The header lines of an answer that are looked at."""
+    """The header lines of a response that are compared."""
     if expected.location is not None:
         entry = f"@{variant.entry}@"
         yield f"Location: {expected.location.replace(entry, addresses[variant.name, variant.entry])}"

@@ -1,4 +1,4 @@
-"""Gates: what a result must hold, written as `p99<=2ms`, `instructions<=1.05x`, `p50<=1.05x none`, `errors==0`.
+"""Gates: conditions on a result, written as `p99<=2ms`, `instructions<=1.05x`, `p50<=1.05x none`, `errors==0`.
 
     GATE   = FIGURE OP NUMBER [UNIT] | FIGURE OP NUMBER x [none]
     FIGURE = p50 ... p100, mean, throughput, errors, cpu, instructions, rss ..., or one of a node: cpu.edge
@@ -41,7 +41,7 @@ _OF_NODES = ("cpu", "accepts", "requests")
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A gate: `figure` of what comes after, or (`of`) its ratio to before or to the variant without rules."""
+    """A gate: `figure` of the variant after, or (`of`) its ratio to the variant before or without rules."""
 
     text: str
     figure: str
@@ -61,7 +61,7 @@ class Gate:
 
 
 def parse(text: str) -> Gate:
-    """Return the gate that `text` writes. Raises `UsageError` with a caret under what is wrong."""
+    """Return the gate that `text` describes. Raises `UsageError` with a caret under the error."""
     figure, at = _take(text, 0, _FIGURE, "a figure, such as p99, throughput, cpu or instructions")
     _refuse_unknown(text, figure)
     comparison, at = _take(text, at, _OPERATOR, "one of <= < >= > ==")
@@ -86,7 +86,7 @@ def parse(text: str) -> Gate:
 def check(
     gates: Sequence[Gate], experiment: Experiment, summaries: Sequence[Summary], ratios: Sequence[Ratio]
 ) -> tuple[GateResult, ...]:
-    """Return what became of each gate: the value with the least margin, wherever it was seen.
+    """Return the outcome of each gate: the value with the least margin, and its place.
 
     Raises `UsageError` for a gate on a figure that was not measured.
     """
@@ -103,7 +103,7 @@ def _check(gate: Gate, values: list[tuple[float, str]]) -> GateResult:
 def _values(
     gate: Gate, experiment: Experiment, summaries: Sequence[Summary], ratios: Sequence[Ratio]
 ) -> Iterator[tuple[float, str]]:
-    """Yield each value a gate is about, and where it was seen."""
+    """Yield each value that a gate covers, and its place."""
     after = {pair.after for pair in experiment.comparisons if pair.before != experiment.baseline}
     if gate.of is None:
         for summary in summaries:

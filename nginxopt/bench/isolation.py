@@ -1,4 +1,4 @@
-"""A configuration of an operator's own, as a node: what reaches outside its prefix is changed, and nothing else.
+"""A user's configuration as a node: whatever reaches outside its prefix is changed, and nothing else.
 
 Changed are byte spans: listen addresses become private ones, logs and caches go into the prefix, includes name the
 copies, and what is set on the command line (`daemon`, `pid`, `user` ...) goes. `Isolated.changes` tells all of it.
@@ -76,7 +76,7 @@ def isolate(config: Config) -> Isolated:
 
 
 class _Isolation:
-    """The edits that isolate a configuration, and what is known once its servers are read."""
+    """The edits that isolate a configuration, and the data from its servers."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -89,7 +89,7 @@ class _Isolation:
         self.ports = self._ports()
 
     def _ports(self) -> dict[Address, str]:
-        """Return a name for each address, first the one that takes the load."""
+        """Return a name for each address; the first takes the load."""
         plain: dict[Address, bool] = {}
         for server in self.config.scope.tree():
             if server.opener is None or server.context[-1] != "server":
@@ -125,7 +125,7 @@ class _Isolation:
         return edits
 
     def _edit(self, directive: Directive, scope: Scope) -> Edit | None:
-        """What becomes of one directive; None if it stays."""
+        """The replacement of a directive; None if it stays."""
         name, args = str(directive.name), directive.args
         if not scope.context and name in _GONE:
             return self._changed(f"{name} is set on the command line", directive.span, "")

@@ -52,7 +52,7 @@ connections and requests a node took for each request of the load.
 def percentiles(latencies: Sequence[float]) -> dict[str, float]:
     """Return `p50` to `p100`, `mean` and `min` of sorted latencies, in their unit; empty if there are none.
 
-    A percentile is the smallest latency that so many per cent do not exceed (nearest rank).
+    A percentile is the smallest latency that this percentage does not exceed (nearest rank).
     """
     if not latencies:
         return {}
@@ -61,7 +61,7 @@ def percentiles(latencies: Sequence[float]) -> dict[str, float]:
 
 
 def histogram(latencies: Sequence[float]) -> tuple[tuple[float, int], ...]:
-    """Return the classes of sorted latencies that are not empty: the bound, and how many do not exceed it."""
+    """Return the classes of sorted latencies that are not empty: the bound, and the number that do not exceed it."""
     counts, at = [], 0
     for bound in (*BOUNDS[:-1], math.inf):
         end = bisect_right(latencies, bound, lo=at)
@@ -72,7 +72,7 @@ def histogram(latencies: Sequence[float]) -> tuple[tuple[float, int], ...]:
 
 
 def figures(sample: Sample) -> dict[str, float]:
-    """Return the figures of a sample by name, those that it has."""
+    """Return the available figures of a sample, by name."""
     if sample.instructions is not None:
         return {"instructions": sample.instructions}
     outcome = sample.outcome

@@ -14,7 +14,7 @@ ROUND = "@round@"
 _MOST_TARGETS = 50  # of an attack that are asked before it
 
 Statuses = Mapping[tuple[str, str], frozenset[str]]
-"""The statuses that the targets of an attack are answered with, by variant and case."""
+"""The statuses of the responses to the targets of an attack, by variant and case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class _Response:
 
 
 def probe(site: Site, experiment: Experiment) -> Statuses:
-    """Return how the targets of each attack are answered. Raises `RunError` where a variant does not do what it claims.
+    """Return the statuses of the responses to the targets of each attack. Raises `RunError` where a variant does not do
+    what it claims.
 
     Each probe of a variant is made, and up to 50 targets of each attack are asked. Targets without an answer of their
     own must be answered alike by all variants of a case.
@@ -115,7 +116,7 @@ def _places(site: Site, variant: Variant) -> tuple[tuple[str, str], ...]:
 
 
 def _wrong(response: _Response, expected: Expected | None, site: Site, variant: Variant) -> str:
-    """What is wrong with a response; empty if nothing."""
+    """The fault of a response; empty if there is none."""
     if not response.status:
         return "no response"
     if expected is None:

@@ -1,4 +1,4 @@
-"""What a run found, as data, and as the JSON of `nginxopt/schemas/bench-result.json`.
+"""The result of a run, as data and as the JSON of `nginxopt/schemas/bench-result.json`.
 
 Times are in seconds, memory in bytes, and CPU time in seconds of all nodes of a variant together.
 """
@@ -18,7 +18,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class NodeUse:
-    """What one nginx did and took during one attack.
+    """The activity and resources of one nginx during one attack.
 
     `accepts` and `requests` are without those of the measurement itself, and None where it serves no status.
     """
@@ -32,7 +32,7 @@ class NodeUse:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a load generator saw of one attack; empty where it was not asked.
+    """The outcome of one attack, from the load generator; empty where it was not used.
 
     Attributes:
         requests: How many were answered or failed.
@@ -95,7 +95,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """What after is over before: the median of the ratios of the rounds, and its confidence interval.
+    """The ratio of after to before: the median of the rounds, and its confidence interval.
 
     `difference` is False if the interval contains 1 (no difference was seen), or if the rounds are too few to tell.
     """

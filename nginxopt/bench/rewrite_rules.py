@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from nginxopt.config import Config, load_text
 from nginxopt.errors import DefectError, InputError
-from nginxopt.rewrite import Emission, emit, plan, prove
+from nginxopt.rewrite import Emission, Options, emit, plan
+from nginxopt.rewrite.proof import proved as proof_of
 
 FAR_MISS = b"/favicon.ico"
 
@@ -15,12 +16,12 @@ _WHOLE = b"events {}\nhttp {\n    server {\n%s    }\n}\n"
 
 
 def uri(number: int) -> bytes:
-    """Return the URI of a made rule: 34 bytes, as long as real ones are on average."""
+    """Return the URI of a generated rule: 34 bytes, the average of real ones."""
     return b"/section/archive/article-%05d.html" % number
 
 
 def location(number: int) -> bytes:
-    """Return where a made rule leads, behind the host."""
+    """Return the target of a generated rule, without the host."""
     return b"/new/%05d" % number
 
 
@@ -67,19 +68,18 @@ def proved(config: Config) -> Emission:
     """
     if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.walk()):
         raise InputError(
-            "bench rewrites needs a file of rules that a server includes",
+            "bench rewrites needs a file of rules that a server includes, or maps with regular expressions",
             path=config.main.path,
-            hint="for main configurations, use `nginxopt bench compare`",
+            hint="for other main configurations, use `nginxopt bench compare`",
         )
-    compiled = plan(config)
+    compiled = plan(config, Options(groups=True))
     if not compiled.moved:
         raise InputError(
             f"none of its {compiled.rules:,} rewrites moves into a map, so there is nothing to compare",
             path=config.main.path,
             hint="for the reasons, run `nginxopt rewrite-to-map FILE --plan-only -v`",
         )
-    emission = emit(compiled)
-    proof = prove(emission)
+    emission, proof = proof_of(compiled)
     if not proof.holds:
         raise DefectError(f"the proof does not hold: {proof.refutation}")
     return emission

@@ -35,7 +35,7 @@ def find_capacities(
 ) -> Mapping[str, float]:
     """Return the requests a second that the slowest variant of a case answers, for cases whose rate is a share of it.
 
-    That is what a few connections get that ask again as soon as they have an answer.
+    It is measured with a few connections, each of which sends its next request after a response.
     """
     capacities: dict[str, float] = {}
     for attack, open_loop in _without_rate(experiment):

@@ -114,12 +114,12 @@ def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str
 
 
 def attack_name(attack: Attack) -> str:
-    """Return what the files of an attack are called."""
+    """Return the name of the files of an attack."""
     return f"{slug(attack.variant)}.{slug(attack.case)}"
 
 
 def _about(experiment: Experiment, addresses: Addresses) -> dict[str, Any]:
-    """What the templates say about an experiment."""
+    """The values of an experiment for the templates."""
     nodes = [
         {"prefix": prefix(variant, node.role), "nofile": node.nofile}
         for variant in experiment.variants
@@ -147,7 +147,7 @@ def _about(experiment: Experiment, addresses: Addresses) -> dict[str, Any]:
 
 
 def _shell(word: str) -> str:
-    """A word of a command as the script has it: quoted where it must be, and `$round` is its variable."""
+    """A word of a command in the script: quoted if necessary, with `$round` as a variable."""
     return word if re.fullmatch(r"[\w@%+=:,./$-]+", word) else shlex.quote(word)
 
 
@@ -164,5 +164,5 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def is_program(data: bytes) -> bool:
-    """Return whether a file is one that can be run: a script, or a program of Linux."""
+    """Return whether a file can be run: a script, or a Linux program."""
     return data.startswith((b"#!", b"\x7fELF"))

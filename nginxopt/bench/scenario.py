@@ -196,7 +196,7 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A figure of a published report, as text with its unit, and what after is over before, if there is both.
+    """A figure of a published report, as text with its unit, and the ratio of after to before if it has both.
 
     `figure` and `compares`, variants before and after, are what it is here; empty where nothing here is the same.
     """
@@ -272,7 +272,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a scenario may be asked for; each takes what concerns it.
+    """The settings of all scenarios; each uses those that concern it.
 
     `rules`: a file of rewrites as included in a server; `counts`: numbers of made rules, where there is no file.
     """

@@ -14,9 +14,9 @@ from nginxopt.bench.scenario import Experiment, Load, Target, Variant
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The counters of one nginx since its start (stub_status): connections accepted, and requests.
+    """The counters of one nginx since its start (stub_status): accepted connections, and requests.
 
-    Asking for it is a connection and a request, which are in it.
+    They include those of this query.
     """
 
     accepts: int
@@ -25,14 +25,14 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the processes of one nginx hold, in bytes: resident, and with shared pages divided among their users."""
+    """The memory of the processes of one nginx, in bytes: resident, and with shared pages divided among their users."""
 
     rss: int
     pss: int
 
 
 class Site(Protocol):
-    """Where an experiment runs, while it runs: every variant is up and answers.
+    """The site of a running experiment: every variant is up and responds.
 
     `folder` is where results lie; paths in commands are relative to it, so that it may be mounted elsewhere.
     """
@@ -90,7 +90,7 @@ class Runner(Protocol):
         """
 
     def provenance(self) -> Mapping[str, str]:
-        """Return what ran: versions of nginx and of the engine, images and their digests."""
+        """Return the versions of nginx and of the engine, images and their digests."""
 
 
 class Generator(Protocol):
@@ -99,7 +99,7 @@ class Generator(Protocol):
     name: str
 
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
-        """Return what the command needs in the folder it runs in, by paths that begin with `name`."""
+        """Return the files that the command needs in its folder, by paths that begin with `name`."""
 
     def command(self, name: str, address: str, load: Load, output: str) -> list[str]:
         """Return the command of an attack, whose `files` have `name`, and whose results go to names that begin with

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   nginxopt bench rewrites --counts 0,819,10000
+  nginxopt bench rewrites maps.conf --metric instructions
   nginxopt bench rewrites rules.conf --rate auto --format json --output result.json
   nginxopt bench compare old/nginx.conf new/nginx.conf --targets paths.txt --gate 'p50<=1.05x'
   nginxopt bench report result.json --output result.html
@@ -124,7 +125,7 @@ def _command(name: str, help_text: str) -> click.Command:
 
 
 _REWRITES: list[click.Parameter] = [
-    click.Argument(["rules"], required=False, metavar="[RULES.conf]"),
+    click.Argument(["rules"], required=False, metavar="[FILE]"),
     click.Option(["--counts"], default="0,819,10000", show_default=True, help="Numbers of generated rules."),
 ]
 
@@ -174,7 +175,7 @@ def _settings(values: dict[str, Any]) -> Settings:
 
     rules, counts = values.pop("rules", None), values.pop("counts", None)
     return Settings(
-        rules=None if rules is None else load(rules, context="server"),
+        rules=None if rules is None else load(rules),
         counts=Settings().counts if counts is None else _counts(counts),
     )
 
@@ -226,7 +227,7 @@ def _emit(experiment: Experiment, call: _Call, path: str) -> int:
 
 
 def _with_loads(experiment: Experiment, call: _Call) -> Experiment:
-    """Return the experiment with what the options say about its loads."""
+    """Return the experiment with the loads of the options."""
     from nginxopt.bench.scenario import OpenLoop
 
     rate = _rate(call.rate)

@@ -1,4 +1,4 @@
-"""Where a benchmark runs, and what makes its load: the options of `nginxopt bench` about that, made into objects."""
+"""The site and the load generator of a benchmark, from the options of `nginxopt bench`."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ OPTIONS = (
 
 
 def choose(site: SiteOptions, *, counts_instructions: bool) -> tuple[Runner, Generator]:
-    """Return what runs nginx, and what makes the load there.
+    """Return the runner and the load generator.
 
-    `auto` are containers where an engine answers, unless a binary of nginx was named, or instructions are to be
-    counted: callgrind runs on this machine. Raises `MissingError` if something outside is needed and not there,
-    `UsageError` for options that contradict each other.
+    `auto` chooses containers if an engine responds, unless a binary of nginx was named or instructions are counted:
+    callgrind runs on this machine. Raises `MissingError` if something outside is needed and not there, `UsageError`
+    for options that contradict each other.
     """
     from nginxopt.bench.runner import engine
     from nginxopt.bench.runner.compose import Compose
@@ -83,7 +83,7 @@ def files(experiment: Experiment, site: SiteOptions, rounds: int) -> dict[str, b
 
 
 def images(site: SiteOptions) -> Images:
-    """Return where images come from."""
+    """Return the sources of the images."""
     from nginxopt.bench.containers import BASE, Images
 
     if site.generator == "wrk" and (site.vegeta_image or site.vegeta_binary):
@@ -105,7 +105,7 @@ def generator(name: Name) -> Generator:
 
 
 def _installed(name: Name | None) -> Name:
-    """The load generator that was asked for, or that is on PATH, vegeta first."""
+    """The requested load generator, or the one on PATH, vegeta first."""
     if name is not None:
         return name
     if shutil.which("vegeta"):

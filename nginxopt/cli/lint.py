@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import options, stdout
-from nginxopt.errors import DefectError, InputError, UsageError
-from nginxopt.lint.report import COUNTED, FORMATS
-from nginxopt.text.plural import count
+from nginxopt.cli import lint_fixes, lint_report, options
+from nginxopt.cli.lint_call import Call, refuse_contradictions, refuse_overwriting
+from nginxopt.errors import InputError
+from nginxopt.lint.report import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from nginxopt.config import Config
     from nginxopt.config.inputs import Inputs
-    from nginxopt.lint import Diagnostic, Premise
-    from nginxopt.lint.check import Checked, Judge
-    from nginxopt.lint.report.model import Note, Report
+    from nginxopt.lint import Premise
+    from nginxopt.lint.check import Judge
     from nginxopt.lint.settings import Settings
     from nginxopt.lint.target import Target
     from nginxopt.system.host import Host
@@ -48,29 +45,6 @@ _SEVERITIES = ("error", "warning", "info")
 
 def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """The options of a call, except those about its input and its rules."""
-
-    piped: bool
-    fix: bool
-    unsafe: bool
-    diff: bool
-    nginx: str | None
-    fail_on: str | None
-    format: str
-    output: str | None
-    quiet: bool
-    statistics: bool
-    baseline: str | None
-    write_baseline: str | None
-
-    @property
-    def applies_fixes(self) -> bool:
-        """Whether fixes are applied, or shown as a diff."""
-        return self.fix or self.diff
 
 
 @click.command("lint", epilog=_EXAMPLES)
@@ -132,42 +106,15 @@ def command(
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
     settings = settings_.load(catalogue(), config=config, isolated=isolated)
-    call = _Call(piped="-" in paths, format=format_, **values)
-    _refuse_contradictions(call, paths)
+    call = Call(piped="-" in paths, format=format_, **values)
+    refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
     inputs = _read(paths, settings, prefix, context, stdin_filename)
-    _refuse_overwriting(call, inputs)
+    refuse_overwriting(call, inputs)
     host = _host(inputs.configs) if with_host else None
     judge = _judge(settings, select, ignore, target, host)
     judge = replace(judge, assumed=_assumed(assume, settings), is_complete=not inputs.errors)
     return _run(call, settings, target, judge, inputs)
-
-
-def _refuse_contradictions(call: _Call, paths: Sequence[str]) -> None:
-    if call.fix and call.diff:
-        raise UsageError("--fix and --diff cannot be used together")
-    if call.unsafe and not call.applies_fixes:
-        raise UsageError("--unsafe-fixes needs --fix or --diff")
-    if call.write_baseline and (call.applies_fixes or call.baseline):
-        raise UsageError("--write-baseline cannot be used with --fix, --diff or --baseline")
-    if call.statistics and call.format not in COUNTED:
-        raise UsageError(f"--statistics does not support --format {call.format}", hint="use --format text or json")
-    if call.piped and len(paths) > 1:
-        raise UsageError("standard input cannot be combined with other paths")
-    if (call.diff or (call.fix and call.piped)) and call.format != "text" and not call.output:
-        raise UsageError(
-            f"--format {call.format} needs --output here", hint="the changes are printed to standard output"
-        )
-
-
-def _refuse_overwriting(call: _Call, inputs: Inputs) -> None:
-    """Raise `UsageError` if a report would overwrite a checked file."""
-    from nginxopt.config.filesystem import DISK
-
-    checked = {DISK.identity(file.path) for config in inputs.configs for file in config.files}
-    for option, path in (("--output", call.output), ("--write-baseline", call.write_baseline)):
-        if path is not None and DISK.identity(path) in checked:
-            raise UsageError(f"{option} {path} would overwrite a checked file")
 
 
 def _judge(
@@ -206,7 +153,7 @@ def _read(
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 
 
-def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: Inputs) -> int:
+def _run(call: Call, settings: Settings, target: Target, judge: Judge, inputs: Inputs) -> int:
     """Check, fix, try the result on nginx, write, report: the whole command."""
     from nginxopt.lint.check import check, check_and_fix
 
@@ -214,14 +161,14 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
         check_and_fix(inputs.configs, judge, unsafe=call.unsafe) if call.applies_fixes else check(inputs.configs, judge)
     )
     errors = (*inputs.errors, *checked.errors)
-    notes = _ask_nginx(call, inputs.configs, checked) if call.nginx is not None and checked.drafts else []
+    notes = lint_fixes.check(call, inputs.configs, checked) if call.nginx is not None and checked.drafts else []
     if call.write_baseline:
-        return _write_baseline(call.write_baseline, checked, errors)
+        return lint_report.write_baseline(call.write_baseline, checked, errors)
     if call.applies_fixes:
-        notes += _put(call, inputs.configs, checked)
-    diagnostics = _beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
-    notes += _missing(checked.configs)
-    _tell(call, _report(call, judge, target, checked, diagnostics, errors, notes))
+        notes += lint_fixes.write(call, inputs.configs, checked)
+    diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
+    notes += lint_report.missing(checked.configs)
+    lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:
         return InputError.exit_code
     would_change = call.diff and bool(checked.drafts)
@@ -229,142 +176,3 @@ def _run(call: _Call, settings: Settings, target: Target, judge: Judge, inputs: 
 
     least = Severity(call.fail_on) if call.fail_on else settings.fail_on
     return int(would_change or any(diagnostic.severity >= least for diagnostic in diagnostics))
-
-
-def _ask_nginx(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
-    """Check the fixes with `nginx -t`; return its warnings. Raises `DefectError` if they break the configuration."""
-    from nginxopt.lint.report.model import Note
-    from nginxopt.system import nginx
-    from nginxopt.system.nginx import trial
-
-    binary = nginx.find(call.nginx or None)
-    notes = []
-    for config, again in zip(configs, checked.configs, strict=True):
-        changed = [file.path for file in again.files if file.path in checked.drafts]
-        if not changed:
-            continue
-        if call.piped or again.http is None:
-            raise UsageError(f"--nginx needs a whole configuration, but {config.main.path} is a fragment")
-        before, after = trial.test(config, binary), trial.test_changed(again, changed, binary)
-        if after.is_worse_than(before):
-            raise DefectError(f"nginx -t refuses {config.main.path} after the fixes; nothing was written\n{after}")
-        notes += [Note(f"new warning of nginx -t: {warning}") for warning in after.new_warnings(before)]
-        if not after.ok:
-            notes.append(Note(f"nginx -t refuses {config.main.path} both before and after: {after.reasons[0]}"))
-    return notes
-
-
-def _put(call: _Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
-    """Write the changed files, or print the diff or the new standard input; return notes."""
-    from nginxopt.lint.report.model import Note
-    from nginxopt.system.inplace import change
-    from nginxopt.text.diff import unified
-
-    drafts = checked.drafts
-    if call.diff:
-        stdout.write(unified(draft.original, draft.edits, path) for path, draft in drafts.items())
-        return []
-    if call.piped:
-        _refuse_more_than_piped(checked)
-        stdout.write(config.main.source.data for config in checked.configs)
-        return []
-    written = change(configs, {path: draft.text for path, draft in drafts.items()})
-    return [
-        Note(f"{file.path} was written in place because {file.in_place}; its old text is in {file.copy}")
-        for file in written
-        if file.in_place
-    ]
-
-
-def _refuse_more_than_piped(checked: Checked) -> None:
-    mains = {config.main.path for config in checked.configs}
-    others = sorted(path for path in checked.drafts if path not in mains)
-    if others:
-        raise UsageError(f"the fixes also change {', '.join(others)}", hint="pass a path instead of standard input")
-
-
-def _write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -> int:
-    """Record the findings in a baseline; unreadable files are errors here too."""
-    from nginxopt.lint import baseline
-
-    for error in errors:
-        click.echo(error.render(), err=True)
-    if errors:
-        return InputError.exit_code
-    baseline.write(path, checked.diagnostics)
-    click.echo(f"{path}: {count(len(checked.diagnostics), 'finding')}", err=True)
-    return 0
-
-
-def _beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: list[Note]) -> tuple[Diagnostic, ...]:
-    """Return the findings that the baseline does not record; add its messages to `notes`."""
-    if path is None:
-        return checked.diagnostics
-    from nginxopt.lint import baseline
-    from nginxopt.lint.report.model import Note
-
-    rules = {rule.id for rule, _ in judge.rules}
-    compared = baseline.compare(baseline.load(path), checked.diagnostics, files=checked.files, rules=rules)
-    if compared.hidden:
-        notes.append(Note(f"{path} hides {count(compared.hidden, 'finding')}"))
-    if compared.note:
-        notes.append(Note(compared.note))
-    return compared.diagnostics
-
-
-def _missing(configs: Iterable[Config]) -> list[Note]:
-    """Return a note for each include that leads nowhere."""
-    from nginxopt.lint.report.model import Note
-
-    notes = []
-    for config in configs:
-        for include in config.missing:
-            reason = "is not a regular file" if include in config.irregular else "cannot be read"
-            path = include.args[0]
-            notes.append(Note(f"{path} {reason} and is not checked", include.source, path.span))
-    return notes
-
-
-def _report(
-    call: _Call,
-    judge: Judge,
-    target: Target,
-    checked: Checked,
-    diagnostics: tuple[Diagnostic, ...],
-    errors: Sequence[InputError],
-    notes: Sequence[Note],
-) -> Report:
-    from nginxopt.lint.report.model import Report
-
-    return Report(
-        diagnostics=diagnostics,
-        files=checked.files,
-        target=target,
-        base=str(Path.cwd()),
-        rules=tuple(rule for rule, _ in judge.rules),
-        errors=tuple(errors),
-        notes=tuple(notes),
-        fixed=sum(checked.made.values()) if call.applies_fixes else None,
-        shown=call.diff,
-    )
-
-
-def _tell(call: _Call, report: Report) -> None:
-    """Write the report: to --output, or standard output, or standard error if standard output has the changes."""
-    from nginxopt.lint.report import render
-
-    aside = call.diff or (call.fix and call.piped)
-    color = not call.output and stdout.colored(err=aside)
-    pieces = [
-        piece.encode()
-        for piece in render(report, call.format, statistics=call.statistics, color=color, quiet=call.quiet)
-    ]
-    if call.output:
-        from nginxopt.system.files import write_all
-
-        so_far = "the files are already fixed" if call.fix and report.fixed else "nothing was written"
-        write_all({call.output: b"".join(pieces)}, so_far=so_far)
-    elif aside:
-        sys.stderr.buffer.write(b"".join(pieces))
-    else:
-        stdout.write(pieces)

@@ -1,4 +1,4 @@
-"""What `rewrite-to-map` compiles: a file by itself, or with the configuration that includes it."""
+"""Loads what `rewrite-to-map` compiles: a file by itself, or with the configuration that includes it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class Loaded(NamedTuple):
 
 
 def load(call: Call) -> Loaded:
-    """Return what a call compiles. The modes that work in place search for the main configuration of a fragment."""
+    """Return the configuration that a call compiles.
+
+    The modes that work in place search for the main configuration of a fragment.
+    """
     head = rows.head(call.context)
     around: Surroundings | Alone | None = None
     if call.main is not None or call.mode in IN_PLACE or (rows.is_context(call.context) and head is None):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from nginxopt.cli import stdout
+from nginxopt.cli import results, stdout
 from nginxopt.errors import DefectError, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How tables are to be read: their kind, if it is said, and whether rows may be left out."""
+    """How to read tables: their kind, if it is stated, and whether rows may be skipped."""
 
     kind: Kind | None
     skips_rows: bool
@@ -34,7 +31,7 @@ class Reading:
 def table(call: Call, reading: Reading) -> tuple[Source, Kind] | None:
     """Return the text and the kind of a table; None if the file is something else.
 
-    What can be read only once, such as standard input, is a table only if its kind is said.
+    A file that can be read only once, such as standard input, is a table only if its kind is stated.
     """
     from nginxopt.config.filesystem import DISK, STDIN
     from nginxopt.config.reader import contents
@@ -79,7 +76,7 @@ def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows:
 
 
 def _refuse_options(call: Call, options: Options) -> None:
-    """Raise `UsageError` for options that mean nothing to a table."""
+    """Raise `UsageError` for options that do not apply to a table."""
     for name in options.readings.sentences():
         if getattr(options.readings, name):
             raise UsageError(f"{options.readings.flag(name)} is for rewrites, not for tables of redirects")
@@ -166,13 +163,6 @@ def _tell(
 
     if call.quiet:
         return
-    err = call.mode != "plan" or call.report == "-"
-    color = False if os.environ.get("NO_COLOR") else None
-    for number, line in enumerate(summary.lines(checked, proof, verbose=call.verbose)):
-        click.secho(line, err=err, color=color, bold=number == 0 or None)
-    if differential is not None:
-        left_out = f", {differential.skipped:,} skipped" if differential.skipped else ""
-        seconds = f"{differential.seconds:.1f} s{left_out}"
-        click.echo(f"  nginx       {differential.requests:>9,}  requests, no difference ({seconds})", err=err)
-    for note in notes or []:
-        click.echo(note, err=err)
+    asked = [differential] if differential is not None else []
+    more = [results.differential_line(of.requests, of.skipped, of.seconds) for of in asked]
+    results.print_summary(call, summary.lines(checked, proof, verbose=call.verbose), [*more, *(notes or [])])

@@ -1,4 +1,4 @@
-"""What a call of `rewrite-to-map` leaves behind: its report, its result, its summary."""
+"""The output of `rewrite-to-map`: its report, its result, its summary."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import click
 from nginxopt.cli import stdout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from nginxopt.cli.compiling import Call
     from nginxopt.rewrite import Emission, Plan, Proof
     from nginxopt.rewrite.comparison import Differential
 
 
 def report(call: Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
-    """Write the JSON report that a call asks for."""
+    """Write the JSON report, if a call requests one."""
     if call.report is None:
         return
     from nginxopt.rewrite import report as reports
@@ -59,23 +61,33 @@ def tell(
 
     if call.quiet:
         return
-    err = call.mode != "plan" or call.report == "-"
-    color = False if os.environ.get("NO_COLOR") else None
     more = moved_by_literals(compiled)
     lines = summary.lines(compiled, proof, moved_by_literals=more, verbose=call.verbose)
-    for number, line in enumerate(lines):
+    print_summary(call, lines, [*_differential_lines(differentials or []), *(notes or [])])
+
+
+def print_summary(call: Call, summary: Iterable[str], more: Iterable[str]) -> None:
+    """Print a summary, its first line in bold, and more lines; to standard output only if the plan is the result."""
+    err = call.mode != "plan" or call.report == "-"
+    color = False if os.environ.get("NO_COLOR") else None
+    for number, line in enumerate(summary):
         click.secho(line, err=err, color=color, bold=number == 0 or None)
-    if differentials:
-        _tell_differentials(differentials, err=err)
-    for note in notes or []:
-        click.echo(note, err=err)
+    for line in more:
+        click.echo(line, err=err)
 
 
-def _tell_differentials(differentials: list[Differential], *, err: bool) -> None:
+def differential_line(requests: int, skipped: int, seconds: float) -> str:
+    """Return the line on requests to a real nginx, which found no difference."""
+    left_out = f", {skipped:,} skipped" if skipped else ""
+    return f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{left_out})"
+
+
+def _differential_lines(differentials: Sequence[Differential]) -> Iterator[str]:
+    if not differentials:
+        return
     requests = sum(differential.requests for differential in differentials)
     seconds = sum(differential.seconds for differential in differentials)
     skipped = sum(differential.skipped for differential in differentials)
-    skipped_text = f", {skipped:,} skipped" if skipped else ""
-    click.echo(f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{skipped_text})", err=err)
+    yield differential_line(requests, skipped, seconds)
     for warning in sorted({warning for differential in differentials for warning in differential.warnings}):
-        click.echo(f"  nginx warning: {warning}", err=err)
+        yield f"  nginx warning: {warning}"

@@ -2,7 +2,8 @@
 
 Input is paths, text or the output of `nginx -T`; output is a `Config`: the main file, the files it includes, and each
 directive with its words and their byte spans. `Config.walk` yields each directive with its `Scope`, the block that
-contains it as nginx reads it. `layout` makes edits in the style of the file.
+contains it as nginx reads it. `layout` makes edits in the style of the file. It also
+exports the parts of a `Config` and of its edits that `nginxopt.text` defines: `Source`, `Span`, `Edit`, `Change`, ...
 """
 
 from typing import TYPE_CHECKING
@@ -17,18 +18,25 @@ if TYPE_CHECKING:
     from nginxopt.config.scope import Scope
     from nginxopt.config.tokens import Comment, Token, statements
     from nginxopt.config.tree import Block, Bulk, Directive, directive_at
+    from nginxopt.text import Change, Edit, Source, Span, decode, encode
 
 __all__ = [
     "Block",
     "Bulk",
+    "Change",
     "Comment",
     "Config",
     "Context",
     "Directive",
+    "Edit",
     "File",
     "Scope",
+    "Source",
+    "Span",
     "Token",
+    "decode",
     "directive_at",
+    "encode",
     "layout",
     "load",
     "load_text",
@@ -45,5 +53,6 @@ __getattr__ = attributes(
         "scope": ("Scope",),
         "tokens": ("Comment", "Token", "statements"),
         "tree": ("Block", "Bulk", "Directive", "directive_at"),
+        "nginxopt.text": ("Change", "Edit", "Source", "Span", "decode", "encode"),
     },
 )

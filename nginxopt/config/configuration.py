@@ -119,7 +119,7 @@ def load(
     missing_ok: bool = False,
     files: Files = DISK,
 ) -> Config:
-    """Read the configuration at `path` (`-`: standard input) and, if `includes`, what it includes.
+    """Read the configuration at `path` (`-`: standard input) and, if `includes`, the files it includes.
 
     `prefix` is what relative includes are relative to: by default the directory of `path`, as nginx's
     `conf_prefix` is that of its main file. `context` states where a fragment stands (`server`,
@@ -161,7 +161,7 @@ def load_text(
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
     """Read a configuration again with other texts in place of some of its files; nothing is written.
 
-    Its main file stands where it stood, and a missing include is no error. Raises `InputError` if a text does not
+    The context of its main file stays, and a missing include is not an error. Raises `InputError` if a text does not
     parse.
     """
     files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)

@@ -1,7 +1,7 @@
 """Contexts: where directives are allowed, and where a file may be included, inferred from its directives.
 
 A context is the tuple of the names of the enclosing blocks: `()` is the main one, `("http", "server")` a
-server's. Which directive may stand where is known from crossplane's table, which was made from nginx's
+server's. The allowed contexts of directives come from crossplane's table, which was made from nginx's
 sources (the `NGX_HTTP_SRV_CONF`-like masks of `ngx_command_t`).
 """
 

@@ -23,7 +23,7 @@ _MESSAGES = re.compile(rb"(?:nginx: .*\n)*")
 
 
 class Dump:
-    """The files in the output of `nginx -T`; for nginxopt there are no others.
+    """The files in the output of `nginx -T`; no others are read.
 
     `main` is the path of the main file. Relative includes are relative to its folder, which is nginx's
     `conf_prefix`.
@@ -36,7 +36,7 @@ class Dump:
 
     @classmethod
     def of(cls, name: str, data: bytes) -> Self | None:
-        """Return the text called `name` as a dump; None unless it begins with the header of a file.
+        """Return the text `name` as a dump; None unless it begins with the header of a file.
 
         A line in a file that looks like a header is taken for one if it names no file that came before.
         """

@@ -1,4 +1,4 @@
-"""Where the files of a configuration are read from: the disk, or texts that take the place of some of its files."""
+"""The sources of the files of a configuration: the disk, or texts that replace some of its files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Protocol
 from nginxopt.config import includes
 
 STDIN = "-"
-"""The name of a text that was read from standard input."""
+"""The name of standard input as a file."""
 
 
 class NotRegular(OSError):  # noqa: N818 - a kind of file, beside those of OSError
@@ -19,10 +19,11 @@ class NotRegular(OSError):  # noqa: N818 - a kind of file, beside those of OSErr
 
 
 class Files(Protocol):
-    """What holds the files of a configuration. Paths are as nginx makes them: a prefix and what an `include` names."""
+    """The storage of the files of a configuration. Paths are as nginx builds them: a prefix and the name in an
+    `include`."""
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file. Raises `OSError` if it cannot be read, `ValueError` for what is no path."""
+        """Return the bytes of a file. Raises `OSError` if it cannot be read, `ValueError` for an invalid path."""
 
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name` in nginx's order: see `nginxopt.config.includes.matches`."""
@@ -31,7 +32,7 @@ class Files(Protocol):
         """Return whether `include name` would read a file at `path`: see `nginxopt.config.includes.reads`."""
 
     def identity(self, path: str) -> str:
-        """Return what all names of one file have in common."""
+        """Return the identity of a file, which all its names share."""
 
 
 class Disk:
@@ -78,7 +79,7 @@ def is_descriptor(path: str) -> bool:
 class Moved(Disk):
     """The files of this machine, where those of `folder` are to be found in `installed` one day, such as `/etc/nginx`.
 
-    So the absolute paths of a configuration that is kept elsewhere, in a repository or for an image, are read.
+    So absolute paths work in a configuration that is kept elsewhere, in a repository or for an image.
     """
 
     def __init__(self, folder: str, installed: str) -> None:
@@ -126,5 +127,5 @@ class Overlay:
         return self._base.reads(prefix, name, path)
 
     def identity(self, path: str) -> str:
-        """Return what all names of one file have in common in `base`."""
+        """Return the identity of a file in `base`, which all its names share."""
         return self._base.identity(path)

@@ -26,7 +26,7 @@ _MAIN = "nginx.conf"
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What was read, and an error for each file that was not; both in the order of the names.
+    """The configurations read, and an error for each file that could not be read; both in the order of the names.
 
     A file that another of the files includes is read there and is no configuration of its own. Includes of
     files that do not exist are in `Config.missing`.

@@ -116,7 +116,7 @@ def _name(include: Directive) -> str:
 def _unread(include: Directive, path: str, error: OSError) -> InputError:
     message = _message(path, error)
     if isinstance(error, NotRegular):
-        nginx = None  # it waits for a writer
+        nginx = None  # a pipe, which waits for a writer
     elif isinstance(error, IsADirectoryError):
         nginx = message  # without a place
     else:

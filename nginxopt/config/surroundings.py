@@ -47,7 +47,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """No configuration includes a file; `because` is the reason, as a clause."""
+    """No configuration includes the file; `because` is the reason, as a clause."""
 
     because: str
 

@@ -11,11 +11,27 @@ from nginxopt.lint.diagnostic import Severity
 REGEX = 472
 """Instructions of a regular expression that does not match a dissimilar URI."""
 
+NEAR = 1_508
+"""Instructions of a regular expression for a URI that starts like it, and that it does not match."""
+
+LOOKUP = 3_000
+"""Instructions of what a map or a list of rewrites compiles to, for a value that nothing matches, beside the regular
+expressions it tries: `nginxopt bench rewrites FILE --metric instructions` counts them.
+"""
+
 WARNING = 75_000
 """Additional instructions that about double the processor time of a request."""
 
 ERROR = 750_000
 """Additional instructions that take about ten times as much."""
+
+
+def saved(before: int, after: int) -> int:
+    """Return the instructions that a request saves if `after` regular expressions behind a lookup replace `before`.
+
+    The request matches none of them and is dissimilar. Returns 0 if it costs more.
+    """
+    return max(0, (before - after) * REGEX - LOOKUP)
 
 
 def severity(instructions: int) -> Severity:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from nginxopt.config import Directive
 from nginxopt.lint.model import Model
@@ -31,18 +32,34 @@ _LUA = re.compile(r"(?:server_rewrite|rewrite|access|precontent|content)_by_lua(
 _DROPS = re.compile(r"discard_body|capture|require|dofile|load")
 
 
-def may_lack_a_body(model: Model, pass_: Pass) -> bool:
-    """Return whether a request of a `proxy_pass` may announce a body that it does not have."""
-    if pass_.protocol != "proxy" or pass_.setting("set_body").is_set:
-        return False
-    stated = {_LENGTH: list(_values(pass_, _LENGTH)), _CODING: list(_values(pass_, _CODING))}
-    if any(value for values in stated.values() for value in values):
-        return True
-    if stated[_LENGTH]:
-        return False
-    if pass_.setting("pass_request_body").value == "off":
-        return True
-    return _has_code(model) or any(_may_reach(pass_.level, uri) for uri in _bodiless(model))
+class Framing:
+    """The requests that the passes of a model send. What holds for all of them is computed once, on first use."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def may_lack_a_body(self, pass_: Pass) -> bool:
+        """Return whether a request of a `proxy_pass` may announce a body that it does not have."""
+        if pass_.protocol != "proxy" or pass_.setting("set_body").is_set:
+            return False
+        stated = {_LENGTH: list(_values(pass_, _LENGTH)), _CODING: list(_values(pass_, _CODING))}
+        if any(value for values in stated.values() for value in values):
+            return True
+        if stated[_LENGTH]:
+            return False
+        if pass_.setting("pass_request_body").value == "off":
+            return True
+        return self._has_code or any(_may_reach(pass_.level, uri) for uri in self._bodiless)
+
+    @cached_property
+    def _has_code(self) -> bool:
+        """Whether SSI, Lua, Perl or an unknown module may pass a request without its body to any location."""
+        return any(map(_may_drop, _all(self._model)))
+
+    @cached_property
+    def _bodiless(self) -> tuple[str, ...]:
+        """The URIs of subrequests without a body, and those to which a request without its body may continue."""
+        return tuple(_bodiless(self._model))
 
 
 def _values(pass_: Pass, header: str) -> Iterator[str]:
@@ -81,11 +98,6 @@ def _all(model: Model) -> Iterator[Directive]:
     for directive, scope in model.config.walk():
         if BLOCKS.issuperset(scope.context):
             yield directive
-
-
-def _has_code(model: Model) -> bool:
-    """Return whether SSI, Lua, Perl or an unknown module may pass a request without its body to any location."""
-    return any(map(_may_drop, _all(model)))
 
 
 def _may_drop(directive: Directive) -> bool:

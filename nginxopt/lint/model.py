@@ -101,9 +101,10 @@ class Model:
     @cached_property
     def plan(self) -> Plan:
         """The plan of `nginxopt rewrite-to-map`. Raises `InputError` for a rewrite that nginx rejects."""
+        from nginxopt.rewrite.options import Options
         from nginxopt.rewrite.planning import plan
 
-        return plan(self.config)
+        return plan(self.config, Options(groups=True))
 
     @cached_property
     def reads_captures(self) -> bool:

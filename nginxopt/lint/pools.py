@@ -73,7 +73,7 @@ def header_directives(pass_: Pass, name: str) -> tuple[Directive, ...]:
 
 
 def culprit(model: Model, pass_: Pass, kind: Connection) -> Directive:
-    """Return the `proxy_set_header Connection` of a pass that is of that kind; there has to be one."""
+    """Return the `proxy_set_header Connection` of that kind in a pass; there must be one."""
     return next(
         directive for directive in header_directives(pass_, "connection") if _kind(model, pass_, directive) is kind
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nginxopt.lint.framing import may_lack_a_body
+from nginxopt.lint.framing import Framing
 from nginxopt.lint.model import Model
 from nginxopt.semantics import Level, Pass, Upstream
 
@@ -45,7 +45,8 @@ def obstacles(model: Model) -> Obstacles:
             passes.setdefault(pass_.upstream, []).append(pass_)
         elif _may_name_any(pass_):
             strangers.setdefault(identity(pass_), pass_)
-    lengths = {pass_.upstream: _LENGTH for pass_ in model.passes if pass_.upstream and may_lack_a_body(model, pass_)}
+    framing = Framing(model)
+    lengths = {pass_.upstream: _LENGTH for pass_ in model.passes if pass_.upstream and framing.may_lack_a_body(pass_)}
     return Obstacles(passes, strangers, lengths)
 
 

@@ -116,7 +116,7 @@ def emit(plan: Plan) -> Emission:
 
 
 def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> Iterator[Change]:
-    """Yield what becomes of the files."""
+    """Yield the changes of the files."""
     of_maps = edits_of_maps(plan.maps.compiled, place.name)
     edits: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
     for run in compiled:
@@ -160,7 +160,7 @@ _TREES = """\
 
 
 def _moved(plan: Plan) -> str:
-    """Return what is in the maps, in words."""
+    """Return the content of the maps, in words."""
     moved = [count(plan.moved, "rewrite")] if plan.moved or not plan.maps.moved else []
     return " and ".join(moved + ([f"{count(plan.maps.moved, 'pattern')} of maps"] if plan.maps.moved else []))
 

@@ -91,9 +91,9 @@ def _after(config: Config, block: Directive, standing: list[Standing]) -> tuple[
 
 
 def _after_unread(config: Config, block: Directive) -> tuple[File, int]:
-    """Return where the include goes in a http block that is not known: behind all that may set the sizes of maps.
+    """Return the place of the include in an http block with unknown parts.
 
-    Nothing behind a map does, as nginx would not take it there.
+    It is after everything that may set the sizes of maps. Nothing after a map does, as nginx would refuse that.
     """
     assert block.block is not None
     at = block.block.span.start + 1
@@ -114,7 +114,7 @@ def _may_set_sizes(config: Config, directive: Directive) -> bool:
 
 
 def _lines(file: File, at: int, statements: Sequence[str]) -> bytes:
-    """Return statements as lines of their own, indented as what stands around them."""
+    """Return statements on separate lines, indented like those around them."""
     data = file.source.data
     newline = "\r\n" if b"\r\n" in data[: data.find(b"\n") + 1] else "\n"
     line = data[data.rfind(b"\n", 0, at) + 1 : at]

@@ -32,6 +32,7 @@ def differential(
     witnesses: Iterable[bytes] = (),
     binary: Binary,
     captures: bool = True,
+    tries_files: bool = True,
     limit: int = 20_000,
     seconds: float = 60.0,
     progress: Callable[[int, int], None] | None = None,
@@ -39,15 +40,15 @@ def differential(
     """Return the differences between the responses with the rules `before` and with `after` and `maps`.
 
     `before` and `after` are included in a server or location, `maps` in http. `keys` and `witnesses` are decoded URIs
-    that matter to either; `captures` makes `$1` and `$2` visible after the rules. At most `limit` requests are sent to
-    each side, within `seconds`; `progress` gets the requests done and their total. Raises `InputError` with nginx's
-    message if it rejects `before`.
+    that matter to either; `captures` makes `$1` and `$2` visible after the rules, and `tries_files` gives a location
+    `try_files`. At most `limit` requests are sent to each side, within `seconds`; `progress` gets the requests done and
+    their total. Raises `InputError` with nginx's message if it rejects `before`.
     """
     started = time.monotonic()
     uris = [*witnesses, *keys]
     targets = [uri for uri in uris if _PLAIN_URI.match(uri)]
     chosen = tuple(targets[:: len(targets) // _INTERNAL_TARGETS + 1])
-    scene = Scene(phase, captures, chosen, auth=has_auth_request(binary))
+    scene = Scene(phase, captures, chosen, has_auth_request(binary), tries_files)
     variables, defined = unknown_variables(lambda names: Side(scene, before, b"", names).test(binary), "rules.conf")
     original = Side(scene, before, b"", variables)
     compiled = Side(scene, after, maps, variables)

@@ -20,7 +20,7 @@ from nginxopt.text import diff, encode
 SERVER_NAME = "server.conf"
 """The name of the remaining fragment in an output folder."""
 MAPS_NAME = "maps.conf"
-"""Its name if it comes from standard input and belongs into the http block."""
+"""Its name if it comes from standard input and belongs in the http block."""
 SIZES_NAME = "hash.conf"
 """The name of the hash table sizes in an output folder, if the defaults are too small."""
 _SIZES_BESIDE = "nginxopt-hash.http"
@@ -134,7 +134,7 @@ def _new(emission: Emission) -> dict[str, bytes]:
 
 
 def _to_include(emission: Emission) -> list[str]:
-    """Return notes on what the user of a fragment has to do."""
+    """Return notes on what the user of a fragment must do."""
     maps, shared = Path(_maps_path(emission)).absolute(), _shared_sizes(emission)
     notes = []
     if shared:
@@ -155,7 +155,7 @@ def _shared_sizes(emission: Emission) -> Mapping[str, int]:
 
 
 def _rest_name(emission: Emission) -> str:
-    """Return what the rest of a fragment is called: as it is, if it belongs into http."""
+    """Return the name of the rest of a fragment: unchanged, if it belongs in http."""
     config = emission.plan.config
     if config.candidates != (("http",),):
         return SERVER_NAME

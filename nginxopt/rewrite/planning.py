@@ -14,7 +14,7 @@ from nginxopt.rewrite.maps import planning as maps
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.planning import MapsPlan
 from nginxopt.rewrite.options import Options, Readings
-from nginxopt.rewrite.sections import Phase, Rewrites
+from nginxopt.rewrite.sections import Phase, Place, Rewrites
 from nginxopt.semantics import RegexMap, regex_maps
 from nginxopt.text import Source, Span
 
@@ -62,8 +62,13 @@ class Duplicate:
 class PlannedRun:
     """A run of rules as the native planner divided it."""
 
-    phase: Phase
+    place: Place
     native: _native.CompiledRun
+
+    @property
+    def phase(self) -> Phase:
+        """Whether a server or a location runs it."""
+        return self.place.phase
 
     @property
     def first(self) -> Span:
@@ -324,25 +329,25 @@ def reasons() -> dict[str, str]:
 def _part(rewrites: Rewrites, options: Options) -> Part:
     runs: list[PlannedRun] = []
     barriers: list[tuple[int, int, str]] = []
-    for phase in rewrites.sections:
-        compilation = _compile(rewrites, phase, options)
-        runs += [PlannedRun(phase, run) for run in compilation.runs]
+    for place in rewrites.sections:
+        compilation = _compile(rewrites, place, options)
+        runs += [PlannedRun(place, run) for run in compilation.runs]
         barriers += compilation.barriers
     runs.sort(key=lambda run: run.first)
     return Part(rewrites, tuple(runs), tuple(sorted(barriers)))
 
 
-def _compile(rewrites: Rewrites, phase: Phase, options: Options) -> _native.Compilation:
+def _compile(rewrites: Rewrites, place: Place, options: Options) -> _native.Compilation:
     source = rewrites.file.source
     try:
         return _native.compile_rewrites(
             source.data,
-            [[(span.start, span.end) for span in section] for section in rewrites.sections[phase]],
-            phase=phase,
+            [[(span.start, span.end) for span in section] for section in rewrites.sections[place]],
+            phase=place.phase,
             captures_matter=rewrites.captures_matter,
             readings=options.readings,
             bound=options.bound,
-            groups=options.groups,
+            entering=place.entering if options.groups else "nothing",
         )
     except _native.PatternError as error:
         start, end, message = error.args

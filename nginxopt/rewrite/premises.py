@@ -1,4 +1,4 @@
-"""The premises of a compilation: what must hold outside the text that was read, as nothing in it tells.
+"""The premises of a compilation: conditions outside the text, which the text does not show.
 
 A premise has a name, for reports and tests, and a sentence. The summary, the header of the maps, the report and
 `docs/rewrite-to-map.md` state the premises of a plan, and the proof refuses a text that does not.
@@ -20,7 +20,7 @@ LONGEST_SUBJECT = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """A condition that no configuration tells: `sentence` says what must hold, without a full stop."""
+    """A condition that no configuration shows; `sentence` states it, without a full stop."""
 
     name: str
     sentence: str
@@ -94,7 +94,7 @@ def _is_compiled_for_a_server(plan: Plan) -> bool:
 
 
 def _may_be_included_elsewhere(plan: Plan) -> bool:
-    """Whether a file that changes stands in servers as far as is known, and may stand elsewhere, too."""
+    """Whether a changed file is known to be included in servers, and may be included elsewhere, too."""
     if unread.is_known(plan.config):
         return False
     parts = (part for part in plan.parts if part.file is not plan.config.main)
@@ -102,7 +102,7 @@ def _may_be_included_elsewhere(plan: Plan) -> bool:
 
 
 def _is_on_top(file: File, run: PlannedRun) -> bool:
-    """Whether a run stands in no block of its file, but in what includes it."""
+    """Whether a run is at the top level of its file."""
     blocks = (node.span for node in file.block.unfolded() if node.block)
     return not any(span.start < run.first.start < span.end for span in blocks)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from nginxopt import _native
 from nginxopt.config import Config, File
-from nginxopt.rewrite import captures, premises, sections, unread
+from nginxopt.rewrite import captures, premises, sections, surroundings, unread
 from nginxopt.rewrite.emission import Change, Emission, emit
 from nginxopt.rewrite.maps import proof as maps
 from nginxopt.rewrite.maps.planning import CompiledMap
@@ -125,6 +125,7 @@ def _rewrites(emission: Emission) -> tuple[int, int, int, int]:
         readings=plan.options.readings,
         transparent=sorted(sections.transparent()),
         harmless=sorted(captures.harmless()),
+        inherited=sorted(surroundings.inherited()),
         is_complete=unread.is_known(plan.config),
         include=_include(emission),
         may_set_sizes=_may_set_sizes(plan.config),

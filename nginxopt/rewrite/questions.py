@@ -1,4 +1,4 @@
-"""The question of the proof for a real nginx: an emission, run by run or as the fragment it is."""
+"""Asks a real nginx the question of the proof about an emission: run by run, or as a whole fragment."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nginxopt.system.nginx import Binary
 from nginxopt.text import Edit, Span, apply
 
 REQUESTS = 20_000
-"""How many requests are put to each side, at most."""
+"""The most requests to each side."""
 SECONDS = 60.0
-"""How long it may take in all."""
+"""The time limit for all, in seconds."""
 _WITNESSES = 500
 
 
@@ -32,12 +32,13 @@ class _Question:
     phase: Phase
     captures: bool
     runs: tuple[PlannedRun, ...]
+    tries_files: bool = True
 
 
 def ask(
     emission: Emission, binary: Binary, *, progress: Callable[[int, int], None] | None = None
 ) -> list[Differential]:
-    """Return what a differential run finds for each question, within `REQUESTS` and `SECONDS` in all.
+    """Return the result of a differential run for each question, within `REQUESTS` and `SECONDS` in all.
 
     A fragment is asked as it is. Of a whole configuration, whose ports and certificates are not here, each run is
     asked by itself, in its phase, and so is each map.
@@ -55,6 +56,7 @@ def ask(
             witnesses=[uri for run in question.runs for uri in run.native.witnesses(_WITNESSES)],
             binary=binary,
             captures=question.captures,
+            tries_files=question.tries_files,
             limit=limit,
             seconds=seconds,
             progress=progress,
@@ -69,7 +71,7 @@ def ask(
 
 
 def _maps(emission: Emission) -> list[EmittedMap]:
-    """Return what became of the maps with regular expressions."""
+    """Return the results for the maps with regular expressions."""
     plan, trees = emission.plan, emission.trees
     texts = {change.file: change.after for change in emission.changes}
     return list(read(plan.config, plan.maps, texts, trees)) if plan.maps.compiled else []
@@ -87,11 +89,14 @@ def _questions(emission: Emission) -> Iterator[_Question]:
     for compiled in emission.compiled:
         before, after = _alone(compiled)
         captures = compiled.part.rewrites.captures_matter
-        yield _Question(before, after, compiled.run.phase, captures, (compiled.run,))
+        run = compiled.run
+        # In a location with `try_files`, no group has a rule with `break`.
+        tries_files = not (run.native.grouped and run.phase == "location" and run.place.entering == "all")
+        yield _Question(before, after, run.phase, captures, (run,), tries_files)
 
 
 def _has_blocks(emission: Emission) -> bool:
-    """Return whether the file holds locations or servers of its own, which the harness has, too."""
+    """Return whether the file has locations or servers of its own, like the scene of the run."""
     return any(directive.block and directive.name != "if" for directive, _ in emission.plan.config.walk())
 
 

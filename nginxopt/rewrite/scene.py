@@ -26,13 +26,15 @@ _CAPTURES = b" 1=[$1] 2=[$2]"
 class Scene:
     """The surroundings of the rules, the same on both sides.
 
-    `targets` are the URIs of internal requests; `auth` is whether to use auth_request, which not every build has.
+    `targets` are the URIs of internal requests; `auth` is whether to use auth_request, which not every build has;
+    `tries_files` is whether a location with rules has `try_files`.
     """
 
     phase: Phase
     captures: bool
     targets: tuple[bytes, ...]
     auth: bool
+    tries_files: bool = True
 
     def server(self) -> bytes:
         """Return the content of the server, which includes the rules from rules.conf."""
@@ -56,7 +58,7 @@ class Scene:
             b'return 200 "%s";' % state,
             # Reached after a `break` in the location: does the request still have this location's
             # configuration?
-            b"try_files $uri @state;",
+            b"try_files $uri @state;" if self.tries_files else b"",
             b"}",
             b'location @state { return 200 "%s"; }' % state,
             # The empty URI goes through the rules of the server, and then to the location of "/".

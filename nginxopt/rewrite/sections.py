@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
-from nginxopt.rewrite import captures
+from nginxopt.rewrite import captures, surroundings
+from nginxopt.rewrite.surroundings import Entering
 from nginxopt.semantics.directives import NGINX
 from nginxopt.text import Span
 
@@ -23,6 +24,15 @@ Phase = Literal["server", "location"]
 
 Section = tuple[Span, ...]
 """The rewrites, or folded runs of them, that nginx tries in sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where rules stand: their phase, and which of them may stand in an `if` there."""
+
+    phase: Phase
+    entering: Entering
+
 
 _NEVER = "^a(?!)"
 """A pattern that never matches; an emitted rule with it clears `$1` to `$9`."""
@@ -44,14 +54,14 @@ class Rewrites:
     """The rewrites of one file.
 
     Attributes:
-        sections: The sections of its servers and of its locations.
+        sections: The sections of its servers and of its locations, by their place.
         captures_matter: Whether `$1` to `$9` may be read after the rules.
         inside_if: The rewrites inside an `if`.
         misplaced: The rewrites in contexts where nginx does not allow them.
     """
 
     file: File
-    sections: Mapping[Phase, tuple[Section, ...]]
+    sections: Mapping[Place, tuple[Section, ...]]
     captures_matter: bool
     inside_if: Section
     misplaced: Section
@@ -60,7 +70,8 @@ class Rewrites:
 def read(config: Config) -> tuple[Rewrites, ...]:
     """Return the rewrites of all files that contain any, in nginx's order of reading."""
     captures_matter = captures.may_be_read(config)
-    of_files = (_rewrites(config, file, captures_matter) for file in config.files)
+    headers_inherited = surroundings.inherits_headers(config)
+    of_files = (_rewrites(config, file, captures_matter, headers_inherited) for file in config.files)
     return tuple(of for of in of_files if of.sections or of.inside_if or of.misplaced)
 
 
@@ -80,22 +91,23 @@ def placed(config: Config) -> tuple[Config, Context | None]:
 class _Gathered:
     """The rewrites of a file while they are gathered."""
 
-    sections: dict[Phase, list[Section]]
-    inside_if: list[Span]
-    misplaced: list[Span]
+    headers_inherited: bool
+    sections: dict[Place, list[Section]] = field(default_factory=dict)
+    inside_if: list[Span] = field(default_factory=list)
+    misplaced: list[Span] = field(default_factory=list)
 
-    def closed(self, phase: Phase | None, section: list[Span]) -> list[Span]:
+    def closed(self, place: Place | None, section: list[Span]) -> list[Span]:
         """Keep a completed section unless it is empty; return a new one."""
-        if phase is not None and section:
-            self.sections.setdefault(phase, []).append(tuple(section))
+        if place is not None and section:
+            self.sections.setdefault(place, []).append(tuple(section))
         return []
 
 
-def _rewrites(config: Config, file: File, captures_matter: bool) -> Rewrites:
-    gathered = _Gathered({}, [], [])
+def _rewrites(config: Config, file: File, captures_matter: bool, headers_inherited: bool) -> Rewrites:
+    gathered = _Gathered(headers_inherited)
     kinds = set(map(_kind, config.contexts(file)))
     _gather(file.block, kinds, gathered, main=file is config.main)
-    sections = {phase: tuple(of_phase) for phase, of_phase in gathered.sections.items()}
+    sections = {place: tuple(of_place) for place, of_place in gathered.sections.items()}
     return Rewrites(file, sections, captures_matter, tuple(gathered.inside_if), tuple(gathered.misplaced))
 
 
@@ -104,24 +116,35 @@ def _kind(context: Context) -> str:
     return context[-1] if context else "main"
 
 
-def _gather(block: Block, kinds: set[str], gathered: _Gathered, *, main: bool = False) -> None:
+def _gather(
+    block: Block, kinds: set[str], gathered: _Gathered, *, main: bool = False, is_location: bool = False
+) -> None:
     phase = _phase(kinds, main=main)
+    place = phase and Place(phase, _entering(block, phase, gathered, is_location=is_location))
     section: list[Span] = []
     stems = _stems(block)
     for node in block.nodes:
         if isinstance(node, Comment):
             continue
         if _is_ours(node, stems):
-            section = gathered.closed(phase, section)
+            section = gathered.closed(place, section)
             continue
         if node.name == "rewrite":
             _put(node, phase, kinds, section, gathered)
             continue
         if node.name not in transparent():
-            section = gathered.closed(phase, section)
+            section = gathered.closed(place, section)
         if isinstance(node, Directive) and node.block and node.name not in captures.ROWS:
-            _gather(node.block, {str(node.name)}, gathered)
-    gathered.closed(phase, section)
+            _gather(node.block, {str(node.name)}, gathered, is_location=node.name == "location")
+    gathered.closed(place, section)
+
+
+def _entering(block: Block, phase: Phase, gathered: _Gathered, *, is_location: bool) -> Entering:
+    """Return which rules may stand in an `if` of a block; of a location that is not all here, nothing is known."""
+    if phase == "server":
+        return "all"
+    headers_inherited = gathered.headers_inherited
+    return surroundings.of_location(block, headers_inherited=headers_inherited) if is_location else "nothing"
 
 
 def _stems(block: Block) -> set[str]:

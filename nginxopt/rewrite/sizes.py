@@ -1,7 +1,7 @@
-"""The sizes of nginx's hash tables: what a configuration sets, what the maps need, and the directives to set it.
+"""The sizes of nginx's hash tables: those that a configuration sets, those that the maps need, and their directives.
 
 Each of the four is set once in the http block, and those of maps before the first map, which fixes them
-(`ngx_http_map_block`); set once more they are "duplicate". So a size that is set is raised where it stands.
+(`ngx_http_map_block`); set once more they are "duplicate". So an existing size is raised in its place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LARGEST = {"max": 1 << 28, "bucket": 65_536 - 64}
 """nginx takes two bytes for each bucket of the largest table, and refuses larger buckets (`ngx_hash_init`)."""
 
 _VARIABLE = re.compile(rb"""(?<![^\s{};"'])\$\{?([A-Za-z0-9_]+)\}?(?![^\s{};"'])""")
-"""A variable as a word of its own: so whoever defines one names it."""
+"""A variable as a word of its own, as in every directive that defines one."""
 _GROUP = re.compile(rb"\(\?P?[<']([A-Za-z0-9_]+)[>']")
 """A group with a name, which defines a variable (`ngx_http_regex_compile`)."""
 
@@ -124,7 +124,7 @@ def text(sizes: Sizes) -> bytes:
 
 
 def merged(sizes: Sizes, existing: File) -> Sizes:
-    """Return the larger of `wanted` sizes and those that a file of sizes has."""
+    """Return the larger ones of the `wanted` sizes and those in a file of sizes."""
     both = dict(sizes)
     for directive in existing.block.directives():
         if directive.name in DEFAULTS:

@@ -69,7 +69,7 @@ def _heading(compiled: Plan) -> str:
 
 
 def _rows_alone(compiled: Plan) -> Iterator[str]:
-    """Yield what is to be done with the rows of a file by itself, whose map is not known."""
+    """Yield what to do with the rows of a file whose map is not known."""
     scope = compiled.config.scope
     rows = 0 if scope.context else sum(row.name.startswith("~") for row in scope.directives)
     if rows:

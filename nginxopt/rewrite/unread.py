@@ -1,4 +1,4 @@
-"""What of a configuration was not read: the files that are missing, and so what they may hold.
+"""The unread parts of a configuration: its missing files, and what they may contain.
 
 A missing file is unknown text in the block its include stands in: script between the rules of a server or a location,
 directives, whole blocks, includes of files that are known. In `stream`, `mail` and `events` it says nothing of HTTP
@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from nginxopt.config import Config, Context
 
 _OTHERS = ("stream", "mail", "events")
-"""Blocks of the main level that no HTTP request is answered by."""
+"""Blocks of the main level that do not affect HTTP requests."""
 
 
 def is_known(config: Config) -> bool:
-    """Return whether all of a main configuration was read that may matter to HTTP requests."""
+    """Return whether all parts of a main configuration that may affect HTTP requests were read."""
     return config.http is not None and not any(True for _ in _contexts(config))
 
 
@@ -31,7 +31,7 @@ def is_http_known(config: Config) -> bool:
 
 
 def _contexts(config: Config) -> Iterator[Context]:
-    """Yield where the missing files stand that may matter to HTTP requests."""
+    """Yield the places of missing files that may affect HTTP requests."""
     if config.missing:
         for directive, scope in config.walk():
             if config.is_missing(directive) and not set(scope.context[:1]) & set(_OTHERS):

@@ -93,7 +93,10 @@ _LOOKALIKES = """
 BLOCKS = frozenset(["events", "http", "stream", "mail", "server", "location", "if", "limit_except", "upstream"])
 """Blocks in which names are directives of nginx; in others, such as `map` or those of modules, they may be values."""
 
-NGINX = frozenset([*DIRECTIVES, *_NEWER.split(), *_PLUS.split()])
+PLUS = frozenset(_PLUS.split())
+"""The directives of NGINX Plus that crossplane has not."""
+
+NGINX = frozenset([*DIRECTIVES, *_NEWER.split(), *PLUS])
 """The directives of nginx up to 1.31.5 and of NGINX Plus."""
 
 NAMES = frozenset([*DIRECTIVES, *_NEWER.split(), *_PLUS.split(), *_MODULES.split(), *_LOOKALIKES.split()])

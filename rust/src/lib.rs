@@ -13,6 +13,7 @@ pub mod map_block;
 pub mod map_machine;
 pub mod maps;
 pub mod parallel;
+pub mod pattern_text;
 pub mod pcre;
 pub mod phase;
 pub mod prove;

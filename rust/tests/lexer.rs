@@ -1,4 +1,4 @@
-//! The lexer's laws and nginx's token rules by example. The same rules are held against the nginx binary in
+//! The lexer's laws and nginx's token rules by example. The same rules are tested on the nginx binary in
 //! `tests/nginx/test_lexer_nginx.py`.
 
 use nginxopt_native::lexer::bulk::{Bulk, FoldedEvent, Folding};

@@ -1,4 +1,4 @@
-//! What the planner writes for random maps is proved, and what is proved answers every subject that is tried as before.
+//! Maps planned for random maps are proved, and proved maps give every tried subject the same value as before.
 
 use nginxopt_native::map_block;
 use nginxopt_native::maps::compile;
@@ -7,7 +7,7 @@ use nginxopt_native::prove_map::prove;
 use nginxopt_native::quote::quote;
 use proptest::prelude::*;
 
-/// Rows of the forms that maps have, over few letters, so that they meet.
+/// Rows of common forms over few letters, so that they often match the same subjects.
 fn row() -> impl Strategy<Value = String> {
     let path =
         prop::collection::vec(prop::sample::select(vec!["/a", "/b", "/a.b", r"/a\.b", "/ab", "/A", "/[ab]"]), 1..4)
@@ -40,7 +40,7 @@ fn emitted(original: &str) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Whether both texts say the same for a subject.
+/// Whether both texts give the same value for a subject.
 fn agree(original: &[u8], emitted: &[u8], subjects: &[String]) -> Result<(), String> {
     let (before, after) = (map_block::read(original).expect("maps"), map_block::read(emitted).expect("maps"));
     let before = Interpreter::new(b"$uri", before.iter());
@@ -73,7 +73,7 @@ proptest! {
         }
     }
 
-    /// A text with a word put in the place of another is refuted, or does the same.
+    /// A text with one word replaced by another is refuted, or gives the same values.
     #[test]
     fn what_is_proved_agrees(
         rows in prop::collection::vec(row(), 4..30),

@@ -1,5 +1,5 @@
-//! Emitted maps answer as the rows they replace do: both are run, on subjects that tell buckets, keys and borders
-//! apart.
+//! Emitted maps give the values of the rows they replace: both run on subjects that distinguish buckets, keys and
+//! boundaries.
 
 mod maps {
     pub mod generate;
@@ -14,7 +14,7 @@ use nginxopt_native::map_block::{read, read_one};
 use nginxopt_native::map_machine::{Machine, Request};
 use nginxopt_native::maps::{Compiled, Stays, compile};
 
-/// The text of the new maps, with the original map, its patterns gone.
+/// The text of the new maps and the original map without its patterns.
 fn emitted(original: &str, compiled: &Compiled) -> Vec<u8> {
     let block = read_one(original.as_bytes()).expect("a map");
     let mut text = compiled.text();
@@ -38,7 +38,7 @@ fn emitted(original: &str, compiled: &Compiled) -> Vec<u8> {
     text
 }
 
-/// Compares the original with what it is compiled to; returns how the rows were divided.
+/// Compares the original with the compiled maps; returns how the rows were divided.
 fn compare(original: &str, dice: &mut Dice) -> Result<Compiled, Stays> {
     let block = read_one(original.as_bytes()).expect("a map");
     let compiled = compile(&block, "nxo_1a2b_")?;
@@ -89,12 +89,12 @@ fn map(rows: impl Iterator<Item = String>) -> String {
     format!("map $uri $to {{ default none; {} }}", rows.concat())
 }
 
-/// A compiled map that is as the original.
+/// A compiled map that agrees with the original.
 fn compiled(rows: impl Iterator<Item = String>) -> Compiled {
     compare(&map(rows), &mut Dice::new(7)).unwrap_or_else(|reason| panic!("{reason:?}"))
 }
 
-/// Thousands of keys are told apart by chunks of chunks.
+/// Thousands of keys are distinguished by chunks of chunks.
 #[test]
 fn chunks() {
     let rows = |number: usize| format!("\"~^/{:x}/page-{number}.*\" {number};", number * 7919 % 5003);
@@ -104,7 +104,8 @@ fn chunks() {
     assert!(compiled.cost.worst <= 3, "{:?}", compiled.cost);
 }
 
-/// Rows that end in `.*$` have values in the table of the tree, as what has a newline inside goes another way.
+/// Rows that end in `.*$` have values in the table of the tree, as subjects with an inner newline have a map of their
+/// own.
 #[test]
 fn lines() {
     let rows = |number: usize| match number % 10 {
@@ -116,7 +117,7 @@ fn lines() {
     assert!(compiled.cost.worst <= 3, "{:?}", compiled.cost);
 }
 
-/// Where PCRE may give up on lines only if they have a newline inside, numbers tell which row comes first.
+/// If PCRE may give up only on subjects with an inner newline, numbers decide which row comes first.
 #[test]
 fn pick() {
     let rows = |number: usize| match number % 10 {
@@ -128,7 +129,7 @@ fn pick() {
     assert!(compiled.shape.pick && compiled.shape.lines, "{:?}", compiled.shape);
 }
 
-/// Keys that differ by case alone have rows all the same.
+/// Rows whose keys differ only in case still match.
 #[test]
 fn cases() {
     let rows = |number: usize| {
@@ -144,21 +145,21 @@ fn cases() {
     assert_eq!((compiled.shape.in_tree, compiled.shape.floating), (180, 0));
 }
 
-/// A thousand rows without an anchor are few groups, and nginx evaluates no more maps inside one another than it can.
+/// A thousand rows without an anchor make few groups, and maps nest no deeper than nginx allows.
 #[test]
 fn floating() {
     let compiled = compiled((0..1000).map(|number| format!("\"~*agent-{number}x\" {number};")));
     assert!(compiled.depth() <= 40 && compiled.cost.far <= 5, "{:?} {}", compiled.cost, compiled.depth());
 }
 
-/// Few rows stay where they are, behind a guard.
+/// A few rows stay in place, behind a guard.
 #[test]
 fn guard() {
     let compiled = compiled((0..5).map(|number| format!("\"~^/[a-z]/{number}\" {number};")));
     assert!(compiled.guard.is_some() && compiled.maps.is_empty() && compiled.cost.far == 1);
 }
 
-/// Where hardly any subject has another byte than a dot, what has the dot is a key.
+/// If hardly any subject has another byte than a dot, the path with the dot is a key.
 #[test]
 fn dots() {
     let compiled = compiled((0..300).map(|number| format!("\"~^/v1.0/page{number}.html.*\" {number};")));

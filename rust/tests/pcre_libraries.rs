@@ -1,4 +1,4 @@
-//! A pattern that is taken for portable means the same in every PCRE at hand; what is known to differ is refused.
+//! A portable pattern means the same in every available PCRE; constructs known to differ are refused.
 //!
 //! `cargo test` makes rounds for a few seconds; `NGINXOPT_FUZZ`, `NGINXOPT_SEED` and `-- --nocapture` are as in
 //! `pcre_agreement`, and `NGINXOPT_PCRE` names further libraries.
@@ -10,7 +10,7 @@ use libraries::{Code, Library, Says};
 use nginxopt_native::syntax::{Ast, Pattern, begins, parse, prefix};
 use random::{Random, rounds};
 
-/// A string that the pattern may match, its assertions left out of account.
+/// A string that the pattern may match, ignoring its assertions.
 fn sample(random: &mut Random, ast: &Ast, out: &mut Vec<u8>) {
     match ast {
         Ast::Byte(byte) => out.push(*byte),
@@ -61,7 +61,7 @@ fn compile<'l>(libraries: &'l [Library], text: &str, jit: bool) -> Vec<Result<Co
     libraries.iter().map(|library| library.compile(text.as_bytes(), jit)).collect()
 }
 
-/// Every library takes a portable pattern, and gives one answer, group by group, on subjects that it settles.
+/// Every library compiles a portable pattern, and all give the same groups on subjects that it settles.
 #[test]
 fn portable_patterns_agree() {
     let libraries = Library::all();
@@ -108,7 +108,7 @@ fn portable_patterns_agree() {
     differ.iter().take(10).for_each(|one| println!("  {one}"));
 }
 
-/// What is called an error is one for every library.
+/// A pattern reported as an error is one for every library.
 #[test]
 fn errors_are_errors_everywhere() {
     let libraries = Library::all();
@@ -128,7 +128,7 @@ fn errors_are_errors_everywhere() {
     println!("{errors} errors");
 }
 
-/// Whatever a library makes of a pattern that is refused, its matches begin with the prefix.
+/// However a library reads a refused pattern, its matches begin with the prefix.
 #[test]
 fn prefixes_bound_every_library() {
     let libraries = Library::all();
@@ -159,8 +159,8 @@ fn prefixes_bound_every_library() {
     println!("{bounded} patterns, {matched} matches");
 }
 
-/// Patterns with a subject on which releases of PCRE differ, or of which some take one and others none; and what has
-/// its bugs in some release. The libraries at hand, where they are two or more, differ in most of them.
+/// Patterns on which releases of PCRE differ, with a subject, patterns that only some compile, and patterns that hit
+/// bugs of a release. Two or more available libraries differ in most of them.
 const DIFFERENT: &[(&str, &[u8])] = &[
     ("^/id/[0-9]{,3}$", b"/id/42"),
     ("^/a{1, 3}$", b"/aa"),
@@ -200,7 +200,7 @@ const DIFFERENT: &[(&str, &[u8])] = &[
     ("(?=a)(a|)+a", b"a"),
 ];
 
-/// What is known to differ is refused.
+/// Patterns known to differ are refused.
 #[test]
 fn known_differences_are_refused() {
     let libraries = Library::all();
@@ -215,7 +215,7 @@ fn known_differences_are_refused() {
     println!("{seen} of {} differ in the libraries at hand", DIFFERENT.len());
 }
 
-/// The vertical tab is a space or none: no subject that has one is settled where that matters.
+/// The vertical tab may or may not be a space: a subject with one is not settled where that matters.
 #[test]
 fn the_vertical_tab_is_not_settled() {
     for text in [r"^/\s$", r"^/\S$", r"[^\s]", r"[\s\S]", r"a\s*b"] {

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.bench import measure
-from nginxopt.bench.report import charts, html, vega
+from nginxopt.bench.report import html, vega
+from nginxopt.bench.report.charts import distribution, growth
 from nginxopt.bench.report.scales import ticks
 from nginxopt.bench.result import Outcome, Result, Sample
 from tests.bench.pages import SVG, parsed, words
@@ -32,11 +33,11 @@ def test_growth_starts_at_zero_unless_it_cannot(
     monkeypatch.setattr(vega, "svg", kept)
     last = result.experiment.variants[-2].name
     samples = []
-    for each in result.samples:
-        percentiles = {**each.outcome.percentiles, "p50": (longest if each.variant == last else 1) * 100e-6}
-        samples.append(replace(each, outcome=replace(each.outcome, percentiles=percentiles)))
+    for sample in result.samples:
+        percentiles = {**sample.outcome.percentiles, "p50": (longest if sample.variant == last else 1) * 100e-6}
+        samples.append(replace(sample, outcome=replace(sample.outcome, percentiles=percentiles)))
     made = replace(result, samples=tuple(samples), summaries=measure.summaries(samples))
-    drawn = charts.growth(made, figure)
+    drawn = growth.draw(made, figure)
     assert drawn is not None
     assert ("logarithmic" in drawn.caption) == (scale == "log")
     assert len(specs) == 2
@@ -66,9 +67,9 @@ def test_instructions_have_growth_and_no_distribution(result: Result) -> None:
     """Of a run that counted instructions there are their ratios and their growth, and nothing of latencies."""
     sizes = {variant.name: variant.size or 0 for variant in result.experiment.variants}
     counted = tuple(
-        Sample(each.variant, each.case, 1, instructions=5000.0 + 100 * sizes[each.variant])
-        for each in result.samples
-        if each.round == 1
+        Sample(sample.variant, sample.case, 1, instructions=5000.0 + 100 * sizes[sample.variant])
+        for sample in result.samples
+        if sample.round == 1
     )
     asked = replace(result.experiment, metric="instructions")
     made = replace(
@@ -98,7 +99,7 @@ def test_instructions_have_growth_and_no_distribution(result: Result) -> None:
 def test_distribution_is_monotone(histograms: list[dict[float, int]]) -> None:
     """The points of a distribution go up and to the right, from no more than all requests to no more than one."""
     samples = [Sample("", "", 1, Outcome(1, 1.0, {"p100": max(found)}, tuple(found.items()))) for found in histograms]
-    points = list(charts.exceeded(samples))
+    points = list(distribution.exceeded(samples))
     total = sum(sum(found.values()) for found in histograms)
     assert points == sorted(points)
     assert points[0][0] >= 1
@@ -108,7 +109,7 @@ def test_distribution_is_monotone(histograms: list[dict[float, int]]) -> None:
 def test_distribution_of_percentiles() -> None:
     """Where no histogram was kept, the percentiles are the distribution."""
     found = [Sample("", "", 1, Outcome(1, 1.0, {"p50": 0.001, "p99": 0.004, "p100": 0.1}))]
-    assert list(charts.exceeded(found)) == [(2.0, 0.001), (100.0, 0.004)]
+    assert list(distribution.exceeded(found)) == [(2.0, 0.001), (100.0, 0.004)]
 
 
 @given(st.floats(1e-9, 1e9), st.floats(1.01, 1e9))

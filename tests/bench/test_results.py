@@ -40,7 +40,7 @@ def test_table() -> None:
 def test_the_table_tells_of_a_queue() -> None:
     """A node that was near its capacity at the rate asked for is named: its latency is that of the queue."""
     made = replace(result(), rates={"case": 100.0})
-    busy = [replace(found, figures={**found.figures, "cpu.edge": 0.009}) for found in made.summaries[:1]]
+    busy = [replace(summary, figures={**summary.figures, "cpu.edge": 0.009}) for summary in made.summaries[:1]]
     text = "\n".join(table.lines(replace(made, summaries=(*busy, *made.summaries[1:]))))
     assert text.count("took 90% of a CPU") == text.count("of a CPU") == 1
 

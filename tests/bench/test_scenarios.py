@@ -8,6 +8,7 @@ import pytest
 
 from nginxopt import load_text
 from nginxopt.bench import run_folder
+from nginxopt.bench.cases import cases
 from nginxopt.bench.catalogue import catalogue
 from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.load.wrk import Wrk
@@ -87,13 +88,56 @@ def test_rules_of_an_operator() -> None:
     rules = load_text(b"rewrite ^/a$ /x permanent;\nrewrite ^/b$ /y permanent;\n", "rules.conf", context="server")
     made = catalogue()["rewrites"].build(Settings(rules=rules))
     assert [variant.name for variant in made.variants] == ["no rules", "2 rewrites", "2 compiled"]
-    assert {attack.targets[0].path for attack in made.attacks} == {"/favicon.ico", "/a", "/b", "/b-"}
+    assert {attack.targets[0].path for attack in made.attacks} == {"/favicon.ico", "/a", "/b", "/bzqvx7"}
     with pytest.raises(InputError, match="a file of rules"):
         catalogue()["rewrites"].build(Settings(rules=load_text(b"location / {}", context="server")))
 
 
-@pytest.mark.parametrize("text", [b"", b"rewrite ^/a/(.*)$ /b/$1 last;\n"])
+def test_prefixes_of_an_operator() -> None:
+    """Rules in groups are measured, too, at URIs that they match and miss."""
+    text = b"".join(b"rewrite ^/old/%d/(.*)$ /new/%d/$1 permanent;\n" % (number, number) for number in range(70))
+    made = catalogue()["rewrites"].build(Settings(rules=load_text(text, "rules.conf")))
+    paths = {(attack.case, attack.targets[0].path) for attack in made.attacks}
+    assert paths == {
+        ("far miss", "/favicon.ico"),
+        ("near miss", "/old/69zqvx7"),
+        ("hit first", "/old/0/"),
+        ("hit middle", "/old/35/"),
+        ("hit last", "/old/69/"),
+    }
+
+
+def test_maps_of_an_operator() -> None:
+    """Each map that becomes a tree is measured by itself; what the rest of the file defines has a value."""
+    rows = b"".join(b"~^/old/%d/ $place/%d;" % (number, number) for number in range(9))
+    agents = b"".join(b"~*^agent%d/ %d;" % (number, number) for number in range(9))
+    text = b"geo $place { default /new; } map $uri $to { %s } map $http_user_agent $bot { %s }" % (rows, agents)
+    made = catalogue()["rewrites"].build(Settings(rules=load_text(text, "maps.conf")))
+    names = ["no rules", "9 rows of $to", "9 compiled of $to", "9 rows of $bot", "9 compiled of $bot"]
+    assert [variant.name for variant in made.variants] == names
+    assert b"nxo-place" in made.variant("9 rows of $to").nodes[0].files["maps.conf"]
+    asked = {(attack.variant, attack.case): attack.targets[0] for attack in made.attacks}
+    assert asked["9 compiled of $to", "hit last of $to"].path == "/old/8/"
+    assert asked["9 compiled of $bot", "hit last of $bot"].headers == (("user-agent", "agent8/"),)
+    assert asked["no rules", "far miss of $bot"].path == "/no-map"
+    assert not made.published
+
+
+def test_cases_of_patterns() -> None:
+    """A miss is no match of any pattern, and a hit is one; what is neither is left out."""
+    found = cases([b"^/a", b"(?i)^/B$"], [b"/a1", b"/b", b"/c"], b"/favicon.ico")
+    assert found == {
+        "far miss": b"/favicon.ico",
+        "near miss": b"/bzqvx7",
+        "hit first": b"/a1",
+        "hit middle": b"/b",
+        "hit last": b"/b",
+    }
+    assert cases([b"."], [b"/"], b"/far") == {"hit first": b"/", "hit middle": b"/", "hit last": b"/"}
+
+
+@pytest.mark.parametrize("text", [b"", b"map $uri $to { ~a 1; }", b"rewrite ^/a/(.*)$ /b/$1 last;\n"])
 def test_rules_that_stay_are_not_measured(text: bytes) -> None:
     """Rules of which none moves are the same before and after, so that there is nothing to compare."""
     with pytest.raises(InputError, match="nothing to compare"):
-        catalogue()["rewrites"].build(Settings(rules=load_text(text, "rules.conf", context="server")))
+        catalogue()["rewrites"].build(Settings(rules=load_text(text, "rules.conf")))

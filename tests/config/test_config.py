@@ -1,4 +1,4 @@
-"""A configuration as it is read: directives with their places, comments, and runs of rewrites."""
+"""The tree of a configuration: directives with their spans, comments, and runs of rewrites."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def test_long_runs_are_one_node() -> None:
         block = parse(Source("f", b"server {\n" + rewrites(count) + b"\nset $a b;\n" + rewrites(2) + b"\n}"))
         (server,) = block.directives()
         assert server.block is not None
-        found = [node for node in server.block.nodes if not isinstance(node, Comment)]
-        assert len(found) == nodes + 3
+        nodes_ = [node for node in server.block.nodes if not isinstance(node, Comment)]
+        assert len(nodes_) == nodes + 3
         directives = list(server.block.directives())
         assert len(directives) == count + 3
         assert [directive.line for directive in directives[:count]] == list(range(2, count + 2))

@@ -1,4 +1,4 @@
-"""Where a fragment may stand: what its directives tell, and what is stated."""
+"""The context of a fragment, inferred from its directives or stated."""
 
 from __future__ import annotations
 

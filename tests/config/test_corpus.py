@@ -1,9 +1,8 @@
-"""Every file of a corpus of public nginx configurations is read or refused, and never crashes.
+"""Every file of a corpus of public nginx configurations is accepted or refused, without a crash.
 
-The corpus is `fixtures/corpus`; NGINXOPT_CORPUS names the folder of a larger one, with `index.tsv` and `files/` as
-there. Each row of the index names a file, the set it belongs to (A: rewrites, redirects and maps; B: configurations;
-C: what other tools test with, often broken on purpose) and a note. Plain files are those that are no templates and not
-in set C.
+The corpus is `fixtures/corpus`; NGINXOPT_CORPUS names a folder with a larger one and the same `index.tsv` and `files/`.
+Each row of the index has a file, its set (A: rewrites, redirects and maps; B: configurations; C: test data of other
+tools, often broken on purpose) and a note. Plain files are those outside set C that are not templates.
 """
 
 from __future__ import annotations
@@ -43,15 +42,15 @@ def read(row: dict[str, str]) -> Config | InputError:
 
 
 def test_every_file_is_read_or_refused(record_property: Callable[[str, object], None]) -> None:
-    """No file crashes; of the plain ones those are accepted that are whole; a refusal names its place."""
-    found = [(row, read(row)) for row in rows()]
-    refused = [(row, result) for row, result in found if isinstance(result, InputError)]
-    plain = [row for row, _ in found if is_plain(row)]
+    """No file crashes; complete plain files are accepted; a refusal names its place."""
+    results = [(row, read(row)) for row in rows()]
+    refused = [(row, result) for row, result in results if isinstance(result, InputError)]
+    plain = [row for row, _ in results if is_plain(row)]
     accepted = len(plain) - sum(is_plain(row) for row, _ in refused)
-    all_accepted = len(found) - len(refused)
-    report = f"{len(found)} files read, {all_accepted} accepted; plain: {accepted} of {len(plain)}"
+    all_accepted = len(results) - len(refused)
+    report = f"{len(results)} files read, {all_accepted} accepted; plain: {accepted} of {len(plain)}"
     record_property("corpus", report)
-    assert len(found) >= 150
+    assert len(results) >= 150
     assert accepted >= len(plain) - 2  # those two have one "}" too few
     assert all(error.render().count("\n") >= 2 and error.span is not None for _, error in refused)
 

@@ -1,4 +1,4 @@
-"""What `nginx -T` prints: split into the files it was made of, byte for byte, and read like them."""
+"""The output of `nginx -T`, split into its files byte for byte and read like them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ GLOBALS = ("-g", "pid nginx.pid;")
 
 
 def dump_of(data: bytes) -> Dump:
-    """The dump that a text is."""
-    found = Dump.of("dump.txt", data)
-    assert found is not None
-    return found
+    """The dump in a text."""
+    dump = Dump.of("dump.txt", data)
+    assert dump is not None
+    return dump
 
 
 def configuration(directory: Path) -> dict[str, bytes]:

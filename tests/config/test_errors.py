@@ -1,4 +1,4 @@
-"""What cannot be read, and how it is said; any text is read or refused."""
+"""Errors of reading and their messages; any text is either read or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read for the names on a command line: which files, in which place, and what is said of the others."""
+"""The files that names on a command line stand for, in which context they are read, and errors about the others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def shown(errors: list[InputError] | tuple[InputError, ...]) -> list[str]:
 
 
 def test_a_folder_is_walked() -> None:
-    """A folder stands for its configurations at any depth, sorted; what is hidden or left behind is passed over."""
+    """A folder stands for its configurations at any depth, sorted; hidden and backup files are skipped."""
     taken = [
         "b.vhost",
         "nginx.conf",
@@ -69,8 +69,8 @@ def test_a_folder_is_walked() -> None:
     Path("round").symlink_to(".")
     assert paths.named(["."]) == (taken, [])
     Path("conf.d/link").symlink_to("../nginx.conf")
-    found, _ = paths.named([os.fspath(Path.cwd() / "conf.d"), "conf.d", "nginx.conf"])
-    assert found == [f"{Path.cwd()}/conf.d/default", f"{Path.cwd()}/conf.d/link"]
+    named, _ = paths.named([os.fspath(Path.cwd() / "conf.d"), "conf.d", "nginx.conf"])
+    assert named == [f"{Path.cwd()}/conf.d/default", f"{Path.cwd()}/conf.d/link"]
 
 
 def test_a_named_file_is_taken() -> None:
@@ -86,15 +86,15 @@ def test_wildcards_that_the_shell_left() -> None:
     assert paths.named(["a/b/*"])[0] == ["a/b/y.conf", "a/b/z.txt"]
     assert paths.named(["**/*.conf"])[0] == ["a/b/y.conf", "a/x.conf", "c.conf", "d/e/f.conf"]
     assert paths.named(["[ac]*"], lambda path: path.startswith("a/b/"))[0] == ["a/x.conf", "c.conf"]
-    found, errors = paths.named(["*.nginx", "c.conf"])
-    assert (found, shown(errors)) == (["c.conf"], ["*.nginx: no file matches"])
+    named, errors = paths.named(["*.nginx", "c.conf"])
+    assert (named, shown(errors)) == (["c.conf"], ["*.nginx: no file matches"])
 
 
 def test_names_with_nothing_in_them() -> None:
     """A folder without a configuration is an error that names it, and so is one in which all is excluded."""
     touch("a/readme.txt", "b/x.conf")
-    found, errors = paths.named(["a", "b"], lambda path: path.startswith("b/"))
-    assert found == []
+    named, errors = paths.named(["a", "b"], lambda path: path.startswith("b/"))
+    assert named == []
     assert shown(errors) == ["a: no configuration found", "b: no configuration found"]
     assert [error.hint for error in errors] == [
         "expected files named *.conf, *.nginx, *.vhost",
@@ -114,8 +114,8 @@ def test_a_folder_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    found, errors = paths.named(["."])
-    assert (found, shown(errors)) == (["b/y.conf"], ["./a: cannot be read: Permission denied"])
+    named, errors = paths.named(["."])
+    assert (named, shown(errors)) == (["b/y.conf"], ["./a: cannot be read: Permission denied"])
 
 
 def test_a_name_that_no_file_can_have() -> None:
@@ -190,8 +190,8 @@ def test_the_prefix_of_a_fragment() -> None:
 def test_a_stated_context() -> None:
     """The context that is stated is that of each fragment; one that nginx has not is a wrong call."""
     write(a="return 404;", b="return 404;")
-    found = read(["."], InputOptions(context=lambda _: "server")).configs
-    assert [config.candidates for config in found] == [(("http", "server"),)] * 2
+    configs = read(["."], InputOptions(context=lambda _: "server")).configs
+    assert [config.candidates for config in configs] == [(("http", "server"),)] * 2
     with pytest.raises(UsageError, match="unknown context"):
         read(["a.conf"], InputOptions(context=lambda _: "servers"))
 

@@ -1,4 +1,4 @@
-"""Edits that keep the layout: what is left, what is gone, and that nothing else is touched."""
+"""Edits that keep the layout: what remains, what is deleted, and that no other byte changes."""
 
 from __future__ import annotations
 
@@ -28,26 +28,27 @@ WORDS = st.sampled_from(
 def tree(block: Block) -> Tree:
     """The words of every directive, nested as they are."""
     return [
-        ((str(one.name), *map(str, one.args)), tree(one.block) if one.block else None) for one in block.directives()
+        ((str(directive.name), *map(str, directive.args)), tree(directive.block) if directive.block else None)
+        for directive in block.directives()
     ]
 
 
 def comments(data: bytes) -> Counter[str]:
     """The comments of a text, wherever they stand, without line ends."""
-    found: Counter[str] = Counter()
+    texts: Counter[str] = Counter()
     stack = [load_text(data).main.block]
     while stack:
         for node in stack.pop().nodes:
             if isinstance(node, Directive):
-                found.update(one.text.rstrip("\r") for one in node.comments)
+                texts.update(comment.text.rstrip("\r") for comment in node.comments)
                 stack += [node.block] if node.block else []
             elif isinstance(node, Bulk):
-                found.update(one.text.rstrip("\r") for directive in node for one in directive.comments)
+                texts.update(comment.text.rstrip("\r") for directive in node for comment in directive.comments)
                 between = re.findall(r"(?m)^[ \t]*(#.*)", decode(node.source.data[node.span.start : node.span.end]))
-                found.update(one.rstrip("\r") for one in between)
+                texts.update(comment.rstrip("\r") for comment in between)
             else:
-                found[node.text.rstrip("\r")] += 1
-    return found
+                texts[node.text.rstrip("\r")] += 1
+    return texts
 
 
 @st.composite
@@ -89,7 +90,7 @@ class Place:
     index: int
 
 
-def places(block: Block, found: Tree) -> list[Place]:
+def places(block: Block, subtree: Tree) -> list[Place]:
     """Every directive that can be edited by itself; `found` is the tree of the block."""
     result = []
     index = 0
@@ -97,16 +98,16 @@ def places(block: Block, found: Tree) -> list[Place]:
         if isinstance(node, Bulk):
             index += len(node)
         elif isinstance(node, Directive):
-            result.append(Place(node, found, index))
+            result.append(Place(node, subtree, index))
             if node.block:
-                inner = found[index][1]
+                inner = subtree[index][1]
                 assert inner is not None
                 result += places(node.block, inner)
             index += 1
     return result
 
 
-def made(data: bytes, change: Change) -> bytes:
+def changed(data: bytes, change: Change) -> bytes:
     """The text with one change, none of it outside the lines between the first and the last byte of the change."""
     assert change.source.data == data
     return apply(data, [change.edit])
@@ -136,8 +137,8 @@ def pick(draw: st.DataObject, data: bytes) -> tuple[Tree, Place] | None:
     """The tree of a text and one of its directives, None if there is none."""
     block = load_text(data).main.block
     expected = tree(block)
-    found = places(block, expected)
-    return (expected, draw.draw(st.sampled_from(found))) if found else None
+    candidates = places(block, expected)
+    return (expected, draw.draw(st.sampled_from(candidates))) if candidates else None
 
 
 laws = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -146,14 +147,14 @@ laws = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_to
 @laws
 @given(texts(), st.data())
 def test_delete(data: bytes, draw: st.DataObject) -> None:
-    """What is deleted is gone, with its line if it had one for itself; all else stays, comments too."""
+    """A deleted directive is gone, with its line if it has one to itself; everything else stays, comments too."""
     if not (picked := pick(draw, data)):
         return
     expected, place = picked
     directive = place.directive
     inside = comments(data[directive.block.span.start + 1 : directive.block.span.end - 1]) if directive.block else {}
     del place.around[place.index]
-    new = made(data, layout.delete(directive))
+    new = changed(data, layout.delete(directive))
     assert tree(load_text(new).main.block) == expected
     assert comments(new) == comments(data) - Counter(inside)
     assert same_line_ends(data, new)
@@ -169,14 +170,14 @@ def test_delete(data: bytes, draw: st.DataObject) -> None:
 @laws
 @given(texts(), st.sampled_from([layout.after, layout.before]), st.data())
 def test_beside(data: bytes, edit: Callable[[Directive | Bulk, Sequence[str]], Change], draw: st.DataObject) -> None:
-    """What is put beside a directive stands there, indented like it, and touches no other line."""
+    """A line added next to a directive is indented like it, and no other line changes."""
     if not (picked := pick(draw, data)):
         return
     expected, place = picked
     at = place.index + (edit is layout.after)
     place.around[at:at] = NEW
     change = edit(place.directive, LINES)
-    new = made(data, change)
+    new = changed(data, change)
     assert tree(load_text(new).main.block) == expected
     assert comments(new) == comments(data)
     assert same_line_ends(data, new)
@@ -184,7 +185,7 @@ def test_beside(data: bytes, edit: Callable[[Directive | Bulk, Sequence[str]], C
     if stands_alone(place.directive):
         assert inserted(data, new, 2)
         assert all(
-            (layout.indent(place.directive) + line).encode() in [found.rstrip(b"\r") for found in new.split(b"\n")]
+            (layout.indent(place.directive) + line).encode() in [line_.rstrip(b"\r") for line_ in new.split(b"\n")]
             for line in LINES
         )
 
@@ -192,7 +193,7 @@ def test_beside(data: bytes, edit: Callable[[Directive | Bulk, Sequence[str]], C
 @laws
 @given(texts(), st.sampled_from([layout.append, layout.prepend]), st.data())
 def test_within(data: bytes, edit: Callable[[Block, Sequence[str]], Change], draw: st.DataObject) -> None:
-    """What is put into a block, or into the file, is the last or the first there."""
+    """A line added to a block, or to the file, is its first or last."""
     block = load_text(data).main.block
     expected = tree(block)
     blocks = [(block, expected)]
@@ -204,7 +205,7 @@ def test_within(data: bytes, edit: Callable[[Block, Sequence[str]], Change], dra
     at = len(inside) if edit is layout.append else 0
     inside[at:at] = NEW
     change = edit(chosen, LINES)
-    new = made(data, change)
+    new = changed(data, change)
     assert tree(load_text(new).main.block) == expected
     assert comments(new) == comments(data)
     assert same_line_ends(data, new)
@@ -214,14 +215,14 @@ def test_within(data: bytes, edit: Callable[[Block, Sequence[str]], Change], dra
 @laws
 @given(texts(), st.data())
 def test_rewrite(data: bytes, draw: st.DataObject) -> None:
-    """A statement in the place of another leaves all others, and the comments between the words of the old one."""
+    """Rewriting a directive keeps all others, and the comments between its words."""
     if not (picked := pick(draw, data)):
         return
     expected, place = picked
     directive = place.directive
     inside = comments(data[directive.block.span.start + 1 : directive.block.span.end - 1]) if directive.block else {}
     place.around[place.index] = (("new", "one"), [(("new", "two"), None)])
-    new = made(data, layout.rewrite(directive, "new one {\n    new two;\n}"))
+    new = changed(data, layout.rewrite(directive, "new one {\n    new two;\n}"))
     assert tree(load_text(new).main.block) == expected
     assert comments(new) == comments(data) - Counter(inside)
     assert same_line_ends(data, new)
@@ -230,7 +231,7 @@ def test_rewrite(data: bytes, draw: st.DataObject) -> None:
 @laws
 @given(texts(), st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20), st.data())
 def test_replace(data: bytes, word: str, draw: st.DataObject) -> None:
-    """A word in the place of another is that word, whatever it is, and every other byte stays."""
+    """A replaced word reads as the new word, whatever it is, and every other byte stays."""
     if not (picked := pick(draw, data)):
         return
     expected, place = picked
@@ -242,7 +243,7 @@ def test_replace(data: bytes, word: str, draw: st.DataObject) -> None:
     token = place.directive.args[number]
     change = layout.replace(place.directive, token, word)
     assert change.edit.span == token.span
-    new = made(data, change)
+    new = changed(data, change)
     assert tree(load_text(new).main.block) == expected
     assert comments(new) == comments(data)
 
@@ -263,9 +264,9 @@ TABLE = [
 
 @pytest.mark.parametrize(("old", "new"), [pytest.param(*case[1:], id=case[0]) for case in TABLE])
 def test_what_a_deletion_looks_like(old: str, new: str) -> None:
-    """Deleted is what an author would delete."""
-    directive = next(one for one in load_text(old.encode()).main.block.walk() if one.name == "b")
-    assert made(old.encode(), layout.delete(directive)) == new.encode()
+    """A deletion leaves the text as an author would."""
+    directive = next(directive_ for directive_ in load_text(old.encode()).main.block.walk() if directive_.name == "b")
+    assert changed(old.encode(), layout.delete(directive)) == new.encode()
 
 
 APPENDED = {
@@ -297,9 +298,11 @@ APPENDED = {
 @pytest.mark.parametrize(("old", "new"), APPENDED.values(), ids=APPENDED)
 def test_what_an_addition_to_a_block_looks_like(old: str, new: str) -> None:
     """Appended is where and how an author would append."""
-    block = next(one for one in load_text(old.encode()).main.block.unfolded() if one.name == "http").block
+    block = next(
+        directive for directive in load_text(old.encode()).main.block.unfolded() if directive.name == "http"
+    ).block
     assert block
-    assert made(old.encode(), layout.append(block, ["new;"])) == new.encode()
+    assert changed(old.encode(), layout.append(block, ["new;"])) == new.encode()
 
 
 AT_THE_END = [
@@ -315,14 +318,14 @@ AT_THE_END = [
 @pytest.mark.parametrize(("old", "new"), AT_THE_END)
 def test_what_an_addition_to_a_file_looks_like(old: str, new: str) -> None:
     """Appended to a file is behind all of it, whether it ends with a line end or not."""
-    assert made(old.encode(), layout.append(load_text(old.encode()).main.block, ["new;"])) == new.encode()
+    assert changed(old.encode(), layout.append(load_text(old.encode()).main.block, ["new;"])) == new.encode()
 
 
 def test_prepend_to_rewrites() -> None:
     """What comes first stands before a run of rewrites, too."""
     data = b"# old\n" + b"  rewrite a b;\n" * FOLD
     change = layout.prepend(load_text(data).main.block, ["new;"])
-    assert made(data, change) == b"# old\n  new;\n" + b"  rewrite a b;\n" * FOLD
+    assert changed(data, change) == b"# old\n  new;\n" + b"  rewrite a b;\n" * FOLD
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
@@ -333,7 +336,7 @@ def test_a_copy_has_the_line_ends_of_its_new_file(newline: bytes) -> None:
     other = b"b 1 # why" + foreign + b"  'x\ny\r\nz';" + foreign
     copied = next(load_text(other).main.block.directives())
     data = b"a;" + newline
-    new = made(data, layout.append(load_text(data).main.block, [layout.written(copied)]))
+    new = changed(data, layout.append(load_text(data).main.block, [layout.written(copied)]))
     assert new == b"a;" + newline + b"b 1 # why" + newline + b"  'x\ny\r\nz';" + newline
 
 
@@ -341,14 +344,14 @@ def test_a_copy_has_the_line_ends_of_its_new_file(newline: bytes) -> None:
 def test_any_word_can_be_written(word: str) -> None:
     """A word that is quoted where it must be is read as the same word."""
     directive = next(load_text(f"a {layout.quoted(word)};".encode()).main.block.directives())
-    assert [str(one) for one in directive.args] == [word]
+    assert [str(argument) for argument in directive.args] == [word]
 
 
 @given(st.binary().map(lambda data: decode(data.replace(b"\0", b""))))
 def test_any_bytes_can_be_written(word: str) -> None:
     """So are bytes that are no text."""
     data = b"a " + layout.quoted(word).encode("utf-8", "surrogateescape") + b";"
-    assert [str(one) for one in next(load_text(data).main.block.directives()).args] == [word]
+    assert [str(argument) for argument in next(load_text(data).main.block.directives()).args] == [word]
 
 
 PLAIN = [r"~\.php$", "$host", "${a}b", "/x", "~^/(.*)$", "a=b,c"]

@@ -89,9 +89,9 @@ def test_runs_are_folded(count: int, folded: bool) -> None:
     _, comment, *rest = read(text, fold=4)
     assert comment.kind == "#"
     if folded:
-        found, last = rest
-        assert (found.kind, found.rewrites, found.line) == ("*", count, 2)
-        assert text[found.start : found.end] == run
+        bulk, last = rest
+        assert (bulk.kind, bulk.rewrites, bulk.line) == ("*", count, 2)
+        assert text[bulk.start : bulk.end] == run
         assert last.comments[0].text == "# 2"
     else:
         assert [statement.kind for statement in rest] == [";", "#"] * count

@@ -1,4 +1,4 @@
-"""Templates: told from configurations, with their kind and first tag, and never where nginx itself has tags."""
+"""Templates are recognised, with their kind and first tag; text that nginx itself accepts is not one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of configurations need: files that are written, and trees as plain values."""
+"""Helpers for tests of configurations: files to write, and trees as plain values."""
 
 from __future__ import annotations
 

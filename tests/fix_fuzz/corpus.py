@@ -113,10 +113,10 @@ def _without_line(text: bytes, line: int) -> bytes | None:
 
 
 def _inside(block: Block) -> Iterator[Directive]:
-    for one in block.directives():
-        yield one
-        if one.block:
-            yield from _inside(one.block)
+    for directive in block.directives():
+        yield directive
+        if directive.block:
+            yield from _inside(directive.block)
 
 
 class _Mapping:
@@ -143,21 +143,21 @@ class _Mapping:
 
     def _walk(self, block: Block, server: Server | None, upstream: str) -> None:
         listened: set[int] = set()
-        for one in block.directives():
-            name = str(one.name)
-            if name == "server" and one.block:
+        for directive in block.directives():
+            name = str(directive.name)
+            if name == "server" and directive.block:
                 inner = Server(b("server"), -1, "a.test")
-                self._walk(one.block, inner, "")
+                self._walk(directive.block, inner, "")
                 if inner.port < 0:
-                    end = one.block.span.start + 1
+                    end = directive.block.span.start + 1
                     inner.port = self._port(PORT)
                     self._edits.append(Edit(Span(end, end), f" listen 127.0.0.1:@port{inner.port}@;".encode()))
                 inner.targets.append(Target("/"))
                 self._servers.append(inner)
-            elif name == "listen" and server is not None and one.args:
-                self._listen(one, server, listened)
+            elif name == "listen" and server is not None and directive.args:
+                self._listen(directive, server, listened)
             else:
-                self._other(one, name, server, upstream)
+                self._other(directive, name, server, upstream)
 
     def _other(self, one: Directive, name: str, server: Server | None, upstream: str) -> None:
         if server is not None and name == "server_name" and one.args:

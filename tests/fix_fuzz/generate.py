@@ -36,7 +36,7 @@ class _Maker:
         world = self._world()
         servers = [server(world, number) for number in range(rng.choice([1, 1, 2, 2, 3]))]
         self._share_ports(world, servers)
-        http = [*self._http(world), *(one.block() for one in world.upstreams), *(one.node for one in servers)]
+        http = [*self._http(world), *(upstream.block() for upstream in world.upstreams), *(one.node for one in servers)]
         if rng.random() < 0.3:
             rng.shuffle(http)
         http = [*world.early, *http]
@@ -70,7 +70,7 @@ class _Maker:
             servers.append(Node(tuple(words)))
         if rng.random() < 0.03:
             servers.append(d("server", "127.0.0.1:1", "max_fails=1"))
-        backup = any(word == "backup" for one in servers for word in one.words)
+        backup = any(word == "backup" for server in servers for word in server.words)
         methods = [["least_conn"]] * 3 + [["random", "two"], ["random", "two", "least_conn"], ["random"]]
         methods += [] if backup else [["ip_hash"], ["hash", "$request_uri"], ["hash", "$arg_k", "consistent"]]
         if backup:
@@ -90,7 +90,7 @@ class _Maker:
 
     def _share_ports(self, world: World, servers: Sequence[Server]) -> None:
         """Nothing to do for the first; others listen where one before does, or on a port of their own."""
-        world.ports = max((one.port for one in servers), default=0) + 1
+        world.ports = max((server.port for server in servers), default=0) + 1
 
     def _main(self, world: World) -> list[Node]:
         rng = self.rng

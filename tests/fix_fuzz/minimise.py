@@ -84,7 +84,7 @@ def _shorter(text: bytes) -> Iterator[bytes]:
 
 
 def _inside(block: Block) -> Iterator[Directive]:
-    for one in block.directives():
-        yield one
-        if one.block:
-            yield from _inside(one.block)
+    for directive in block.directives():
+        yield directive
+        if directive.block:
+            yield from _inside(directive.block)

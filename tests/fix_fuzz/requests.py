@@ -25,7 +25,7 @@ _HEADERS = (
 def steps(world: World, servers: Sequence[Server]) -> tuple[Step, ...]:
     """Return what is asked of all servers."""
     rng = world.rng
-    talks = [_talk(world, one) for one in servers for _ in range(rng.choice([2, 3, 4]))]
+    talks = [_talk(world, server) for server in servers for _ in range(rng.choice([2, 3, 4]))]
     many = [_many(one) for one in servers if any("many" in target.wants for target in one.targets)]
     made = [Step(tuple(many))] if many else []
     alone, together = talks[: len(talks) // 2], talks[len(talks) // 2 :]
@@ -69,7 +69,7 @@ def _crowd(world: World, servers: Sequence[Server]) -> list[Step]:
 
 def _revoked(world: World, servers: Sequence[Server]) -> list[Step]:
     """Return a client that comes again after its certificate was revoked."""
-    found = [one for one in servers if one.verifies]
+    found = [server for server in servers if server.verifies]
     if not (found and world.crl and world.chance(0.6)):
         return []
     one = world.rng.choice(found)

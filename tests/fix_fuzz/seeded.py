@@ -59,7 +59,7 @@ def _in_turn(*requests: bytes, tls: str | None = None) -> tuple[Step, ...]:
 
 
 def _at_once(*requests: bytes) -> Step:
-    return Step(tuple(Talk(0, (one,)) for one in requests))
+    return Step(tuple(Talk(0, (request,)) for request in requests))
 
 
 _HEAD = """\

@@ -99,12 +99,12 @@ class Trial:
         self.figures.cases["changed"] += 1
         self.figures.requests += sum(given.total() for given in olds[0].answers.values())
         news = [await self.stage.play(case, after)]
-        found = differences(olds, news, self._mask)
-        while found and len(olds) < (RUNS if all(one.steady for one in found) else MOST_RUNS):
+        differing = differences(olds, news, self._mask)
+        while differing and len(olds) < (RUNS if all(difference.steady for difference in differing) else MOST_RUNS):
             olds.append(await self.stage.play(case, before))
             news.append(await self.stage.play(case, after))
-            found = differences(olds, news, self._mask)
-        return found
+            differing = differences(olds, news, self._mask)
+        return differing
 
     def _mended(
         self, case: Case, options: Sequence[str]

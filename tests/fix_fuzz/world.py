@@ -110,5 +110,5 @@ class World:
         yield from self.zones.values()
         if self.lua:
             name = self.rng.choice(["counts", self.upstreams[0].name.replace(" ", "_")])
-            taken = any(name in one.words for up in self.upstreams for one in up.nodes) or name in self.zones
+            taken = any(name in node.words for up in self.upstreams for node in up.nodes) or name in self.zones
             yield d("lua_shared_dict", "counts" if taken else name, "100k")

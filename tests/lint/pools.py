@@ -1,4 +1,4 @@
-"""Configurations with upstreams that tests of the pool share."""
+"""Configurations with upstreams, for tests of the pool rules."""
 
 from __future__ import annotations
 

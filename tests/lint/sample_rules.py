@@ -1,4 +1,4 @@
-"""Rules that find nothing, of several categories, to be selected and ignored."""
+"""Rules of several categories that report nothing, for tests of selection."""
 
 from __future__ import annotations
 

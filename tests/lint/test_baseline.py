@@ -1,4 +1,4 @@
-"""A baseline hides the findings that it has, wherever they stand now, and no other; a damaged one is an error."""
+"""A baseline hides the findings recorded in it, wherever they moved in a file, and no others."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ RULES = ("slow", "late")
 
 
 def found_in(lines: list[str], path: str = "nginx.conf") -> list[Diagnostic]:
-    """A finding of a rule in each line that begins with its id, at the id."""
+    """Findings for lines that begin with a rule's id, one per line, at the id."""
     source = Source(path, "".join(line + "\n" for line in lines).encode())
-    found, start = [], 0
+    diagnostics, start = [], 0
     for line in lines:
         rule = re.split("[ ;]", line.strip())[0]
         if rule in RULES:
             at = start + line.index(rule)
             finding = Finding(source, Span(at, at + len(rule)), f"{rule} in line")
-            found.append(Diagnostic(rule, Severity.WARNING, finding, ""))
+            diagnostics.append(Diagnostic(rule, Severity.WARNING, finding, ""))
         start += len(line.encode()) + 1
-    return found
+    return diagnostics
 
 
 def of(diagnostics: list[Diagnostic], folder: str = ".") -> Baseline:
@@ -58,38 +58,38 @@ def with_lines(lines: list[str], inserted: list[tuple[int, str]]) -> list[str]:
 
 
 @given(LINES, OTHER_LINES, st.sampled_from(["", " ", "\t"]))
-def test_lines_that_come_and_indentation_change_nothing(
+def test_added_lines_and_indentation_change_nothing(
     lines: list[str], inserted: list[tuple[int, str]], indentation: str
 ) -> None:
-    """The findings of a text are hidden in the text with other lines between its own; none is gone."""
+    """A baseline still hides all findings after lines are inserted and indentation changes."""
     before = found_in(lines)
     after = found_in([indentation + line for line in with_lines(lines, inserted)])
     assert compared(of(before), after) == Compared((), len(before), 0)
 
 
 @given(LINES, LINES)
-def test_just_the_new_findings_are_told(lines: list[str], more: list[str]) -> None:
-    """Of a text to which lines are added as many findings are told as were added, of the same text and rule."""
+def test_only_new_findings_are_reported(lines: list[str], more: list[str]) -> None:
+    """After lines are added, exactly their findings are reported."""
     before, after = found_in(lines), found_in([*lines, *more])
     result = compared(of(before), after)
-    texts = Counter(one.finding.source.line(one.start.line) for one in result.diagnostics)
+    texts = Counter(diagnostic.finding.source.line(diagnostic.start.line) for diagnostic in result.diagnostics)
     added = found_in(more)
-    assert texts == Counter(one.finding.source.line(one.start.line) for one in added)
+    assert texts == Counter(diagnostic.finding.source.line(diagnostic.start.line) for diagnostic in added)
     assert (result.hidden, result.gone) == (len(before), 0)
 
 
 @given(LINES, st.data())
-def test_what_is_mended_is_gone(lines: list[str], data: st.DataObject) -> None:
-    """Each finding that does not occur any more is an entry that is gone; the others stay hidden."""
+def test_fixed_findings_are_gone(lines: list[str], data: st.DataObject) -> None:
+    """A fixed finding makes its entry count as gone; the others stay hidden."""
     kept = [line for line in lines if data.draw(st.booleans())]
     before, after = found_in(lines), found_in(kept)
     assert compared(of(before), after) == Compared((), len(after), len(before) - len(after))
 
 
-def test_the_file_shows_what_came_and_went() -> None:
-    """A baseline is JSON, has one line a finding, and is sorted by file and rule; written twice, it is the same."""
-    found = [*found_in(["slow;", "late;"], "b.conf"), *found_in(["slow;"], "a/\u00e4.conf")]
-    entries = baseline.entries(found, ".")
+def test_the_file_has_a_line_per_finding() -> None:
+    """A baseline is JSON with one finding per line, sorted by file and rule, and identical when written twice."""
+    diagnostics = [*found_in(["slow;", "late;"], "b.conf"), *found_in(["slow;"], "a/\u00e4.conf")]
+    entries = baseline.entries(diagnostics, ".")
     text = baseline.text(entries)
     lines = text.splitlines()
     assert text == baseline.text(reversed(entries))
@@ -103,14 +103,14 @@ def test_the_file_shows_what_came_and_went() -> None:
     assert lines[6:] == ["  ]", "}"]
 
 
-def test_an_empty_baseline_is_one() -> None:
-    """No findings make a baseline, too, which hides nothing."""
-    found = found_in(["slow;"])
-    assert compared(of([]), found) == Compared(tuple(found), 0, 0)
+def test_an_empty_baseline_is_valid() -> None:
+    """A baseline without findings is valid and hides nothing."""
+    diagnostics = found_in(["slow;"])
+    assert compared(of([]), diagnostics) == Compared(tuple(diagnostics), 0, 0)
 
 
 def test_the_folder_of_the_baseline_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Written in one place and read in another checkout, from another folder, a baseline hides the same."""
+    """Paths are relative to the baseline, so it hides the same in another checkout and from another folder."""
     for name in ("one", "two"):
         (tmp_path / name / "ci").mkdir(parents=True)
         (tmp_path / name / "conf").mkdir()
@@ -130,15 +130,15 @@ def test_the_folder_of_the_baseline_counts(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_files_are_told_apart() -> None:
-    """The same finding in another file is a new one; standard input is a file of its own."""
+    """The same finding in another file is new; standard input counts as a file."""
     known = of([*found_in(["slow;"], "a.conf"), *found_in(["slow;"], "-")])
-    found = [*found_in(["slow;"], "-"), *found_in(["slow;"], "b.conf")]
-    result = compared(known, found, ("-", "b.conf"))
-    assert ([one.path for one in result.diagnostics], result.hidden) == (["b.conf"], 1)
+    diagnostics = [*found_in(["slow;"], "-"), *found_in(["slow;"], "b.conf")]
+    result = compared(known, diagnostics, ("-", "b.conf"))
+    assert ([diagnostic.path for diagnostic in result.diagnostics], result.hidden) == (["b.conf"], 1)
 
 
-def test_only_what_was_looked_for_can_be_gone() -> None:
-    """An entry of a rule that was not asked or of a file that was not read is not gone, one of a missing file is."""
+def test_only_entries_that_were_checked_can_be_gone() -> None:
+    """Entries of rules that did not run or files that were not read are not gone; those of missing files are."""
     known = of([*found_in(["slow;", "late;"], "a.conf"), *found_in(["slow;"], "b.conf")])
 
     def there(_: str) -> bool:
@@ -153,12 +153,12 @@ def test_only_what_was_looked_for_can_be_gone() -> None:
     assert baseline.compare(known, [], files=[], rules=RULES, exists=missing).gone == 1
 
 
-def test_what_is_gone_is_said() -> None:
-    """The note counts the entries that are gone and says what to do."""
+def test_the_note_counts_gone_entries() -> None:
+    """The note counts the entries that are gone and names the option that updates the baseline."""
     none = Compared((), 0, 0)
     assert none.note is None
-    one = replace(none, gone=1).note
-    assert one == "the baseline has 1 entry without a finding: update it with --write-baseline"
+    note = replace(none, gone=1).note
+    assert note == "the baseline has 1 entry without a finding: update it with --write-baseline"
     many = replace(none, gone=12).note
     assert many == "the baseline has 12 entries without a finding: update it with --write-baseline"
 
@@ -183,8 +183,8 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize(("data", "place", "message"), DAMAGED)
-def test_a_damaged_baseline_has_its_place(data: bytes, place: str, message: str) -> None:
-    """What is no baseline is an error with file, line and column, which says what helps."""
+def test_a_damaged_baseline_is_an_error_with_its_place(data: bytes, place: str, message: str) -> None:
+    """An invalid baseline is an error with file, line, column and a hint."""
     with pytest.raises(InputError) as caught:
         baseline.read(Source("known.json", data))
     assert caught.value.render().startswith(f"known.json:{place}: {message}")

@@ -1,4 +1,4 @@
-"""Lint and fixes of all rules over the fixtures and the examples of the pages, whole and damaged."""
+"""All rules and their fixes on the fixtures and the examples of the rule pages, intact and damaged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIXTURES_ROOT = Path(__file__).parents[2] / "fixtures"
 FIXTURES = sorted(FIXTURES_ROOT.glob("*/*.conf"))
 TARGETS = [Version(1, 22, 1), Version(1, 28, 0), Version(1, 30, 0)]
 RULES = [Selected(rule, None) for rule in catalogue().values()]
-EXAMPLES = [wrapped(one.text, one.context) for rule in catalogue().values() for one in examples(rule.page)]
+EXAMPLES = [wrapped(example.text, example.context) for rule in catalogue().values() for example in examples(rule.page)]
 
 LINES = [line for text in EXAMPLES for line in text.splitlines(keepends=True)]
 
@@ -38,7 +38,7 @@ def messages(config: Config, target: Version) -> list[str]:
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 def test_messages_are_short(target: Version) -> None:
-    """No message of any rule has more than 120 characters, whatever names, patterns and URIs a file has."""
+    """No message exceeds 120 characters, whatever names, patterns and URIs a file contains."""
     inputs = read([str(FIXTURES_ROOT)])
     texts = [text for config in inputs.configs for text in messages(config, target)]
     assert len(texts) > 300
@@ -47,7 +47,7 @@ def test_messages_are_short(target: Version) -> None:
 
 @pytest.mark.parametrize("rule", catalogue().values(), ids=attrgetter("id"))
 def test_messages_are_whole(rule: Rule) -> None:
-    """With names of an ordinary length, as those of the pages, a message is a sentence with nothing cut from it."""
+    """With names of ordinary length a message is a sentence with nothing cut from it."""
     for example in examples(rule.page):
         config = load_text(wrapped(example.text, example.context), "a", missing_ok=True)
         for text in messages(config, example.target or TARGETS[1]):
@@ -80,8 +80,8 @@ def damaged(draw: st.DrawFn) -> bytes:
     return b"".join(lines)
 
 
-def mended(data: bytes, target: Version, *, unsafe: bool) -> Fixed:
-    """What the fixes of all rules make of a text."""
+def fix_all(data: bytes, target: Version, *, unsafe: bool) -> Fixed:
+    """A text after the fixes of all rules."""
 
     def judge(config: Config) -> Linted:
         return lint(config, RULES, target)
@@ -91,23 +91,23 @@ def mended(data: bytes, target: Version, *, unsafe: bool) -> Fixed:
 
 def hold(data: bytes, target: Version, *, unsafe: bool) -> None:
     """Check a text: all rules judge it, fixes come to an end, and a second run changes nothing."""
-    fixed = mended(data, target, unsafe=unsafe)
+    fixed = fix_all(data, target, unsafe=unsafe)
     if not fixed.drafts:  # a second run is the same run
         return
-    again = mended(fixed.drafts["a"].text, target, unsafe=unsafe)
+    again = fix_all(fixed.drafts["a"].text, target, unsafe=unsafe)
     assert (again.drafts, again.made) == ({}, {})
     assert again.remaining.diagnostics == fixed.remaining.diagnostics or _shown(again) == _shown(fixed)
 
 
 def _shown(fixed: Fixed) -> list[tuple[str, object, str]]:
-    return [(one.rule, one.start, one.message) for one in fixed.remaining.diagnostics]
+    return [(diagnostic.rule, diagnostic.start, diagnostic.message) for diagnostic in fixed.remaining.diagnostics]
 
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_fixtures(path: Path, target: Version) -> None:
-    """Real configurations are judged and mended, once and for all."""
+    """All rules check real configurations, and their fixes end after one run."""
     hold(path.read_bytes(), target, unsafe=True)
 
 
@@ -115,7 +115,7 @@ def test_fixtures(path: Path, target: Version) -> None:
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 @pytest.mark.parametrize("unsafe", [False, True])
 def test_examples(target: Version, unsafe: bool) -> None:
-    """So are the examples of every page, by all rules together."""
+    """All rules together check the examples of every page, and their fixes end after one run."""
     for data in EXAMPLES:
         hold(data, target, unsafe=unsafe)
 
@@ -123,7 +123,7 @@ def test_examples(target: Version, unsafe: bool) -> None:
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(damaged(), st.sampled_from(TARGETS), st.booleans())
 def test_damaged_examples(data: bytes, target: Version, unsafe: bool) -> None:
-    """So is a damaged configuration, unless it is none any more: then reading it is an error."""
+    """Damaged configurations are either an error or checked and fixed like any other."""
     try:
         load_text(data, "a", missing_ok=True)
     except InputError:

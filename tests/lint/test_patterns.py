@@ -1,4 +1,4 @@
-"""What the patterns of the settings mean."""
+"""The meaning of file patterns in settings."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @given(pattern=PATTERNS)
 def test_patterns_are_those_of_glob(tree: Path, pattern: str) -> None:
-    """A pattern means a file if `glob.glob` finds, by the same pattern, the file or a folder that it is in."""
+    """A pattern selects a file if `glob.glob` finds the file, or a folder that contains it, by the same pattern."""
     normal = os.path.normpath(pattern)
-    found = glob.glob(normal, root_dir=tree, recursive=True, include_hidden=True)  # noqa: PTH207 - Path.glob differs
-    found = [
-        name for name in found if not name.endswith("/") or (tree / name).is_dir()
+    names = glob.glob(normal, root_dir=tree, recursive=True, include_hidden=True)  # noqa: PTH207 - Path.glob differs
+    names = [
+        name for name in names if not name.endswith("/") or (tree / name).is_dir()
     ]  # some Python takes a/ for a file
-    meant = {str(tree / name) for name in map(os.path.normpath, found)}
+    meant = {str(tree / name) for name in map(os.path.normpath, names)}
     for name in TREE:
         path = tree / name
         above = {str(path), *map(str, path.parents)}
-        expected = bool(above & {os.path.normpath(one) for one in meant})
+        expected = bool(above & {os.path.normpath(path) for path in meant})
         assert patterns.matches(path, [pattern], tree) == expected, name

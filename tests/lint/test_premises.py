@@ -1,4 +1,4 @@
-"""Premises of fixes: what is safe under them is made once they are declared, and only then."""
+"""Premises of fixes: a fix that is safe under premises is applied only when they are declared."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_names_are_words() -> None:
 
 
 def test_names_are_found() -> None:
-    """Names give their premises; one that there is not is wrong usage, with what was meant or all that there are."""
+    """A name selects its premise; an unknown name is wrong usage, with a suggestion or the list of names."""
     assert named(PREMISES) == frozenset(PREMISES.values())
     with pytest.raises(UsageError) as close:
         named(["http11-backend"])
@@ -55,26 +55,26 @@ def test_names_are_found() -> None:
 
 @given(premises)
 def test_what_is_listed_is_read_again(some: frozenset[Premise]) -> None:
-    """The list of a report is what `--assume` takes."""
+    """`--assume` accepts the list of premises in a report."""
     assert named(filter(None, listed(some).split(","))) == some
 
 
 @given(safeties, safeties, premises)
-def test_two_fixes_made_as_one_need_what_both_need(one: Safety, other: Safety, assumed: frozenset[Premise]) -> None:
-    """A fix of two is safe where both are, and nowhere else."""
-    both = (one & other).given(assumed)
-    assert (both.grade is Grade.SAFE) == (one.given(assumed) == other.given(assumed) == Safety.SAFE)
-    assert one & other == other & one
-    assert one & Safety.SAFE == one
+def test_two_fixes_made_as_one_need_what_both_need(first: Safety, second: Safety, assumed: frozenset[Premise]) -> None:
+    """Two fixes combined into one are safe only where both are."""
+    both = (first & second).given(assumed)
+    assert (both.grade is Grade.SAFE) == (first.given(assumed) == second.given(assumed) == Safety.SAFE)
+    assert first & second == second & first
+    assert first & Safety.SAFE == first
 
 
 @given(safeties, premises)
-def test_what_is_assumed_is_needed_no_more(one: Safety, assumed: frozenset[Premise]) -> None:
-    """Premises only make a fix safer; an unsafe one stays unsafe whatever holds."""
-    left = one.given(assumed)
-    assert (left.grade is Grade.UNSAFE) == (one.grade is Grade.UNSAFE)
+def test_what_is_assumed_is_needed_no_more(safety: Safety, assumed: frozenset[Premise]) -> None:
+    """Declared premises only make a fix safer; an unsafe fix stays unsafe."""
+    left = safety.given(assumed)
+    assert (left.grade is Grade.UNSAFE) == (safety.grade is Grade.UNSAFE)
     assert not (left.premises or frozenset()) & assumed
-    assert one.given(frozenset()) == one
+    assert safety.given(frozenset()) == safety
 
 
 @pytest.mark.parametrize(
@@ -90,19 +90,22 @@ def test_what_is_assumed_is_needed_no_more(one: Safety, assumed: frozenset[Premi
 def test_a_fix_is_made_once_all_its_premises_are_declared(
     assumed: tuple[Premise, ...], unsafe: bool, expected: bytes
 ) -> None:
-    """A safe fix is always made, one with premises when all of them are assumed, `unsafe` makes all."""
+    """Safe fixes are always applied, conditional ones if all their premises are declared, all fixes with `unsafe`."""
     rules = (
         becomes("a", "b", Safety.under(HTTP11_BACKENDS, IDLE_CONNECTIONS)),
         becomes("c", "d", Safety.under(HTTP11_BACKENDS)),
         becomes("e", "f", Safety.SAFE),
     )
     config = configuration({"nginx.conf": b"a; c; e;"})
-    mended = check_and_fix([config], judge(*rules, assumed=frozenset(assumed)), unsafe=unsafe)
-    assert mended.configs[0].main.source.data == expected
+    outcome = check_and_fix([config], judge(*rules, assumed=frozenset(assumed)), unsafe=unsafe)
+    assert outcome.configs[0].main.source.data == expected
 
 
 def test_a_finding_names_what_is_not_declared_yet() -> None:
-    """What is left to declare for a fix are its premises without those that are assumed."""
+    """The fix of a finding lists its premises without the declared ones."""
     rule = becomes("a", "b", Safety.under(HTTP11_BACKENDS, IDLE_CONNECTIONS))
     linted = judge(rule, about("c"), assumed=frozenset([IDLE_CONNECTIONS]))(configuration({"nginx.conf": b"a; c;"}))
-    assert [one.fix and one.fix.safety for one in linted.diagnostics] == [Safety.under(HTTP11_BACKENDS), None]
+    assert [diagnostic.fix and diagnostic.fix.safety for diagnostic in linted.diagnostics] == [
+        Safety.under(HTTP11_BACKENDS),
+        None,
+    ]

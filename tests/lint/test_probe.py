@@ -1,4 +1,4 @@
-"""`nginxopt probe` says of each kind of server which premises it speaks against."""
+"""`nginxopt probe` finds the premises that a server breaks, for each kind of server."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("reply", "serial", "against", "told"), KINDS.values(), ids=KINDS)
-def test_each_kind_is_known(reply: origins.Reply, serial: bool, against: set[object], told: str) -> None:
-    """What a server does speaks against the premises that it breaks, and against no other."""
+@pytest.mark.parametrize(("reply", "serial", "against", "expected"), KINDS.values(), ids=KINDS)
+def test_each_kind_is_known(reply: origins.Reply, serial: bool, against: set[object], expected: str) -> None:
+    """The observations contradict the premises that the server breaks, and no other."""
     with origins.serving(reply, serial=serial) as origin:
         seen = list(probe(Target.parse(f"http://127.0.0.1:{origin.port}/"), QUICK))
-    assert {one.premise for one in seen if one.fits is False} == against
-    assert any(told in one.text for one in seen), seen
+    assert {observation.premise for observation in seen if observation.fits is False} == against
+    assert any(expected in observation.text for observation in seen), seen
 
 
 def test_it_asks_a_handful() -> None:
-    """A server gets a few requests, whatever it answers."""
+    """A server receives a few requests, whatever it responds."""
     with origins.serving(origins.plain) as origin:
         list(probe(Target.parse(f"http://127.0.0.1:{origin.port}/a?b=1"), QUICK))
     assert len(origin.asked) <= 6 + 3 + QUICK.held + 1
-    assert {asked.head.partition(b" HTTP/")[0] for asked in origin.asked} == {b"GET /a?b=1"}
+    assert {request.head.partition(b" HTTP/")[0] for request in origin.asked} == {b"GET /a?b=1"}
 
 
 def run(*args: str) -> subprocess.CompletedProcess[str]:
@@ -55,7 +55,7 @@ def run(*args: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_status_says_whether_the_premises_hold() -> None:
-    """The exit status is 0 if nothing speaks against the premises, else 1; the last lines say which."""
+    """The exit status is 0 if no observation contradicts the premises, else 1; the last lines name them."""
     with origins.serving(origins.plain) as origin:
         good = run(f"http://127.0.0.1:{origin.port}/")
     assert (good.returncode, good.stderr) == (0, "")
@@ -74,8 +74,8 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("answer", ENDLESS.values(), ids=ENDLESS)
-def test_an_answer_without_end_is_none(answer: bytes) -> None:
-    """The time to wait is that of the whole answer, however often a part of it comes."""
+def test_a_response_without_end_times_out(answer: bytes) -> None:
+    """The timeout covers the whole response, however often a part of it arrives."""
     sent: list[int] = []
 
     def drip(listener: socket.socket) -> None:
@@ -95,7 +95,7 @@ def test_an_answer_without_end_is_none(answer: bytes) -> None:
 
 
 def test_no_server_is_an_error() -> None:
-    """Where nothing answers the status is 5, and 2 for what is no URL."""
+    """The exit status is 5 if nothing listens, and 2 for an invalid URL."""
     with origins.serving(origins.plain) as origin:
         port = origin.port
     assert run(f"http://127.0.0.1:{port}/").returncode == 5
@@ -114,13 +114,13 @@ def test_no_server_is_an_error() -> None:
     ],
 )
 def test_urls_are_as_in_proxy_pass(url: str, target: Target) -> None:
-    """A URL names host, port and path, or a socket as nginx names it."""
+    """A URL names a host, port and path, or a socket in nginx's notation."""
     assert Target.parse(url) == target
 
 
 @pytest.mark.parametrize("url", ["ftp://a.test/", "http://", "http://a.test:x/", "/a"])
-def test_what_is_no_url_is_refused(url: str) -> None:
-    """Anything else is wrong usage."""
+def test_invalid_urls_are_refused(url: str) -> None:
+    """An invalid URL is wrong usage."""
     with pytest.raises(UsageError):
         Target.parse(url)
 

@@ -1,4 +1,4 @@
-"""What the documentation says of the rules and of reports is what the code says."""
+"""The generated documentation of rules and reports is up to date."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ REPORTS = (ROOT / "docs" / "reports.md").read_text()
 
 @pytest.mark.parametrize("path", GENERATED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_documentation_is_fresh(path: Path) -> None:
-    """Every file that is made from the rules is as they are now."""
+    """Every generated file equals what the rules generate now."""
     text = path.read_text() if path.exists() else ""
     assert text == GENERATED[path], "the rules have changed: run `make docs`"
 
 
 def test_nothing_is_left_over() -> None:
-    """No page is left of a rule that is gone."""
+    """No page remains of a deleted rule."""
     assert MADE["left_over"]() == set(), "rules are gone: run `make docs`"
 
 
@@ -36,6 +36,6 @@ def test_the_readme_lists_every_rule() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_every_format_is_told() -> None:
-    """The documentation has each format of a report, in the order of the code, with its sentence."""
+def test_every_format_is_documented() -> None:
+    """The documentation lists each report format, in the order of the code, with its sentence."""
     assert re.findall(r"^\| `(\w+)` \| (.*) \|$", REPORTS, re.MULTILINE) == list(FORMATS.items())

@@ -1,4 +1,4 @@
-"""Every rule is what its page says: examples are judged and mended, and a page has all its parts."""
+"""Each rule does what its page shows: examples are reported and fixed, and the page is complete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from _pytest.mark import ParameterSet
 from nginxopt.lint import Diagnostic, Rule
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.diagnostic import Grade
-from tests.lintcheck import TARGET, fixed, found
+from tests.lintcheck import TARGET, diagnose, fixed
 from tests.rulepages import EFFECTS, FIX_SAFETY, SECTIONS, Example, declares, effects, examples, sections
 
 RULES = catalogue()
@@ -28,7 +28,7 @@ def of_kind(*kinds: str) -> list[ParameterSet]:
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
 def test_a_page_is_whole(rule: Rule) -> None:
-    """A page has a title, says what is flagged, and has every section in the usual order."""
+    """A page has a title, says what the rule flags, and has every section in the usual order."""
     assert rule.page.title
     assert rule.page.text.partition("\n")[0] == rule.page.title, "a title ends without a full stop"
     assert rule.page.summary
@@ -46,8 +46,8 @@ def test_a_page_has_its_examples(rule: Rule) -> None:
 
 @pytest.mark.parametrize(("rule", "example"), of_kind("bad"))
 def test_bad_is_found(rule: Rule, example: Example) -> None:
-    """The rule finds something in a bad example, with a message of one line without a full stop."""
-    findings = judged(rule, example)
+    """The rule reports bad examples, with a message of one line without a full stop."""
+    findings = diagnose_example(rule, example)
     assert findings
     for finding in findings:
         assert "\n" not in finding.message
@@ -56,33 +56,33 @@ def test_bad_is_found(rule: Rule, example: Example) -> None:
 
 @pytest.mark.parametrize(("rule", "example"), of_kind("good", "silent"))
 def test_good_is_silent(rule: Rule, example: Example) -> None:
-    """The rule finds nothing in a good example, nor in one that only looks guilty."""
-    assert judged(rule, example) == ()
+    """The rule reports nothing in good and silent examples."""
+    assert diagnose_example(rule, example) == ()
 
 
 @pytest.mark.parametrize(("rule", "example"), of_kind("bad"))
-def test_a_fix_mends(rule: Rule, example: Example) -> None:
-    """Mending a bad example leaves nothing to mend, and a second run changes nothing."""
-    once = mended(rule, example)
+def test_a_fix_is_complete(rule: Rule, example: Example) -> None:
+    """The fix of a bad example leaves nothing to fix, and a second run changes nothing."""
+    once = fix_example(rule, example)
     again = Example(example.kind, once.decode(), example.context, example.target)
-    assert mended(rule, again) == once
-    assert all(finding.fix is None for finding in judged(rule, again))
+    assert fix_example(rule, again) == once
+    assert all(finding.fix is None for finding in diagnose_example(rule, again))
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.fixes], ids=attrgetter("id"))
 def test_the_page_shows_the_fix(rule: Rule) -> None:
-    """The first good example is what the fix makes of the first bad one, byte for byte."""
+    """The first good example is the fixed first bad example, byte for byte."""
     bad, good = (next(example for example in examples(rule.page) if example.kind == kind) for kind in ("bad", "good"))
-    assert mended(rule, bad).decode() == good.text
+    assert fix_example(rule, bad).decode() == good.text
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=attrgetter("id"))
 def test_fixes_are_as_safe_as_the_rule_says(rule: Rule) -> None:
-    """Each fix of an example is as safe as the rule says, and one of them is of the safest kind that it says."""
+    """Fixes of examples have the safeties that the rule declares, and at least one has the safest of them."""
     offered = {
         finding.fix.safety
         for example in examples(rule.page)
-        for finding in judged(rule, example)
+        for finding in diagnose_example(rule, example)
         if finding.fix is not None
     }
     assert all(declares(rule, safety) for safety in offered)
@@ -91,11 +91,11 @@ def test_fixes_are_as_safe_as_the_rule_says(rule: Rule) -> None:
     assert list(rule.fixes) == sorted(rule.fixes, key=lambda safety: grades.index(safety.grade))
 
 
-def judged(rule: Rule, example: Example) -> tuple[Diagnostic, ...]:
-    """What the rule finds in an example."""
-    return found(rule.id, example.text, context=example.context, target=example.target or TARGET)
+def diagnose_example(rule: Rule, example: Example) -> tuple[Diagnostic, ...]:
+    """The findings of the rule in an example."""
+    return diagnose(rule.id, example.text, context=example.context, target=example.target or TARGET)
 
 
-def mended(rule: Rule, example: Example) -> bytes:
-    """What the fixes of the rule make of an example."""
+def fix_example(rule: Rule, example: Example) -> bytes:
+    """An example after the fixes of the rule."""
     return fixed(rule.id, example.text, context=example.context, target=example.target or TARGET)

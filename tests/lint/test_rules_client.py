@@ -1,4 +1,4 @@
-"""Cases of the rules about files, clients and caches beyond the examples of their pages."""
+"""Rules about files, clients and caches, beyond the examples of their pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nginxopt.config import load_text
 from nginxopt.lint import Model
 from nginxopt.lint.static import is_for_files
 from nginxopt.version import Version
-from tests.lintcheck import fixed, found, judge
+from tests.lintcheck import diagnose, fixed, judge
 
 # The words of a location, and whether it is for files that seldom change.
 PATTERNS = {
@@ -31,7 +31,7 @@ PATTERNS = {
 
 @pytest.mark.parametrize(("words", "expected"), PATTERNS.items())
 def test_for_files(words: str, expected: bool) -> None:
-    """A location is for files if every extension it ends with is, or its last folder."""
+    """A location serves files if all extensions of its pattern are static ones, or its last folder is."""
     quoted = " ".join(f'"{word}"' for word in words.split())
     config = load_text(f"events {{ }} http {{ server {{ location {quoted} {{ }} }} }}".encode(), "nginx.conf")
     (level,) = Model(config, Version(1, 28, 0)).levels("location")
@@ -92,8 +92,8 @@ SILENT = {
     [pytest.param(rule, http, id=claim) for rule, cases in SILENT.items() for claim, http in cases.items()],
 )
 def test_silent(rule: str, http: str) -> None:
-    """The rule finds nothing."""
-    assert found(rule, http, context="http") == ()
+    """The rule reports nothing."""
+    assert diagnose(rule, http, context="http") == ()
 
 
 FRAGMENT = (
@@ -103,7 +103,7 @@ FRAGMENT = (
 
 @pytest.mark.parametrize("rule", ["sendfile", "open-file-cache", "gzip-types-default", "cacheable-uncached"])
 def test_a_fragment_is_not_judged_by_what_it_lacks(rule: str) -> None:
-    """What http may say of a server in a file of its own is not known."""
+    """A fragment is not flagged for directives that the http block elsewhere may have."""
     assert judge(rule, load_text(FRAGMENT.encode(), "site.conf")).diagnostics == ()
 
 
@@ -170,13 +170,13 @@ FIXED = {
 
 @pytest.mark.parametrize(("rule", "before", "after"), FIXED.values(), ids=FIXED)
 def test_fixed(rule: str, before: str, after: str) -> None:
-    """The rule finds something, and its fix makes of it what is written here."""
-    assert found(rule, before, context="http")
+    """The rule reports the text, and its fix writes the expected one."""
+    assert diagnose(rule, before, context="http")
     assert fixed(rule, before, context="http").decode() == after
 
 
 def test_there_was_no_background_update_before() -> None:
-    """Before 1.11.10 the fix does without it."""
+    """Before 1.11.10 the fix leaves out `proxy_cache_background_update`."""
     text = "proxy_cache a;\nserver {\n    location / {\n        proxy_pass http://127.0.0.1:1;\n    }\n}\n"
     assert b"background" not in fixed("cache-stampede", text, context="http", target="1.11.9")
     assert b"background" in fixed("cache-stampede", text, context="http", target="1.11.10")

@@ -1,4 +1,4 @@
-"""The rules about what nginx would refuse, beyond the examples of their pages."""
+"""Rules about configurations that nginx refuses, beyond the examples of their pages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.lint import Safety
-from tests.lintcheck import fixed, found, judge
+from tests.lintcheck import diagnose, fixed, judge
 
 SILENT = {
     "a module's own directive": "http { mruby_init /a.rb; check interval=3000; brotli_types text/css; }",
@@ -24,8 +24,8 @@ SILENT = {
 
 @pytest.mark.parametrize("case", SILENT)
 def test_names_of_others(case: str) -> None:
-    """Names of modules, newer names and values are no findings."""
-    assert found("unknown-directive", f"events {{}}\n{SILENT[case]}\n") == ()
+    """Directives of modules, newer directives and values are not reported."""
+    assert diagnose("unknown-directive", f"events {{}}\n{SILENT[case]}\n") == ()
 
 
 FOUND = {
@@ -42,8 +42,8 @@ FOUND = {
 
 @pytest.mark.parametrize("case", FOUND)
 def test_misspelt(case: str) -> None:
-    """A name with a wrong letter is found in every context, and pointed at."""
-    (diagnostic,) = found("unknown-directive", FOUND[case])
+    """A misspelt directive is reported in every context, at its name."""
+    (diagnostic,) = diagnose("unknown-directive", FOUND[case])
     finding = diagnostic.finding
     assert diagnostic.fix is not None
     assert diagnostic.fix.safety is Safety.UNSAFE
@@ -51,27 +51,27 @@ def test_misspelt(case: str) -> None:
 
 
 def test_where_several_may_be_meant_there_is_no_fix() -> None:
-    """Which of several names is meant is left to the operator."""
-    (diagnostic,) = found("unknown-directive", "http9 on;\n", context="server")
+    """A name that resembles several directives has no fix."""
+    (diagnostic,) = diagnose("unknown-directive", "http9 on;\n", context="server")
     assert diagnostic.fix is None
     assert diagnostic.finding.help == 'replace it with "http" or "http2" or "http3"'
     assert fixed("unknown-directive", "http9 on;\n", context="server") == b"http9 on;\n"
 
 
 def test_a_name_in_quotes_is_replaced_as_a_whole() -> None:
-    """The quotes of a name go with it."""
+    """The fix replaces a quoted name with its quotes."""
     assert fixed("unknown-directive", '"sendfil" on;\n', context="http") == b"sendfile on;\n"
 
 
 @pytest.mark.parametrize(("rows", "number"), [("/old /new;\nlisten. 1;\n", 0), ("listen 80;\nserver_nam a;\n", 1)])
 def test_a_file_of_rows_is_none_of_directives(rows: str, number: int) -> None:
-    """A fragment of which nginx knows next to nothing is a file of rows, not of misspelt directives."""
+    """A fragment with hardly any known directive is a file of rows, not of misspelt directives."""
     config = load_text(rows.encode(), "rows.conf")
     assert len(judge("unknown-directive", config).diagnostics) == number
 
 
 def test_an_include_is_not_written() -> None:
-    """What an include would read is not known, and may be no configuration: there is no fix."""
-    (diagnostic,) = found("unknown-directive", "Include all vhosts;\n", context="http")
+    """A misspelt `include` has no fix: the files that it names may not be configurations."""
+    (diagnostic,) = diagnose("unknown-directive", "Include all vhosts;\n", context="http")
     assert diagnostic.fix is None
     assert diagnostic.finding.help == 'replace it with "include"'

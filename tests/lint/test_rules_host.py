@@ -1,4 +1,4 @@
-"""`host-limits` on machines of all kinds."""
+"""`host-limits` on different machines."""
 
 from __future__ import annotations
 
@@ -129,15 +129,15 @@ MESSAGES = {
 
 @pytest.mark.parametrize("case", MESSAGES)
 def test_messages(case: str) -> None:
-    """What is asked of the machine is compared with what it allows, with the figures of both."""
+    """The message compares the need of the configuration with the limit of the machine, with both figures."""
     text, host, messages = MESSAGES[case]
-    found = judge("host-limits", read(text), host=host).diagnostics
-    assert [diagnostic.message for diagnostic in found] == messages
-    counted = [one.finding.help for one in found if " descriptors + " in one.message]
-    assert all(one.endswith(" are for logs, sockets and nginx itself") for one in counted)
-    assert all(diagnostic.finding.help for diagnostic in found)
+    diagnostics = judge("host-limits", read(text), host=host).diagnostics
+    assert [diagnostic.message for diagnostic in diagnostics] == messages
+    sums = [diagnostic.finding.help for diagnostic in diagnostics if " descriptors + " in diagnostic.message]
+    assert all(help_.endswith(" are for logs, sockets and nginx itself") for help_ in sums)
+    assert all(diagnostic.finding.help for diagnostic in diagnostics)
 
 
-def test_without_a_machine_nothing_is_said() -> None:
-    """The rule says nothing unless a machine is given."""
+def test_without_a_machine_nothing_is_reported() -> None:
+    """The rule reports nothing without a machine."""
     assert judge("host-limits", read(FOUR + EVENTS + PROXY), host=None).diagnostics == ()

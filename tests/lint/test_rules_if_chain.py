@@ -1,10 +1,10 @@
-"""`if-chain-to-map`: when a chain of conditions may become a map, and why not."""
+"""`if-chain-to-map`: when a chain of conditions can become a map, and why not."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.lintcheck import found
+from tests.lintcheck import diagnose
 
 IFS = "".join(f"if ($arg_k = {key}) {{ set $x v; }} " for key in ("a", "b", "c"))
 LONG = "".join(f'if ($arg_k = "{key * 50}") {{ set $x v; }} ' for key in ("a", "b", "c"))
@@ -21,14 +21,14 @@ LONG = "".join(f'if ($arg_k = "{key * 50}") {{ set $x v; }} ' for key in ("a", "
         (f"map_hash_bucket_size 128; server {{ {LONG} }}", True),
     ],
 )
-def test_a_chain_becomes_a_map_that_nginx_takes(http: str, is_offered: bool) -> None:
-    """The first map settles the sizes of all tables: there is no fix if they come later, or do not hold its keys."""
-    (diagnostic,) = found("if-chain-to-map", http, context="http")
+def test_a_chain_becomes_a_map_that_nginx_accepts(http: str, is_offered: bool) -> None:
+    """The first map fixes the hash sizes of all: there is no fix if sizes are set later or too small for its keys."""
+    (diagnostic,) = diagnose("if-chain-to-map", http, context="http")
     assert (diagnostic.fix is not None) is is_offered
 
 
 def chain(pattern: str, value: str = "v") -> str:
-    """Three conditions, one of them with this pattern, which sets a value."""
+    """Three conditions that set a value, one of them with this pattern."""
     others = " ".join(f"if ($arg_k ~ {key}) {{ set $x v; }}" for key in ("one", "two"))
     return f'{others} if ($arg_k ~ "{pattern}") {{ set $x "{value}"; }}'
 
@@ -49,24 +49,24 @@ def chain(pattern: str, value: str = "v") -> str:
     ],
 )
 def test_a_map_keeps_no_capture(pattern: str, reason: str) -> None:
-    """Where a group cannot lose its number for certain, no map is suggested, and the reason is told."""
-    (diagnostic,) = found("if-chain-to-map", f"server {{ {chain(pattern)} }}", context="http")
+    """A pattern with a group that may be referred to by number gets no map, with the reason."""
+    (diagnostic,) = diagnose("if-chain-to-map", f"server {{ {chain(pattern)} }}", context="http")
     assert diagnostic.fix is None
     written = pattern.replace("\\\\", "\\")
     assert diagnostic.finding.help == f'no map is suggested: "{written}" {reason}'
 
 
 def test_a_map_tries_plain_keys_first() -> None:
-    """So conditions of both kinds are no map: the last that matches would not be the one that counts."""
+    """A chain of exact and regex conditions gets no map: in a map the last match would not win."""
     text = "server { if ($arg_k = a) { set $x 1; } if ($arg_k ~ a) { set $x 2; } if ($arg_k = b) { set $x 3; } }"
-    (diagnostic,) = found("if-chain-to-map", text, context="http")
+    (diagnostic,) = diagnose("if-chain-to-map", text, context="http")
     assert diagnostic.fix is None
     assert diagnostic.finding.help == "no map is suggested: a map tries its plain keys before its regular expressions"
 
 
 def test_a_value_may_not_be_a_capture() -> None:
-    """A map that is suggested has no captures, so no value can be one."""
-    (diagnostic,) = found("if-chain-to-map", f"server {{ {chain('(a)', '$1')} }}", context="http")
+    """A value with a capture gets no map, as a suggested map captures nothing."""
+    (diagnostic,) = diagnose("if-chain-to-map", f"server {{ {chain('(a)', '$1')} }}", context="http")
     assert diagnostic.fix is None
     assert diagnostic.finding.help == "no map is suggested: $x is set to a capture"
 
@@ -83,8 +83,8 @@ def test_a_value_may_not_be_a_capture() -> None:
     ],
 )
 def test_a_map_overwrites_no_capture_that_is_read(rest: str, is_offered: bool) -> None:
-    """There is no fix where a capture is read behind the conditions, or beside the variable or a map of it."""
+    """There is no fix where a capture is read after the conditions, or next to the variable or a map of it."""
     text = f"map $x$host $y {{ default 1; }} server {{ {chain('(a)')} {rest} }}"
-    (diagnostic,) = found("if-chain-to-map", text, context="http")
+    (diagnostic,) = diagnose("if-chain-to-map", text, context="http")
     assert (diagnostic.fix is not None) is is_offered
     assert is_offered or "~(?:a) v" in diagnostic.finding.help

@@ -1,13 +1,14 @@
-"""The pool: what one fix makes, where it needs premises, and where it is not made."""
+"""The pool rules: what a fix adds, when it needs premises, and when there is none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from nginxopt.config import Config, load, reread
+from nginxopt.config import Config, Directive, load, reread
+from nginxopt.config.scope import Scope
 from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION, Safety, Severity
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge
@@ -16,7 +17,7 @@ from nginxopt.lint.run import Linted, Selected
 from nginxopt.lint.settings import Settings
 from nginxopt.version import Version
 from tests.lint.pools import APP, CLEAR, OLD, PIVOT, POOL, V11, WS
-from tests.lintcheck import fixed, found, judge, read
+from tests.lintcheck import diagnose, fixed, judge, read
 
 PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
 
@@ -24,7 +25,7 @@ PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
 POOL_RULES = ("upstream-keepalive-missing", "proxy-http-version", "proxy-connection-not-cleared", "websocket-map-close")
 
 
-def mended(text: str, rules: tuple[str, ...], target: str, *, unsafe: bool = False) -> tuple[str, int]:
+def fix_all(text: str, rules: tuple[str, ...], target: str, *, unsafe: bool = False) -> tuple[str, int]:
     """What one run of several rules makes of a configuration, and how many findings remain."""
     selected = tuple(Selected(catalogue()[rule], Severity.WARNING) for rule in rules)
 
@@ -38,20 +39,20 @@ def mended(text: str, rules: tuple[str, ...], target: str, *, unsafe: bool = Fal
 
 @pytest.mark.parametrize("server", ["", "proxy_set_header Host $host;", V11, CLEAR])
 def test_one_run_of_the_pool_rules_leaves_nothing(server: str) -> None:
-    """One run mends pool, version and header together, and another one finds nothing."""
+    """One run fixes pool, version and header together, and a second run finds nothing."""
     text = f"events {{}}\nhttp {{ {APP}\nserver {{ {server}\nlocation / {{ proxy_pass http://app; }}\n}} }}\n"
-    once, remaining = mended(text, POOL_RULES, OLD)
+    once, remaining = fix_all(text, POOL_RULES, OLD)
     assert remaining == 0
-    assert mended(once, POOL_RULES, OLD) == (once, 0)
+    assert fix_all(once, POOL_RULES, OLD) == (once, 0)
     assert all(line in once for line in ("keepalive 32;", V11, CLEAR))
 
 
 def test_an_upstream_for_tls_with_several_names_has_no_fix() -> None:
-    """A pool would mix connections that were opened under different names: it is reported, and not made."""
+    """An upstream reached under several TLS names is reported without a fix: a pool would mix their connections."""
     passes = "".join(
         f"location /{name} {{ proxy_pass https://app; proxy_ssl_name {name}.test; }}" for name in ("a", "b")
     )
-    (finding,) = found("upstream-keepalive-missing", f"{APP} server {{ {passes} }}", context="http", target=OLD)
+    (finding,) = diagnose("upstream-keepalive-missing", f"{APP} server {{ {passes} }}", context="http", target=OLD)
     assert finding.fix is None
     assert "its own upstream" in finding.finding.help
 
@@ -79,7 +80,7 @@ OTHER_USES = {
 
 
 def map_with(http: str = "", server: str = "") -> str:
-    """A map that says close, whose variable is sent to a pool, and what else there is."""
+    """A map that returns close, whose variable is sent to a pool, with other lines."""
     return (
         f"map $http_upgrade $c {{ default upgrade; '' close; }} {http} "
         f"{POOL} server {{ {V11} {server} location / {{ proxy_pass http://app; {WS} $c; }} }}\n"
@@ -87,26 +88,26 @@ def map_with(http: str = "", server: str = "") -> str:
 
 
 @pytest.mark.parametrize("case", OTHER_USES)
-def test_a_map_with_other_uses_is_mended_on_request_only(case: str) -> None:
-    """Where something else may read the variable, the fix is unsafe, whatever is assumed; or there is none."""
+def test_a_map_with_other_uses_has_no_safe_fix(case: str) -> None:
+    """The fix is unsafe, or missing, where something else may read the variable, whatever is assumed."""
     text = map_with(*OTHER_USES[case])
-    (finding,) = found("websocket-map-close", text, context="http", target=OLD)
+    (finding,) = diagnose("websocket-map-close", text, context="http", target=OLD)
     assert finding.fix is None or finding.fix.safety == Safety.UNSAFE
 
 
 def test_a_map_without_other_uses_needs_premises_only() -> None:
-    """Where only passes to pools send the variable, the fix needs what the pool needs."""
+    """Where only passes to pools send the variable, the fix needs the premises of the pool."""
     for more in ("", f"location /b {{ {V11} {WS} $c; proxy_pass http://app; }}"):
-        (finding,) = found("websocket-map-close", map_with("", more), context="http", target=OLD)
+        (finding,) = diagnose("websocket-map-close", map_with("", more), context="http", target=OLD)
         assert finding.fix is not None
         assert finding.fix.safety.premises == PREMISES_OF_POOLS
 
 
 def test_the_upgrade_lists_what_changes() -> None:
-    """The one finding about 1.29.7 names each pass and what changed for it."""
+    """The finding about 1.29.7 names each pass and what changes for it."""
     other = f"location /b {{ {V11} proxy_pass http://10.0.0.1; }}"
     text = f"{APP} server {{ location / {{ proxy_pass http://app; }} {other} }}"
-    (finding,) = found("upgrade-behaviour", text, context="http", target=PIVOT)
+    (finding,) = diagnose("upgrade-behaviour", text, context="http", target=PIVOT)
     assert [related.message for related in finding.finding.related] == [
         "HTTP/1.1 instead of 1.0, no Connection: close, keepalive connections",
         "no Connection: close",
@@ -114,7 +115,7 @@ def test_the_upgrade_lists_what_changes() -> None:
 
 
 def test_a_shared_file_of_headers_stays_as_it_is(tmp_path: Path) -> None:
-    """The header goes behind the include of the location that needs it, not into the file that others include."""
+    """The header is added after the include of the location that needs it, not in the shared file."""
     shared = "proxy_set_header Host $host;\n"
     (tmp_path / "proxy_params").write_text(shared)
     (tmp_path / "nginx.conf").write_text(
@@ -130,18 +131,18 @@ def test_a_shared_file_of_headers_stays_as_it_is(tmp_path: Path) -> None:
     assert f"    include proxy_params;\n    {CLEAR}\n    proxy_pass" in drafts[path].text.decode()
 
 
-def test_upstreams_before_one_server_are_made_at_once() -> None:
-    """However many servers are passed to: each upstream has a name of its own, so their order is of no matter."""
+def test_upstreams_before_one_server_are_added_in_one_round() -> None:
+    """One round adds an upstream for each server: their names differ, so their order does not matter."""
     rounds = []
     locations = "".join(f"location /{number}/ {{ proxy_pass http://10.0.0.{number}; }} " for number in range(1, 40))
     config = read(f"server {{ proxy_set_header Host $host; {locations} }}", "http")
 
-    def judged(one: Config) -> Linted:
-        rounds.append(one)
-        return judge("implicit-upstream", one)
+    def judged(current: Config) -> Linted:
+        rounds.append(current)
+        return judge("implicit-upstream", current)
 
-    made = fix(lambda texts: reread(config, texts), judged, unsafe=True)
-    assert made.made["implicit-upstream"] == 39
+    fixed = fix(lambda texts: reread(config, texts), judged, unsafe=True)
+    assert fixed.made["implicit-upstream"] == 39
     assert len(rounds) == 2
 
 
@@ -170,49 +171,52 @@ REFUSED = {
 
 @pytest.mark.parametrize("http", REFUSED.values(), ids=REFUSED)
 def test_a_pool_that_may_mix_connections_is_never_made(http: str) -> None:
-    """Whatever is assumed or asked for, there is no fix, and the finding says why."""
+    """There is no fix, whatever is assumed, and the finding says why."""
     text = f"events {{}}\nhttp {{ {http}\n}}\n"
-    assert mended(text, POOL_RULES, OLD, unsafe=True)[0] == text
-    findings = found("upstream-keepalive-missing", text, target=OLD)
+    assert fix_all(text, POOL_RULES, OLD, unsafe=True)[0] == text
+    findings = diagnose("upstream-keepalive-missing", text, target=OLD)
     assert findings
     assert all(finding.finding.help and finding.fix is None for finding in findings)
 
 
 @pytest.mark.parametrize("rule", ["upstream-keepalive-missing", "proxy-http-version", "proxy-connection-not-cleared"])
-def test_what_was_not_read_may_pass_to_an_upstream(rule: str) -> None:
-    """Where an include is not there, that nothing in it passes to the upstream is one more premise."""
+def test_a_missing_include_may_pass_to_an_upstream(rule: str) -> None:
+    """A missing include adds the premise that nothing in it passes to the upstream."""
     text = f"{APP} server {{ location / {{ proxy_pass http://app; }} }} server {{ include no.conf; }}"
-    (finding,) = found(rule, text, context="http", target=OLD)
+    (finding,) = diagnose(rule, text, context="http", target=OLD)
     assert finding.fix
     assert finding.fix.safety == Safety.under(*PREMISES_OF_POOLS, WHOLE_CONFIGURATION)
-    assert mended(f"events {{}} http {{ {text} }}", (rule,), OLD)[0] == f"events {{}} http {{ {text} }}"
+    assert fix_all(f"events {{}} http {{ {text} }}", (rule,), OLD)[0] == f"events {{}} http {{ {text} }}"
 
 
 def test_what_is_the_same_may_share() -> None:
-    """TLS that is stated once for all, or in each place alike, is one identity."""
+    """TLS settings that are equal in all places are one identity, and get a pool."""
     tls = "proxy_ssl_verify on; proxy_ssl_trusted_certificate ca.pem;"
     places = f"location /a {{ proxy_pass https://app; {tls} }} location /b {{ proxy_pass https://app; {tls} }}"
     other = f"server {{ location / {{ proxy_pass https://app; {tls} }} }}"
     text = f"events {{}}\nhttp {{ {APP} server {{ {places} }} {other} }}\n"
-    assert mended(text, POOL_RULES, OLD)[0].count(V11) == 3
+    assert fix_all(text, POOL_RULES, OLD)[0].count(V11) == 3
 
 
 def test_a_part_that_is_declined_declines_the_whole() -> None:
-    """Who hides one of the findings of a pool gets none of its lines; the others say so."""
+    """Suppressing one finding of a pool withholds the fixes of the others, which say so."""
     text = (
         f"events {{}}\nhttp {{ {APP}\nserver {{\n# nginxopt: ignore[proxy-http-version] it is old\n"
         "location / { proxy_pass http://app; }\n} }\n"
     )
-    assert mended(text, POOL_RULES, OLD, unsafe=True)[0] == text
+    assert fix_all(text, POOL_RULES, OLD, unsafe=True)[0] == text
     selected = tuple(Selected(catalogue()[rule], Severity.WARNING) for rule in POOL_RULES)
     diagnostics = Judge(selected, Version.parse(OLD), Settings())(read(text)).diagnostics
-    assert {one.rule for one in diagnostics} == {"upstream-keepalive-missing", "proxy-connection-not-cleared"}
-    assert all("is suppressed at nginx.conf:5" in one.finding.help for one in diagnostics)
+    assert {diagnostic.rule for diagnostic in diagnostics} == {
+        "upstream-keepalive-missing",
+        "proxy-connection-not-cleared",
+    }
+    assert all("is suppressed at nginx.conf:5" in diagnostic.finding.help for diagnostic in diagnostics)
 
 
 @pytest.mark.parametrize("same", [True, False])
 def test_a_file_that_several_servers_include_is_changed_once(tmp_path: Path, same: bool) -> None:
-    """What all its readers need is put into the file once; if they inherit other headers, nothing is."""
+    """Lines that all readers of a file need are added once; nothing is added if they inherit other headers."""
     (tmp_path / "app.conf").write_text("location / {\n    proxy_pass http://app;\n}\n")
     other = "" if same else "proxy_set_header X-A 1; location /x { proxy_pass http://10.0.0.9; }"
     servers = f"server {{ include app.conf; }} server {{ {other} include app.conf; }}"
@@ -228,7 +232,7 @@ def test_a_file_that_several_servers_include_is_changed_once(tmp_path: Path, sam
 
 @pytest.mark.parametrize("value", ["$http_connection", "close"])
 def test_what_a_server_says_holds_on_where_nothing_is_kept(value: str) -> None:
-    """A header that locations without a pool inherit stays; the location that passes to the pool has one of its own."""
+    """Locations without a pool keep an inherited header; the location with the pool gets its own."""
     header = f"proxy_set_header Connection {value};"
     text = f"{POOL}\nserver {{\n{V11}\n{header}\nlocation /a {{ proxy_pass http://app; }}\n"
     other = "location /b { proxy_pass http://10.0.0.9; }\n}\n"
@@ -236,3 +240,24 @@ def test_what_a_server_says_holds_on_where_nothing_is_kept(value: str) -> None:
     assert header in after
     assert after.endswith(other)
     assert f"location /a {{ proxy_pass http://app; {CLEAR} }}" in after
+
+
+def test_a_configuration_is_read_as_often_however_many_upstreams_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code and subrequests, which concern every pass, are looked for once for all of them."""
+    readings: list[Config] = []
+    walk = Config.walk
+
+    def counted(config: Config) -> Iterator[tuple[Directive, Scope]]:
+        readings.append(config)
+        return walk(config)
+
+    monkeypatch.setattr(Config, "walk", counted)
+
+    def count(number: int) -> int:
+        upstreams = "".join(f"upstream u{n} {{ server 10.0.0.1; }}\n" for n in range(number))
+        locations = "".join(f"location /{n}/ {{ proxy_pass http://u{n}; }}\n" for n in range(number))
+        readings.clear()
+        fixed(f"events {{}}\nhttp {{\n{upstreams}server {{\n{locations}}}\n}}\n", POOL_RULES, OLD)
+        return len(readings)
+
+    assert count(2) == count(20) > 0

@@ -1,4 +1,4 @@
-"""Cases of the rules about workers and logs beyond the examples of their pages."""
+"""Rules about workers and logs, beyond the examples of their pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nginxopt.lint import (
     SEVERAL_WORKERS,
     Safety,
 )
-from tests.lintcheck import fixed, found
+from tests.lintcheck import diagnose, fixed
 
 # What is claimed -> rule, a whole configuration in which it finds nothing.
 SILENT = {
@@ -53,8 +53,8 @@ SILENT = {
 
 @pytest.mark.parametrize(("rule", "text"), SILENT.values(), ids=SILENT)
 def test_silent(rule: str, text: str) -> None:
-    """The rule finds nothing."""
-    assert found(rule, text) == ()
+    """The rule reports nothing."""
+    assert diagnose(rule, text) == ()
 
 
 # What is claimed -> rule, configuration, what the fix makes of it.
@@ -172,8 +172,8 @@ FIXED = {
 
 @pytest.mark.parametrize(("rule", "before", "after"), FIXED.values(), ids=FIXED)
 def test_fixed(rule: str, before: str, after: str) -> None:
-    """The rule finds something, and its fix makes of it what is written here."""
-    assert found(rule, before)
+    """The rule reports the text, and its fix writes the expected one."""
+    assert diagnose(rule, before)
     assert fixed(rule, before).decode() == after
 
 
@@ -274,5 +274,5 @@ SAFETY = {
 
 @pytest.mark.parametrize(("rule", "text", "safety"), SAFETY.values(), ids=SAFETY)
 def test_safety(rule: str, text: str, safety: Safety) -> None:
-    """The fix is as safe as it can be there."""
-    assert [finding.fix and finding.fix.safety for finding in found(rule, text)] == [safety]
+    """The fix has the expected safety."""
+    assert [finding.fix and finding.fix.safety for finding in diagnose(rule, text)] == [safety]

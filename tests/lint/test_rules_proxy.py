@@ -1,11 +1,11 @@
-"""What the rules of a proxy claim, and where their fixes put lines."""
+"""Rules about proxies: how often they report, and where their fixes add lines."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.lint.pools import APP, CLEAR, OLD, PIVOT, POOL, V11, WS
-from tests.lintcheck import found, mend
+from tests.lintcheck import diagnose, fix_text
 
 CLOSE = "proxy_set_header Connection close;"
 
@@ -311,8 +311,8 @@ CASES: dict[str, tuple[str, str, str, int]] = {
 
 @pytest.mark.parametrize(("rule", "http", "target", "count"), CASES.values(), ids=CASES)
 def test_what_is_found(rule: str, http: str, target: str, count: int) -> None:
-    """The rule speaks as often as the case says."""
-    assert len(found(rule, http + "\n", context="http", target=target)) == count
+    """The rule reports as often as expected."""
+    assert len(diagnose(rule, http + "\n", context="http", target=target)) == count
 
 
 FIXES: dict[str, tuple[str, str, str]] = {
@@ -358,8 +358,8 @@ FIXES: dict[str, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize(("rule", "server", "after"), FIXES.values(), ids=FIXES)
 def test_where_a_fix_puts_its_lines(rule: str, server: str, after: str) -> None:
-    """The fix adds its lines where they are right, and nothing else changes."""
+    """The fix adds its lines in the right place and changes nothing else."""
     newline = "\r\n" if "\r\n" in server else "\n"
     head, tail = f"events {{}}{newline}http {{ {POOL}{newline}server {{{newline}", f"}} }}{newline}"
-    result = mend(rule, (head + server + tail).encode(), target=OLD).decode()
+    result = fix_text(rule, (head + server + tail).encode(), target=OLD).decode()
     assert result == head + after + tail

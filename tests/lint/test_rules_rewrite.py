@@ -1,4 +1,4 @@
-"""The rewrite rules beyond their pages: what looks guilty and is not, odd spellings, what several rules share."""
+"""Rewrite rules beyond their pages: harmless look-alikes, unusual spellings, and what several rules share."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Safety
-from tests.lintcheck import fixed, found, judge, read
+from tests.lintcheck import diagnose, fixed, judge, read
 from tests.rulegen import literal_rewrites
 
 
 @dataclass(frozen=True)
 class Case:
-    """A claim about what a rule finds in a text: the line of each finding."""
+    """The lines that a rule reports in a text."""
 
-    says: str
+    title: str
     rule: str
     text: str
     lines: tuple[int, ...] = ()
     context: str = "server"
 
     def __str__(self) -> str:
-        return f"{self.rule}: {self.says}"
+        return f"{self.rule}: {self.title}"
 
 
-def silent(rule: str, says: str, text: str, context: str = "server") -> Case:
-    """A case in which nothing is found."""
-    return Case(says, rule, text, (), context)
+def silent(rule: str, title: str, text: str, context: str = "server") -> Case:
+    """A case in which nothing is reported."""
+    return Case(title, rule, text, (), context)
 
 
 ROWS = "".join(f"/{number} 1;\n" for number in range(50))
@@ -50,12 +50,12 @@ CASES = [
     silent("rewrite-shadowed", "a pattern that matches nothing is another rule's", "rewrite ^a$ /x last;"),
     silent("rewrite-duplicate", "another flag is another rule", "rewrite ^/a$ /x last;\nrewrite ^/a$ /x permanent;"),
     # rewrite-never-matches
-    *(Case(says, "rewrite-never-matches", f"rewrite {pattern} /x last;", (1,)) for says, pattern in [
+    *(Case(title, "rewrite-never-matches", f"rewrite {pattern} /x last;", (1,)) for title, pattern in [
         ("a scheme and a host", "^https?://a\\.b/c$"), ("a host", "^www\\.a\\.b/c$"), ("two slashes", "^/a//b$"),
         ("dots", "^/a/\\.\\./b$"), ("an escape in capitals", "^/a%C3%A9$"), ("an argument in quotes", '"^/a\\?b=1"'),
         ("an unescaped question mark before an argument", "^/a.php?id=(.*)$"), ("a glob", "^/old/*.html$"),
     ]),
-    *(silent("rewrite-never-matches", says, f"rewrite {pattern} /x last;") for says, pattern in [
+    *(silent("rewrite-never-matches", title, f"rewrite {pattern} /x last;") for title, pattern in [
         ("a slash is optional", "^/?a$"), ("a group begins with the slash", "^(/a)$"), ("anything", "."),
         ("no anchor", "a$"), ("a lazy repetition", "^/a(.*?)b=1$"), ("named groups", "^/(?<id>a)=1$"),
         ("an escape as one of several", "^/a(%20)?b$"), ("a dot after a slash", "^/.well-known/"),
@@ -154,9 +154,10 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_found(case: Case) -> None:
-    """A rule finds what the case says, in these lines, and nothing else."""
+    """A rule reports the expected lines and no others."""
     first = {None: 1, "http": 3, "server": 4}[case.context]
-    lines = tuple(diagnostic.start.line - first + 1 for diagnostic in found(case.rule, case.text, context=case.context))
+    diagnostics = diagnose(case.rule, case.text, context=case.context)
+    lines = tuple(diagnostic.start.line - first + 1 for diagnostic in diagnostics)
     assert lines == case.lines
 
 
@@ -198,8 +199,8 @@ FIXES = [
 
 
 @pytest.mark.parametrize(("rule", "before", "after"), FIXES)
-def test_what_is_mended(rule: str, before: str, after: str) -> None:
-    """A fix changes what it means to and nothing else, in whatever layout."""
+def test_what_is_fixed(rule: str, before: str, after: str) -> None:
+    """A fix changes the expected bytes and no others, in any layout."""
     assert fixed(rule, before, context="server").decode() == after
     assert fixed(rule, after, context="server").decode() == after
 
@@ -215,9 +216,9 @@ NOT_MENDED = [
 
 
 @pytest.mark.parametrize(("rule", "text"), NOT_MENDED)
-def test_what_is_not_mended(rule: str, text: str) -> None:
-    """Where a fix might be wrong something is found, help is given, and nothing is changed."""
-    diagnostics = found(rule, text, context="server")
+def test_what_is_not_fixed(rule: str, text: str) -> None:
+    """A finding whose fix might be wrong has help and no fix."""
+    diagnostics = diagnose(rule, text, context="server")
     assert diagnostics
     assert all(diagnostic.fix is None and diagnostic.finding.help for diagnostic in diagnostics[-1:])
     assert fixed(rule, text, context="server").decode() == text
@@ -242,18 +243,18 @@ def test_what_is_not_mended(rule: str, text: str) -> None:
     ],
 )
 def test_idle_dots_are_safe_or_not(pattern: str, safety: Safety) -> None:
-    """Taking `.*` away is safe where nothing repeats; not with `$`, nor before a group or beside an alternative."""
-    (diagnostic,) = found("unanchored-or-dotstar", f'rewrite "{pattern}" /x last;', context="server")
+    """Removing `.*` is safe without repetition; not with `$`, before a group or next to an alternative."""
+    (diagnostic,) = diagnose("unanchored-or-dotstar", f'rewrite "{pattern}" /x last;', context="server")
     assert diagnostic.fix is not None
     assert diagnostic.fix.safety == safety
 
 
 def test_a_duplicate_with_groups_is_deleted_on_request() -> None:
-    """Where a pattern that does not match may touch captures its second rule is not for nothing."""
+    """A duplicate rule with groups may reset captures, so deleting it is unsafe."""
     rules = "rewrite ^/{0}$ /b last;\nrewrite ^/{0}$ /b last;"
     safeties = []
     for pattern in ("a", "(a)"):
-        (diagnostic,) = found("rewrite-duplicate", rules.format(pattern), context="server")
+        (diagnostic,) = diagnose("rewrite-duplicate", rules.format(pattern), context="server")
         assert diagnostic.fix is not None
         safeties.append(diagnostic.fix.safety)
     assert safeties == [Safety.SAFE, Safety.UNSAFE]
@@ -278,51 +279,51 @@ JIT = Safety.under(PCRE_LIBRARY, PLAIN_COMMAND_LINE)
     ],
 )
 def test_pcre_jit_needs_premises(more: str, safety: Safety) -> None:
-    """The library must be sound; any word that repeats a group, as whatever pattern, makes the fix unsafe."""
+    """The fix assumes a sound library; a repeated group anywhere, in any pattern, makes it unsafe."""
     rules = "".join(f"rewrite ^/{n}/(x|y)$ /x{n} last;\n" for n in range(30))
-    (diagnostic,) = found("pcre-jit", rules + more, context="server")
+    (diagnostic,) = diagnose("pcre-jit", rules + more, context="server")
     assert diagnostic.fix is not None
     assert diagnostic.fix.safety == safety
 
 
 def test_pcre_jit_sees_the_patterns_of_maps_and_stream() -> None:
-    """A pattern may stand anywhere, also where no request to the server runs it."""
+    """Patterns of maps and of the stream block count."""
     rules = "".join(f"rewrite ^/{n}/x$ /x{n} last;\n" for n in range(30))
     for more in ("} map $uri $x { ~^/(a|b)*$ 1; }", "} } stream { map $ssl_preread_server_name $x { ~(a|b)* 1; }"):
         text = f"events {{}} http {{ server {{ {rules} {more} }}"
-        (diagnostic,) = found("pcre-jit", text)
+        (diagnostic,) = diagnose("pcre-jit", text)
         assert diagnostic.fix is not None
         assert diagnostic.fix.safety == Safety.UNSAFE
 
 
-def test_pcre_jit_says_nothing_of_a_fragment() -> None:
-    """What the main context sets is not known in a fragment."""
+def test_pcre_jit_reports_no_fragment() -> None:
+    """A fragment is not reported: its main context is unknown."""
     text = "".join(f"rewrite ^/{n}(x)$ /x{n} last;\n" for n in range(30))
     assert judge("pcre-jit", load_text(text.encode(), "rules.conf", context="server")).diagnostics == ()
 
 
 def test_a_name_of_two_servers_is_no_site() -> None:
-    """Which of two servers of one name and port answers depends on the address."""
+    """Two servers with one name and port are not followed: the address decides which responds."""
     text = "server {\nserver_name a.b;\nrewrite ^/a$ http://a.b/b permanent;\nrewrite ^/b$ /c permanent;\n}\n"
-    assert len(found("redirect-chain", text, context="http")) == 1
+    assert len(diagnose("redirect-chain", text, context="http")) == 1
     other = "server {\nlisten 127.0.0.2:80;\nserver_name a.b;\n}\n"
-    assert found("redirect-chain", text + other, context="http") == ()
+    assert diagnose("redirect-chain", text + other, context="http") == ()
 
 
-def test_folded_runs_are_looked_at() -> None:
-    """Of a run that is folded each odd rule is found, at its place."""
+def test_rules_of_folded_runs_are_reported() -> None:
+    """Each flagged rule of a folded run is reported at its place."""
     rules = [f"rewrite ^/{n}$ /x{n} permanent;" for n in range(200)]
     rules[150] = "rewrite ^/a%20b$ /c permanent;"
     rules[160] = "rewrite ^/y$ /x/0 permanent;"
     rules[170] = "rewrite ^/x/0$ /z permanent;"
     text = "\n".join(rules)
     for rule, line in [("rewrite-never-matches", 151), ("redirect-chain", 161)]:
-        (diagnostic,) = found(rule, text, context="server")
+        (diagnostic,) = diagnose(rule, text, context="server")
         assert diagnostic.start.line == line + 3
 
 
 def test_a_refused_rewrite_of_a_folded_run_is_an_error_with_its_place() -> None:
-    """Each rule that reads folded runs says the same of a rewrite that nginx refuses."""
+    """Every rule reports the same error for a rewrite of a folded run that nginx refuses."""
     rules = [f"rewrite ^/{n}$ /x{n} permanent;" for n in range(200)]
     rules[150] = "rewrite ^/a$ /b permanent c;"
     errors = {
@@ -343,23 +344,23 @@ def test_a_refused_rewrite_of_a_folded_run_is_an_error_with_its_place() -> None:
     ],
 )  # fmt: skip
 def test_a_loop_of_growing_uris(flag: str, message: str) -> None:
-    """A URI that doubles with each step is followed to a length that nginx reads, and told with its middle cut."""
+    """A URI that doubles with each step is followed to nginx's limit, and shown with its middle cut out."""
     text = f"location / {{ rewrite ^/((.*))$ /internal/$1$2 {flag}; }}"
-    (diagnostic,) = found("redirect-loop", text, context="server")
+    (diagnostic,) = diagnose("redirect-loop", text, context="server")
     assert diagnostic.message == message
     assert all(len(note.message) <= 120 for note in diagnostic.finding.related)
 
 
 def test_a_target_of_many_captures_is_not_followed_for_ever() -> None:
-    """A URI that grows by a thousand with each step is beyond all memory after ten."""
+    """A URI that grows a thousandfold with each step is not followed until memory ends."""
     text = f"location / {{ rewrite ^/(.*)$ /x{'$1' * 1000} last; }}"
-    assert len(found("redirect-loop", text, context="server")) <= 1
+    assert len(diagnose("redirect-loop", text, context="server")) <= 1
 
 
 def test_the_steps_of_a_loop_are_notes() -> None:
-    """Each step has its place, the first one as well."""
+    """Each step, including the first, has a related place."""
     text = "rewrite ^/a$ /b permanent;\nrewrite ^/b$ /c permanent;\nrewrite ^/c$ /a permanent;"
-    (diagnostic,) = found("redirect-loop", text, context="server")
+    (diagnostic,) = diagnose("redirect-loop", text, context="server")
     assert diagnostic.message == "a client that asks for /a is redirected in a loop"
     notes = [note.message for note in diagnostic.finding.related]
     assert notes == ["/a is redirected to /b", "/b is redirected to /c", "/c is redirected to /a"]
@@ -369,9 +370,9 @@ def test_the_steps_of_a_loop_are_notes() -> None:
     "pattern",
     [r"^/[0-9]{,3}/*.html$", r"^/\Q/*.html\E$", r"^/a(?>//)b$", r"^old{1, 3}$", r"^/\p{Greek}//x$", r"^(?>/a%20b)$"],
 )
-def test_what_not_every_pcre_reads_alike_is_not_judged(pattern: str) -> None:
-    """No finding says that such a pattern never fires, or that a rule behind it does not."""
+def test_patterns_that_pcre_versions_read_differently_are_not_reported(pattern: str) -> None:
+    """A pattern that PCRE versions read differently is not reported as never matching or as shadowing."""
     rules = (pattern, pattern.replace("$", ""), "^/id/42$")
     text = "".join(f'rewrite "{rule}" /to permanent;\n' for rule in rules)
     for name in ("rewrite-never-matches", "rewrite-shadowed", "redirect-chain", "redirect-loop"):
-        assert found(name, text, context="server") == ()
+        assert diagnose(name, text, context="server") == ()

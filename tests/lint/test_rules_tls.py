@@ -1,4 +1,4 @@
-"""The rules about TLS beyond the examples of their pages."""
+"""Rules about TLS, beyond the examples of their pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 from nginxopt.lint import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Safety
-from tests.lintcheck import fixed, found
+from tests.lintcheck import diagnose, fixed
 
 SSL = "ssl_certificate cert.pem;\nssl_certificate_key cert.key;\n"
 OFF = "ssl_session_tickets off;\n"
@@ -94,16 +94,16 @@ FOUND = {
 
 @pytest.mark.parametrize("case", FOUND)
 def test_findings(case: str) -> None:
-    """So many findings are made."""
+    """The rule reports as often as expected."""
     rule, http, number = FOUND[case]
-    assert len(found(rule, SSL + http, context="http")) == number
+    assert len(diagnose(rule, SSL + http, context="http")) == number
 
 
 def test_a_builtin_cache_is_each_workers_own() -> None:
-    """With several workers a client that comes to another one starts anew; with one worker it does not."""
+    """A builtin session cache is reported with several workers, which do not share it, and not with one."""
     text = "{}events {{}}\nhttp {{ {}ssl_session_cache builtin:1000; server {{ listen 443 ssl; }} }}\n"
-    assert len(found("ssl-session-cache", text.format("worker_processes auto;\n", OFF))) == 1
-    assert found("ssl-session-cache", text.format("worker_processes 1;\n", OFF)) == ()
+    assert len(diagnose("ssl-session-cache", text.format("worker_processes auto;\n", OFF))) == 1
+    assert diagnose("ssl-session-cache", text.format("worker_processes 1;\n", OFF)) == ()
 
 
 FIXES = {
@@ -164,39 +164,39 @@ FIXES = {
 
 @pytest.mark.parametrize("case", FIXES)
 def test_fixes(case: str) -> None:
-    """A fix makes this of it, and a second one changes nothing."""
+    """The fix writes the expected text, and a second run changes nothing."""
     rule, before, after = FIXES[case]
     assert fixed(rule, before, context="http").decode() == after
     assert fixed(rule, after, context="http").decode() == after
 
 
 def test_http2_of_older_versions_is_put_behind_each_listen() -> None:
-    """Below 1.25.1 every `listen` with TLS of the server gets the parameter, and no other one."""
+    """Before 1.25.1 the fix adds the parameter to every `listen` of the server with TLS, and to no other."""
     before = "server {\n    listen 80;\n    listen 443 ssl default_server;\n    listen [::]:443 ssl;\n}\n"
     after = "server {\n    listen 80;\n    listen 443 ssl default_server http2;\n    listen [::]:443 ssl http2;\n}\n"
     assert fixed("http2-missing", before, context="http", target="1.24.0").decode() == after
 
 
 def test_the_old_ssl_on() -> None:
-    """Where `ssl on` is known it makes TLS of a `listen` without `ssl`, which then gets HTTP/2."""
+    """With `ssl on` (before 1.25.1) a `listen` without `ssl` uses TLS and gets HTTP/2."""
     before = "server {\n    listen 443;\n    ssl on;\n}\n"
     after = "server {\n    listen 443 http2;\n    ssl on;\n}\n"
     assert fixed("http2-missing", before, context="http", target="1.14.0").decode() == after
-    assert found("http2-missing", "server { ssl on; }", context="http", target="1.14.0") == ()
+    assert diagnose("http2-missing", "server { ssl on; }", context="http", target="1.14.0") == ()
 
 
 def test_addresses_that_verify_clients_share_no_cache() -> None:
-    """Each address has a cache of its own, though all are fixed at once: a session is not judged again elsewhere."""
+    """One run gives each address a cache of its own, so that no session is resumed at another."""
     servers = [f"server {{ listen {port} ssl; ssl_verify_client on; ssl_crl {port}.pem; }}" for port in (443, 444, 445)]
     text = f"ssl_session_tickets off; limit_req_zone $uri zone=SSL_2:1m rate=1r/s; {' '.join(servers)}"
     after = fixed("ssl-session-cache", text, context="http").decode()
     assert re.findall("shared:(\\w+):10m", after) == ["SSL_1", "SSL_2_2", "SSL_3"]
 
 
-def test_a_name_that_may_be_taken_is_said() -> None:
-    """Where no name is surely free there is no fix, and the reason."""
+def test_a_name_that_may_be_in_use_is_not_taken() -> None:
+    """There is no fix if any name for the zone may be in use; the finding says so."""
     text = "ssl_session_tickets off; server { listen 443 ssl; location / { include not-there.conf; } }"
-    (diagnostic,) = found("ssl-session-cache", text, context="http")
+    (diagnostic,) = diagnose("ssl-session-cache", text, context="http")
     assert diagnostic.fix is None
     assert "a name that no other zone has" in diagnostic.finding.help
 
@@ -277,9 +277,9 @@ SAFETIES: dict[str, tuple[str, Safety | None]] = {
 @pytest.mark.parametrize("rule", ["ssl-session-cache", "ssl-session-tickets"])
 @pytest.mark.parametrize("case", SAFETIES)
 def test_how_safe_a_session_cache_is(rule: str, case: str) -> None:
-    """The fix is as safe as what servers and handshakes decide lets it be, or there is none, with the reason."""
+    """The safety of the fix depends on what servers and handshakes decide; without a fix the finding says why."""
     text, safety = SAFETIES[case]
     off = OFF if rule == "ssl-session-cache" else ""
-    (finding,) = found(rule, SSL + off + text, context="http")[:1]
+    (finding,) = diagnose(rule, SSL + off + text, context="http")[:1]
     assert (finding.fix and finding.fix.safety) == safety
     assert bool(finding.finding.help) == (safety is None)

@@ -1,4 +1,4 @@
-"""Which rules are run, how severe their findings are, and which findings are reported."""
+"""Selection of rules, their severities, and the findings that are reported."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def ids(*, select: tuple[str, ...] = (), ignore: tuple[str, ...] = (), **values:
     return {rule.id for rule, _ in chosen}
 
 
-def test_the_default_rules_are_asked() -> None:
-    """Without settings the default rules are selected, and each says itself how severe its findings are."""
+def test_the_default_rules_run() -> None:
+    """Without settings the default rules run, with their own severities."""
     chosen = selection.selection(RULES.values(), Settings())
     assert [(rule.id, severity, rule.severity) for rule, severity in chosen] == [
         ("keepalive-missing", None, Severity.WARNING),
@@ -31,7 +31,7 @@ DEFAULT = {"keepalive-missing", "cache-stampede", "gzip-level"}
 
 
 def test_selecting() -> None:
-    """Names select as the reference says: ids and `all` anything, categories their default rules."""
+    """Ids and `all` select any rule, categories their default rules, as the reference says."""
     assert ids(select=("zone-missing",)) == {"zone-missing"}
     assert ids(select=("proxy",)) == {"keepalive-missing"}
     assert ids(select=("all",)) == set(RULES)
@@ -43,7 +43,7 @@ def test_selecting() -> None:
 
 
 def test_the_more_exact_name_counts() -> None:
-    """An id counts more than a category, a category more than `all`; between equals, ignoring does."""
+    """An id overrides a category, a category overrides `all`; at one level ignoring wins."""
     assert ids(select=("gzip-level",), ignore=("client",)) == {"gzip-level"}
     assert ids(select=("client",), ignore=("all",)) == {"gzip-level"}
     assert ids(select=("client",), ignore=("client",)) == set()
@@ -52,7 +52,7 @@ def test_the_more_exact_name_counts() -> None:
 
 
 def test_the_command_line_counts_more() -> None:
-    """`--select` takes the place of what the settings select and ignore; `--ignore` takes away from it."""
+    """`--select` replaces the settings; `--ignore` adds to them."""
     chosen = selection.selection(RULES.values(), Settings(select=("proxy",), ignore=("all",)), select=["cache"])
     assert [rule.id for rule, _ in chosen] == ["cache-stampede"]
     chosen = selection.selection(RULES.values(), Settings(select=("gzip-level", "cache")), ignore=["client"])
@@ -60,27 +60,29 @@ def test_the_command_line_counts_more() -> None:
 
 
 def test_severities_are_those_of_the_settings() -> None:
-    """A severity of the settings takes the place of the rule's own."""
+    """A severity of the settings replaces that of the rule."""
     chosen = selection.selection(RULES.values(), Settings(severity={"gzip-level": Severity.ERROR}))
     assert {rule.id: severity for rule, severity in chosen}["gzip-level"] is Severity.ERROR
 
 
 def test_an_unknown_name_is_wrong_usage() -> None:
-    """A name on the command line that is none is refused, with a suggestion."""
+    """An unknown name on the command line is refused, with a suggestion."""
     with pytest.raises(UsageError) as caught:
         ids(ignore=("gzip-levle",))
     assert caught.value.render().endswith('hint: did you mean "gzip-level"?')
 
 
 def test_some_files_are_left_alone() -> None:
-    """Findings are not told in files that are excluded, nor those of rules ignored for their file."""
-    said = Settings(exclude=("old",), per_file_ignores={"a/*": ("client",), "a/b": ("proxy",), "all/*": ("all",)})
-    found = [
+    """Findings in excluded files, and of rules ignored for their file, are not reported."""
+    settings_ = Settings(exclude=("old",), per_file_ignores={"a/*": ("client",), "a/b": ("proxy",), "all/*": ("all",)})
+    diagnostics = [
         Diagnostic(rule, Severity.INFO, Finding(Source(path, b""), Span(0, 0), "it is slow"), RULES[rule].url)
         for path in ("a/b", "a/c", "old/x", "all/x", "x")
         for rule in ("tcp-nodelay-off", "zone-missing", "cache-stampede")
     ]
-    left = [(each.path, each.rule) for each in selection.reported(iter(found), RULES, said)]
+    left = [
+        (diagnostic.path, diagnostic.rule) for diagnostic in selection.reported(iter(diagnostics), RULES, settings_)
+    ]
     assert left == [
         ("a/b", "cache-stampede"),
         ("a/c", "zone-missing"),

@@ -1,4 +1,4 @@
-"""Settings: what a file says, where an error in it is, and which file is taken."""
+"""Settings: the values of a file, the place of an error, and which file is used."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ gzip-level = "info"
 
 
 def test_every_key_is_read() -> None:
-    """A file that has every key gives every field; paths are joined with its folder, patterns are not."""
+    """A file with every key sets every field; paths are relative to its folder, patterns are not."""
     assert read(EVERY_KEY, "etc/nginxopt.toml") == Settings(
         select=("proxy", "all"),
         extend_select=("cache-stampede",),
@@ -70,7 +70,7 @@ def test_every_key_is_read() -> None:
 
 
 def test_one_target_version_or_several() -> None:
-    """The nginx that a configuration is for may be one or several, in any order."""
+    """`target-version` may be one version or several, in any order."""
     assert read('target-version = "1.22.1"').target_version == (Version(1, 22, 1),)
     several = read('target-version = ["1.28.0", "1.22.1", "1.28"]')
     assert several.target_version == (Version(1, 22, 1), Version(1, 28, 0))
@@ -79,12 +79,12 @@ def test_one_target_version_or_several() -> None:
 def test_the_keys_are_the_fields() -> None:
     """Every field but the origin has a key, every key a field."""
     assert [key.replace("-", "_") for key in settings.KEYS] == [
-        each.name for each in fields(Settings) if each.name != "origin"
+        field.name for field in fields(Settings) if field.name != "origin"
     ]
 
 
-def test_an_empty_file_says_nothing() -> None:
-    """A file without a key leaves every default."""
+def test_an_empty_file_sets_nothing() -> None:
+    """An empty file leaves every default."""
     assert read("# nothing\n") == replace(Settings(), origin=Path("nginxopt.toml"))
 
 
@@ -93,8 +93,8 @@ def test_pyproject_has_a_table() -> None:
     text = (
         '[project]\nname = "x"\n\n[tool.nginxopt]\nignore = ["proxy"]\n[tool.nginxopt.severity]\ngzip-level = "error"\n'
     )
-    said = read(text, "pyproject.toml")
-    assert (said.ignore, said.severity) == (("proxy",), {"gzip-level": Severity.ERROR})
+    settings_ = read(text, "pyproject.toml")
+    assert (settings_.ignore, settings_.severity) == (("proxy",), {"gzip-level": Severity.ERROR})
 
 
 # What is wrong, the place of the error, what is marked there, what is said, and what helps.
@@ -138,7 +138,7 @@ ERRORS = [
 def test_an_error_has_its_place(
     text: str | bytes, place: str, marked: str | None, message: str, hint: str | None
 ) -> None:
-    """What is not understood is an error with file, line and column, and with a suggestion if there is one."""
+    """An invalid setting is an error with file, line and column, and a suggestion if there is one."""
     with pytest.raises(InputError) as caught:
         read(text)
     error = caught.value
@@ -151,7 +151,7 @@ def test_an_error_has_its_place(
 
 
 def test_the_place_is_that_of_the_table_meant() -> None:
-    """An error in a pyproject.toml is not mistaken for the same key of another tool."""
+    """An error in a pyproject.toml points to the table of nginxopt, not to an equal key of another tool."""
     text = '[tool.ruff]\nselct = ["selct"]\n[tool.nginxopt]\nignore = []\nselct = []\n[tool.more]\nselct = 1\n'
     with pytest.raises(InputError) as caught:
         read(text, "pyproject.toml")
@@ -160,7 +160,7 @@ def test_the_place_is_that_of_the_table_meant() -> None:
 
 @pytest.mark.parametrize("text", ["[tool]\nnginxopt = 3\n", "[[tool.nginxopt]]\n"])
 def test_the_table_must_be_one(text: str) -> None:
-    """`tool.nginxopt` that is no table is an error at its name."""
+    """`tool.nginxopt` that is not a table is an error at its name."""
     with pytest.raises(InputError) as caught:
         read(text, "pyproject.toml")
     assert caught.value.source is not None
@@ -184,7 +184,7 @@ def documents(draw: st.DrawFn) -> dict[str, object]:
         "severity": st.dictionaries(st.sampled_from(list(RULES)), SEVERITIES.map(str)),
         "per-file-ignores": st.dictionaries(WORDS, st.lists(NAMES)),
         "target-version": st.lists(VERSIONS, min_size=1, unique=True).map(
-            lambda found: [str(one) for one in sorted(found)]
+            lambda names: [str(diagnostic) for diagnostic in sorted(names)]
         ),
         "assume": st.lists(st.sampled_from(sorted(PREMISES))),
         "paths": st.lists(WORDS),
@@ -207,15 +207,15 @@ def as_toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def as_data(said: Settings) -> dict[str, object]:
+def as_data(settings_: Settings) -> dict[str, object]:
     """The keys that are not at their defaults, as data."""
-    found: dict[str, object] = {}
+    keys: dict[str, object] = {}
     for key in settings.KEYS:
-        value = getattr(said, key.replace("-", "_"))
+        value = getattr(settings_, key.replace("-", "_"))
         if value == getattr(Settings(), key.replace("-", "_")):
             continue
-        found[key] = _plain(key, value)
-    return found
+        keys[key] = _plain(key, value)
+    return keys
 
 
 def _plain(key: str, value: object) -> object:
@@ -230,7 +230,7 @@ def _plain(key: str, value: object) -> object:
 
 @given(documents())
 def test_settings_round_trip(document: dict[str, object]) -> None:
-    """What is written into a file is what is read from it, and what is read says all that was written."""
+    """A generated file is read back with all its values and no others."""
     text = "".join(f"{key} = {as_toml(value)}\n" for key, value in document.items())
     once = read(text)
     again = read("".join(f"{key} = {as_toml(value)}\n" for key, value in as_data(once).items()))
@@ -243,7 +243,7 @@ def test_settings_round_trip(document: dict[str, object]) -> None:
 
 @given(documents(), st.data())
 def test_a_wrong_name_is_found_where_it_is_written(document: dict[str, object], data: st.DataObject) -> None:
-    """Whatever else a file says, an unknown name is marked where it stands, in any kind of quotes."""
+    """The error points to an unknown name, whatever else the file contains and however it is quoted."""
     written = data.draw(st.sampled_from(['"no-such-rule"', "'no-such-rule'"]))
     before = data.draw(st.lists(NAMES))
     document = {key: value for key, value in document.items() if key != "ignore"}
@@ -286,19 +286,19 @@ FOUND = [
 def test_the_nearest_file_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], ignore: tuple[str, ...], origin: str | None
 ) -> None:
-    """Settings are looked for upwards, to the folder that holds `.git`; one file is taken, and says where it is."""
+    """The search goes upwards to the folder with `.git`, and stops at the first file."""
     inner = folder_with(tmp_path, {**files, "a/b/nginx.conf": ""}) / "a" / "b"
     monkeypatch.chdir(inner)
-    found = settings.load(RULES)
-    assert (found.ignore, found.origin) == (ignore, None if origin is None else Path(origin))
+    loaded = settings.load(RULES)
+    assert (loaded.ignore, loaded.origin) == (ignore, None if origin is None else Path(origin))
     assert settings.load(RULES, isolated=True) == Settings()
 
 
 def test_a_file_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`config` names a file of any name, instead of the one nearby; its folder is what paths start from."""
+    """`config` uses a file of any name, with paths relative to its folder."""
     monkeypatch.chdir(folder_with(tmp_path, {"nginxopt.toml": FROM_A, "ci/strict.toml": 'paths = ["x.conf"]\n'}))
-    found = settings.load(RULES, config="ci/strict.toml")
-    assert (found.ignore, found.paths, found.folder) == ((), ("ci/x.conf",), Path("ci"))
+    loaded = settings.load(RULES, config="ci/strict.toml")
+    assert (loaded.ignore, loaded.paths, loaded.folder) == ((), ("ci/x.conf",), Path("ci"))
 
 
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:
@@ -321,33 +321,33 @@ def test_a_broken_file_nearby_is_no_silence(tmp_path: Path, monkeypatch: pytest.
 
 def test_patterns_tell_files_apart() -> None:
     """`exclude`, `per-file-ignores` and `context` are asked by the path of a file, relative to the settings."""
-    said = read(EVERY_KEY, "etc/nginxopt.toml")
-    assert said.excludes("etc/vendor/deep/x.conf")
-    assert said.excludes("etc/a/b/x.bak")
-    assert not said.excludes("vendor/x.conf")
-    assert said.ignored_in("etc/sites/x.conf") == {"proxy", "gzip-level"}
-    assert said.ignored_in("etc/sites/deep/x.conf") == set()
-    assert said.context_of(Path("etc/locations/a/b.conf")) == ("http", "server")
-    assert said.context_of("etc/x.conf") is None
+    settings_ = read(EVERY_KEY, "etc/nginxopt.toml")
+    assert settings_.excludes("etc/vendor/deep/x.conf")
+    assert settings_.excludes("etc/a/b/x.bak")
+    assert not settings_.excludes("vendor/x.conf")
+    assert settings_.ignored_in("etc/sites/x.conf") == {"proxy", "gzip-level"}
+    assert settings_.ignored_in("etc/sites/deep/x.conf") == set()
+    assert settings_.context_of(Path("etc/locations/a/b.conf")) == ("http", "server")
+    assert settings_.context_of("etc/x.conf") is None
 
 
 def test_the_first_context_counts() -> None:
     """Of several patterns that fit a file, the first says its context."""
-    said = read('[context]\n"**/a.conf" = "server"\n"*.conf" = "location"\n')
-    assert said.context_of("a.conf") == ("http", "server")
-    assert said.context_of("b.conf") == ("http", "server", "location")
+    settings_ = read('[context]\n"**/a.conf" = "server"\n"*.conf" = "location"\n')
+    assert settings_.context_of("a.conf") == ("http", "server")
+    assert settings_.context_of("b.conf") == ("http", "server", "location")
 
 
 @given(st.one_of(st.binary(), st.tuples(st.integers(0, len(EVERY_KEY)), st.sampled_from("[]{}\"'=,.#\n\t a3\\"))))
 def test_whatever_is_damaged_has_a_place(damage: bytes | tuple[int, str]) -> None:
     """A file with a wrong character, or of any bytes, is read or is an error that can be shown."""
     data = damage if isinstance(damage, bytes) else f"{EVERY_KEY[: damage[0]]}{damage[1]}{EVERY_KEY[damage[0] :]}"
-    said = ""
+    message = ""
     try:
         read(data)
     except InputError as error:
-        said = error.render()
-    assert re.match(r"$|nginxopt\.toml:\d+:\d+: .", said)
+        message = error.render()
+    assert re.match(r"$|nginxopt\.toml:\d+:\d+: .", message)
 
 
 def test_an_unknown_premise_is_found_where_it_is_written() -> None:

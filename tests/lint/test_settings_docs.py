@@ -1,4 +1,4 @@
-"""docs/settings.md says what the code does: its table has every key, and its examples are read."""
+"""docs/settings.md matches the code: the table has every key, and the examples are valid."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ KNOWN = list(catalogue())
 
 def block(language: str) -> str:
     """The example in a language."""
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
-    return str(found)
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+    return str(text)
 
 
 def as_toml(value: object) -> str:
@@ -40,49 +40,49 @@ def as_toml(value: object) -> str:
 def test_the_table_has_every_key() -> None:
     """The table of settings has each key and its default, in the order of the code."""
     rows = re.findall(rf"^\| `([a-z-]+)` \|{CELL}{CELL}{CELL}$", TEXT, re.MULTILINE)
-    told = {key: default for key, _, default, _ in rows}
-    assert told == {key: as_toml(getattr(Settings(), key.replace("-", "_"))) for key in settings.KEYS} | {
+    documented = {key: default for key, _, default, _ in rows}
+    assert documented == {key: as_toml(getattr(Settings(), key.replace("-", "_"))) for key in settings.KEYS} | {
         "select": "the default rules"
     }
-    assert [key.replace("-", "_") for key in told] == [field.name for field in fields(Settings)][:-1]
+    assert [key.replace("-", "_") for key in documented] == [field.name for field in fields(Settings)][:-1]
     assert all(meaning for *_, meaning in rows)
 
 
 def test_the_example_has_every_key() -> None:
     """The example of a file is read without an error, and sets every key."""
-    said = settings.read(Source("nginxopt.toml", block("toml").encode()), KNOWN)
+    example = settings.read(Source("nginxopt.toml", block("toml").encode()), KNOWN)
     plain = Settings()
-    assert [each.name for each in fields(said) if getattr(said, each.name) == getattr(plain, each.name)] == []
+    assert [field.name for field in fields(example) if getattr(example, field.name) == getattr(plain, field.name)] == []
 
 
-def test_the_severities_are_told() -> None:
-    """The sentence about severities has all of them, and the names in it are categories."""
+def test_the_severities_are_documented() -> None:
+    """The sentence about severities lists all of them, and its names are categories."""
     (sentence,) = re.findall(r"\*\*Severities\*\* are (.*)\.", TEXT)
     assert re.findall(r"`(\w+)`", sentence) == [str(severity) for severity in reversed(Severity)]
     (categories,) = re.findall(r"categories \((.*?), \.\.\.\)", TEXT)
     assert set(re.findall(r"`(\w+)`", categories)) <= set(CATEGORIES)
 
 
-def test_every_kind_of_suppression_is_told() -> None:
-    """The table of suppressions has each kind, and the example has each, hides all that is found, and is used."""
+def test_every_kind_of_suppression_is_documented() -> None:
+    """The table of suppressions lists each kind; the example uses each, and hides all findings."""
     assert re.findall(r"^\| `# nginxopt: ([\w-]+)\[", TEXT, re.MULTILINE) == [kind.value for kind in Kind]
     config = read(block("nginx"))
-    assert {one.kind for one in suppressions(config.main.block)} == set(Kind)
+    assert {suppression.kind for suppression in suppressions(config.main.block)} == set(Kind)
     rules = {name: catalogue()[name] for name in ("gzip-level", "upstream-keepalive-missing")}
     linted = lint(config, [Selected(rule, None) for rule in rules.values()], TARGET)
     active = {name: rule.severity for name, rule in rules.items()}
     result = suppress([file.block for file in config.files], linted.diagnostics, active, rules)
     assert (result.diagnostics, result.hidden) == ((), len(linted.diagnostics))
-    assert {one.rule for one in linted.diagnostics} == set(rules)
+    assert {diagnostic.rule for diagnostic in linted.diagnostics} == set(rules)
 
 
-def test_the_rules_about_suppressions_are_told() -> None:
-    """The reference names both rules that judge suppressions."""
+def test_the_rules_about_suppressions_are_documented() -> None:
+    """The reference names both rules that check suppressions."""
     assert all(f"`{name}`" in TEXT for name in (FAULTY, UNUSED))
 
 
 def test_the_example_of_a_baseline_is_one() -> None:
-    """The example of a baseline is read, and is written as it is shown."""
+    """The example of a baseline is valid, and is what nginxopt writes."""
     text = block("json")
     known = baseline.read(Source("nginxopt-baseline.json", text.encode()))
     assert baseline.text(known.entries) == text

@@ -1,6 +1,8 @@
-"""Findings whose severity is that of a cost."""
+"""Severities that depend on a computed cost."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
@@ -8,7 +10,7 @@ from nginxopt.lint import Severity, cost
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.report.pages import page
 from nginxopt.lint.run import Selected, lint
-from tests.lintcheck import TARGET, found, read
+from tests.lintcheck import TARGET, diagnose, read
 from tests.rulegen import literal_rewrites
 from tests.rulepages import examples
 
@@ -31,15 +33,15 @@ BULKS = {
 )
 @pytest.mark.parametrize("rule", BULKS)
 def test_what_costs_more_is_worse(rule: str, count: int, severity: Severity) -> None:
-    """At 472 instructions a pattern: a warning from 75,000 on, an error from 750,000 on."""
-    (diagnostic,) = found(rule, BULKS[rule](count), context="http")
+    """At 472 instructions a pattern the severity is warning from 75,000 instructions, and error from 750,000."""
+    (diagnostic,) = diagnose(rule, BULKS[rule](count), context="http")
     assert diagnostic.severity is severity
     assert f"{count * 472:,} " in diagnostic.message
     assert cost.severity(count * 472) is severity
 
 
 def test_the_settings_know_better_than_the_cost() -> None:
-    """A severity that the settings state is that of all findings of a rule."""
+    """A severity in the settings applies to all findings of a rule."""
     rule = catalogue()["map-regex-bulk"]
     config = read(BULKS[rule.id](1589), "http")
     (diagnostic,) = lint(config, [Selected(rule, Severity.INFO)], TARGET).diagnostics
@@ -47,11 +49,46 @@ def test_the_settings_know_better_than_the_cost() -> None:
 
 
 def test_only_rules_by_cost_have_findings_of_several_severities() -> None:
-    """What a rule's page says of its severity is so: it names the thresholds exactly where a cost is computed."""
+    """A rule's page names cost thresholds exactly if the severity of its findings depends on a cost."""
     by_cost = {rule.id for rule in catalogue().values() if rule.by_cost}
     assert by_cost == set(BULKS)
     for rule in catalogue().values():
         assert ("75,000 instructions a request" in page(rule)) is rule.by_cost
         for example in examples(rule.page):
-            findings = found(rule.id, example.text, context=example.context, target=example.target or TARGET)
-            assert all((one.finding.severity is not None) is rule.by_cost for one in findings)
+            findings = diagnose(rule.id, example.text, context=example.context, target=example.target or TARGET)
+            assert all((finding.finding.severity is not None) is rule.by_cost for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "least"),
+    [
+        ("map-regex-bulk", BULKS["map-regex-bulk"](100), 40_000),
+        ("rewrite-literal-bulk", BULKS["rewrite-literal-bulk"](100), 40_000),
+        (
+            "rewrite-literal-bulk",
+            "server {\n" + "".join(f"rewrite ^/old/{n}/(.*)$ /new/{n}/$1 last;\n" for n in range(100)) + "}",
+            40_000,
+        ),
+    ],
+    ids=["map", "literals", "prefixes"],
+)
+def test_the_help_names_the_command_and_what_it_saves(rule: str, text: str, least: int) -> None:
+    """What a list of patterns compiles to costs less than the patterns: by how much, the help says."""
+    (diagnostic,) = diagnose(rule, text, context="http")
+    said = re.search(r"nginxopt rewrite-to-map \S+ .*saves about ([\d,]+) instructions", diagnostic.finding.help)
+    assert said is not None, diagnostic.finding.help
+    assert least < int(said[1].replace(",", "")) < 100 * cost.REGEX
+
+
+def test_the_help_of_a_map_that_stays_names_no_command() -> None:
+    """The tree of a map whose captures are read later would change what they are, so that the command leaves it."""
+    rows = "".join(f"~^/{n}/(.*) 1;\n" for n in range(30))
+    text = f"map $uri $x {{\n{rows}}}\nserver {{ location ~ ^/(a) {{ location /b {{ return 200 $x$1; }} }} }}"
+    (diagnostic,) = diagnose("map-regex-bulk", text, context="http")
+    assert not diagnostic.finding.help
+
+
+def test_a_lookup_costs_more_than_a_few_patterns() -> None:
+    """What is saved is never negative."""
+    assert cost.saved(7, 1) == 0
+    assert cost.saved(42_000, 3) == 41_997 * cost.REGEX - cost.LOOKUP

@@ -1,4 +1,4 @@
-"""Comments that hide findings: what each hides, what is said of those that hide nothing, and that deleting is safe."""
+"""Comments that suppress findings: their scope, unused ones, and their safe deletion."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def judged(text: str | bytes, active: Collection[str] = ACTIVE) -> Suppressed:
 
 def left(result: Suppressed) -> list[str]:
     """What is left of the findings: the line and the rule of each."""
-    return [f"{one.start.line} {one.rule}" for one in result.diagnostics]
+    return [f"{diagnostic.start.line} {diagnostic.rule}" for diagnostic in result.diagnostics]
 
 
 # A text; the lines and rules that are left; what is hidden. `slow` and `late` are found wherever they are a word.
@@ -122,7 +122,7 @@ PLACES = {
 
 @pytest.mark.parametrize(("text", "expected"), PLACES.values(), ids=PLACES.keys())
 def test_a_comment_hides_what_is_in_its_place(text: str, expected: list[str]) -> None:
-    """A suppression hides the findings in its line, block or file, of its rules, and nothing else."""
+    """A suppression hides findings of its rules in its line, block or file, and no others."""
     result = judged(text)
     assert left(result) == expected
     every = (
@@ -130,12 +130,12 @@ def test_a_comment_hides_what_is_in_its_place(text: str, expected: list[str]) ->
         + text.count("file[suppression]")
         + text.count("file[unused") * ("ignore[" in text)
     )
-    kept = [one for one in result.diagnostics if one.rule in KNOWN]
+    kept = [diagnostic for diagnostic in result.diagnostics if diagnostic.rule in KNOWN]
     assert result.hidden == every - len(kept)
 
 
 def test_only_what_was_asked_can_be_unused() -> None:
-    """A suppression of a rule that was not asked is left alone; nothing is said by rules that were not asked."""
+    """A suppression of a rule that did not run is not reported, and rules that did not run report nothing."""
     text = "a; # nginxopt: ignore[slow]\nb; # nginxopt: ignore[late, no-such-rule]\n"
     assert left(judged(text, ["late", "unused-suppression"])) == ["2 unused-suppression"]
     assert left(judged(text, ["late", "suppression"])) == ["2 suppression"]
@@ -167,13 +167,13 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "marked", "message", "helps"), FAULTS)
-def test_a_suppression_that_is_none_is_told(text: str, marked: str, message: str, helps: str) -> None:
-    """What hides nothing because of how or where it is written is a finding at the word that is wrong."""
-    found = next(one for one in judged(text).diagnostics if one.rule == "suppression")
-    assert found.finding.source.text(found.finding.span) == marked
-    assert message in found.message
-    assert helps in found.finding.help
-    assert (found.severity, found.fix) == (Severity.WARNING, None)
+def test_an_invalid_suppression_is_reported(text: str, marked: str, message: str, helps: str) -> None:
+    """A malformed or misplaced suppression is a finding at the wrong word."""
+    diagnostic = next(diagnostic for diagnostic in judged(text).diagnostics if diagnostic.rule == "suppression")
+    assert diagnostic.finding.source.text(diagnostic.finding.span) == marked
+    assert message in diagnostic.message
+    assert helps in diagnostic.finding.help
+    assert (diagnostic.severity, diagnostic.fix) == (Severity.WARNING, None)
 
 
 # A text, and what the fixes of unused suppressions make of it.
@@ -197,25 +197,25 @@ REMOVALS = [
 ]
 
 
-def mended(text: bytes) -> bytes:
-    """What is left of a text when the fixes of its findings are made."""
-    fixes = [one.fix for one in judged(text).diagnostics if one.fix]
+def without_unused(text: bytes) -> bytes:
+    """A text after the fixes of its findings."""
+    fixes = [diagnostic.fix for diagnostic in judged(text).diagnostics if diagnostic.fix]
     return apply(text, [change.edit for fix in fixes for change in fix.changes])
 
 
 @pytest.mark.parametrize(("text", "expected"), REMOVALS)
 def test_what_is_unused_can_be_deleted(text: str, expected: str) -> None:
     """The fix of an unused suppression deletes the comment or the id, with the blanks or the line around it."""
-    assert mended(text.encode()).decode() == expected
+    assert without_unused(text.encode()).decode() == expected
 
 
 def test_the_ids_that_hide_nothing_are_named() -> None:
     """One finding names all ids of a suppression that hide nothing, and marks them."""
-    (found,) = judged("a; # nginxopt: ignore[slow, late] because").diagnostics
-    assert found.message == "unused suppression: no finding of slow and late here"
-    assert found.finding.source.text(found.finding.span) == "slow, late"
-    assert found.fix is not None
-    assert found.fix.title == "delete the comment"
+    (diagnostic,) = judged("a; # nginxopt: ignore[slow, late] because").diagnostics
+    assert diagnostic.message == "unused suppression: no finding of slow and late here"
+    assert diagnostic.finding.source.text(diagnostic.finding.span) == "slow, late"
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.title == "delete the comment"
 
 
 WORDS = st.sampled_from(["slow", "late", "a", "'b # nginxopt: ignore[slow]'", '"x\ny"'])
@@ -245,53 +245,58 @@ def test_suppressing_is_idempotent(text: str) -> None:
     """Of the findings that are left, a second time hides none."""
     file = a_file(text)
     once = suppress([file], findings(file), ACTIVE, KNOWN)
-    kept = [one for one in once.diagnostics if one.rule in KNOWN]
+    kept = [diagnostic for diagnostic in once.diagnostics if diagnostic.rule in KNOWN]
     again = suppress([file], kept, {rule: ACTIVE[rule] for rule in KNOWN}, KNOWN)
     assert (list(again.diagnostics), again.hidden) == (kept, 0)
 
 
 @given(TEXTS, st.sampled_from(KNOWN))
 def test_a_rule_is_hidden_by_its_own_id_only(text: str, other: str) -> None:
-    """What is hidden of one rule does not depend on what the others found."""
+    """The hidden findings of a rule do not depend on the findings of other rules."""
     file = a_file(text)
     both = suppress([file], findings(file), ACTIVE, KNOWN)
-    one = suppress([file], findings(file, [other]), ACTIVE, KNOWN)
-    assert [each.finding for each in both.diagnostics if each.rule == other] == [
-        each.finding for each in one.diagnostics if each.rule == other
+    alone = suppress([file], findings(file, [other]), ACTIVE, KNOWN)
+    assert [diagnostic.finding for diagnostic in both.diagnostics if diagnostic.rule == other] == [
+        diagnostic.finding for diagnostic in alone.diagnostics if diagnostic.rule == other
     ]
 
 
 @given(TEXTS)
 def test_deleting_what_is_unused_changes_nothing_else(text: str) -> None:
-    """The fixes leave every directive and all that is left of the findings; at the end nothing is unused."""
+    """The fixes keep every directive and every remaining finding; afterwards no suppression is unused."""
     before, data = judged(text), text.encode()
     for _ in range(4):  # two deletions of one comment are made one after the other
         file = a_file(data)
         result = suppress([file], findings(file), ACTIVE, KNOWN)
-        edits = sorted((change.edit for one in result.diagnostics if one.fix for change in one.fix.changes), key=str)
+        edits = sorted(
+            (change.edit for diagnostic in result.diagnostics if diagnostic.fix for change in diagnostic.fix.changes),
+            key=str,
+        )
         edits.sort(key=lambda edit: edit.span)
         apart = [edits[0]] if edits else []
         apart += [edit for last, edit in pairwise(edits) if edit.span.start >= last.span.end]
         data = apply(data, apart)
-    assert [str(one.name) for one in a_file(data).walk()] == [str(one.name) for one in a_file(text).walk()]
-    after = judged(data)
-    assert [one.message for one in after.diagnostics if one.rule in KNOWN] == [
-        one.message for one in before.diagnostics if one.rule in KNOWN
+    assert [str(directive.name) for directive in a_file(data).walk()] == [
+        str(diagnostic.name) for diagnostic in a_file(text).walk()
     ]
-    assert not [one for one in after.diagnostics if one.fix]
+    after = judged(data)
+    assert [diagnostic.message for diagnostic in after.diagnostics if diagnostic.rule in KNOWN] == [
+        diagnostic.message for diagnostic in before.diagnostics if diagnostic.rule in KNOWN
+    ]
+    assert not [diagnostic for diagnostic in after.diagnostics if diagnostic.fix]
 
 
 def outcome(text: str) -> list[tuple[str, Span]]:
     """What is left of a text, and where; each rewrite is slow, and late if its pattern says so."""
     file = a_file(text)
-    found = [
+    diagnostics = [
         Diagnostic(rule, ACTIVE[rule], Finding(file.source, word.span, f"{rule} here"), "")
         for directive in file.walk()
         if directive.name == "rewrite"
         for rule, word in (("slow", directive.args[0]), ("late", directive.args[1]))
     ]
-    result = suppress([file], found, ACTIVE, KNOWN)
-    return [(one.rule, one.finding.span) for one in result.diagnostics]
+    result = suppress([file], diagnostics, ACTIVE, KNOWN)
+    return [(diagnostic.rule, diagnostic.finding.span) for diagnostic in result.diagnostics]
 
 
 REWRITES = st.builds(
@@ -301,7 +306,7 @@ REWRITES = st.builds(
 
 @given(st.integers(0, 2), st.lists(REWRITES, min_size=1, max_size=4), st.integers(0, 3), st.integers(1, 2))
 def test_a_folded_run_is_as_any_other(before: int, rewrites: list[str], between: int, after: int) -> None:
-    """In a folded run of rewrites comments hide what they hide where each rewrite is a node."""
+    """A comment in a folded run of rewrites hides the same as in one that is not folded."""
     plain = "rewrite ^/a /b;\n"
     text = "".join([plain * (before * tree.FOLD), (plain * between).join(rewrites), plain * (after * tree.FOLD)])
     assert any(isinstance(node, Bulk) for node in a_file(text).nodes)
@@ -312,7 +317,7 @@ def test_a_folded_run_is_as_any_other(before: int, rewrites: list[str], between:
 
 
 def test_runs_without_such_comments_stay_folded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Objects are made for the rewrites of a folded run only if it has a comment for nginxopt."""
+    """A folded run of rewrites is unfolded only if it contains a comment for nginxopt."""
     run = "rewrite ^/a /b; # plain\n" * tree.FOLD
     file = a_file(f"# nginxopt: ignore-file[slow]\na;\n{run}a; # nginxopt: ignore[slow]\n{run}")
     monkeypatch.setattr(Bulk, "nodes", lambda _: pytest.fail("the run was looked into"))
@@ -325,5 +330,5 @@ def test_every_occurrence_in_the_form_is_found() -> None:
         f"# nginxopt: ignore[r{n}]\na{n} # nginxopt: ignore[s{n}]\n{{ # nginxopt: ignore[t{n}]\n" for n in range(9)
     )
     text += "}".join(f"# nginxopt: ignore[u{n}]\n" for n in range(10))
-    names = [str(name) for one in suppressions(a_file(text)) for name in one.names]
+    names = [str(name) for suppression in suppressions(a_file(text)) for name in suppression.names]
     assert names == re.findall(r"\[(\w+)\]", text)

@@ -1,4 +1,4 @@
-"""A suppression is unused only if all is known that it could hide; else `--fix` leaves it where it is."""
+"""A suppression is unused only if everything it could hide is known; otherwise `--fix` keeps it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def unused(*ids: str) -> str:
 
 
 def test_unused_in_a_whole_configuration(run: Any, files: Any, tmp_path: Path) -> None:
-    """Of a whole configuration it is told and deleted, also where a wildcard finds nothing in its folder."""
+    """In a whole configuration it is reported and deleted, also if a wildcard include matches no file."""
     files(nginx_conf=unused().replace("}\n", "include sites/*.conf;\n}\n"))
     assert f"{UNUSED} unused suppression: no finding of gzip-level here" in lint(run, "nginx.conf")
     lint(run, "nginx.conf", "--fix")
@@ -77,7 +77,7 @@ NOT_KNOWN = {
 
 @pytest.mark.parametrize("include", NOT_KNOWN.values(), ids=NOT_KNOWN.keys())
 def test_not_if_something_was_not_read(run: Any, files: Any, tmp_path: Path, include: str) -> None:
-    """If an include leads nowhere, the finding may depend on what it leads to elsewhere."""
+    """If an include is missing, the suppression is kept: the finding may depend on the included file."""
     files(nginx_conf=unused().replace("}\n", f"{include}\n}}\n"))
     assert UNUSED not in lint(run, "nginx.conf", "--fix")
     assert "INC-4711" in (tmp_path / "nginx.conf").read_text()
@@ -103,7 +103,7 @@ def test_not_in_a_fragment(run: Any, files: Any, tmp_path: Path, context: tuple[
 def test_not_if_it_hides_for_another_version(
     run: Any, files: Any, tmp_path: Path, version: str | None, settings: str, rule: str
 ) -> None:
-    """A comment that hides a finding for one of the versions stays, whatever nginx this run is for."""
+    """A comment that hides a finding for one of the versions is kept, whatever the target of the run."""
     inside = POOL.format(ids=KEEPALIVE) if rule == KEEPALIVE else ""
     inside += "upstream app { server 127.0.0.1:1; keepalive 8; }\n" if rule == "proxy-http-version" else ""
     site = f"server {{ # nginxopt: ignore-block[{rule}] INC-4711\n"
@@ -115,8 +115,8 @@ def test_not_if_it_hides_for_another_version(
     assert (tmp_path / "nginx.conf").read_text() == before
 
 
-def test_told_if_the_settings_name_other_versions(run: Any, files: Any, tmp_path: Path) -> None:
-    """A comment that hides nothing for the versions of the settings is unused, though for others it would."""
+def test_reported_if_the_settings_name_other_versions(run: Any, files: Any, tmp_path: Path) -> None:
+    """A comment that hides nothing for the versions of the settings is unused."""
     text = WHOLE.format(inside=POOL.format(ids="proxy-http-version") + "", site=SITE)
     files(
         nginx_conf=text.replace("ignore-block[proxy-http-version]", f"ignore-block[{KEEPALIVE}]").replace(
@@ -128,26 +128,26 @@ def test_told_if_the_settings_name_other_versions(run: Any, files: Any, tmp_path
 
 
 def test_not_if_a_rule_was_not_selected(run: Any, files: Any, tmp_path: Path) -> None:
-    """Only ids of rules that were selected are told; the comment is changed only if all of them were."""
+    """Only ids of selected rules are reported; the comment changes only if all its rules were selected."""
     files(nginx_conf=unused("gzip-level", "tcp-nodelay-off"))
     before = (tmp_path / "nginx.conf").read_text()
     assert UNUSED not in lint(run, "nginx.conf", "--fix", select=f"sendfile,{UNUSED}")
-    told = lint(run, "nginx.conf", "--fix", select=f"gzip-level,{UNUSED}")
-    assert "no finding of gzip-level here" in told
+    output = lint(run, "nginx.conf", "--fix", select=f"gzip-level,{UNUSED}")
+    assert "no finding of gzip-level here" in output
     assert (tmp_path / "nginx.conf").read_text() == before
     lint(run, "nginx.conf", "--fix", select=f"gzip-level,tcp-nodelay-off,{UNUSED}")
     assert "INC-4711" not in (tmp_path / "nginx.conf").read_text()
 
 
 def test_not_if_the_machine_was_not_judged(run: Any, files: Any) -> None:
-    """Without --host nothing is known of what `host-limits` finds."""
+    """Without --host the findings of `host-limits` are unknown, and its suppressions are kept."""
     files(nginx_conf=unused("host-limits"))
     assert UNUSED not in lint(run, "nginx.conf", "--fix")
     assert UNUSED in lint(run, "nginx.conf", "--host")
 
 
 def test_the_rules_that_ask_for_the_machine_say_so() -> None:
-    """Every rule that looks at `model.host` states it."""
+    """Every rule that reads `model.host` declares it."""
     texts = {path.stem.replace("_", "-"): path.read_text() for path in (ROOT / "rules").glob("*.py")}
     assert {rule.id for rule in catalogue().values() if rule.host} == {
         name for name, text in texts.items() if "model.host" in text
@@ -155,7 +155,7 @@ def test_the_rules_that_ask_for_the_machine_say_so() -> None:
 
 
 def test_the_reason_stays_with_the_ids_that_are_used(run: Any, files: Any, tmp_path: Path) -> None:
-    """Of several ids only those that hide nothing are deleted; the reason stays."""
+    """Only unused ids of a suppression are deleted; its reason stays."""
     files(nginx_conf=WHOLE.format(inside=POOL.format(ids=f"{KEEPALIVE},gzip-level"), site=SITE))
     lint(run, "nginx.conf", "--fix")
     assert (
@@ -165,7 +165,7 @@ def test_the_reason_stays_with_the_ids_that_are_used(run: Any, files: Any, tmp_p
 
 
 def test_not_if_another_configuration_needs_it(run: Any, files: Any, tmp_path: Path) -> None:
-    """In a file that two configurations read, a comment that one of them needs stays, also if that one is broken."""
+    """A comment in a file of two configurations is kept if one of them needs it, even if that one is broken."""
     pool = tmp_path / "sites" / "pool.conf"
     head = WHOLE.format(inside="include sites/pool.conf;\n", site="")
     files(nginx_conf=head, other_conf=head.replace("}\n", f"{SITE}}}\n"))
@@ -178,14 +178,14 @@ def test_not_if_another_configuration_needs_it(run: Any, files: Any, tmp_path: P
 
 
 def test_not_if_a_rule_could_not_judge(run: Any, files: Any, tmp_path: Path) -> None:
-    """Where a rule ends with an error, it is not known what it would find."""
+    """The suppressions of a rule that ends with an error are kept."""
     files(nginx_conf=unused("rewrite-shadowed").replace("}\n", "server { rewrite ( /x; rewrite ^/a /b; }\n}\n", 1))
     run("lint", "--select", "all", "--target-version", "1.22.1", "nginx.conf", "--fix")
     assert "INC-4711" in (tmp_path / "nginx.conf").read_text()
 
 
 def test_standard_input_and_a_dump(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What nginx -T prints is whole, whatever folders there are; a fragment from standard input is not."""
+    """A dump of nginx -T is a whole configuration; a fragment from standard input is not."""
     for text, is_told in (
         (
             "# configuration file /nonexistent-nginx/nginx.conf:\n" + unused().replace("}\n", "include x/*.conf;\n}\n"),
@@ -199,7 +199,7 @@ def test_standard_input_and_a_dump(run: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_every_version_at_which_rules_change_is_known() -> None:
-    """Every version that the code compares with is an edge of a rule or among the changes."""
+    """Every version in the code is a bound of a rule or one of the listed changes."""
     written = set()
     for folder in ("rules", "nginxopt"):
         for path in (ROOT / folder).rglob("*.py"):
@@ -214,4 +214,4 @@ def test_every_version_at_which_rules_change_is_known() -> None:
     assert set(target.CHANGES) <= set(points)
     for rule in catalogue().values():
         for point in (rule.since, rule.until):
-            assert point is None or {rule.speaks_of(each) for each in points} == {True, False}
+            assert point is None or {rule.speaks_of(version) for version in points} == {True, False}

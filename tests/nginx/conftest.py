@@ -1,6 +1,7 @@
 """The nginx binaries that the tests of this folder run."""
 
 import os
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from nginxopt import cli
-from nginxopt.system import nginx
+from nginxopt.system import nginx, process
+from nginxopt.system.nginx import instance
 from nginxopt.version import dotted
 from tests.nginx.layouts import Ran
+from tests.nginx.starting import start
 from tests.support import NGINXES, the_nginx
 
 _MEMORY = "/dev/shm"
@@ -23,6 +26,14 @@ def _in_memory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     tmp_path_factory.getbasetemp()  # stays on the disk
     if os.access(_MEMORY, os.W_OK | os.X_OK):
         monkeypatch.setattr(tempfile, "tempdir", _MEMORY)
+
+
+@pytest.fixture(autouse=True)
+def _started_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start nginx without a copy of this process, which takes longer to make than nginx takes to start."""
+    if shutil.which("setpriv"):
+        monkeypatch.setattr(process, "start", start)
+        monkeypatch.setattr(instance, "start", start)
 
 
 @pytest.fixture(scope="session")

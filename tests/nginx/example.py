@@ -43,7 +43,7 @@ def certificate() -> dict[str, bytes]:
 def verdict_on(binary: Binary, data: bytes) -> Verdict:
     """What `nginx -t` says of a whole configuration; a file that it includes and nobody has is empty."""
     config = load_text(data, "nginx.conf", includes=False)
-    if any(one.name == "load_module" for one in config.main.block.unfolded()):
+    if any(directive.name == "load_module" for directive in config.main.block.unfolded()):
         pytest.skip("an example with a module that nginx may lack")
     files = {"logs/made": b""}
     words = list(config.main.block.walk())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nginxopt.config import load
-from nginxopt.rewrite import emit, plan, prove
+from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from nginxopt.system.nginx import PID_FILE, Instance
@@ -27,7 +27,7 @@ class Site:
     """A configuration: `main` and `http` stand before the servers, in the main file; each server is a file of its own.
 
     `files` are others that are included, or served; the compilation does not see those that are `missing`. `gives_up`
-    is the pattern of a rule on which PCRE gives up for some URIs; see `limited`.
+    is the pattern of a rule on which PCRE gives up for some URIs; see `limited`. Of its rules, `grouped` are in groups.
     """
 
     servers: Sequence[str]
@@ -36,6 +36,7 @@ class Site:
     files: Mapping[str, str] = field(default_factory=dict)
     gives_up: str = ""
     missing: Mapping[str, str] = field(default_factory=dict)
+    grouped: int | None = None
 
     @property
     def includes(self) -> list[bytes]:
@@ -62,10 +63,11 @@ def compiled(site: Site, folder: Path) -> dict[str, bytes]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     config = load(folder / "nginx.conf", missing_ok=bool(site.missing))
-    emission = emit(plan(config))
+    emission = emit(plan(config, Options(groups=site.grouped is not None)))
     proof = prove(emission)
     assert proof.holds, (proof.refutation, proof.counterexample)
     assert emission.plan.moved, dict(emission.plan.reasons())
+    assert emission.plan.grouped == (site.grouped or 0)
     after = {str(Path(file.path).relative_to(folder)): emission.after(file) for file in config.files}
     return {**site.texts(), **after, Path(emission.maps_path or "").name: emission.maps}
 

@@ -43,6 +43,7 @@ from nginxopt.bench.temporary import private_folder
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx
+from tests.nginx.modules import require_directive
 from tests.support import PATIENCE, needs_nginx, the_nginx
 
 pytestmark = needs_nginx
@@ -77,8 +78,10 @@ def made(name: str, generator: Generator, *cases: str) -> Experiment:
 
 
 def run(experiment: Experiment, generator: Generator, folder: Path, rounds: int = 1) -> Result:
-    """Run an experiment to its end."""
+    """Run an experiment to its end; each of its nodes counts requests with `stub_status`."""
+    require_directive(the_nginx(), "stub_status")
     benchmark = Benchmark(experiment, Local(the_nginx()), generator, folder, rounds)
+
     benchmark.run(lambda *_: None, lambda _: None)
     result = benchmark.result()
     assert result.complete
@@ -87,7 +90,7 @@ def run(experiment: Experiment, generator: Generator, folder: Path, rounds: int 
 
 def figures(result: Result, case: str, name: str) -> dict[str, float]:
     """A figure of every variant in a case."""
-    return {found.variant: found.figures[name] for found in result.summaries if found.case == case}
+    return {summary.variant: summary.figures[name] for summary in result.summaries if summary.case == case}
 
 
 def test_rewrites(generator: Generator, tmp_path: Path) -> None:
@@ -119,9 +122,11 @@ def test_balance(generator: Generator, tmp_path: Path) -> None:
     """Each of three nodes gets a third of the requests, whether clients keep their connections or not."""
     result = run(made("balance", generator), generator, tmp_path)
     for case in result.experiment.cases:
-        by_node = next(found.figures for found in result.summaries if (found.variant, found.case) == ("3 nodes", case))
+        by_node = next(
+            summary.figures for summary in result.summaries if (summary.variant, summary.case) == ("3 nodes", case)
+        )
         assert all(0.25 < by_node[f"requests.{role}"] < 0.6 for role in ("app", "app2", "app3"))
-    edge = {(found.variant, found.case): found.nodes["edge"] for found in result.samples}
+    edge = {(sample.variant, sample.case): sample.nodes["edge"] for sample in result.samples}
     kept, closed = (edge["3 nodes", case] for case in result.experiment.cases)
     assert (kept.accepts or 0) < (kept.requests or 0)
     assert (closed.accepts or 0) >= (closed.requests or 0)
@@ -135,7 +140,7 @@ def test_cache(generator: Generator, tmp_path: Path) -> None:
     assert max(cold["cache"], cold["cache with lock"]) < cold["pass-through"]
     # In numbers: what a request costs depends on how many there were, and wrk asks as many as it can.
     case = result.experiment.cases[0]
-    asked = {found.variant: found.nodes["app"].requests or 0 for found in result.samples if found.case == case}
+    asked = {sample.variant: sample.nodes["app"].requests or 0 for sample in result.samples if sample.case == case}
     assert 1 <= asked["cache with lock"] <= asked["cache"]
 
 
@@ -189,6 +194,19 @@ def test_instructions(tmp_path: Path) -> None:
     again = replace(experiment, attacks=experiment.attacks[-1:])
     second = figures(run(again, Vegeta(), tmp_path), "near miss", "instructions")
     assert second["4000 compiled"] == pytest.approx(first["4000 compiled"], rel=0.001)
+
+
+@needs_valgrind
+def test_instructions_of_a_map(tmp_path: Path) -> None:
+    """The rows of a map are measured against their tree, by path and by header; both redirect to the same value."""
+    rows = b"".join(b"~^/old/%d/ $place/%d;" % (number, number) for number in range(200))
+    agents = b"".join(b"~*^agent%d/ %d;" % (number, number) for number in range(200))
+    text = b"geo $place { default /new; } map $uri $to { %s } map $http_user_agent $bot { %s }" % (rows, agents)
+    experiment = catalogue()["rewrites"].build(Settings(rules=load_text(text, "maps.conf")))
+    result = run(replace(experiment, metric="instructions"), Vegeta(), tmp_path)
+    for variable in ("$to", "$bot"):
+        found = figures(result, f"near miss of {variable}", "instructions")
+        assert found[f"200 rows of {variable}"] > 5 * found[f"200 compiled of {variable}"]
 
 
 @needs_vegeta

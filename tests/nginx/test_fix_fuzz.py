@@ -66,8 +66,8 @@ def test_faults_are_seen(nginx_: nginx.Binary, name: str) -> None:
 
     async def act(trial: Trial) -> frozenset[str]:
         case = seeded.case(name)
-        found = await trial.compare(case, case.files, {MAIN: seeded.after})
-        return frozenset(one.kind for one in found)
+        differences = await trial.compare(case, case.files, {MAIN: seeded.after})
+        return frozenset(difference.kind for difference in differences)
 
     assert on_stage(nginx_, act) >= seeded.kinds
 

@@ -1,7 +1,7 @@
-"""What holds where: the model of inheritance, and its defaults, against the nginx binary.
+"""The model of inheritance and its defaults against the nginx binary.
 
-Random configurations are read by the model and by nginx; each of their places is asked for, and what is seen there is
-what the model says.
+The model and nginx read the same random configurations. A request for each location, `if` and `limit_except` shows
+which directives nginx applies there, and the model must name the same ones.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from nginxopt.semantics import Level, Setting, levels
 from nginxopt.system import nginx
 from nginxopt.system.http import Client, Request
 from nginxopt.version import Version
+from tests.nginx.modules import require_directive
 
 OLD = Version(1, 22, 1)
 
@@ -39,7 +40,7 @@ VALUES = st.integers(1, 9).map(lambda number: (number, chr(64 + number)))
 
 @dataclass(frozen=True)
 class Probe:
-    """A directive that can be seen: its text for a number, and the kinds of levels that may have it."""
+    """A directive with a visible effect: its arguments for a number, and the kinds of levels that may contain it."""
 
     name: str
     text: str  # {0} is a digit, {1} a letter
@@ -62,6 +63,7 @@ PROBES = [
     Probe("access_log", "log{0} id", "server location if limit_except", True),
     Probe("proxy_set_header", "X-1 a{0}", several=True),
     Probe("proxy_set_header", "X-2 b{0}"),
+    Probe("proxy_http_version", "1.0"),
     Probe("proxy_http_version", "1.1"),
     Probe("proxy_method", "{1}"),
     Probe("proxy_hide_header", "X-B1"),
@@ -71,13 +73,13 @@ PROBES = [
 
 @dataclass
 class Written:
-    """A configuration under construction: files to include, and what to ask for."""
+    """A configuration under construction: the files that it includes, and the places to request."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
 
     def file(self, text: str) -> str:
-        """Put a text into a file of its own; return its name."""
+        """Add a file with this text; return its name."""
         name = f"inc{len(self.files)}.conf"
         self.files[name] = text.encode()
         return name
@@ -85,7 +87,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Place:
-    """A level that a request gets to: a location by its path, an `if` by its argument, a limit_except by POST."""
+    """A level and how a request reaches it: a location by its path, an `if` by its argument, a limit_except by POST."""
 
     path: str
     condition: str = ""
@@ -94,7 +96,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Whole:
-    """A configuration of one server to ask, what stands around it, and its places."""
+    """A configuration: the http block before its one server, that server, its files and its places."""
 
     http: str
     server: str
@@ -104,7 +106,7 @@ class Whole:
 
 @st.composite
 def wholes(draw: st.DrawFn) -> Whole:
-    """Blocks nested at random, each with some of the probes, some of them in included files."""
+    """Randomly nested blocks with some of the probes, part of them in included files."""
     written = Written()
     shared = written.file("add_header X-A 0 always; proxy_set_header X-3 c0;")
 
@@ -151,7 +153,7 @@ def wholes(draw: st.DrawFn) -> Whole:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for a place."""
+    """The response for a place."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -159,7 +161,7 @@ class Answer:
 
     @classmethod
     def of(cls, data: bytes) -> Answer:
-        """Take the bytes of an answer apart."""
+        """Parse the bytes of a response."""
         head, _, body = data.partition(b"\r\n\r\n")
         first, *lines = head.decode().split("\r\n")
         headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
@@ -171,22 +173,22 @@ class Answer:
 
     def values(self, name: str) -> list[str]:
         """The values of a header."""
-        return [value for found, value in self.headers if found == name]
+        return [value for header, value in self.headers if header == name]
 
     def text(self, name: str) -> str | None:
-        """What a backend, or the location, says of itself under that name."""
-        found = re.search(rf"\b{name}=(\S*)", self.body)
-        return found[1] if found else None
+        """The value that a backend, or the location, writes under this name."""
+        match = re.search(rf"\b{name}=((?:, |\S)*)", self.body)
+        return match[1] if match else None
 
 
 def at(root: Level, place: Place) -> Level:
     """The level of a place in the model."""
-    (location,) = [one for one in root.walk() if one.kind == "location" and one.args == (place.path,)]
+    (chosen,) = [level for level in root.walk() if level.kind == "location" and level.args == (place.path,)]
     if place.condition:
-        (location,) = [one for one in location.levels if one.kind == "if" and one.args[-1] == place.condition]
+        (chosen,) = [level for level in chosen.levels if level.kind == "if" and level.args[-1] == place.condition]
     if place.method == "POST":
-        (location,) = [one for one in location.levels if one.kind == "limit_except"]
-    return location
+        (chosen,) = [level for level in chosen.levels if level.kind == "limit_except"]
+    return chosen
 
 
 def words(setting: Setting, number: int = 0) -> list[str]:
@@ -195,20 +197,24 @@ def words(setting: Setting, number: int = 0) -> list[str]:
     return [str(directive.args[number]) for directive in setting.directives]
 
 
-def expected_backend(level: Level, place: Place, answer: Answer) -> None:
-    """A location without a `return` is answered by the backend that the model knows, or by none."""
+def expected_backend(level: Level, version: Version, place: Place, answer: Answer) -> None:
+    """A location without a `return` passes requests to the backend of the model, if there is one.
+
+    From 1.23.0 a variable `$http_...` holds all values of a repeated header, and the first one before (CHANGES).
+    """
     passed = level.setting("proxy_pass").value
-    if any(one.own("return") for one in _script(level)):
+    if any(script.own("return") for script in _script(level)):
         assert answer.text("backend") is None
         return
     assert answer.text("backend") == (passed and passed[len("http://unix:temp/")])
     if passed is None:
         return
     method = level.setting("proxy_method").value or place.method
-    names: dict[str, str] = {}
+    headers: dict[str, list[str]] = {"X-1": [], "X-2": [], "X-3": []}
     for directive in level.setting("proxy_set_header").directives:
-        names.setdefault(str(directive.args[0]), str(directive.args[1]))
-    sent = ",".join(names.get(f"X-{number}", "") for number in (1, 2, 3))
+        headers[directive.args[0]].append(str(directive.args[1]))
+    count = 1 if version < Version(1, 23, 0) else None
+    sent = ",".join(", ".join(values[:count]) for values in headers.values())
     assert answer.text("seen") == f"HTTP/{level.setting('proxy_http_version').value},{method},{sent}"
     hidden = set(words(level.setting("proxy_hide_header"))) - set(words(level.setting("proxy_pass_header")))
     assert bool(answer.values("x-b1")) == ("X-B1" not in hidden)
@@ -222,13 +228,13 @@ def _script(level: Level) -> Iterator[Level]:
         yield level.parent
 
 
-def expected_headers(level: Level, prefix: str, place: Place, answer: Answer) -> None:
-    """The headers of nginx itself, and the root it would take files from."""
+def expected_headers(level: Level, version: Version, prefix: str, place: Place, answer: Answer) -> None:
+    """nginx's own headers and its root are those of the model."""
     assert answer.values("x-a") == words(level.setting("add_header"), 1)
     keepalive = level.setting("keepalive_timeout").directive
     assert answer.values("keep-alive") == ([f"timeout={keepalive.args[1].rstrip('s')}"] if keepalive else [])
     hidden = level.setting("server_tokens").value == "off"
-    assert answer.values("server") == ["nginx" if hidden else "nginx/1.22.1"]
+    assert answer.values("server") == ["nginx" if hidden else f"nginx/{version}"]
     if answer.status == 302:
         assert answer.values("location") == words(level.setting("error_page"), 1)
     if answer.status == 418:
@@ -241,14 +247,14 @@ def expected_headers(level: Level, prefix: str, place: Place, answer: Answer) ->
 
 
 def expected_file(level: Level, prefix: str, place: Place, answer: Answer) -> None:
-    """The root and the type of an answer that a location makes itself."""
+    """The root and the type of a response that the location itself returns are those of the model."""
     root, alias = level.setting("root"), level.setting("alias")
     assert not (root.is_set and alias.is_set)
     assert answer.text("root") == f"{prefix}/{root.value or alias.value}"
     named = level.setting("types").directive
     assert named
     assert named.block
-    inside = [str(one.name) for one in named.block.directives()]
+    inside = [str(directive.name) for directive in named.block.directives()]
     kind = inside[0] if inside and place.path else level.setting("default_type").value or "text/plain"
     charset = level.setting("charset").value
     assert answer.values("content-type") == [kind + (f"; charset={charset}" if charset else "")]
@@ -256,25 +262,26 @@ def expected_file(level: Level, prefix: str, place: Place, answer: Answer) -> No
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(whole=wholes())
-def test_every_place_is_what_the_model_says(binary: nginx.Binary, whole: Whole) -> None:
-    """In any nesting of blocks and includes every place behaves as the model says of its level."""
+def test_every_place_behaves_as_in_the_model(binary: nginx.Binary, whole: Whole) -> None:
+    """In any nesting of blocks and includes nginx applies the directives that the model has for the level."""
     http = HTTP + whole.http.encode()
     with nginx.Instance(binary, servers=[whole.server.encode()], http=http, files=whole.files) as instance:
-        root = levels(load(instance.prefix / "nginx.conf"), OLD)
+        version = Version.of(binary.version)
+        root = levels(load(instance.prefix / "nginx.conf"), version)
         with instance.client() as client:
             for number, place in enumerate(whole.places):
                 level = at(root, place)
                 answer = asked(client, number, place)
-                expected_headers(level, str(instance.prefix), place, answer)
-                expected_backend(level, place, answer)
-            asked(client, -1, Place("/"))  # what came before is logged by now
+                expected_headers(level, version, str(instance.prefix), place, answer)
+                expected_backend(level, version, place, answer)
+            asked(client, -1, Place("/"))  # with its response all earlier requests are logged
         for number, place in enumerate(whole.places):
             logs = at(root, place).setting("access_log")
             assert logged(instance, number) == sorted(set(words(logs)) - {"off"})
 
 
 def asked(client: Client, number: int, place: Place) -> Answer:
-    """The answer at a place."""
+    """The response at a place."""
     body = "Content-Length: 0\r\n" if place.method == "POST" else ""
     target = f"{place.path}f.ext?id={number}&k={place.condition}"
     data = f"{place.method} {target} HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: gzip\r\n{body}\r\n"
@@ -282,13 +289,13 @@ def asked(client: Client, number: int, place: Place) -> Answer:
 
 
 def logged(instance: nginx.Instance, number: int) -> list[str]:
-    """The logs in which a request is found."""
+    """The names of the logs that contain a request."""
     return sorted(
         path.name for path in instance.prefix.glob("log*") if f"{number}\n" in path.read_text().splitlines(True)
     )
 
 
-# Each handler, and whether a `limit_except` has it too; what answers is told by status: 200 is a file, and 405 too.
+# Each handler with the status of its responses, and whether a `limit_except` inherits it.
 HANDLERS = {
     "proxy_pass http://unix:temp/0.sock;": (200, True),
     "fastcgi_pass unix:temp/0.sock;": (502, True),
@@ -303,8 +310,9 @@ HANDLERS = {
 
 @pytest.mark.parametrize("handler", HANDLERS)
 def test_handlers_belong_to_their_location(binary: nginx.Binary, handler: str) -> None:
-    """An `if` has the handler of its location, a location within has none, a `limit_except` those of some modules."""
+    """An `if` inherits the handler of its location, a `limit_except` that of some modules, a nested location none."""
     own, shared = HANDLERS[handler]
+    require_directive(binary, handler.split()[0].rstrip(";"))
     server = (
         f"set $memcached_key x; location /l/ {{ {handler} if ($arg_k = i) {{ set $seen 1; }}"
         " limit_except GET { auth_basic off; } location /l/n/ { } }"
@@ -322,7 +330,7 @@ def test_handlers_belong_to_their_location(binary: nginx.Binary, handler: str) -
 
 
 def test_an_if_may_have_a_handler_of_its_own(binary: nginx.Binary) -> None:
-    """Of two handlers the inner one answers, and the outer one is none of its level, whatever their modules are."""
+    """An `if` with a handler of another module does not inherit that of its location."""
     server = b"location /l/ { empty_gif; if ($arg_k = i) { proxy_pass http://unix:temp/0.sock; } }"
     with nginx.Instance(binary, servers=[server], http=HTTP) as instance:
         root = levels(load(instance.prefix / "nginx.conf"), OLD)
@@ -336,7 +344,8 @@ def test_an_if_may_have_a_handler_of_its_own(binary: nginx.Binary) -> None:
 
 
 def test_methods_of_webdav_are_inherited(binary: nginx.Binary) -> None:
-    """`dav_methods` is no handler, but a value that locations inherit."""
+    """`dav_methods` is not a handler but a value that locations inherit."""
+    require_directive(binary, "dav_methods")
     server = b"location /l/ { dav_methods DELETE; location /l/n/ { } }"
     with nginx.Instance(binary, servers=[server], files={"html/l/n/f.ext": b""}) as instance:
         root = levels(load(instance.prefix / "nginx.conf"), OLD)
@@ -351,14 +360,13 @@ ACCESS = ["", "allow all;", "deny all;", "allow 127.0.0.1; deny all;", "deny 127
 @pytest.mark.parametrize("outer", ACCESS)
 @pytest.mark.parametrize("inner", ACCESS)
 def test_access_is_one_list(binary: nginx.Binary, outer: str, inner: str) -> None:
-    """One `allow` or `deny` drops all that come from outside, of both."""
+    """A single `allow` or `deny` discards all inherited ones of both names."""
     server = f"{outer} location /l/ {{ {inner} }}".encode()
     with nginx.Instance(binary, servers=[server], files={"html/l/f.ext": b""}) as instance:
         root = levels(load(instance.prefix / "nginx.conf"), OLD)
         with instance.client() as client:
             refused = asked(client, 0, Place("/l/")).status == 403
     level = at(root, Place("/l/"))
-    rules = sorted(
-        (one for name in ("allow", "deny") for one in level.setting(name).directives), key=lambda one: one.span
-    )
+    directives = (directive for name in ("allow", "deny") for directive in level.setting(name).directives)
+    rules = sorted(directives, key=lambda directive: directive.span)
     assert refused == (bool(rules) and rules[0].name == "deny")

@@ -136,7 +136,9 @@ def test_wildcards_that_are_not_normal(each_binary: nginx.Binary, run: Callable[
         "../etc/n[wxyz]o_*.conf", ".//./nxo_??????.maps", "link/nxo_*.http", f"{tmp_path}/e*/nxo_*2.conf",
         f"{tmp_path}/*/../etc/nxo_*.conf",
     )  # fmt: skip
-    text = DOCKER["nginx.conf"].replace("http {\n", "http {\n" + "".join(f"    include {one};\n" for one in includes))
+    text = DOCKER["nginx.conf"].replace(
+        "http {\n", "http {\n" + "".join(f"    include {include};\n" for include in includes)
+    )
     main = tree(tmp_path / "etc", {**DOCKER, "nginx.conf": text, "link@": "."}) / "nginx.conf"
     assert run("etc/conf.d/default.conf", "--write", "-q").status == 0
     accepted(each_binary, main)

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from nginxopt.system import nginx
+from tests.nginx.modules import LUA, require_lua, require_njs
 from tests.nginx.sides import Site, check, compiled, get, said
-from tests.nginx.test_surroundings import FILES, GIVES_UP, HTTP, LUA, MOVED, NJS, REQUESTS, RULES
+from tests.nginx.test_surroundings import FILES, GIVES_UP, HTTP, MOVED, NJS, REQUESTS, RULES
 
 BETWEEN = MOVED.splitlines(keepends=True)
 PARTS = ("".join(BETWEEN[:5]), "".join(BETWEEN[5:10]), "".join(BETWEEN[10:]))
@@ -57,18 +58,18 @@ IN_LOCATION = {
     "njs": "js_header_filter read.head;",
     "another configuration from an if on": "if ($arg_x) { add_header X-If '[$1]' always; error_page 302 =200 /page; }",
 }
-MODULES = "".join(f"load_module {module};" for module in LUA)
+
 NJS_HEAD = NJS.replace("default { read }", "default { read, head }") + (
     "\nfunction head(r) { r.headersOut['X-Read'] = String(r.variables[1]); }\n"
 )
 
 
 def skip_without(binary: nginx.Binary, text: str) -> None:
-    """Skip if the binary has no module for a text."""
-    if "_by_lua" in text and not binary.test(nginx.configuration(main=MODULES.encode())).ok:  # of another build
-        pytest.skip(f"{binary} has no Lua module here")
-    if "js_" in text and not binary.test(nginx.configuration(http=b"js_engine njs;")).ok:
-        pytest.skip(f"{binary} has no njs")
+    """Skip the test if nginx is built without a module that a text needs."""
+    if "_by_lua" in text:
+        require_lua(binary)
+    if "js_" in text:
+        require_njs(binary)
 
 
 @pytest.mark.parametrize("script", [*SCRIPTS, *ONCE, *IN_LOCATION])
@@ -80,7 +81,7 @@ def test_any_script_between_the_rules(each_binary: nginx.Binary, script: str, tm
     files = FILES | {"html/l/file": "[<!--# echo var='1' -->]"}
     http = "js_import read.js;" if "js_" in text else ""
     main = "include modules.conf;"
-    modules = MODULES if "_by_lua" in text else ""
+    modules = LUA if "_by_lua" in text else ""
     missing = {
         "once.conf": text,
         "script.conf": text if script in SCRIPTS else "",
@@ -149,7 +150,7 @@ def test_anything_in_the_http_block(each_binary: nginx.Binary, text: str, level:
     missing = {
         "unread.conf": hostile,
         "unread-too.conf": "gzip off;",
-        "modules.conf": MODULES if "_by_lua" in hostile else "",
+        "modules.conf": LUA if "_by_lua" in hostile else "",
     }
     servers = [f"server_name a.test; {rules}" for rules in RULES]
     http = LEVELS[level]

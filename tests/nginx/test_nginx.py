@@ -20,6 +20,11 @@ location = /big { return 200 "%s"; }
 """ % (b"x" * 4000)
 
 
+@pytest.fixture(autouse=True)
+def _started_without_a_copy() -> None:
+    """Start nginx as `nginxopt.system` does, which is tested here."""
+
+
 def get(path: bytes, method: bytes = b"GET") -> Request:
     """A request for the persistent connection."""
     return Request(b"%s %s HTTP/1.1\r\nHost: a.test\r\n\r\n" % (method, path), head=method == b"HEAD")

@@ -136,16 +136,16 @@ def test_connections_end(binary: nginx.Binary, server: str, count: int) -> None:
 def conversation(client: Client) -> tuple[list[bytes], int]:
     """The bodies of five answers, and which of them says first that the connection ends."""
     with client:
-        found = [client.ask([request("/a.css")])[0] for _ in range(5)]
-    ends = [number for number, answer in enumerate(found, 1) if b"\r\nConnection: close\r\n" in answer]
-    return [content(answer) for answer in found], next(iter(ends), 0)
+        responses = [client.ask([request("/a.css")])[0] for _ in range(5)]
+    ends = [number for number, answer in enumerate(responses, 1) if b"\r\nConnection: close\r\n" in answer]
+    return [content(answer) for answer in responses], next(iter(ends), 0)
 
 
 def test_nodelay_is_the_default(binary: nginx.Binary) -> None:
     """Without `tcp_nodelay off` the answers are the same."""
     server = "tcp_nodelay off;\n"
-    found = [answers(binary, text) for text in (server, mended("tcp-nodelay-off", server))]
-    before, after = ({name: content(answer) for name, answer in each.items()} for each in found)
+    served = [answers(binary, text) for text in (server, mended("tcp-nodelay-off", server))]
+    before, after = ({name: content(answer) for name, answer in files.items()} for files in served)
     assert before == after
 
 

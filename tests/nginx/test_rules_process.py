@@ -75,13 +75,13 @@ def test_without_descriptors_clients_wait(binary: nginx.Binary, few_files: list[
     text = "error_log error.log warn;\nevents {\n    worker_connections 1200;\n}\n" + HTTP
     with running(binary, text, wrapper=few_files) as before, contextlib.ExitStack() as held:
         clients = [held.enter_context(connect(before)) for _ in range(100)]
-        assert "24: Too many open files" in before.until("failed (24")
+        assert "accept4() failed (24: " in before.until("failed (24: ")
         assert sum(map(bool, map(answered, clients))) < 100
     with running(binary, fixed("worker-rlimit-nofile", text).decode(), wrapper=few_files) as after:
         with contextlib.ExitStack() as held:
             clients = [held.enter_context(connect(after)) for _ in range(100)]
             assert all(asked(client).startswith(b"HTTP/1.1 200") for client in clients)
-        assert "Too many open files" not in after.log()
+        assert "failed (24: " not in after.log()
 
 
 def test_a_proxied_request_takes_two_connections(binary: nginx.Binary) -> None:

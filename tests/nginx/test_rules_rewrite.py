@@ -11,7 +11,7 @@ from nginxopt.rewrite.redirects import Site
 from nginxopt.semantics import Locations, Uncertain, levels
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
-from tests.lintcheck import TARGET, fixed, found, mend, read
+from tests.lintcheck import TARGET, diagnose, fix_text, fixed, read
 from tests.support import needs_nginx, the_nginx
 
 pytestmark = needs_nginx
@@ -132,7 +132,7 @@ NEVER = [
 def test_never_matches(pattern: str, targets: list[str]) -> None:
     """What is flagged is not fired by the requests that it was written for."""
     rewrite = f"rewrite {pattern} /hit permanent;"
-    assert found("rewrite-never-matches", rewrite, context="server")
+    assert diagnose("rewrite-never-matches", rewrite, context="server")
     (told,) = answers([rewrite + STATE], [get(target.replace(" ", "%20")) for target in targets])
     assert [answer for answer in told if location(answer)] == []
 
@@ -145,7 +145,7 @@ def test_never_matches(pattern: str, targets: list[str]) -> None:
 )  # fmt: skip
 def test_never_matching_locations(text: str, target: str) -> None:
     """A location that is flagged is not chosen for the request that it was written for."""
-    assert found("rewrite-never-matches", text, context="server")
+    assert diagnose("rewrite-never-matches", text, context="server")
     ((answer,),) = answers([text + STATE], [get(target)])
     assert answer.startswith(b"HTTP/1.1 200 ")
 
@@ -157,7 +157,7 @@ def test_never_matching_locations(text: str, target: str) -> None:
 def test_what_looks_like_never_matching(pattern: str, target: str) -> None:
     """What is not flagged, though it looks alike, is fired by an ordinary request."""
     rewrite = f"rewrite {pattern} /hit permanent;"
-    assert not found("rewrite-never-matches", rewrite, context="server")
+    assert not diagnose("rewrite-never-matches", rewrite, context="server")
     ((answer,),) = answers([rewrite + STATE], [get(target)])
     assert location(answer) == "http://a.test/hit"
 
@@ -256,7 +256,7 @@ def chosen_by(sides: Locations, uri: str) -> str:
 )  # fmt: skip
 def test_internal_loops(text: str) -> None:
     """A location that rewrites to itself is a 500."""
-    assert found("redirect-loop", text, context="server")
+    assert diagnose("redirect-loop", text, context="server")
     ((answer,),) = answers([text], [get("/a")])
     assert answer.startswith(b"HTTP/1.1 500 ")
 
@@ -278,8 +278,8 @@ def test_map_sizes(keys: list[str], sizes: str) -> None:
     rows = "\n".join(f"{key} 1;" for key in keys)
     text = f"events {{}}\nhttp {{\n{sizes}\nmap $uri $x {{\n{rows}\n}}\n}}\n".encode()
     complains = "map_hash" in str(the_nginx().test(text))
-    assert bool(found("map-hash-size", text)) == complains
-    after = the_nginx().test(mend("map-hash-size", text, unsafe=False))
+    assert bool(diagnose("map-hash-size", text)) == complains
+    after = the_nginx().test(fix_text("map-hash-size", text, unsafe=False))
     assert after.ok
     assert "map_hash" not in str(after)
 
@@ -312,7 +312,7 @@ def test_a_chain_answers_as_its_map(operator: str) -> None:
     """The value is the same, the last condition that matches being the first regular expression of the map."""
     ifs = "\n".join(f"if ($arg_k {operator} {key}) {{\n set $x v{key};\n}}" for key in ("a", "ab", "b"))
     before = f'events {{}}\nhttp {{\nserver {{\nset $x none;\n{ifs}\nreturn 200 "$x";\n}}\n}}\n'
-    after = mend("if-chain-to-map", before.encode()).decode()
+    after = fix_text("if-chain-to-map", before.encode()).decode()
     assert "map $arg_k $x" in after
     asked = [get(f"/?k={value}") for value in ("a", "ab", "b", "xaby", "c", "")]
     one, other = (
@@ -341,7 +341,7 @@ def test_a_pattern_without_captures_finds_the_same(
     keys = ["never", pattern.replace("\\", "\\\\"), "nothing"]
     ifs = "\n".join(f'if ($arg_k {operator} "{key}") {{\n set $x v{number};\n}}' for number, key in enumerate(keys))
     before = f'events {{}}\nhttp {{\nserver {{\nset $x none;\n{ifs}\nreturn 200 "$x";\n}}\n}}\n'
-    after = mend("if-chain-to-map", before.encode())
+    after = fix_text("if-chain-to-map", before.encode())
     (block,) = (level for level in levels(read(after), TARGET).walk() if level.kind == "map")
     assert operator + written in block.names
     assert ("" in block.names) is ("" in values)
@@ -388,7 +388,7 @@ def test_idle_dots_find_the_same(before: str, after: str) -> None:
 def test_a_shadowed_rule_never_fires() -> None:
     """The URI that is told is answered by the other rule."""
     text = "rewrite ^/blog/(.*)$ /news permanent;\nrewrite ^/blog/about$ /about permanent;"
-    (diagnostic,) = found("rewrite-shadowed", text, context="server")
+    (diagnostic,) = diagnose("rewrite-shadowed", text, context="server")
     uri = diagnostic.finding.related[0].message.split()[0]
     ((answer,),) = answers([text], [get(uri)])
     assert location(answer) == "http://a.test/news"
@@ -410,7 +410,7 @@ def test_the_first_map_settles_the_sizes(each_binary: nginx.Binary) -> None:
     )
     for server, sizes in ((ifs, b"map_hash_max_size 4096;"), (long, b"map_hash_bucket_size 64;")):
         text = b"events {} http { server { listen unix:a.sock; %s } %s }" % (server.encode(), sizes)
-        assert mend("if-chain-to-map", text) == text
+        assert fix_text("if-chain-to-map", text) == text
         for order in (b"map $arg_k $x { %s v; } %s", b"%s"):
             key = b"a" if server == ifs else b"a" * 50
             inside = order % ((key, sizes) if b"map" in order else (sizes,))

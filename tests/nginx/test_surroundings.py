@@ -14,6 +14,7 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import emit, plan, prove
 from nginxopt.system import nginx
 from nginxopt.system.nginx import Instance
+from tests.nginx.modules import LUA, require_lua, require_njs
 from tests.nginx.sides import Site, check, get, limited, said
 
 GIVES_UP = "^/l/(a+)+$"
@@ -228,17 +229,16 @@ def test_headers_that_an_if_would_not_inherit(each_binary: nginx.Binary, inherit
     assert b"\r\nX-L: 1\r\n" in answers[0]
 
 
-LUA = ("/usr/lib/nginx/modules/ndk_http_module.so", "/usr/lib/nginx/modules/ngx_http_lua_module.so")
 NJS = "function read(r) { r.return(200, `[${r.variables[1]}]`); } export default { read };"
 READERS = {
     "Lua": (
         "content_by_lua_block { ngx.say('[', ngx.var[1], ']') }",
-        "".join(f"load_module {lua};" for lua in LUA),
+        LUA,
         "",
     ),
     "Lua in a filter": (
         "header_filter_by_lua_block { ngx.header['X-Read'] = ngx.var[1] }",
-        "".join(f"load_module {module};" for module in LUA),
+        LUA,
         "",
     ),
     "njs": ("js_content read.read;", "", "js_import read.js;"),
@@ -251,11 +251,10 @@ READERS = {
 def test_captures_that_no_text_shows(each_binary: nginx.Binary, reader: str, tmp_path: Path) -> None:
     """What programs read of `$1` is what it was, after a URI of no rule, of a rule, and of one that captures."""
     reads, main, http = READERS[reader]
-    has_lua = each_binary.version == (1, 22, 1) and all(Path(path).exists() for path in LUA)
-    if main and not has_lua:
-        pytest.skip(f"{each_binary} has no Lua module here")
-    if reader == "njs" and not each_binary.test(nginx.configuration(http=b"js_engine njs;")).ok:
-        pytest.skip(f"{each_binary} has no njs")
+    if main:
+        require_lua(each_binary)
+    if reader == "njs":
+        require_njs(each_binary)
     files = FILES | {"read.js": NJS, "html/l/file": "[<!--# echo var='1' -->]"}
     server = (
         f"{SHOWN.replace('[$1] [$2] ', '')} rewrite ^/l/first$ /l/1 last; rewrite ^/l/(x|y)$ /l/file last;"
@@ -292,11 +291,9 @@ LUA_AROUND = {
 @pytest.mark.parametrize("around", LUA_AROUND)
 def test_lua_around_the_rules(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """Lua may change the URI, ask for others, and read captures, before, between and behind the rules."""
-    if each_binary.version != (1, 22, 1) or not all(Path(path).exists() for path in LUA):
-        pytest.skip(f"{each_binary} has no Lua module here")
+    require_lua(each_binary)
     servers = [SHOWN + LUA_AROUND[around].replace("%s", rules) for rules in RULES]
-    main = "".join(f"load_module {module};" for module in LUA)
-    check(each_binary, Site(servers, HTTP, main, FILES, GIVES_UP), tmp_path, REQUESTS)
+    check(each_binary, Site(servers, HTTP, LUA, FILES, GIVES_UP), tmp_path, REQUESTS)
 
 
 WORDS = [f"/l/{number * 7919 % 100_003:05d}/{'ab'[number % 2]}.html" for number in range(600)]

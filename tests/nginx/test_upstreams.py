@@ -94,6 +94,8 @@ def seen(binary: nginx.Binary, text: str) -> tuple[str, str, str]:
 def test_a_url_is_split_as_nginx_splits_it(binary: nginx.Binary, target: str) -> None:
     """Host, port and URI of a `proxy_pass`, and the upstream that it names, are those that nginx finds."""
     one = read(f"proxy_pass {target}")
+    if target == "http://LOCALHOST" and not knows_hosts_in_any_case(binary):
+        return
     host, port, went = seen(binary, f"proxy_pass {target}")
     scheme, _, rest = went.partition("://")
     assert one.scheme == scheme.lower()
@@ -106,6 +108,13 @@ def test_a_url_is_split_as_nginx_splits_it(binary: nginx.Binary, target: str) ->
     assert host == one.host + (f":{one.port}" if one.port else "")
     assert port == (one.port or {"http": "80", "https": "443"}[one.scheme])
     assert one.names_an_address == (one.upstream is None)
+
+
+def knows_hosts_in_any_case(binary: nginx.Binary) -> bool:
+    """Whether nginx finds LOCALHOST in /etc/hosts: the C library musl compares these names by case."""
+    verdict = binary.test(nginx.configuration([b"location / { proxy_pass http://LOCALHOST; }"]))
+    assert verdict.ok or 'host not found in upstream "LOCALHOST"' in str(verdict)
+    return verdict.ok
 
 
 @pytest.mark.parametrize("text", PASSED)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from nginxopt.system import nginx
-from tests.lintcheck import mend
+from tests.lintcheck import fix_text
+from tests.nginx.modules import LUA
 
-MODULES = Path("/usr/lib/nginx/modules")
-LUA = "".join(f"load_module {MODULES}/{name}.so;\n" for name in ("ndk_http_module", "ngx_http_lua_module"))
 PATHS = "".join(f"    {name}_temp_path temp/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
 
 # Who has a zone of the name -> what stands in main, in http, and behind it.
@@ -59,7 +57,7 @@ def test_a_new_zone_has_a_name_of_its_own(each_binary: nginx.Binary, rule: str, 
     if refused := accepted(each_binary, before):
         assert re.search("unknown directive|dlopen", refused), "this nginx has not all of these modules"
         return
-    after = mend(rule, before)
+    after = fix_text(rule, before)
     assert after != before
     assert accepted(each_binary, after) == ""
 
@@ -70,7 +68,7 @@ def test_a_zone_is_quoted_as_its_upstream(each_binary: nginx.Binary, name: str) 
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     before = whole("", f'upstream "{escaped}" {{ least_conn; server 127.0.0.1:1; server 127.0.0.2:1; }}')
     assert accepted(each_binary, before) == ""
-    after = mend("upstream-zone-missing", before)
+    after = fix_text("upstream-zone-missing", before)
     assert (after == before) is (";" in name)
     assert accepted(each_binary, after) == ""
 
@@ -80,7 +78,7 @@ def test_a_zone_has_room_for_its_servers(each_binary: nginx.Binary, count: int) 
     """The zone is large enough for servers that take most room: sockets of long paths; or there is none."""
     servers = " ".join(f"server unix:/{'x' * 80}{number:05d}.sock;" for number in range(count))
     before = whole("", f"upstream app {{ least_conn; {servers} }}")
-    after = mend("upstream-zone-missing", before)
+    after = fix_text("upstream-zone-missing", before)
     assert (after == before) is (count > 2048)
     assert accepted(each_binary, after) == ""
 
@@ -91,4 +89,4 @@ def test_two_names_may_be_two_hundred_addresses(each_binary: nginx.Binary) -> No
     small = whole("", f"upstream app {{ zone app 64k; least_conn; {servers} }}")
     assert 'no memory in upstream zone "app"' in accepted(each_binary, small)
     named = whole("", "upstream app { least_conn; server a.example; server b.example; }")
-    assert mend("upstream-zone-missing", named) == named
+    assert fix_text("upstream-zone-missing", named) == named

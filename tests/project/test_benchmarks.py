@@ -156,7 +156,7 @@ def test_instruction_targets() -> None:
 
 def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each list has its line once, with what is tried and what stays; short lists and templates have none."""
-    rules = b"".join(b"rewrite ^/old/%d/ /new/%d permanent;\n" % (number, number) for number in range(30))
+    rules = b"".join(b"rewrite ^/old/%d/ /new/%d permanent;\n" % (number, number) for number in range(70))
     files = {
         "rules.conf": rules,
         "again.conf": rules,
@@ -170,9 +170,9 @@ def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     assert corpus_lists.main([str(tmp_path), "--generated", "300", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    lists = {each["file"]: each for each in found["lists"]}
-    assert list(found["refused"]) == ["template.conf"]
+    result = json.loads(capsys.readouterr().out)
+    lists = {entry["file"]: entry for entry in result["lists"]}
+    assert list(result["refused"]) == ["template.conf"]
     assert set(lists) == {"again.conf", "site.conf", "flags.conf", "rows.map", "agents.conf", "generated"}
     assert {lists[file]["kind"] for file in ("again.conf", "site.conf", "rows.map", "agents.conf")} == {
         "server",
@@ -180,14 +180,14 @@ def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         "map $request_uri",
         "map $http_user_agent",
     }
-    assert lists["site.conf"]["after"] == [30, 30, 30]
-    assert lists["site.conf"]["stays"] == {"inside-if": 30}
+    assert lists["site.conf"]["after"] == [70, 70, 70]
+    assert lists["site.conf"]["stays"] == {"inside-if": 70}
     assert lists["flags.conf"]["stays"] == {"no-flag": 5}
     assert max(lists["again.conf"]["after"] + lists["rows.map"]["after"]) <= 2
     assert corpus_lists.main([str(tmp_path)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.split()[:2] == ["30", "1"] and line.endswith("inside-if") for line in lines)
-    assert "5 lists with 95 patterns in 8 files, of which 1 are no configuration (templates, most of them)" in lines
+    assert any(line.split()[:2] == ["70", "1"] and line.endswith("inside-if") for line in lines)
+    assert "5 lists with 175 patterns in 8 files, of which 1 are no configuration (templates, most of them)" in lines
 
 
 def test_corpus_sums() -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
-from tests.dealing import TOGETHER, scope
+import pytest
+from xdist.remote import Producer
+
+from tests.dealing import TOGETHER, Dealing, scope
 from tests.support import ROOT
 
 
@@ -18,3 +22,42 @@ def test_a_group_is_dealt_to_one_process() -> None:
     build, other = "tests/project/test_packaging.py", f"tests/project/{Path(__file__).name}"
     assert scope(f"{build}::a[x::y]") == scope(f"{build}::b") == scope("tests/project/test_pre_commit.py::c")
     assert len({scope(f"{build}::a"), scope(f"{other}::a"), scope(f"{other}::b")}) == 3
+
+
+class Process:
+    """What the scheduler knows of a process: the tests that it was given and has not done."""
+
+    def __init__(self) -> None:
+        self.tests: list[int] = []
+        self.shutting_down = False
+        self.gateway = SimpleNamespace(id="a process")
+
+    def send_runtest_some(self, tests: list[int]) -> None:
+        """Take more tests."""
+        self.tests += tests
+
+    def shutdown(self) -> None:
+        """Take no more."""
+        self.shutting_down = True
+
+
+def test_what_is_done_is_forgotten(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test is dealt once, and the scheduler never holds more than what two processes have before them."""
+    monkeypatch.setattr(pytestconfig.option, "tx", ["2*popen"])
+    build = "tests/project/test_packaging.py"
+    tests = [*(f"tests/test_any.py::test_{number}" for number in range(50)), f"{build}::a", f"{build}::b"]
+    dealing, processes = Dealing(pytestconfig, Producer("test", enabled=False)), (Process(), Process())
+    done: list[int] = []
+    most = 0
+    for process in processes:
+        dealing.add_node(process)
+        dealing.add_node_collection(process, tests)
+    dealing.schedule()
+    while waiting := [process for process in processes if process.tests]:
+        for process in waiting:
+            done.append(process.tests.pop(0))
+            dealing.mark_test_complete(process, done[-1])
+        most = max(most, *(len(groups) for groups in dealing.assigned_work.values()))
+    assert sorted(done) == list(range(len(tests)))
+    assert most <= 4
+    assert not dealing.has_pending

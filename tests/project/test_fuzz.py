@@ -19,7 +19,7 @@ from tests.support import needs_nginx
 pytestmark = pytest.mark.slow
 
 SEEDS = seeds_in(Path(__file__).parents[2] / "fixtures")[:4]
-SEEDS += [wrapped(one.text, one.context) for rule in catalogue().values() for one in examples(rule.page)]
+SEEDS += [wrapped(example.text, example.context) for rule in catalogue().values() for example in examples(rule.page)]
 COUNT = 60
 
 

@@ -41,7 +41,7 @@ MUTATIONS = (
 )
 
 
-@pytest.mark.parametrize("name", [*KINDS, *WHOLES, "missing"])
+@pytest.mark.parametrize("name", [*KINDS, *WHOLES, "missing", "groups-location"])
 def test_the_text_without_a_fault(name: str) -> None:
     """The emissions that the faults are put into are proved."""
     right = program(name)

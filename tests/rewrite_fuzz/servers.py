@@ -135,8 +135,8 @@ def server(scope: Scope, names: bytes, listen: bytes) -> Node:
 def moved_into_files(draw: random.Random, scope: Scope, node: Node, folder: str, number: int) -> int:
     """Move some of the rewrites of a server into files of their own; return the number of the next."""
     blocks = [node, *(each for each in node.body or [] if each.head.startswith(b"location "))]
-    for each in blocks:
-        body = each.body or []
+    for block in blocks:
+        body = block.body or []
         rewrites = [index for index, child in enumerate(body) if child.head.startswith(b"rewrite")]
         if len(rewrites) < 2 or draw.random() < 0.7:
             continue

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt.system import nginx
-from nginxopt.system.process import end, start
+from nginxopt.system import nginx, process
 from tests.rewrite_fuzz.client import converse
 from tests.rewrite_fuzz.generate import FILES, Case
 from tests.rewrite_fuzz.nodes import Rendered, render
@@ -124,13 +123,13 @@ class Bench:
         command = [self.binary.path, "-p", f"{self.root}/", "-c", f"{self.root}/nginx.conf", *options]
         terminal = self._folder / "terminal"
         with terminal.open("wb") as output:
-            self._process = process = start(command, cwd=self.root, output=output)
+            self._process = started = process.start(command, cwd=self.root, output=output)
         try:
-            if not nginx.wait_until_started(process, logs / nginx.PID_FILE):
+            if not nginx.wait_until_started(started, logs / nginx.PID_FILE):
                 raise RefusedError(self.clean(terminal.read_bytes()))
             yield [self.clean(line) for level, line in _SAID.findall(terminal.read_bytes()) if level == b"warn"]
         finally:
-            end(process)
+            process.end(started)
 
     def clean(self, text: bytes) -> bytes:
         """Return a text of nginx without the path of the folder."""
@@ -163,10 +162,10 @@ class Bench:
         return [line for line in lines if line and b"/sentinel" not in line]
 
 
-def place_of(said: bytes) -> tuple[str, int] | None:
+def place_of(messages: bytes) -> tuple[str, int] | None:
     """Return the file and line that nginx's last message names."""
-    found = [_PLACE.search(line) for level, line in _SAID.findall(said) if level == b"emerg"]
-    places = [(each[1].decode(), int(each[2])) for each in found if each]
+    matches = [_PLACE.search(line) for level, line in _SAID.findall(messages) if level == b"emerg"]
+    places = [(match[1].decode(), int(match[2])) for match in matches if match]
     return places[-1] if places else None
 
 

@@ -1,1 +1,1 @@
-"""Tests of what nginx makes of a configuration."""
+"""Tests of the semantics of directives."""

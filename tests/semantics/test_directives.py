@@ -1,4 +1,4 @@
-"""The names of directives, and which of them a wrong one may mean."""
+"""Names of directives, and the suggestions for a misspelt one."""
 
 from __future__ import annotations
 

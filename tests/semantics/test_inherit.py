@@ -1,4 +1,4 @@
-"""What holds where, as far as it was read: nothing is guessed, and each reading of a file is told apart."""
+"""Inheritance as far as the configuration was read: nothing is guessed, and each inclusion of a file is separate."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "one", "several"), CASES.values(), ids=CASES.keys())
-def test_what_is_known(text: bytes, one: tuple[bool, bool], several: tuple[bool, bool]) -> None:
+@pytest.mark.parametrize(("text", "single", "several"), CASES.values(), ids=CASES.keys())
+def test_what_is_known(text: bytes, single: tuple[bool, bool], several: tuple[bool, bool]) -> None:
     """A value is known if all that could set it was read; of a list all must have been read that could add to it."""
     level = innermost({"nginx.conf": text})
     assert [(setting.known, setting.is_set) for setting in (level.setting("gzip"), level.setting("add_header"))] == [
-        one,
+        single,
         several,
     ]
     for setting in (level.setting("gzip"), level.setting("add_header")):
@@ -71,18 +71,18 @@ def test_a_file_is_read_in_each_of_its_places() -> None:
             "u": b"server { }",
         }
     )
-    found = [level for level in levels(config, TARGET).walk() if level.kind == "location"]
+    locations = [level for level in levels(config, TARGET).walk() if level.kind == "location"]
     files = {file.path: file.source for file in config.files}
-    assert [str(level.args[0]) for level in found] == ["/t", "/s", "/s", "/t", "/s"]
-    assert [level.setting("gzip").value for level in found] == ["off", "off", "on", "on", "on"]
-    sources = [level.source for level in found]
+    assert [str(level.args[0]) for level in locations] == ["/t", "/s", "/s", "/t", "/s"]
+    assert [level.setting("gzip").value for level in locations] == ["off", "off", "on", "on", "on"]
+    sources = [level.source for level in locations]
     assert len(set(sources)) == 5
     assert [source and source.original for source in sources] == [files[name] for name in ("t", "s", "s", "t", "s")]
-    for level in found:
+    for level in locations:
         assert level.opener
         assert level.opener.source is level.source
-        assert all(one.source is level.source for one in level.own("rewrite"))
-        assert [config.included(one) for one in level.own("include")] == [(config.file("s"),)] * len(
+        assert all(directive.source is level.source for directive in level.own("rewrite"))
+        assert [config.included(directive) for directive in level.own("include")] == [(config.file("s"),)] * len(
             level.own("include")
         )
     (last,) = [level for level in levels(config, TARGET).walk() if level.source is files["u"]]

@@ -1,4 +1,4 @@
-"""`listen` as nginx reads it: addresses, parameters, and which servers share an address."""
+"""`listen` as nginx reads it: addresses, parameters, and servers that share an address."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def test_parameters() -> None:
 
 def test_parameters_hold_for_the_address() -> None:
     """`ssl` of one server holds for all that share its address, and for no other address."""
-    found = model("server { listen 443 ssl; } server { listen *:443; listen 10.0.0.1:443; }").endpoints
-    shared, alone = found.values()
+    endpoints = model("server { listen 443 ssl; } server { listen *:443; listen 10.0.0.1:443; }").endpoints
+    shared, alone = endpoints.values()
     assert (len(shared.servers), shared.has("ssl"), shared.is_tls) == (2, True, True)
     assert (len(alone.servers), alone.has("ssl"), alone.is_tls) == (1, False, False)
 
@@ -115,9 +115,9 @@ def test_ssl_on_of_the_default_server_makes_tls() -> None:
     """The old `ssl on` counts in the default server, and not in another one, and for older versions only."""
     first, second = "server { listen 443; ssl on; }", "server { listen 443; }"
     old = Version(1, 25, 0)
-    assert [one.is_tls for one in model(first + second, old).endpoints.values()] == [True]
-    assert [one.is_tls for one in model(second + first, old).endpoints.values()] == [False]
-    assert [one.is_tls for one in model(first + second, Version(1, 25, 1)).endpoints.values()] == [False]
+    assert [endpoint.is_tls for endpoint in model(first + second, old).endpoints.values()] == [True]
+    assert [endpoint.is_tls for endpoint in model(second + first, old).endpoints.values()] == [False]
+    assert [endpoint.is_tls for endpoint in model(first + second, Version(1, 25, 1)).endpoints.values()] == [False]
 
 
 def test_the_backlog_of_an_address_is_that_which_is_stated() -> None:
@@ -148,7 +148,12 @@ def test_loopback(address: str, loopback: bool) -> None:
 def test_an_address_is_shown_as_it_would_be_written() -> None:
     """An address in a message is what an operator would write."""
     servers = "server { listen 80; listen [::]:443; listen unix:/run/a.sock; listen 10.0.0.1; }"
-    assert [str(one) for one in model(servers).endpoints] == ["*:80", "[::]:443", "unix:/run/a.sock", "10.0.0.1:80"]
+    assert [str(endpoint) for endpoint in model(servers).endpoints] == [
+        "*:80",
+        "[::]:443",
+        "unix:/run/a.sock",
+        "10.0.0.1:80",
+    ]
 
 
 def test_sockets() -> None:
@@ -158,6 +163,6 @@ def test_sockets() -> None:
         " server { listen 10.0.0.1:81; listen unix:/run/a.sock; }"
     )
     opened: tuple[Endpoint, ...] = sockets(model(servers).endpoints.values())
-    assert [str(one.address) for one in opened] == [
+    assert [str(socket.address) for socket in opened] == [
         "*:80", "10.0.0.2:80", "[::1]:80", "10.0.0.1:81", "unix:/run/a.sock"
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which location nginx chooses for a URI."""
+"""The location that nginx selects for a URI."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ LOCATIONS = """
 )  # fmt: skip
 def test_locations_are_chosen_as_nginx_does(uri: str, chosen: str) -> None:
     """Exact, longest prefix, regular expressions, those within: the order of `ngx_http_core_find_location`."""
-    (server,) = (one for one in levels(read(LOCATIONS, "server"), TARGET).walk() if one.kind == "server")
+    (server,) = (
+        directive for directive in levels(read(LOCATIONS, "server"), TARGET).walk() if directive.kind == "server"
+    )
     location = Locations(server).select(uri.encode())
     assert location is not None
     assert modifier(location) + path(location) == chosen
@@ -29,6 +31,8 @@ def test_locations_are_chosen_as_nginx_does(uri: str, chosen: str) -> None:
 
 def test_a_location_that_may_add_a_slash_is_uncertain() -> None:
     """A location that passes on redirects to its slash, which depends on more than the location."""
-    (server,) = (one for one in levels(read(LOCATIONS, "server"), TARGET).walk() if one.kind == "server")
+    (server,) = (
+        directive for directive in levels(read(LOCATIONS, "server"), TARGET).walk() if directive.kind == "server"
+    )
     with pytest.raises(Uncertain):
         Locations(server).select(b"/a")

@@ -1,4 +1,4 @@
-"""The hash table of a map: which sizes its keys need."""
+"""The hash sizes that the keys of a map need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders to write into, and what must be true of them afterwards."""
+"""Folders to write to, and what they must contain afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files are written: links, modes and attributes stay, and devices and pipes are written to."""
+"""Writing files: links, modes and attributes stay; devices and pipes are written to."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ ACL = acl((1, 6, NO_ID), (2, 4, NOBODY), (4, 4, NO_ID), (16, 4, NO_ID), (32, 0, 
 
 
 def test_new_and_old_files(tmp_path: Path) -> None:
-    """A file that is not there is made, another one is replaced, and nothing else is left in the folder."""
+    """A missing file is created, another one replaced, and nothing else is left in the folder."""
     write(tmp_path, old=b"1")
-    made, replaced = write_all({str(tmp_path / "new"): b"2", str(tmp_path / "old"): b"3"})
+    created, replaced = write_all({str(tmp_path / "new"): b"2", str(tmp_path / "old"): b"3"})
     assert texts(tmp_path) == {"new": b"2", "old": b"3"}
-    assert (made.copy, made.in_place, replaced.copy, replaced.in_place) == (None, None, None, None)
+    assert (created.copy, created.in_place, replaced.copy, replaced.in_place) == (None, None, None, None)
     assert hidden(tmp_path) == []
 
 
@@ -72,8 +72,8 @@ def test_owner_mode_and_attributes_stay(tmp_path: Path) -> None:
         assert os.getxattr(tmp_path / name, "trusted.note") == b"root's"
         assert os.getxattr(tmp_path / name, "system.posix_acl_access") == ACL
     assert before.st_ino != file.stat().st_ino
-    made = (tmp_path / "maps").stat()
-    assert (made.st_uid, made.st_gid, made.st_mode) == (NOBODY, 1234, before.st_mode)
+    after = (tmp_path / "maps").stat()
+    assert (after.st_uid, after.st_gid, after.st_mode) == (NOBODY, 1234, before.st_mode)
     assert os.listxattr(tmp_path / "maps") == ["system.posix_acl_access"]
 
 
@@ -90,15 +90,15 @@ def test_a_default_access_control_list_adds_nothing(tmp_path: Path) -> None:
 
 
 def test_a_symbolic_link_stays(tmp_path: Path) -> None:
-    """The file that a link leads to is written, be it there or not; a link to a link as well."""
+    """The target of a link, existing or not, is written; so is the target of a link to a link."""
     write(tmp_path, a=b"1")
     (tmp_path / "link").symlink_to("a")
     (tmp_path / "again").symlink_to(tmp_path / "link")
     (tmp_path / "dangling").symlink_to("new")
-    (one, _) = write_all({str(tmp_path / "again"): b"2", str(tmp_path / "dangling"): b"3"}, keep_old=True)
+    (written, _) = write_all({str(tmp_path / "again"): b"2", str(tmp_path / "dangling"): b"3"}, keep_old=True)
     assert texts(tmp_path) == {"a": b"2", "link": b"2", "again": b"2", "dangling": b"3", "new": b"3"}
     assert all((tmp_path / name).is_symlink() for name in ("link", "again", "dangling"))
-    subprocess.run(one.undo, shell=True, check=True)
+    subprocess.run(written.undo, shell=True, check=True)
     assert (tmp_path / "again").is_symlink()
     assert (tmp_path / "a").read_bytes() == b"1"
 
@@ -107,13 +107,13 @@ def test_hard_links_stay(tmp_path: Path) -> None:
     """A file with several names is written in place, and a copy of its old text is kept."""
     write(tmp_path, a=b"old text")
     os.link(tmp_path / "a", tmp_path / "b")
-    (one,) = write_all({str(tmp_path / "a"): b"new"})
+    (written,) = write_all({str(tmp_path / "a"): b"new"})
     assert texts(tmp_path) == {"a": b"new", "b": b"new"}
     assert (tmp_path / "a").samefile(tmp_path / "b")
-    assert one.in_place == "it has several names (hard links)"
-    assert one.copy is not None
-    assert one.copy.read_bytes() == b"old text"
-    subprocess.run(one.undo, shell=True, check=True)
+    assert written.in_place == "it has several names (hard links)"
+    assert written.copy is not None
+    assert written.copy.read_bytes() == b"old text"
+    subprocess.run(written.undo, shell=True, check=True)
     assert texts(tmp_path) == {"a": b"old text", "b": b"old text"}
 
 
@@ -135,12 +135,12 @@ def test_any_name(tmp_path: Path, name: bytes) -> None:
     file = tmp_path / os.fsdecode(name)
     file.write_bytes(b"1")
     for round_ in (b"2", b"3"):
-        (one,) = write_all({str(file): round_}, keep_old=True)
+        (written,) = write_all({str(file): round_}, keep_old=True)
         assert file.read_bytes() == round_
-        assert one.copy is not None
-        assert one.copy.name.startswith(".")
+        assert written.copy is not None
+        assert written.copy.name.startswith(".")
     assert len(hidden(tmp_path)) == 2
-    subprocess.run(one.undo, shell=True, check=True, cwd=tmp_path)
+    subprocess.run(written.undo, shell=True, check=True, cwd=tmp_path)
     assert file.read_bytes() == b"2"
 
 
@@ -159,8 +159,8 @@ def test_the_same_old_text_is_kept_once(tmp_path: Path) -> None:
     (tmp_path / f".a.{BACKUP}").symlink_to("a")
     kept = []
     for text in (b"2", b"1", b"2"):
-        (one,) = write_all({str(tmp_path / "a"): text}, keep_old=True)
-        kept.append(one.copy and one.copy.name)
+        (written,) = write_all({str(tmp_path / "a"): text}, keep_old=True)
+        kept.append(written.copy and written.copy.name)
     assert kept == [".a.nginxopt-orig2", ".a.nginxopt-orig3", ".a.nginxopt-orig2"]
 
 
@@ -206,14 +206,14 @@ def test_standard_output_is_written_to(tmp_path: Path, name: str, kind: str) -> 
     script = f"import os; os.write(1, b'1'); from nginxopt.system.files import write_all; write_all({{{name!r}: b'2'}})"
     command = [sys.executable, "-c", script + "; os.write(1, b'3')"]
     if kind == "pipe":
-        said = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout
+        output = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout
     else:
         out = tmp_path / "out"
         out.write_bytes(b"0")
         with out.open("ab") as file:
             subprocess.run(command, cwd=tmp_path, stdout=file, check=True)
-        said = out.read_bytes().removeprefix(b"0")
-    assert said == b"123"
+        output = out.read_bytes().removeprefix(b"0")
+    assert output == b"123"
 
 
 @pytest.mark.parametrize("name", ["folder", "missing/a", "a/b", "loop"])

@@ -1,4 +1,4 @@
-"""Files are written all or none, whatever fails or is changed in the meantime; nothing is left behind."""
+"""All files are written or none, whatever fails or changes meanwhile; nothing is left behind."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ def test_a_file_that_appears_is_not_replaced(tmp_path: Path, monkeypatch: pytest
     """A new file does not take the place of one that somebody else has made by then."""
     link = os.link
 
-    def made(old: str, new: str, **named: bool) -> None:
+    def link_too_late(old: str, new: str, **named: bool) -> None:
         (tmp_path / "new").write_bytes(b"theirs")
         link(old, new, **named)
 
-    monkeypatch.setattr(os, "link", made)
+    monkeypatch.setattr(os, "link", link_too_late)
     with pytest.raises(InputError, match="changed during this command; nothing was written"):
         write_all({str(tmp_path / "new"): b"ours"})
     assert texts(tmp_path) == {"new": b"theirs"}
@@ -173,11 +173,11 @@ def test_all_or_none_whatever_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert min(outcomes.values()) > 20, outcomes
 
 
-def test_what_cannot_be_undone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a call fails from some moment on, the message names each file that is not as it was, and where its text is."""
+def test_what_cannot_be_undone_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If all calls from some moment on fail, the message names each changed file and where its old text is."""
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    told = 0
+    named = 0
     for scene, faults, failure in attempts(tmp_path / "folder", keep_old=False, forever=True):
         now = texts(scene.folder)
         if failure is None:
@@ -186,12 +186,12 @@ def test_what_cannot_be_undone_is_told(tmp_path: Path, monkeypatch: pytest.Monke
         for name in scene.NAMES:
             if now.get(name) == scene.old.get(name):
                 continue
-            told += 1
+            named += 1
             assert f"{scene.folder / name} " in failure.message, faults.failed
             if name in scene.old:
                 place = failure.message.partition(f"{scene.folder / name} ")[2].partition("old text is in ")[2]
                 assert Path(place.partition(";")[0].partition(" (")[0]).read_bytes() == scene.old[name]
-    assert told > 5
+    assert named > 5
 
 
 class Writes(RuleBasedStateMachine):
@@ -251,7 +251,9 @@ class Writes(RuleBasedStateMachine):
             read[next(iter(read))] += b"!"
         groups = [self.inode.get(name, name) for name in new]
         clash = any(
-            self.inode.get(one) == self.inode.get(two, two) and new[one] != new[two] for one in new for two in new
+            self.inode.get(first) == self.inode.get(second, second) and new[first] != new[second]
+            for first in new
+            for second in new
         )
         try:
             with Faults(at, error) as faults:

@@ -1,4 +1,4 @@
-"""Writing where the system says no: mounts, full disks, other users; and processes that are killed at any moment."""
+"""Writing where the system refuses it: mounts, full disks, other users; and processes killed at any moment."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_mount_is_written_in_place(tmp_path: Path) -> None:
     with mounted("--bind", files["source"], files["b"]):
         written = write_all({str(files[name]): b"new" for name in "abc"}, read={str(files["b"]): b"old"})
         assert [file.read_bytes() for file in files.values()] == [b"new"] * 4
-        assert [one.in_place for one in written] == [None, "it is a mount point", None]
+        assert [file.in_place for file in written] == [None, "it is a mount point", None]
         assert written[1].copy == tmp_path / ".b.nginxopt-orig"
     assert hidden(tmp_path) == [".b.nginxopt-orig"]
     assert (tmp_path / ".b.nginxopt-orig").read_bytes() == b"old"
@@ -90,12 +90,12 @@ def test_a_folder_that_cannot_be_written_to(small: Path, tmp_path: Path, monkeyp
     (small / "a").write_bytes(b"")
     subprocess.run(["mount", "-o", "remount,ro", small], check=True)
     with mounted("--bind", tmp_path / "source", small / "a"):
-        (one,) = write_all({str(small / "a"): b"new"})
+        (written,) = write_all({str(small / "a"): b"new"})
     assert (tmp_path / "source").read_bytes() == b"new"
-    assert one.in_place == "its directory is not writable"
-    assert one.copy is not None
-    assert one.copy.parent.parent == tmp_path
-    assert one.copy.read_bytes() == b"old"
+    assert written.in_place == "its directory is not writable"
+    assert written.copy is not None
+    assert written.copy.parent.parent == tmp_path
+    assert written.copy.read_bytes() == b"old"
 
 
 @needs_root
@@ -170,13 +170,13 @@ def test_a_file_that_another_user_owns(shared: Path) -> None:
     for name in ("mine", "theirs"):
         (shared / name).write_bytes(b"old")
     (shared / "mine").chmod(0o666)
-    said = as_nobody(ATTEMPT % ["mine"], shared)
-    assert said == "['a new file cannot get its owner or attributes']\n"
+    output = as_nobody(ATTEMPT % ["mine"], shared)
+    assert output == "['a new file cannot get its owner or attributes']\n"
     assert (shared / "mine").read_bytes() == b"new"
     assert (shared / "mine").stat().st_uid == 0
     assert stat.S_IMODE((shared / ".mine.nginxopt-orig").stat().st_mode) == 0o600
-    said = as_nobody(ATTEMPT % ["mine", "theirs"], shared)
-    assert said == "theirs cannot be written: Permission denied; nothing was written\n"
+    output = as_nobody(ATTEMPT % ["mine", "theirs"], shared)
+    assert output == "theirs cannot be written: Permission denied; nothing was written\n"
     assert (shared / "theirs").read_bytes() == b"old"
 
 
@@ -202,8 +202,8 @@ def test_a_sticky_folder(shared: Path) -> None:
     folder.chmod(0o1777)
     (folder / "a").write_bytes(b"old")
     (folder / "a").chmod(0o666)
-    said = as_nobody(ATTEMPT % ["a"], folder)
-    assert said in (
+    output = as_nobody(ATTEMPT % ["a"], folder)
+    assert output in (
         "['a new file cannot get its owner or attributes']\n",
         "['it cannot be replaced: Operation not permitted']\n",
     )

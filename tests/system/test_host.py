@@ -1,4 +1,4 @@
-"""The machine: what is read of it, from a tree of files as Linux has them and from this one."""
+"""The machine: facts read from a tree of files like Linux's, and from this machine."""
 
 from __future__ import annotations
 
@@ -85,10 +85,12 @@ def test_a_stale_process_id_is_no_nginx(tmp_path: Path, files: dict[str, str]) -
 
 
 @on_linux
-@pytest.mark.parametrize("told", ["", "LoadState=not-found\nLimitNOFILE=1\nLimitNOFILESoft=1\n", "LoadState=loaded\n"])
-def test_without_a_service_the_shell_counts(tmp_path: Path, told: str) -> None:
+@pytest.mark.parametrize(
+    "properties", ["", "LoadState=not-found\nLimitNOFILE=1\nLimitNOFILESoft=1\n", "LoadState=loaded\n"]
+)
+def test_without_a_service_the_shell_counts(tmp_path: Path, properties: str) -> None:
     """Where systemd knows no nginx, nginx would have the limits of the shell that starts it."""
-    host = read_host(tree(tmp_path, SYSTEM), service=lambda: told)
+    host = read_host(tree(tmp_path, SYSTEM), service=lambda: properties)
     assert host.nofile is not None
     assert host.nofile.owner == "this shell"
     assert 0 < host.nofile.soft <= host.nofile.hard
@@ -97,8 +99,8 @@ def test_without_a_service_the_shell_counts(tmp_path: Path, told: str) -> None:
 @on_linux
 def test_no_limit_is_more_than_any(tmp_path: Path) -> None:
     """What systemd calls infinity is above all numbers."""
-    told = "LoadState=loaded\nLimitNOFILE=infinity\nLimitNOFILESoft=infinity\n"
-    assert read_host(tree(tmp_path, SYSTEM), service=lambda: told).nofile == Nofile(
+    properties = "LoadState=loaded\nLimitNOFILE=infinity\nLimitNOFILESoft=infinity\n"
+    assert read_host(tree(tmp_path, SYSTEM), service=lambda: properties).nofile == Nofile(
         UNLIMITED, UNLIMITED, "nginx.service"
     )
 

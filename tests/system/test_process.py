@@ -1,4 +1,4 @@
-"""Commands that run to their end, and those that do not."""
+"""Commands that end, and commands that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `nginx -t` printed is read as a verdict: messages with their levels and places, each once."""
+"""The output of `nginx -t` as a verdict: messages with levels and places, each once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions of nginx: read, compared, and written as people write them."""
+"""Versions of nginx: parsed, compared and printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of a text: made at once, or in rounds."""
+"""Edits of a text, applied at once or in rounds."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from nginxopt.text import Draft, Edit, EditSet, Span, apply
 @st.composite
 def edits(draw: st.DrawFn, size: int) -> list[Edit]:
     """Edits that can be made together of a text of `size` bytes, in any order."""
-    found: list[Edit] = []
+    drawn: list[Edit] = []
     at = 0
     for _ in range(draw(st.integers(0, 4))):
         start = draw(st.integers(at, size))
         at = draw(st.integers(start, size))
-        found.append(Edit(Span(start, at), draw(st.binary(max_size=4))))
-    inserts = [edit for edit in found if not len(edit.span)]  # at one place their order counts: it stays
-    others = draw(st.permutations([edit for edit in found if len(edit.span)]))
+        drawn.append(Edit(Span(start, at), draw(st.binary(max_size=4))))
+    inserts = [edit for edit in drawn if not len(edit.span)]  # at one place their order counts: it stays
+    others = draw(st.permutations([edit for edit in drawn if len(edit.span)]))
     return [*others, *inserts]
 
 
 def by_hand(data: bytes, changes: list[Edit]) -> bytes:
     """The text with the edits made one by one from the right, as one reads what edits mean."""
-    numbered = sorted(enumerate(changes), key=lambda one: (one[1].span.start, len(one[1].span) > 0, one[0]))
-    for _, edit in reversed(numbered):
+    ordered = sorted(changes, key=lambda edit: (edit.span.start, len(edit.span) > 0))
+    for edit in reversed(ordered):
         data = data[: edit.span.start] + edit.text + data[edit.span.end :]
     return data
 
@@ -58,27 +58,27 @@ def test_the_edits_of_a_draft_stand_apart(data: bytes, draw: st.DataObject) -> N
     draft = Draft(data)
     for _ in range(3):
         draft.change(draw.draw(edits(len(draft.text))))
-    assert all(one.span.end < two.span.start for one, two in zip(draft.edits, draft.edits[1:], strict=False))
+    assert all(edit.span.end < next_.span.start for edit, next_ in zip(draft.edits, draft.edits[1:], strict=False))
     assert all(len(edit.span) or edit.text for edit in draft.edits)
 
 
 @given(st.binary(max_size=20), st.data())
 def test_edits_that_stand_apart_have_no_order(data: bytes, draw: st.DataObject) -> None:
     """Edits are near if one of them cannot be made, or comes out otherwise, when they are made the other way round."""
-    found = draw.draw(edits(len(data)))
+    drawn = draw.draw(edits(len(data)))
     start = draw.draw(st.integers(0, len(data)))
-    one = Edit(Span(start, draw.draw(st.integers(start, len(data)))), b"?")
+    probe = Edit(Span(start, draw.draw(st.integers(start, len(data)))), b"?")
     apart = EditSet()
-    for edit in found:
+    for edit in drawn:
         apart.add(edit)
-    near = apart.near(one)
-    assert set(near) <= set(found)
-    for edit in found:
-        touches = edit.span.start <= one.span.end and one.span.start <= edit.span.end
+    near = apart.near(probe)
+    assert set(near) <= set(drawn)
+    for edit in drawn:
+        touches = edit.span.start <= probe.span.end and probe.span.start <= edit.span.end
         if edit in near:
             assert touches
         else:
-            assert apply(data, [edit, one]) == apply(data, [one, edit])
+            assert apply(data, [edit, probe]) == apply(data, [probe, edit])
 
 
 def test_an_untouched_draft_has_no_edits() -> None:
@@ -100,13 +100,13 @@ OVERLAPS = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "says"), OVERLAPS)
-def test_what_cannot_be_made_is_refused(changes: list[Edit], says: str) -> None:
-    """Edits that overlap, or reach beyond the end, are refused, and a draft stays as it was."""
-    with pytest.raises(ValueError, match=says):
+@pytest.mark.parametrize(("changes", "message"), OVERLAPS)
+def test_impossible_edits_are_refused(changes: list[Edit], message: str) -> None:
+    """Edits that overlap or reach beyond the end are refused, and the draft stays unchanged."""
+    with pytest.raises(ValueError, match=message):
         apply(b"abc", changes)
     draft = Draft(b"abc")
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         draft.change(changes)
     assert draft.text == b"abc"
 
@@ -122,12 +122,12 @@ def test_many_edits_of_one_long_insertion() -> None:
 def test_blocks_of_their_own_are_inserted_at_one_place() -> None:
     """What may stand in any order is near to nothing else of the kind at its place, but to itself and to the rest."""
     apart = EditSet()
-    one, other = (Edit(Span(3, 3), text, in_any_order=True) for text in (b"a", b"b"))
-    apart.add(one)
+    block, other = (Edit(Span(3, 3), text, in_any_order=True) for text in (b"a", b"b"))
+    apart.add(block)
     assert apart.near(other) == []
-    assert apart.near(one) == [one]
-    assert apart.near(Edit(Span(3, 3), b"c")) == [one]
-    assert apart.near(Edit(Span(2, 4), b"", in_any_order=True)) == [one]
+    assert apart.near(block) == [block]
+    assert apart.near(Edit(Span(3, 3), b"c")) == [block]
+    assert apart.near(Edit(Span(2, 4), b"", in_any_order=True)) == [block]
 
 
 def test_an_insertion_before_a_replacement_hides_it_from_nothing() -> None:

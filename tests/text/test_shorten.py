@@ -1,4 +1,4 @@
-"""Sentences cut to a length: what is long in them goes, from its middle."""
+"""Sentences shortened to a width: their longest words are cut in the middle."""
 
 from __future__ import annotations
 

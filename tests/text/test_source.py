@@ -1,4 +1,4 @@
-"""Places in a text: lines, columns and snippets, for any bytes."""
+"""Places in a text of any bytes: lines, columns and snippets."""
 
 from __future__ import annotations
 

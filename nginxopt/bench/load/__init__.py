@@ -1,1 +1,4 @@
-"""What makes the load: vegeta, or wrk."""
+"""The load generators: vegeta and wrk.
+
+Input is a `Load` and its targets; output is the command that makes it, and the parsed results.
+"""

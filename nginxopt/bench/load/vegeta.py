@@ -52,13 +52,13 @@ class Vegeta:
         ]
 
     def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - nothing is printed
-        """Return what came of an attack, of every single request, by `vegeta encode`."""
+        """Return the outcome of an attack with every request, from `vegeta encode`."""
         raw = f"{output}.bin"
         rows = site.execute([self._binary, "encode", "-to=csv", raw], seconds=_ENCODE_SECONDS)
         return parse(rows, raw)
 
     def version(self, site: Site) -> str:
-        """Return the line with its version; a build of one's own has none."""
+        """Return the line with its version; a custom build has none."""
         printed = site.execute([self._binary, "-version"], seconds=_VERSION_SECONDS).decode(errors="replace")
         fields = dict(line.split(":", 1) for line in printed.splitlines() if ":" in line)
         return f"vegeta {fields.get('Version', '').strip() or 'of unknown version'}"
@@ -96,7 +96,7 @@ def parse(rows: bytes, raw: str) -> Outcome:
 
 
 def kind(error: str) -> str:
-    """Return what kind of error it is, without the addresses in it."""
+    """Return the kind of error, without addresses."""
     if "deadline exceeded" in error or "timeout" in error.lower():
         return "timeout"
     return error.rsplit(": ", 1)[-1] or "unknown"

@@ -1,4 +1,4 @@
-"""wrk: the second generator, for throughput, where vegeta is missing. It only knows closed loops and seconds."""
+"""wrk: the second generator, for throughput, or if vegeta is missing. It only supports closed loops and seconds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Wrk:
         self._binary = binary
 
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
-        """Return the script that asks the targets in turn, counts statuses and prints what was seen as JSON."""
+        """Return the script that requests the targets in turn, counts statuses and prints the outcome as JSON."""
         requests = [json.dumps(_request(target, address, load)) for target in targets]
         script = template("wrk.lua.j2").render(
             requests=requests, ranks=measure.PERCENTILES, kinds=_KINDS, mark=MARK, connections=load.connections
@@ -42,7 +42,7 @@ class Wrk:
         return [self._binary, *options, timeout, f"--script={name}.lua", f"http://{address}/"]
 
     def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - all is printed
-        """Return what came of an attack."""
+        """Return the outcome of an attack."""
         return parse(printed)
 
     def version(self, site: Site) -> str:

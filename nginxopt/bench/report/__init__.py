@@ -1,1 +1,4 @@
-"""Reports of a benchmark: table, charts and HTML page."""
+"""Reports of a benchmark.
+
+Input is a `Result`; output is a table for the terminal, or an HTML page with charts.
+"""

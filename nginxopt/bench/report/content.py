@@ -27,7 +27,7 @@ def compared(experiment: Experiment) -> tuple[str, ...]:
 
 
 def failures(result: Result, variant: str, case: str) -> Counter[str]:
-    """Return what failed how, of all rounds of an attack: no answer, by the reason, or a status from 500."""
+    """Return the failures of all rounds of an attack: no response, by reason, or a status from 500."""
     kinds = Counter[str]()
     for sample in result.samples:
         if (sample.variant, sample.case) == (variant, case):
@@ -38,7 +38,7 @@ def failures(result: Result, variant: str, case: str) -> Counter[str]:
 
 
 def busy(result: Result, case: str) -> Iterator[str]:
-    """Say which nodes were near their capacity at a rate that was asked for: there, latency is that of the queue."""
+    """Name the nodes that were near their capacity at the requested rate: their latency is that of the queue."""
     rate = result.rates.get(case)
     for summary in result.summaries if rate else ():
         for figure, seconds in summary.figures.items():

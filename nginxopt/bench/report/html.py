@@ -1,7 +1,7 @@
 """Renders a result as a self-contained HTML page: no scripts, no network, and the same numbers as the JSON.
 
-The page is a template (`templates/report.html.j2`) that escapes all it is given but the charts, which
-`nginxopt.bench.report.charts` makes. It follows the reader's light or dark mode, and prints light.
+The page is a template (`templates/report.html.j2`) that escapes all values except the charts, which
+`nginxopt.bench.report.charts` draws. It follows the reader's light or dark mode, and prints light.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Any
 
 from nginxopt.bench.measure import PERCENTILES
 from nginxopt.bench.rendering import template
-from nginxopt.bench.report import charts, content, numbers, sentences
+from nginxopt.bench.report import content, numbers, sentences
+from nginxopt.bench.report.charts import distribution, growth, ratios
+from nginxopt.bench.report.charts.figure import Figure
 from nginxopt.bench.result import Ratio, Result, Summary
 from nginxopt.bench.scenario import Comparison
 from nginxopt.text.escape import xml
@@ -32,7 +34,7 @@ _NOTHING = "\u2013"
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """A comparison and what came of it: a range of ratios of the first figure, and a sentence for each figure."""
+    """A comparison and its result: a range of ratios of the first figure, and a sentence for each figure."""
 
     pair: str
     figure: str
@@ -103,7 +105,7 @@ def _heading(result: Result) -> Iterator[str]:
 
 
 def _date(text: str) -> str:
-    """A date of ISO 8601 as people read it; the text itself if it is none."""
+    """An ISO 8601 date in words; the text itself if it is not a date."""
     try:
         return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M UTC")
     except (TypeError, ValueError):
@@ -131,11 +133,11 @@ def _of(result: Result, before: str, after: str, figure: str) -> Iterator[Ratio]
             yield ratio
 
 
-def _figures(result: Result, figures: Sequence[str]) -> Iterator[charts.Figure | None]:
-    yield charts.ratios(result, figures)
+def _figures(result: Result, figures: Sequence[str]) -> Iterator[Figure | None]:
+    yield ratios.draw(result, figures)
     for figure in dict.fromkeys((content.COLUMNS[result.experiment.metric][0], "cpu")):
-        yield charts.growth(result, figure)
-    yield charts.distribution(result)
+        yield growth.draw(result, figure)
+    yield distribution.draw(result)
 
 
 def _ratios(result: Result, figures: Sequence[str]) -> Table:
@@ -165,7 +167,7 @@ def _is_of(ratio: Ratio, pair: Comparison) -> bool:
 
 
 def _cases(result: Result) -> Iterator[Table]:
-    """Yield the figures of each case; of many variants in several tables, for paper is no wider."""
+    """Yield the figures of each case; many variants are divided into tables that fit on paper."""
     for case in result.experiment.cases:
         summaries = [summary for summary in result.summaries if summary.case == case]
         for start in range(0, len(summaries), _MOST_COLUMNS):
@@ -220,7 +222,7 @@ def _head(figure: str) -> str:
 
 
 def _conditions(result: Result, case: str) -> str:
-    """The rate of a case, and what share of the capacity it is, if it was found."""
+    """The rate of a case, and its share of the capacity if that was measured."""
     rate = result.rates.get(case)
     if rate is None or result.experiment.metric == "instructions":
         return ""

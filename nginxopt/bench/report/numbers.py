@@ -10,7 +10,7 @@ _SCALES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")), "B": ((1
 
 
 def quantity(figure: str, number: float) -> str:
-    """Return a figure as it is shown: three digits and its unit."""
+    """Return a figure as displayed: three digits and its unit."""
     unit = FIGURES.get(figure.partition(".")[0], "")
     for scale, name in _SCALES.get(unit, ()):
         if abs(number) >= scale:
@@ -19,7 +19,7 @@ def quantity(figure: str, number: float) -> str:
 
 
 def change(ratio: Ratio) -> str:
-    """Return a ratio as it is shown, with its interval; no number where no difference was seen."""
+    """Return a ratio as displayed, with its interval; no number if there is no difference."""
     if ratio.low == ratio.high == ratio.ratio:
         return f"{times(ratio.ratio)} x"
     if ratio.low <= 1 <= ratio.high:
@@ -30,7 +30,7 @@ def change(ratio: Ratio) -> str:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as it is shown: two decimals, or two digits where it is small, or four decimals next to 1."""
+    """Return a ratio as displayed: two decimals, two digits if it is small, or four decimals next to 1."""
     if ratio >= 100:
         return f"{ratio:,.0f}"
     if 0 < abs(ratio - 1) < _NEAR:
@@ -39,7 +39,7 @@ def times(ratio: float) -> str:
 
 
 def margin(gate: GateResult) -> str:
-    """Return how far a value lies inside or beyond the limit of its gate: as a share of it, where it is not zero."""
+    """Return how far a value is inside or beyond the limit of its gate: as a share of the limit unless that is zero."""
     if not gate.margin:
         return "at the limit"
     size = f"{abs(gate.margin):.1%}" if gate.limit else f"{abs(gate.margin):.4g}"

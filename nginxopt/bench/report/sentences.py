@@ -41,7 +41,7 @@ def name(figure: str) -> str:
 
 
 def conclusion(figure: str, ratios: Sequence[Ratio]) -> str:
-    """Return what became of a figure, over the cases of a comparison, in a sentence.
+    """Return the change of a figure, over the cases of a comparison, as a sentence.
 
     `Median latency: lower in 4 of 5 cases (0.12 to 0.86 x); no difference seen in 1.`
     """
@@ -63,13 +63,13 @@ def conclusion(figure: str, ratios: Sequence[Ratio]) -> str:
 
 
 def headline(ratios: Sequence[Ratio]) -> str:
-    """Return the ratios of a comparison that differ from 1 as one range; that none does; or that it cannot be told."""
+    """Return the ratios of a comparison that differ from 1 as one range, or that none does, or that this is unknown."""
     different = [ratio.ratio for ratio in ratios if is_seen(ratio)]
     return _range(different) if different else _TOO_FEW if any(map(_is_too_few, ratios)) else _SAME
 
 
 def is_seen(ratio: Ratio) -> bool:
-    """Return whether a ratio may be called one: the rounds tell it from 1, or it is exact."""
+    """Return whether a ratio certainly differs from 1: by its interval, or because it is exact."""
     return ratio.difference or ratio.low == ratio.high
 
 
@@ -78,7 +78,7 @@ def _is_too_few(ratio: Ratio) -> bool:
 
 
 def pair(comparison: Comparison) -> str:
-    """Return what is compared: `819 rewrites \u2192 819 compiled`."""
+    """Return the name of a comparison: `819 rewrites \u2192 819 compiled`."""
     return f"{comparison.before} \u2192 {comparison.after}"
 
 

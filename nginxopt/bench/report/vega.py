@@ -65,7 +65,7 @@ def svg(spec: Spec, title: str, description: str) -> str:
 
 
 def require() -> None:
-    """Raise `MissingError` if what draws is not installed: to be known before a run, not after it."""
+    """Raise `MissingError` if the chart package is not installed, so that a run fails before it starts."""
     try:
         import vl_convert  # noqa: F401
     except ImportError:
@@ -75,12 +75,12 @@ def require() -> None:
 
 
 def literal(values: Mapping[str, Any]) -> str:
-    """Return a mapping as an expression of Vega, in which a text is nothing but a text."""
+    """Return a mapping as an expression of Vega, in which texts are literals."""
     return json.dumps(values)
 
 
 def _for_page(drawn: str, title: str, description: str) -> str:
-    """Name the chart, and take out of it what the page has no use for: its size, hidden labels, roles of parts."""
+    """Name the chart, and remove what the page does not need: its size, hidden labels, roles of parts."""
     root = ElementTree.fromstring(drawn)
     for part in list(root.iter()):
         for name in [name for name in part.attrib if name.startswith(("aria-", "role", "pointer-events", "class"))]:

@@ -124,7 +124,7 @@ class Compose:
         return error
 
     def _state(self, container: str) -> str:
-        """What is wrong with a container; empty if nothing is."""
+        """The fault of a container; empty if there is none."""
         form = "{{.State.Status}} {{.State.ExitCode}} {{.State.OOMKilled}} {{with .State.Health}}{{.Status}}{{end}}"
         state, status, killed, health = self._engine.ask("inspect", "--format", form, container).split(" ", 3)
         if state in ("exited", "dead"):
@@ -216,7 +216,7 @@ class ComposeSite:
         raise UsageError(_NO_INSTRUCTIONS, hint=_LOCAL)
 
     def _usage(self, variant: Variant, role: str) -> dict[str, int]:
-        """What a node uses. Asked once between two commands of the load generator: it is idle then."""
+        """The resources of a node, read once between two commands of the load generator, when it is idle."""
         service = containers.service(variant, role)
         if service not in self._usages:
             self._usages[service] = self._ask_usage(variant, role)
@@ -249,14 +249,14 @@ def write(folder: Path, experiment: Experiment, images: Images, settings: Mappin
         (folder / name).mkdir(exist_ok=True)
 
 
-# What the last line of a failed build says is only which command failed, and that can be long.
+# The last line of a failed build only names the failed command, which can be long.
 _TELLING = re.compile(
     r"(?:curl: |E: |.*(?:checksum|does not run|has no apt-get|no such host|denied|not found|dial tcp|did NOT match)).*"
 )
 
 
 def _reason(build: Completed) -> str:
-    """The line of a failed build that says why; the last one if none does."""
+    """The line of a failed build with the reason; the last one if there is none."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", (build.output + build.errors).decode(errors="replace"))
     lines = [re.sub(r"^#\d+ [\d.]+ ", "", line.strip()) for line in text.splitlines()]
     telling = [line for line in lines if _TELLING.fullmatch(line) and "&&" not in line]  # that is the command itself

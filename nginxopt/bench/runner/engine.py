@@ -109,12 +109,12 @@ class Engine:
         return {int(inner.partition("/")[0]): int(outer[0]["HostPort"]) for inner, outer in published.items() if outer}
 
     def has_image(self, image: str) -> bool:
-        """Return whether an image is here."""
+        """Return whether an image is available locally."""
         return self.run("image", "inspect", image).status == 0
 
 
 def find() -> Engine:
-    """Return the engine; `MissingError` that says what to install if there is none, or no Compose."""
+    """Return the engine; without one, or without Compose, a `MissingError` with what to install."""
     docker = shutil.which("docker")
     if docker is None:
         raise MissingError("no docker command found on PATH", hint=f"install Docker Engine, {_TAKE_LOCAL}")
@@ -153,7 +153,7 @@ def _compose(docker: str) -> tuple[tuple[str, ...], str]:
 
 
 def _cpus(count: int) -> tuple[int, ...]:
-    """The CPUs of an engine with so many: those we may use, if it is on this machine, and else the first."""
+    """The usable CPUs of an engine: those of this process if the engine is on this machine, else the first ones."""
     mine = tuple(sorted(os.sched_getaffinity(0)))
     return mine if len(mine) == count else tuple(range(count))
 

@@ -1,10 +1,14 @@
-"""N rewrites, which nginx tries in sequence, against the maps they compile to."""
+"""N rewrites, or rows of a map, which nginx tries in sequence, against the maps they compile to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from nginxopt.bench import regex_maps
+from nginxopt.bench.cases import cases
 from nginxopt.bench.nodes import node
+from nginxopt.bench.regex_maps import MeasuredMap
 from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, location, parts, proved, uri
 from nginxopt.bench.scenario import (
     Attack,
@@ -20,14 +24,19 @@ from nginxopt.bench.scenario import (
 )
 from nginxopt.config import Config
 from nginxopt.rewrite import Emission
+from nginxopt.rewrite.maps.reading import read
 from nginxopt.rewrite.uris import percent_encode, receivable
+from nginxopt.text import encode
 
 NONE = "no rules"
 LOAD = OpenLoop(rate=1000, seconds=2)
 
+_WITNESSES = 100
 _SERVER = 'location / {\n    return 200 "ok";\n}'
 _OK = Expected(200, body="ok")
 _EXPECTS = "With rewrites, time and CPU per request grow with their number; with maps, they stay as without rules."
+_TITLE_OF_MAPS = "Maps with regular expressions and the trees they compile to"
+_EXPECTS_OF_MAPS = "With rows, time and CPU per request grow with their number; with a tree, they hardly do."
 _PUBLISHED = (
     Published(
         "median at 1,000 req/s for 10 s, 0 to 819 rewrites",
@@ -60,8 +69,10 @@ _PUBLISHED = (
 
 
 def build(settings: Settings) -> Experiment:
-    """Return the experiment on a file of rules, or on made ones."""
-    return _made(settings.counts) if settings.rules is None else _given(settings.rules)
+    """Return the experiment on a file of rules, on the maps of a configuration, or on made rules."""
+    if settings.rules is None:
+        return _made(settings.counts)
+    return _maps(settings.rules) if any(read(settings.rules, settings.rules.files)) else _given(settings.rules)
 
 
 def _made(counts: tuple[int, ...]) -> Experiment:
@@ -88,6 +99,24 @@ def _given(config: Config) -> Experiment:
     return _experiment(variants, attacks)
 
 
+def _maps(config: Config) -> Experiment:
+    """Return the experiment on each map with regular expressions that becomes look-ups."""
+    maps = regex_maps.measured(config)
+    none = Target("/no-map", Expected(301, regex_maps.NO_VALUE))
+    variants, attacks = [_none(regex_maps.server(""))], []
+    for each in maps:
+        of_map = "" if len(maps) == 1 else f" of {each.variable}"
+        pair = _pair_of_map(each, of_map)
+        variants += pair
+        attacks.append(Attack(NONE, f"far miss{of_map}", (none,), LOAD))
+        attacks += [
+            Attack(variant.name, f"{case}{of_map}", (target,), LOAD)
+            for variant in pair
+            for case, target in each.targets.items()
+        ]
+    return replace(_experiment(variants, attacks), title=_TITLE_OF_MAPS, expects=_EXPECTS_OF_MAPS, published=())
+
+
 def _experiment(variants: list[Variant], attacks: list[Attack]) -> Experiment:
     # Case by case, so that what is compared stands next to each other in time.
     cases = dict.fromkeys(attack.case for attack in attacks)
@@ -107,8 +136,8 @@ def _experiment(variants: list[Variant], attacks: list[Attack]) -> Experiment:
     )
 
 
-def _none() -> Variant:
-    return Variant(NONE, "the server without rules", (node("edge", _SERVER),), series=NONE, size=0)
+def _none(server: str = _SERVER) -> Variant:
+    return Variant(NONE, "the server without rules", (node("edge", server),), series=NONE, size=0)
 
 
 def _pair(size: int, rules: bytes, compiled: Parts) -> tuple[Variant, Variant]:
@@ -119,6 +148,19 @@ def _pair(size: int, rules: bytes, compiled: Parts) -> tuple[Variant, Variant]:
     return (
         Variant(f"{size} rewrites", "the rules, one after the other", (before,), series="rewrites", size=size),
         Variant(f"{size} compiled", "the maps of the rules", (after,), series="compiled", size=size),
+    )
+
+
+def _pair_of_map(each: MeasuredMap, of_map: str) -> tuple[Variant, Variant]:
+    """Return the variants with a map and with its tree."""
+    before, after = (
+        node("edge", regex_maps.server(each.variable), http="include maps.conf;", files={"maps.conf": text})
+        for text in (each.before, each.after)
+    )
+    size = each.rows
+    return (
+        Variant(f"{size} rows{of_map}", "the rows, one after the other", (before,), series="rows", size=size),
+        Variant(f"{size} compiled{of_map}", "the tree of the rows", (after,), series="compiled", size=size),
     )
 
 
@@ -135,14 +177,13 @@ def _questions(size: int | None) -> Iterator[tuple[str, tuple[Target, ...]]]:
 
 def _paths(emission: Emission) -> dict[str, str]:
     """Return the cases of an operator's rules, and the URI of each; its answer is what the rules say."""
-    runs = [run for part in emission.plan.parts for run in part.compiled]
+    rules = emission.plan.config.main.block.directives()
+    patterns = [encode(rule.args[0]) for rule in rules if rule.name == "rewrite"]
+    runs = [run.native for part in emission.plan.parts for run in part.compiled]
+    matched = [uri for run in runs for uri in (*run.sample, *run.witnesses(_WITNESSES))]
     # Not those that only a client sends who wants to: with a newline at the end, as `$` allows it.
-    keys = [uri for run in runs for uri in run.native.sample if receivable(uri) and percent_encode(uri) == uri]
-    paths = {"far miss": FAR_MISS}
-    if keys:
-        paths |= {"near miss": keys[-1] + b"-"}
-        paths |= {"hit first": keys[0], "hit middle": keys[len(keys) // 2], "hit last": keys[-1]}
-    return {case: percent_encode(path).decode() for case, path in paths.items()}
+    plain = [uri for uri in matched if receivable(uri) and percent_encode(uri) == uri]
+    return {case: percent_encode(path).decode() for case, path in cases(patterns, plain, FAR_MISS).items()}
 
 
 SCENARIO = Scenario("rewrites", "Compare rewrites with the maps they compile to", build)

@@ -1,4 +1,7 @@
-"""Reports of findings, with one module per format, imported on demand."""
+"""Reports of findings, with one module per format, imported on demand.
+
+Input is a `Report`; output is text in one of `FORMATS` (`render`).
+"""
 
 from __future__ import annotations
 

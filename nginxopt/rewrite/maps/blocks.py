@@ -1,4 +1,4 @@
-"""A text of `map` blocks, read again: the variable, the place and the plain keys of each."""
+"""Reads a text of `map` blocks: the variable, the place and the exact keys of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VARIABLE = re.compile(rb"\$\{?(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class MapBlock:
-    """A `map`: the name of its variable without `$`, its text, and the keys that its hash holds."""
+    """A `map`: the name of its variable without `$`, its text, and the keys in its hash table."""
 
     variable: bytes
     text: bytes
@@ -21,12 +21,12 @@ class MapBlock:
 
     @property
     def names(self) -> set[bytes]:
-        """What may be a variable in its text, in small letters."""
+        """Everything in its text that may be a variable, in lower case."""
         return {name.lower() for name in _VARIABLE.findall(self.text)}
 
 
 def read(text: bytes) -> list[MapBlock]:
-    """Return the blocks of a text, which holds nothing else; `ValueError` if it does. Linear in the text."""
+    """Return the blocks of a text; `ValueError` if it has anything else. Linear in the text."""
     return [MapBlock(name, text[start:end], keys) for name, start, end, keys in _native.map_blocks(text)]
 
 

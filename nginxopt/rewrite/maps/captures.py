@@ -1,4 +1,4 @@
-"""Who may see that a map has become a tree: those that read captures after it was evaluated.
+"""Finds directives that could notice that a map became a tree: those that read captures after it was evaluated.
 
 A regular expression that matches sets `$1` to `$9`, even one without groups (`ngx_http_regex_exec`), and a tree matches
 others than its map did: on a miss, where the map left captures as they were, and in place of a row that became a key.
@@ -17,9 +17,9 @@ from nginxopt.rewrite.maps.reading import RegexMap, groups, variables
 
 _CAPTURE = re.compile(r"\$\{?[1-9]")
 _VALUES = frozenset(["map", "split_clients"])
-"""Those of them whose values are evaluated when their variable is."""
+"""Those whose values are evaluated with their variable."""
 _SCRIPT = frozenset(["if", "set", "return", "rewrite", "break"])
-"""The directives of the rewrite module that nginx runs in their order."""
+"""The directives of the rewrite module that nginx runs in order."""
 _AT_LOG = frozenset(["log_format", "access_log"])
 _AFTER_LOG = frozenset(["post_action", "log_subrequest"])
 """Directives by which a request goes on after something was logged."""
@@ -29,7 +29,7 @@ _EVALUATE = {
     "secure_link": ("secure_link", "secure_link_expires"),
     "secure_link_md5": ("secure_link", "secure_link_expires"),
 }
-"""The variables of nginx that evaluate what a directive says."""
+"""The variables of nginx that evaluate the argument of a directive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Use:
 
 
 class Captures:
-    """The readings of captures in a configuration, and what is evaluated where."""
+    """The readings of captures in a configuration, and where variables are evaluated."""
 
     def __init__(self, config: Config) -> None:
         self._program: Directive | None = None
@@ -117,7 +117,7 @@ class Captures:
             self._readings.append(_reading(directive, scope))
 
     def _note_head(self, directive: Directive) -> None:
-        """Note what the variable of a `map` is made of."""
+        """Record the variables that a `map` evaluates."""
         *source, variable = directive.args or ("",)
         read = frozenset(name for word in source for name in variables(word))
         self._evaluates.append((frozenset(variables(variable)), read))
@@ -161,7 +161,7 @@ def _is_harmed(reading: _Reading, evaluating: Iterable[str], when: set[str]) -> 
 
 
 def _reading(directive: Directive, scope: Scope) -> _Reading:
-    """Return what a directive with captures reads: its own, those of a condition, of its location, or any."""
+    """Return which captures a directive reads: its own, those of a condition, of its location, or any."""
     if directive.name == "rewrite":
         return _Reading(directive, frozenset(name for word in directive.args[1:] for name in variables(word)))
     opener = scope.opener
@@ -172,7 +172,7 @@ def _reading(directive: Directive, scope: Scope) -> _Reading:
 
 
 def _is_condition(directive: Directive) -> bool:
-    """Return whether it is an `if` whose captures are there in its block: one with `~` or `~*`."""
+    """Return whether it is an `if` that sets captures for its block: one with `~` or `~*`."""
     return directive.name == "if" and len(directive.args) == 3 and directive.args[1] in ("~", "~*")
 
 

@@ -1,4 +1,4 @@
-"""How many patterns a request tries that none of them matches."""
+"""The number of patterns that a request without a match tries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cost(NamedTuple):
 
     @classmethod
     def of(cls, patterns: int) -> Cost:
-        """Return the cost of patterns that are tried one after the other."""
+        """Return the cost of patterns that are tried in sequence."""
         return cls(patterns, patterns, patterns)
 
     @classmethod

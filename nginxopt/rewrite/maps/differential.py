@@ -1,6 +1,6 @@
-"""The question of the proof, put to a real nginx: does a tree answer each value as its map does?
+"""Asks a real nginx the question of the proof: does a tree give the same value as its map for each subject?
 
-Two instances run that only return what the map makes of its source, one with the map and one with the tree. A source
+Two instances run that only return the value of the map, one with the map and one with the tree. A source
 that a request can set is set by it; in place of any other stands a header of the request.
 """
 
@@ -27,7 +27,7 @@ _HEAD = re.compile(rb"^map\s[^{]*", re.MULTILINE)
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_~")
 
 Sender = Callable[[bytes], Request | None]
-"""Makes the request whose source has a value; None if none does."""
+"""Returns the request whose source has a value; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def differential(
     seconds: float,
     progress: Callable[[int, int], None] | None = None,
 ) -> Differential:
-    """Return how the answers of a map and of its tree differ.
+    """Return the differences between the values of a map and of its tree.
 
     `sizes` are the directives for its hash tables. At most `limit` requests are put to each side, within `seconds`.
     Raises `InputError` if nginx refuses the map.
@@ -70,7 +70,7 @@ def differential(
     started, compiled = time.monotonic(), emitted.compiled
     send, source = sender(compiled.map.source)
     before, after = (
-        _with_source(text, encode(compiled.map.source), source) for text in (compiled.map.text(), emitted.text)
+        with_source(text, encode(compiled.map.source), source) for text in (compiled.map.text(), emitted.text)
     )
     returned = encode(f"[{compiled.map.variable}]")
     path = compiled.map.directive.source.path
@@ -93,7 +93,7 @@ def differential(
 
 
 def sender(source: str) -> tuple[Sender, bytes]:
-    """Return what makes a request for a value of `source`, and what is looked up: the source, or what stands for it."""
+    """Return the function that makes a request for a value of `source`, and the source that the maps get."""
     name = source.removeprefix("$").removeprefix("{").removesuffix("}").lower()
     ours = encode(source)
     if name in ("uri", "document_uri"):
@@ -111,7 +111,7 @@ def sender(source: str) -> tuple[Sender, bytes]:
     return lambda value: _header(_HEADER, value), _IN_PLACE
 
 
-def _with_source(text: bytes, source: bytes, looked_up: bytes) -> bytes:
+def with_source(text: bytes, source: bytes, looked_up: bytes) -> bytes:
     """Return maps with another source in their heads."""
     return text if source == looked_up else _HEAD.sub(lambda head: head[0].replace(source, looked_up), text)
 

@@ -1,6 +1,6 @@
-"""The edits that take regular expressions out of a map and let its default go on to the tree.
+"""The edits that remove regular expressions from a map and make its default the tree.
 
-Comments stay where they are, those beside rows that are gone as well.
+Comments stay in place, those beside removed rows included.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _GUARD_NOTE = "# Only what passes the next row can match one below it. Delete it
 
 
 def edits(compiled: Iterable[CompiledMap], maps_name: str) -> Mapping[File, list[Edit]]:
-    """Return the edits of all files in which maps that become trees have their rows."""
+    """Return the edits of all files with rows of maps that become trees."""
     by_source: dict[Source, list[Edit]] = {}
     files: dict[Source, File] = {}
     for each in compiled:
@@ -66,7 +66,7 @@ def _at_beginning(regex_map: RegexMap, lines: list[str]) -> Edit:
 
 
 def _indent(directive: Directive) -> str:
-    """Return how far the rows of a block are indented."""
+    """Return the indentation of the rows of a block."""
     assert directive.block is not None
     inner = next(directive.block.directives(), None)
     own = layout.indent(directive)

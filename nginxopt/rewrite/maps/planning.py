@@ -1,4 +1,4 @@
-"""Which maps become trees of look-ups, and why the others stay."""
+"""Decides which maps become trees of look-ups, and why the others stay."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class MapsPlan:
 
     @property
     def before(self) -> Cost:
-        """The patterns tried by subjects that no row of their map matches, in all maps together."""
+        """The patterns tried for subjects that no row of their map matches, over all maps."""
         return Cost.total([each.before for each in self.compiled] + [each.cost for each in self.kept])
 
     @property
@@ -111,7 +111,7 @@ class MapsPlan:
 
 
 def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> MapsPlan:
-    """Divide the maps that stand in files of `subject`. Linear in the rows, but for what the native planner does.
+    """Divide the maps in files of `subject`. Linear in the rows, except for the native planner.
 
     `InputError` for a map that nginx refuses.
     """
@@ -173,7 +173,7 @@ def _compile(regex_map: RegexMap, stem: str) -> CompiledMap | KeptMap:
 
 
 def _refusal_of_row(regex_map: RegexMap, is_pattern: bool, place: int, message: str) -> InputError:
-    """Return what is said of a row with which nginx does not start."""
+    """Return the error for a row with which nginx does not start."""
     if is_pattern:
         row = regex_map.patterns[place]
         return row.error(f"PCRE2 does not compile the pattern: {message}")

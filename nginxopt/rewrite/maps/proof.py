@@ -1,4 +1,4 @@
-"""The proof that maps answer every subject as before: each block with its rows, against what it and its tree became.
+"""Proves that maps answer every subject as before: each block is compared with the new block and its tree.
 
 The texts are read again, and nothing else in the files may differ but what the rewrites' own proof compares.
 """
@@ -31,7 +31,7 @@ class MapRefutation:
 
 @dataclass(frozen=True, slots=True)
 class EmittedMap:
-    """What became of a map: the text of its block, with includes in place, and the blocks of its tree."""
+    """The new form of a map: the text of its block, with includes inline, and the blocks of its tree."""
 
     compiled: CompiledMap
     block: bytes
@@ -58,7 +58,7 @@ def prove(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: byt
 
 
 def read(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes) -> Iterator[EmittedMap]:
-    """Yield what became of the maps of `plan`, read again. Raises `InputError` or `ValueError` if it cannot be."""
+    """Yield the new forms of the maps of `plan`, read again. Raises `InputError` or `ValueError` if it cannot be."""
     after, generated = read_again(config, texts), blocks.read(maps)
     for compiled, directive in _pairs(config, plan, after):
         text = inlined(after, directive)
@@ -104,7 +104,7 @@ def _difference(before: Scope, after: Scope, changed: Collection[Directive], inc
 
 
 def _stays(row: Directive | Bulk) -> bool:
-    """Return whether a row of a map that becomes a tree is to be what it was."""
+    """Return whether a row of a map that becomes a tree must stay unchanged."""
     return row.name not in _CHANGED and not row.name.startswith("~")
 
 

@@ -1,4 +1,4 @@
-"""The maps of http with regular expressions: their rows across files, and their text with the includes in place."""
+"""Reads the maps of http with regular expressions: their rows across files, and their text with the includes inline."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from nginxopt.config import Block, Config, Directive, File, Scope
 from nginxopt.text import Source, encode
 
 MADE_BY = b"made by nginxopt rewrite-to-map"
-"""What the head of a file of maps says that this command wrote: they are not compiled again."""
+"""The first line of a file of maps that this command wrote: they are not compiled again."""
 _GUARD = re.compile(r"~\*?\^\(\?!.*\)", re.DOTALL)
-"""The pattern of a row that stands before all others of its map and turns most subjects away."""
+"""The pattern of a guard: a row before all others of its map that most subjects match."""
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _GROUP = re.compile(r"\(\?P?[<'](\w+)[>']")
 
 
 def variables(text: str) -> set[str]:
-    """Return the names of the variables in a value, in small letters: nginx ignores their case."""
+    """Return the names of the variables in a value, in lower case: nginx ignores their case."""
     return {(braced or bare).lower() for braced, bare in _VARIABLE.findall(text)}
 
 
@@ -88,7 +88,7 @@ class RegexMap:
         return bool(self.patterns) and _GUARD.fullmatch(self.patterns[0].name) is not None
 
     def text(self) -> bytes:
-        """Return the block with the files it includes in place of the includes."""
+        """Return the block with its includes inline."""
         return inlined(self.config, self.directive)
 
 
@@ -120,7 +120,7 @@ def is_ours(source: Source) -> bool:
 
 
 def inlined(config: Config, directive: Directive) -> bytes:
-    """Return the text of a block with the text of files in place of their includes."""
+    """Return the text of a block with its includes inline."""
     assert directive.block is not None
     start, end = directive.block.span.start, directive.span.end
     data = directive.source.data

@@ -1,4 +1,4 @@
-"""A file of rows by itself, compiled as if its map stood around it."""
+"""Compiles a file of rows by itself, inside an assumed map."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORD = "map"
 
 
 def is_context(context: str | None) -> bool:
-    """Return whether `--context` says that a file is included in a map."""
+    """Return whether `--context` states that a file is included in a map."""
     return context is not None and context.split()[:1] == [WORD]
 
 

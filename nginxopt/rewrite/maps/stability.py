@@ -1,4 +1,4 @@
-"""Which sources of maps may be evaluated several times for one look-up.
+"""Decides which sources of maps may be evaluated several times for one look-up.
 
 A tree of maps evaluates its source in each of them. All of that happens at once, between two events of nginx's loop:
 so a variable is as good as another unless it is computed from the time, from the kernel or other workers, from code,
@@ -36,7 +36,7 @@ _STABLE_PREFIXES = (
     "arg_", "cookie_", "geoip_", "http_", "proxy_protocol_tlv_", "sent_http_", "sent_trailer_", "upstream_cookie_",
     "upstream_http_", "upstream_trailer_",
 )  # fmt: skip
-"""How names begin that are looked up in headers, arguments and cookies."""
+"""The prefixes of variables that nginx looks up in headers, arguments and cookies."""
 
 
 _CONSTANT = frozenset(
@@ -56,7 +56,7 @@ def is_constant(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Definitions:
-    """What a configuration defines: variables by their names, in small letters."""
+    """The variables that a configuration defines, by name in lower case."""
 
     maps: Mapping[str, list[Scope]] = field(default_factory=dict)
     cached: frozenset[str] = frozenset()
@@ -113,7 +113,7 @@ _MATCHING = frozenset(["server_name", "location", "rewrite", "if"])
 
 
 def _defined(directive: Directive) -> Iterator[tuple[str, str]]:
-    """Yield the variables that a directive defines, and of which kind."""
+    """Yield the variables that a directive defines, with their kinds."""
     if directive.name in _SETTERS and directive.args:
         yield "cached", _name(str(directive.args[_SETTERS[str(directive.name)]]))
     elif directive.name in _MATCHING:

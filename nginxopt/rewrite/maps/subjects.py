@@ -1,4 +1,4 @@
-"""The values that tell a map from its tree: what its patterns match, the keys of the tree, and what is next to them."""
+"""Values that distinguish a map from a wrong tree: matches of its patterns, keys of the tree, and close variants."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ VARIANTS: tuple[Variant, ...] = (
     lambda value: b"/x" + value,
     lambda value: value[1:],
 )
-"""A value and what is next to it: a byte more or less, the next one, other letters, newlines, slashes."""
+"""A value and close variants: a byte more or less, the next byte, other case, newlines, slashes."""
 
 
 def of_map(regex_map: RegexMap, keys: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield values that a map and a tree with these `keys` may answer differently, the likelier ones first."""
+    """Yield values for which a map and a tree with these `keys` may differ, the likelier ones first."""
     known = [example(encode(row.name).lstrip(b"~*")) for row in regex_map.patterns]
     known += [encode(row.name) for row in regex_map.rows if row.args and not row.name.startswith("~")]
     values = list(dict.fromkeys([b"", *known, *keys]))
@@ -68,7 +68,7 @@ def example(pattern: bytes) -> bytes:
 
 
 def _append(kind: str | None, text: bytes, escape: bytes | None, out: list[bytes]) -> None:
-    """Add what an atom outside of groups matches."""
+    """Add a match of an atom outside groups."""
     if escape is not None:
         out.append(_ESCAPES.get(escape, b"" if escape in b"bBAzZ" else escape))
     elif kind == "class":

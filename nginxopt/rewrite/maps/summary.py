@@ -1,4 +1,4 @@
-"""What became of maps with regular expressions, in a few lines for people."""
+"""Summarises the compilation of maps with regular expressions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _kept(kept: KeptMap) -> str:
 
 
 def heading(plan: MapsPlan) -> str:
-    """Return what there is to compile, in words."""
+    """Return the number of patterns and maps, in words."""
     return f"{count(plan.rows, 'pattern')} of {count(len(plan.found), 'map')}"
 
 

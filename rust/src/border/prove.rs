@@ -41,7 +41,7 @@ impl PyPair {
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, is_complete, include, may_set_sizes))]
+#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, inherited, is_complete, include, may_set_sizes))]
 pub fn prove_rewrites(
     py: Python<'_>,
     pairs: Vec<PyPair>,
@@ -51,13 +51,21 @@ pub fn prove_rewrites(
     readings: PyReadings,
     transparent: Vec<String>,
     harmless: Vec<String>,
+    inherited: Vec<String>,
     is_complete: bool,
     include: Option<Vec<Vec<u8>>>,
     may_set_sizes: Option<HashSet<Vec<u8>>>,
 ) -> PyResult<(usize, usize, usize, usize)> {
     let set = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect::<HashSet<_>>();
-    let (transparent, harmless) = (set(transparent), set(harmless));
-    let facts = Facts { readings: readings.into(), transparent, harmless, is_complete, include, may_set_sizes };
+    let facts = Facts {
+        readings: readings.into(),
+        transparent: set(transparent),
+        harmless: set(harmless),
+        inherited: set(inherited),
+        is_complete,
+        include,
+        may_set_sizes,
+    };
     let proof = py.detach(|| {
         let pairs: Vec<Pair> = pairs.iter().map(PyPair::borrow).collect();
         let others = others.iter().map(|(text, holds_rows)| Other { text, holds_rows: *holds_rows });

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
 use crate::lexer;
-use crate::phase::Phase;
+use crate::phase::{Entering, Phase};
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::BadPattern;
 use crate::rewrite::planner::plan;
@@ -60,7 +60,7 @@ pub struct Compilation {
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, groups))]
+#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, entering))]
 pub fn compile_rewrites(
     py: Python<'_>,
     bytes: &[u8],
@@ -69,9 +69,10 @@ pub fn compile_rewrites(
     captures_matter: bool,
     readings: PyReadings,
     bound: usize,
-    groups: bool,
+    entering: &str,
 ) -> PyResult<Compilation> {
-    let options = Options { phase: read_phase(phase)?, captures_matter, readings: readings.into(), bound, groups };
+    let (phase, entering) = (read_phase(phase)?, read_entering(entering)?);
+    let options = Options { phase, captures_matter, readings: readings.into(), bound, entering };
     let sections: Vec<Vec<Range<usize>>> =
         sections.into_iter().map(|section| section.into_iter().map(|(start, end)| start..end).collect()).collect();
     let (runs, barriers) = py.detach(|| compile(bytes, &sections, &options)).map_err(|failed| failed.into_py(py))?;
@@ -84,6 +85,15 @@ fn read_phase(phase: &str) -> PyResult<Phase> {
         "server" => Ok(Phase::Server),
         "location" => Ok(Phase::Location),
         _ => Err(PyValueError::new_err(format!("no phase: {phase}"))),
+    }
+}
+
+fn read_entering(entering: &str) -> PyResult<Entering> {
+    match entering {
+        "nothing" => Ok(Entering::Nothing),
+        "all but break" => Ok(Entering::AllButBreak),
+        "all" => Ok(Entering::All),
+        _ => Err(PyValueError::new_err(format!("no rules: {entering}"))),
     }
 }
 

@@ -212,9 +212,9 @@ impl CompiledRun {
         (0..self.spans.len()).map(|rule| self.place(rule)).collect()
     }
 
-    /// Start and end of the rule that the compiled form stands before.
+    /// Start and end of the rule that the compiled form stands before: of all, where it has those that stay, too.
     fn stands_before(&self) -> (usize, usize) {
-        self.place(self.stands_before)
+        self.place(if self.grouping.is_some() { 0 } else { self.stands_before })
     }
 
     /// Start and end of the first rule.
@@ -248,11 +248,10 @@ impl CompiledRun {
     /// The statements that replace the removed rules.
     fn statements<'py>(&self, py: Python<'py>, names: PyNames) -> Bound<'py, PyBytes> {
         let names: Names = names.into();
-        let mut text = text::statements(&self.tiers, &names, self.clears);
-        if let Some(grouping) = &self.grouping {
-            text.extend(grouping.statements(&names, self.captures_matter));
-        }
-        PyBytes::new(py, &text)
+        let text = text::statements(&self.tiers, &names, self.clears);
+        let staying = self.grouping.as_ref().map(|grouping| grouping.statements(&names, self.captures_matter));
+        let [before, behind] = staying.unwrap_or_default();
+        PyBytes::new(py, &[before, text, behind].concat())
     }
 
     /// The maps that look up the groups; empty if there are none.

@@ -1,9 +1,10 @@
 //! Writes rows that are tried in order, in groups behind guards: patterns that match if no row of the group can.
 
-use crate::maps::pattern::{LONGEST, beginning_with, token_length};
+use crate::maps::pattern::beginning_with;
 use crate::maps::sequence::Sequence;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
+use crate::pattern_text::{LONGEST, most, token_length};
 
 /// Up to this many rows are tried without a guard.
 const UNGUARDED: usize = 2;
@@ -186,18 +187,4 @@ fn inside(sequences: &[&Sequence], literals: &[&[u8]]) -> Option<Vec<u8>> {
         return Some(inside);
     }
     Some([b"^(?:", &*beginning_with(sequences, true)?, b")|", &*inside].concat())
-}
-
-/// The largest number up to `limit` for which `holds` is true, given that it is true for all smaller ones and for 1.
-fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
-    let mut fine = 1;
-    while fine < limit && holds((fine * 2).min(limit)) {
-        fine = (fine * 2).min(limit);
-    }
-    let mut wrong = (fine * 2).min(limit + 1);
-    while fine + 1 < wrong {
-        let middle = fine.midpoint(wrong);
-        if holds(middle) { fine = middle } else { wrong = middle }
-    }
-    fine
 }

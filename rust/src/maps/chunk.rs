@@ -5,8 +5,9 @@ use std::cmp::Reverse;
 use hashbrown::HashMap;
 
 use crate::maps::entry::PathEntry;
-use crate::maps::pattern::{DEEPEST, LONGEST, escape, escaped_length};
+use crate::maps::pattern::escaped_length;
 use crate::maps::trie::Trie;
+use crate::pattern_text::{DEEPEST, LONGEST, escape};
 
 /// The longest text of a chunk with the path of its root; a named group is put around it.
 const MOST_TEXT: usize = LONGEST - 60;
@@ -198,8 +199,8 @@ mod tests {
     use crate::maps::entry::entries;
     use crate::maps::example::with_rows;
     use crate::maps::keys::KeyChoice;
-    use crate::maps::pattern::{LONGEST, token_length};
     use crate::maps::trie::Trie;
+    use crate::pattern_text::{LONGEST, token_length};
     use crate::pcre::Regex;
 
     fn with_chunks(texts: &[String], test: impl FnOnce(&Chunks)) {

@@ -3,29 +3,8 @@
 //! They consist of bytes, classes, `(?:`, `|` and `)`, which every PCRE reads alike, and try each place once.
 
 use crate::maps::sequence::Sequence;
-use crate::quote;
+use crate::pattern_text::{DEEPEST, escape};
 use crate::syntax::ByteSet;
-
-/// The longest token of a pattern in the file: `ngx_conf_read_token` reads at most 4,093 bytes.
-pub const LONGEST: usize = 4_000;
-
-/// The greatest depth of nested groups: PCRE compiles at most 250 (`PARENS_NEST_LIMIT`).
-pub const DEEPEST: usize = 100;
-
-/// The length of the token of a pattern in a file, with its quotes.
-pub fn token_length(pattern: &[u8]) -> usize {
-    let mut token = Vec::new();
-    quote::escape_pattern(pattern, &mut token);
-    token.len() + 2
-}
-
-/// Writes a byte that stands for itself; a backslash makes any punctuation literal.
-pub fn escape(byte: u8, out: &mut Vec<u8>) {
-    if b"\\^$.[|()?*+{".contains(&byte) {
-        out.push(b'\\');
-    }
-    out.push(byte);
-}
 
 /// The most bytes that a byte of a pattern takes in a file.
 pub fn escaped_length(byte: u8) -> usize {
@@ -128,6 +107,7 @@ fn member(byte: u8, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::maps::sequence::beginnings;
+    use crate::pattern_text::token_length;
     use crate::pcre::{MatchOutcome, Regex};
     use crate::syntax::parse;
 

@@ -3,12 +3,13 @@
 
 use std::collections::HashSet;
 
-use crate::phase::Phase;
+use crate::phase::{Entering, Phase};
 use crate::prove::groups::{Flat, Trees};
 use crate::prove::maps::Maps;
 use crate::prove::names::{self, Used};
 use crate::prove::node::Node;
 use crate::prove::run::{self, CompiledForm};
+use crate::prove::surroundings;
 use crate::prove::tables::{self, Behind, Include};
 use crate::prove::{Checked, Discharged, Facts, Pair, Refutation};
 
@@ -22,6 +23,8 @@ pub struct Known<'t, 'f> {
     pub used: &'f Used,
     /// Whether `$1` to `$9` may be read after rules.
     pub captures_matter: bool,
+    /// Whether a block inside another has its headers wherever it adds none of its own.
+    pub headers_inherited: bool,
 }
 
 /// Compares a file before and after; exactly one of all files contains `include`.
@@ -60,7 +63,8 @@ impl<'t> Alignment<'t, '_> {
         let (after_others, after_script): (Vec<_>, Vec<_>) =
             after.iter().filter(|node| !self.is_added(node, block)).partition(is_transparent);
         let phase = self.phase(in_location, block);
-        let (mut checked, emitted) = self.script(&before_script, &after_script, phase, block)?;
+        let entering = self.entering(before, phase, block);
+        let (mut checked, emitted) = self.script(&before_script, &after_script, phase, entering, block)?;
         let is_rule = |node: &Node| phase.is_some() && node.is_rule();
         let is_emitted = |node: &Node| {
             emitted.contains(&std::ptr::from_ref(node)) || self.is_include(node, block) || self.is_added(node, block)
@@ -85,6 +89,17 @@ impl<'t> Alignment<'t, '_> {
             Some(name) => name == b"server" || name == b"location",
         };
         takes_rules.then_some(if in_location { Phase::Location } else { Phase::Server })
+    }
+
+    /// Which rules may stand in an `if` of a block. Of a location whose statements are not all here, nothing is known.
+    fn entering(&self, before: &[Node], phase: Option<Phase>, block: Option<&[u8]>) -> Entering {
+        match phase {
+            Some(Phase::Server) => Entering::All,
+            Some(Phase::Location) if block == Some(b"location") => {
+                surroundings::entering(before, self.known.facts, self.known.headers_inherited)
+            }
+            _ => Entering::Nothing,
+        }
     }
 
     /// Compares a statement outside the script: its words have to be the same, and its block is compared in turn.
@@ -115,13 +130,14 @@ impl<'t> Alignment<'t, '_> {
         before: &[&'t Node<'t>],
         after: &[&'t Node<'t>],
         phase: Option<Phase>,
+        entering: Entering,
         block: Option<&[u8]>,
     ) -> Discharged<(Checked, HashSet<*const Node<'t>>)> {
         let mut checked = Checked::default();
         let maps = self.known.maps;
         let flat = match phase {
-            Some(Phase::Server) => self.known.trees.flatten(after, self.known)?,
-            _ => Flat { statements: after.to_vec(), grouping: Vec::new() },
+            Some(_) => self.known.trees.flatten(after, self.known, entering)?,
+            None => Flat { statements: after.to_vec(), grouping: Vec::new() },
         };
         let after = &flat.statements;
         let mut emitted: HashSet<_> = flat.grouping.iter().copied().map(std::ptr::from_ref).collect();

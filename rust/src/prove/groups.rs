@@ -12,6 +12,9 @@
 //! sets `$1` to `$9` and its named groups wherever it is; if none matches, the rules leave `$1` to `$9` empty, and so
 //! does the statement after the groups.
 //!
+//! In a location, a true `if` does more than run its statements; [`surroundings`](super::surroundings) decides for which
+//! rules this does not matter.
+//!
 //! So patterns and targets do not matter here: the value of `$pattern` for each URI is proved like that of any map with
 //! patterns ([`crate::prove_map`]), against a map whose rows are the rules' own patterns.
 
@@ -21,8 +24,10 @@ use std::collections::{HashMap, HashSet};
 use crate::first_match::{Bounds, First, FirstMatch};
 use crate::hash::Sizes;
 use crate::map_block::{self, MapBlock};
+use crate::phase::Entering;
 use crate::prove::align::Known;
 use crate::prove::node::Node;
+use crate::prove::surroundings;
 use crate::prove::{Discharged, Refutation, maps, names};
 use crate::prove_map;
 use crate::quote::quote;
@@ -71,8 +76,8 @@ impl<'t> Trees<'t> {
             .try_for_each(|block| maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes))
     }
 
-    /// Replaces look-ups of groups by the rules of the groups.
-    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known) -> Discharged<Flat<'t>> {
+    /// Replaces look-ups of groups by the rules of the groups, which have to be rules that may stand in an `if`.
+    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known, entering: Entering) -> Discharged<Flat<'t>> {
         let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
         let mut rest = script;
         while let Some((first, behind)) = rest.split_first() {
@@ -85,6 +90,10 @@ impl<'t> Trees<'t> {
             let (groups, behind) = rest.split_at(length);
             rest = behind;
             self.check_variable(variable, known)?;
+            groups
+                .iter()
+                .flat_map(|group| group.block.iter().flatten())
+                .try_for_each(|rule| surroundings::check(entering, rule))?;
             self.check(groups, variable, root)?;
             flat.statements.extend(groups.iter().flat_map(|group| group.block.iter().flatten()));
             flat.grouping.push(first);

@@ -40,6 +40,7 @@ pub mod oracle;
 pub mod residual;
 pub mod run;
 pub mod strings;
+pub mod surroundings;
 pub mod tables;
 pub mod trie;
 pub mod work;
@@ -51,6 +52,7 @@ use crate::prove::align::Known;
 use crate::prove::groups::Trees;
 use crate::prove::names::Used;
 use crate::prove::node::Node;
+use crate::prove::surroundings::has_header_inheritance;
 use crate::prove::tables::{Include, TableSizes};
 use crate::syntax::Readings;
 
@@ -63,6 +65,8 @@ pub struct Facts {
     pub transparent: HashSet<Vec<u8>>,
     /// The directives that read captures only in their text.
     pub harmless: HashSet<Vec<u8>>,
+    /// The directives of a location that an `if` in it inherits, or that do not matter once the location is found.
+    pub inherited: HashSet<Vec<u8>>,
     /// Whether no file that requests depend on is missing.
     pub is_complete: bool,
     /// The words of the statement that includes the maps, if it belongs in an http block of these files.
@@ -172,7 +176,9 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
     let originals = before.iter().chain(&unchanged).zip(rows);
     let originals: Vec<_> = originals.map(|(nodes, holds_rows)| captures::File { nodes, holds_rows }).collect();
     let captures_matter = !facts.is_complete || captures::may_be_read(&originals, &facts.harmless);
-    let known = Known { maps: &maps, trees: &trees, facts, used: &used, captures_matter };
+    let headers_inherited =
+        facts.is_complete && !before.iter().chain(&unchanged).any(|nodes| has_header_inheritance(nodes));
+    let known = Known { maps: &maps, trees: &trees, facts, used: &used, captures_matter, headers_inherited };
     let words = facts.include.as_deref().filter(|_| !pairs.is_empty());
     let mut include = Include::new(words, facts.may_set_sizes.as_ref(), sizes_before, sizes_after);
     let mut checked = Checked::default();

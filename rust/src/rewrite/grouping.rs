@@ -1,17 +1,18 @@
-//! Puts the rules of a server that no list of strings replaces into groups, where that can be proved; the others stay
-//! alone.
+//! Puts the rules that no list of strings replaces into groups, where that can be proved; the others stay alone.
 //!
 //! A rule on which PCRE gives up responds with 500 (`ngx_http_regex_exec`), which a map does not pass on. Such a rule
-//! stays alone in its place, between the groups of the rules before it and after it.
+//! stays alone in its place, between the groups of the rules before it and after it, and so does a rule that may not
+//! stand in an `if`.
 
 use crate::first_match::Bounds;
 use crate::maps::cost::Cost;
 use crate::maps::text::EmittedMap;
-use crate::phase::Phase;
+use crate::phase::Entering;
 use crate::rewrite::groups::Groups;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::Plan;
 use crate::rewrite::runs::{Rule, Run};
+use crate::rewrite::target::Action;
 use crate::rewrite::text::Names;
 use crate::syntax;
 
@@ -22,6 +23,8 @@ const MOST_LOOK_UPS: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grouping {
     parts: Vec<StayingPart>,
+    /// How many of the parts stand before what answers the keys: those of the rules before it.
+    leading: usize,
     /// The places of the rules in groups, ascending.
     grouped: Vec<usize>,
 }
@@ -34,10 +37,10 @@ enum StayingPart {
 }
 
 impl Grouping {
-    /// The grouping of the rules that stay; `None` if none is in a group: in a location, where an `if` changes more
-    /// than the script, and where groups do not cost less. `bytes` is the text that contains the run.
+    /// The grouping of the rules that stay; `None` if none is in a group: where an `if` would change more than the
+    /// script, and where groups do not cost less. `bytes` is the text that contains the run.
     pub fn of(bytes: &[u8], run: &Run, plan: &Plan, options: &Options) -> Option<Grouping> {
-        if options.phase != Phase::Server || !options.groups {
+        if options.entering == Entering::Nothing {
             return None;
         }
         let staying: Vec<usize> = plan.kept().map(|(rule, _)| rule).collect();
@@ -46,21 +49,35 @@ impl Grouping {
         if staying.iter().any(|rule| text(*rule).1.contains(&b'\n')) {
             return None;
         }
-        let mut grouping = Grouping { parts: Vec::new(), grouped: Vec::new() };
-        let is_sure = |rule: &usize| always_answers(&run.rules[*rule]);
-        for rules in staying.chunk_by(|rule, next| is_sure(rule) && is_sure(next)) {
-            if grouping.add(rules, &text) {
+        let (before, behind) = staying.split_at(staying.partition_point(|rule| *rule < plan.stands_before(options)));
+        let mut grouping = Grouping { parts: Vec::new(), leading: 0, grouped: Vec::new() };
+        let may_enter = |rule: &usize| may_enter(&run.rules[*rule], options.entering);
+        grouping.add_all(before, run, &may_enter, &text);
+        grouping.leading = grouping.parts.len();
+        grouping.add_all(behind, run, &may_enter, &text);
+        (!grouping.grouped.is_empty()).then_some(grouping)
+    }
+
+    /// Adds rules that stand one behind the other, those that may not enter an `if` alone.
+    fn add_all<'r>(
+        &mut self,
+        rules: &[usize],
+        run: &Run,
+        may_enter: &impl Fn(&usize) -> bool,
+        text: &impl Fn(usize) -> (&'r [u8], &'r [u8]),
+    ) {
+        for rules in rules.chunk_by(|rule, next| may_enter(rule) && may_enter(next)) {
+            if self.add(rules, text) {
                 continue;
             }
             // A look-up may try two rules to find the first, so it must not try one whose match sets a named group.
             let sets_no_name = |rule: &usize| !has_named_group(&run.rules[*rule]);
             for rules in rules.chunk_by(|rule, next| sets_no_name(rule) && sets_no_name(next)) {
-                if !grouping.add(rules, &text) {
-                    grouping.parts.extend(rules.iter().map(|rule| StayingPart::Alone(text(*rule).1.to_vec())));
+                if !self.add(rules, text) {
+                    self.parts.extend(rules.iter().map(|rule| StayingPart::Alone(text(*rule).1.to_vec())));
                 }
             }
         }
-        (!grouping.grouped.is_empty()).then_some(grouping)
     }
 
     /// Adds rules in groups if that costs less than the rules; returns whether it did.
@@ -87,11 +104,13 @@ impl Grouping {
         self.look_ups().fold(Cost::default(), |sum, groups| sum + groups.cost)
     }
 
-    /// The statements that replace the rules; with `clears`, `$1` to `$9` are empty if no rule fires.
-    pub fn statements(&self, names: &Names, clears: bool) -> Vec<u8> {
-        let mut text = Vec::new();
+    /// The statements that replace the rules, before and after those for keys; with `clears`, `$1` to `$9` are empty if no
+    /// rule fires.
+    pub fn statements(&self, names: &Names, clears: bool) -> [Vec<u8>; 2] {
+        let [mut before, mut behind] = [Vec::new(), Vec::new()];
         let mut number = 0;
-        for part in &self.parts {
+        for (at, part) in self.parts.iter().enumerate() {
+            let text = if at < self.leading { &mut before } else { &mut behind };
             match part {
                 StayingPart::Groups(groups) => {
                     number += 1;
@@ -100,7 +119,7 @@ impl Grouping {
                 StayingPart::Alone(statement) => text.extend_from_slice(&[&statement[..], b"\n"].concat()),
             }
         }
-        text
+        [before, behind]
     }
 
     /// The variables that hold the numbers of groups.
@@ -125,6 +144,11 @@ impl Grouping {
             StayingPart::Alone(_) => None,
         })
     }
+}
+
+/// Whether a rule may be in a group: it fires on each URI that it matches, and the `if` changes nothing else.
+fn may_enter(rule: &Rule, entering: Entering) -> bool {
+    (entering == Entering::All || rule.action != Action::Break) && always_answers(rule)
 }
 
 /// Whether every PCRE answers on each URI.

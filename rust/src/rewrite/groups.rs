@@ -1,4 +1,4 @@
-//! Groups of rules of a server that no list of strings replaces, behind one look-up.
+//! Rules that no list of strings replaces, in groups behind one look-up.
 //!
 //! A map with patterns gives the group of the first rule that matches. Only the rules of that group are tried, as
 //! written, so that targets, captures and flags stay as they are. The map is compiled like any other with patterns

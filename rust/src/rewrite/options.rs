@@ -1,6 +1,6 @@
 //! The options of the planner.
 
-use crate::phase::Phase;
+use crate::phase::{Entering, Phase};
 use crate::syntax::Readings;
 
 /// How a run is compiled, and what is known of it.
@@ -12,6 +12,6 @@ pub struct Options {
     pub readings: Readings,
     /// The most strings that a moved rule may match.
     pub bound: usize,
-    /// Whether rules that stay in a server are looked up in groups.
-    pub groups: bool,
+    /// Which of the rules that stay are looked up in groups.
+    pub entering: Entering,
 }

@@ -2,13 +2,7 @@
 //!
 //! They consist of literal bytes, `(?:`, `|`, `)`, the anchors and a leading `(?i)`, which every PCRE reads alike.
 
-use crate::quote;
-
-/// The longest token of a pattern in the file: `ngx_conf_read_token` reads at most 4,093 bytes.
-const LONGEST: usize = 4_000;
-
-/// The greatest depth of nested groups: PCRE compiles at most 250 (`PARENS_NEST_LIMIT`).
-const DEEPEST: usize = 100;
+use crate::pattern_text::{DEEPEST, LONGEST, escape, most, token_length};
 
 /// The start and end of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,26 +35,6 @@ pub fn patterns(literals: &[&[u8]], style: PatternStyle) -> Vec<Vec<u8>> {
 fn fitting(literals: &[&[u8]], style: PatternStyle) -> Option<Vec<u8>> {
     let (pattern, depth) = pattern(literals, style);
     (depth <= DEEPEST && token_length(&pattern) <= LONGEST).then_some(pattern)
-}
-
-/// The largest number from 1 to `limit` for which `holds` is true, if it is true for all smaller ones; 1 is not tested.
-fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
-    let mut fine = 1;
-    while fine < limit && holds((fine * 2).min(limit)) {
-        fine = (fine * 2).min(limit);
-    }
-    let mut wrong = (fine * 2).min(limit + 1);
-    while fine + 1 < wrong {
-        let middle = fine.midpoint(wrong);
-        if holds(middle) { fine = middle } else { wrong = middle }
-    }
-    fine
-}
-
-fn token_length(pattern: &[u8]) -> usize {
-    let mut token = Vec::new();
-    quote::escape_pattern(pattern, &mut token);
-    token.len() + 2
 }
 
 /// One pattern for all the literals, and the depth of its groups.
@@ -96,14 +70,6 @@ fn node(literals: &[&[u8]], at: usize, out: &mut Vec<u8>) -> usize {
 fn shared(literals: &[&[u8]], at: usize) -> usize {
     let (first, last) = (literals[0], literals[literals.len() - 1]);
     at + first[at..].iter().zip(&last[at..]).take_while(|(left, right)| left == right).count()
-}
-
-/// Writes a byte that stands for itself; a backslash makes any punctuation literal.
-fn escape(byte: u8, out: &mut Vec<u8>) {
-    if b"\\^$.[|()?*+{".contains(&byte) {
-        out.push(b'\\');
-    }
-    out.push(byte);
 }
 
 #[cfg(test)]

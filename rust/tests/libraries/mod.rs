@@ -1,14 +1,14 @@
-//! The PCRE libraries of this machine, each asked as nginx asks it (`ngx_regex_compile`, `ngx_regex_exec`).
+//! The PCRE libraries of this machine, each called as nginx calls it (`ngx_regex_compile`, `ngx_regex_exec`).
 //!
 //! Beside PCRE2 as it is linked here: PCRE1 and PCRE2 of the system, and those that `NGINXOPT_PCRE` names, paths with a
-//! colon between them. One that is missing is told aloud.
+//! colon between them. A missing one is reported.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 
 use pcre2_sys as sys;
 
-/// How nginx finds the libraries of the system.
+/// The system's library files, as nginx names them.
 const OF_THE_SYSTEM: [&str; 2] = ["libpcre.so.3", "libpcre2-8.so.0"];
 
 unsafe extern "C" {
@@ -19,7 +19,7 @@ unsafe extern "C" {
 /// `RTLD_NOW`; names of one library stay unknown to the others.
 const NOW: c_int = 2;
 
-/// What a library says of a subject: the groups of the first match, nothing, or an error of its own.
+/// The answer of a library for a subject: the groups of the first match, no match, or an error of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Says {
     Match(Vec<Option<(usize, usize)>>),
@@ -84,7 +84,7 @@ pub struct Code<'l> {
 }
 
 impl Library {
-    /// Those that there are; the first is the one linked here.
+    /// The available libraries; the first is the one linked here.
     pub fn all() -> Vec<Library> {
         let named = std::env::var("NGINXOPT_PCRE").unwrap_or_default();
         let named = named.split(':').filter(|path| !path.is_empty()).map(str::to_owned);

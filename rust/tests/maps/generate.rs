@@ -38,7 +38,7 @@ struct Manner {
     variables: usize,
 }
 
-/// A map of `$uri` with so many rows.
+/// A map of `$uri` with `count` rows.
 pub fn block(dice: &mut Dice, rows: usize) -> String {
     let manner = Manner {
         caseless: *dice.pick(&[&0, &0, &5, &50, &100]),
@@ -117,7 +117,7 @@ fn pattern(dice: &mut Dice, manner: &Manner) -> (String, usize) {
     (format!("{flag}{anchor}{path}{tail}"), groups)
 }
 
-/// Forms that are rare in the wild, or that no tree can take.
+/// Forms that are rare in real configurations, or that no tree can take.
 fn odd(dice: &mut Dice, anchor: &str, path: &str) -> (String, usize) {
     let (pattern, groups) = *dice.pick(&[
         &("^/(.*)/(.*)PATH$", 2),

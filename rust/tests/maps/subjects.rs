@@ -1,4 +1,4 @@
-//! Subjects that tell the rows of a map apart, and the buckets that a tree may cut them into.
+//! Subjects that distinguish the rows of a map, and the buckets of a tree.
 
 use nginxopt_native::map_block::MapBlock;
 

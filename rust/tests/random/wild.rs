@@ -1,4 +1,4 @@
-//! Patterns of whole pieces: what is in the wild, and what few files hold.
+//! Patterns made of whole pieces: common ones from real configurations, and rare ones.
 
 use super::{Random, anchored};
 

@@ -1,4 +1,4 @@
-"""Fingerprints: what they survive, and what they tell apart."""
+"""Fingerprints of findings: which changes keep them, and which make another one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TEXT = b"http {\n    gzip_comp_level 9;\n    gzip_comp_level 8;\n}\n"
 def of(text: bytes, marked: bytes = b"gzip_comp_level 9;", path: str = "/etc/nginx/a.conf") -> str:
     """The fingerprint of a finding at the first place of `marked`."""
     source = Source(path, text)
-    (found,) = fingerprints([diagnostic(source, span(source, marked))], "/etc/nginx")
-    return found
+    (fingerprint,) = fingerprints([diagnostic(source, span(source, marked))], "/etc/nginx")
+    return fingerprint
 
 
 @pytest.mark.parametrize(
@@ -42,32 +42,32 @@ def test_it_survives_what_happens_around_the_finding(text: bytes) -> None:
 def test_it_survives_a_move_of_the_folder() -> None:
     """It depends on the path inside the folder, however the file is named."""
     source = Source("./conf.d/../a.conf", TEXT)
-    found = diagnostic(source, span(source, b"gzip_comp_level 9;"))
-    assert fingerprints([found], "/srv/other") == (of(TEXT),)
+    finding = diagnostic(source, span(source, b"gzip_comp_level 9;"))
+    assert fingerprints([finding], "/srv/other") == (of(TEXT),)
 
 
 def test_it_survives_another_wording() -> None:
-    """The message of a rule is no part of it."""
+    """The message of a rule does not change the fingerprint."""
     source = Source("a.conf", TEXT)
-    one, other = (diagnostic(source, span(source, b"9"), message=message) for message in ("this", "that"))
-    assert fingerprints([one], "/") == fingerprints([other], "/")
+    short, other = (diagnostic(source, span(source, b"9"), message=message) for message in ("this", "that"))
+    assert fingerprints([short], "/") == fingerprints([other], "/")
 
 
 def test_it_tells_apart() -> None:
     """Another rule, another file, another text of the line: another fingerprint."""
     source = Source("/etc/nginx/a.conf", TEXT)
     other_rule = fingerprints([diagnostic(source, span(source, b"9"), rule="gzip-other")], "/etc/nginx")[0]
-    found = [of(TEXT), other_rule, of(TEXT, path="/etc/nginx/b.conf"), of(TEXT, b"gzip_comp_level 8;")]
-    assert len(set(found)) == len(found)
+    prints = [of(TEXT), other_rule, of(TEXT, path="/etc/nginx/b.conf"), of(TEXT, b"gzip_comp_level 8;")]
+    assert len(set(prints)) == len(prints)
 
 
 def test_a_finding_of_several_lines_has_them_all() -> None:
-    """Each line that a finding marks counts, the one behind its final newline does not."""
+    """Each marked line counts; the line after a final newline does not."""
     source = Source("a.conf", TEXT)
     first, second = span(source, b"gzip_comp_level 9;\n"), span(source, b"9;\n    gzip_comp_level 8;")
-    one, both = fingerprints([diagnostic(source, first), diagnostic(source, second)], "/")
-    assert one == fingerprints([diagnostic(source, span(source, b"9"))], "/")[0]
-    assert both != one
+    single, both = fingerprints([diagnostic(source, first), diagnostic(source, second)], "/")
+    assert single == fingerprints([diagnostic(source, span(source, b"9"))], "/")[0]
+    assert both != single
 
 
 @st.composite
@@ -83,12 +83,12 @@ def findings(draw: st.DrawFn) -> list[Diagnostic]:
 
 
 @given(findings(), st.randoms(use_true_random=False))
-def test_no_two_are_alike_in_any_order(found: list[Diagnostic], random: Random) -> None:
-    """Every finding has a fingerprint of its own, and the order in which they come gives the same ones."""
-    made = fingerprints(found, "/")
-    assert len(made) == len(set(made)) == len(found)
-    turned = sorted(found, key=lambda _: random.random())
-    assert set(fingerprints(turned, "/")) == set(made)
+def test_no_two_are_alike_in_any_order(diagnostics: list[Diagnostic], random: Random) -> None:
+    """Each finding has a fingerprint of its own, whatever the order of the findings."""
+    prints = fingerprints(diagnostics, "/")
+    assert len(prints) == len(set(prints)) == len(diagnostics)
+    turned = sorted(diagnostics, key=lambda _: random.random())
+    assert set(fingerprints(turned, "/")) == set(prints)
 
 
 @pytest.mark.parametrize(

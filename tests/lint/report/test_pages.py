@@ -69,8 +69,8 @@ def test_colours_only_add() -> None:
     plain, colored = "".join(pages.table(RULES)), "".join(pages.table(RULES, color=True))
     assert plain != colored
     assert plain == styles.sub("", colored)
-    for each in catalogue().values():
-        text = pages.page(each)
+    for listed in catalogue().values():
+        text = pages.page(listed)
         assert pages.styled(text, color=False) == text
         assert styles.sub("", pages.styled(text, color=True)) == text != pages.styled(text, color=True)
 
@@ -136,7 +136,7 @@ def run(*args: str) -> subprocess.CompletedProcess[str]:
 
 
 def any_rule() -> Rule:
-    """Some rule of the catalogue."""
+    """A rule of the catalogue."""
     return next(iter(catalogue().values()))
 
 
@@ -165,12 +165,12 @@ def test_explain_knows_what_was_meant() -> None:
 
 
 def test_rules_lists_all() -> None:
-    """`rules` lists every rule, for people, for programs and for documents."""
+    """`rules` lists every rule as a table, as JSON and as Markdown."""
     rules = catalogue().values()
     assert run("rules").stdout == "".join(pages.table(rules))
     assert run("rules", "--format", "markdown").stdout == "".join(pages.markdown(rules))
     listed = json.loads(run("rules", "--format", "json").stdout)
-    assert {each["id"] for each in listed} == set(catalogue())
+    assert {rule["id"] for rule in listed} == set(catalogue())
 
 
 def test_rules_have_their_values_as_json() -> None:

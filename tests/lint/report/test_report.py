@@ -1,4 +1,4 @@
-"""What holds for a report in every format."""
+"""Properties of a report in every format."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_rules_are_counted() -> None:
     at = span(SOURCE, b"9")
     safe, conditional, unsafe = (fix(SOURCE, at, b"5", safety=safety) for safety in SAFETIES)
     few = [diagnostic(SOURCE, at, rule=name, fix=unsafe) for name in ("b", "a")]
-    many = [diagnostic(SOURCE, at, fix=made) for made in (safe, safe, conditional, unsafe, None)]
+    many = [diagnostic(SOURCE, at, fix=applied) for applied in (safe, safe, conditional, unsafe, None)]
     assert list(by_rule(report(*few, *many, rules=(rule(),)))) == [
         RuleCount("gzip-level", "gzip_comp_level is above 6", 5, 2, 1, 1),
         RuleCount("a", "", 1, 0, 0, 1),
@@ -87,9 +87,9 @@ def test_rules_are_counted() -> None:
 
 def test_the_order_of_a_report_is_kept() -> None:
     """Findings stand in a report as they were given."""
-    found = report(*(diagnostic(SOURCE, span(SOURCE, b"9"), rule=name) for name in ("zzz-last", "aaa-first")))
+    original = report(*(diagnostic(SOURCE, span(SOURCE, b"9"), rule=name) for name in ("zzz-last", "aaa-first")))
     for name in FORMATS:
-        text = "".join(render(replace(found, rules=()), name))
+        text = "".join(render(replace(original, rules=()), name))
         assert text.index("zzz-last") < text.index("aaa-first"), name
 
 

@@ -1,4 +1,4 @@
-"""The report as JSON: its schema, and that its edits are the fix."""
+"""The report as JSON: it follows its schema, and its edits are those of the fix."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ SOURCE = Source("a.conf", b"gzip_comp_level 9;\n")
 AT = span(SOURCE, b"9")
 
 
-def read(found: Report) -> dict[str, Any]:
-    """The report as a reader gets it."""
-    text = "".join(reports_json.render(found))
+def read(report_: Report) -> dict[str, Any]:
+    """The report as its reader parses it."""
+    text = "".join(reports_json.render(report_))
     assert text.isascii()
     value: dict[str, Any] = json.loads(text)
     return value
 
 
 def full() -> Report:
-    """A report that has every part."""
-    found = diagnostic(
+    """A report with every part."""
+    finding = diagnostic(
         SOURCE, AT, fix=fix(SOURCE, AT, b"5"), help="h", related=(Related(SOURCE, AT, "m"),), scenario="keepalive"
     )
     error = InputError("bad", source=SOURCE, span=AT, expected="e", nginx="n", hint="h")
-    return report(found, rules=(rule(),), errors=(error,), notes=(Note("n", SOURCE, AT),), fixed=1)
+    return report(finding, rules=(rule(),), errors=(error,), notes=(Note("n", SOURCE, AT),), fixed=1)
 
 
 def test_the_schema_is_one() -> None:
@@ -49,10 +49,10 @@ def test_the_schema_is_one() -> None:
 
 
 @given(reports())
-def test_every_report_is_valid(found: Report) -> None:
-    """A report holds to the schema, with findings and with counts."""
-    VALID.validate(read(found))
-    VALID.validate(json.loads("".join(reports_json.statistics(found))))
+def test_every_report_is_valid(report_: Report) -> None:
+    """Reports and statistics follow the schema."""
+    VALID.validate(read(report_))
+    VALID.validate(json.loads("".join(reports_json.statistics(report_))))
 
 
 def objects(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
@@ -92,36 +92,36 @@ def test_the_schema_describes_every_property() -> None:
                 assert "description" in described or "const" in described or name == "edits", (path, name)
 
 
-def edits(found: dict[str, Any], path: str) -> Iterator[Edit]:
-    """The edits of a fix in one file, as a reader makes them of the JSON."""
-    for edit in found["fix"]["edits"]:
+def edits(diagnostic_: dict[str, Any], path: str) -> Iterator[Edit]:
+    """The edits of a fix in one file, built from the JSON."""
+    for edit in diagnostic_["fix"]["edits"]:
         if edit["file"] == path:
             text = b64decode(edit["base64"]) if edit["text"] is None else edit["text"].encode()
             yield Edit(Span(edit["start"], edit["end"]), text)
 
 
-def made(found: Diagnostic, source: Source) -> bytes:
+def fixed_by(diagnostic_: Diagnostic, source: Source) -> bytes:
     """What a fix makes of a file."""
-    assert found.fix is not None
-    return apply(source.data, [change.edit for change in found.fix.changes if change.source is source])
+    assert diagnostic_.fix is not None
+    return apply(source.data, [change.edit for change in diagnostic_.fix.changes if change.source is source])
 
 
 @given(reports())
-def test_the_edits_are_the_fix(found: Report) -> None:
-    """Who makes the edits of the JSON, at their bytes, gets what the fix gets."""
-    for diagnostic_, value in zip(found.diagnostics, read(found)["diagnostics"], strict=True):
+def test_the_edits_are_the_fix(report_: Report) -> None:
+    """Applying the edits of the JSON at their byte offsets gives the fixed file."""
+    for diagnostic_, value in zip(report_.diagnostics, read(report_)["diagnostics"], strict=True):
         if diagnostic_.fix is None:
             assert value["fix"] is None
             continue
         for source in {change.source for change in diagnostic_.fix.changes}:
             name = unicode(source.path)
-            assert apply(source.data, edits(value, name)) == made(diagnostic_, source)
+            assert apply(source.data, edits(value, name)) == fixed_by(diagnostic_, source)
 
 
 def test_a_finding_has_its_values() -> None:
-    """Each key of a finding has the value that its name says."""
-    (found,) = read(full())["diagnostics"]
-    assert found == {
+    """Each key of a finding has the value that its name promises."""
+    (diagnostic_,) = read(full())["diagnostics"]
+    assert diagnostic_ == {
         "rule": "gzip-level",
         "severity": "warning",
         "file": "a.conf",

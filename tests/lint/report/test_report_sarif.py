@@ -1,4 +1,4 @@
-"""The report as SARIF: its official schema, its URIs, and that its replacements are the fix."""
+"""The report as SARIF: its official schema, its URIs, and replacements that are those of the fix."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def official() -> jsonschema.Draft7Validator:
 OFFICIAL = official()
 
 
-def run(found: Report) -> dict[str, Any]:
-    """The only run of a report."""
-    (only,) = json.loads("".join(render(found)))["runs"]
+def run(report_: Report) -> dict[str, Any]:
+    """The single run of a report."""
+    (only,) = json.loads("".join(render(report_)))["runs"]
     return dict(only)
 
 
@@ -67,37 +67,37 @@ def replaced(source: Source, replacements: list[dict[str, Any]]) -> bytes:
 
 @settings(max_examples=30)  # a validation takes a tenth of a second
 @given(reports())
-def test_every_report_is_valid(found: Report) -> None:
-    """A report holds to the schema of OASIS."""
-    OFFICIAL.validate(json.loads("".join(render(found))))
+def test_every_report_is_valid(report_: Report) -> None:
+    """A report follows the schema of OASIS."""
+    OFFICIAL.validate(json.loads("".join(render(report_))))
 
 
 @given(reports())
-def test_results_point_to_what_they_are_of(found: Report) -> None:
-    """Each result is of the finding's rule and file, as a reader finds them."""
-    made = run(found)
-    rules = made["tool"]["driver"]["rules"]
-    assert [result["ruleId"] for result in made["results"]] == [each.rule for each in found.diagnostics]
-    for result in made["results"]:
+def test_results_name_their_rule_and_file(report_: Report) -> None:
+    """Each result names the rule and the file of its finding."""
+    log = run(report_)
+    rules = log["tool"]["driver"]["rules"]
+    assert [result["ruleId"] for result in log["results"]] == [diagnostic.rule for diagnostic in report_.diagnostics]
+    for result in log["results"]:
         assert "ruleIndex" not in result or rules[result["ruleIndex"]]["id"] == result["ruleId"]
-    for result, each in zip(made["results"], found.diagnostics, strict=True):
+    for result, diagnostic_ in zip(log["results"], report_.diagnostics, strict=True):
         (location,) = result["locations"]
-        assert path_of(location["physicalLocation"]["artifactLocation"]) == f"{BASE}/{each.path}"
+        assert path_of(location["physicalLocation"]["artifactLocation"]) == f"{BASE}/{diagnostic_.path}"
 
 
 @given(reports())
-def test_the_replacements_are_the_fix(found: Report) -> None:
-    """Who makes the replacements gets what the fix gets; a fix that writes no UTF-8 is left out."""
-    for result, each in zip(run(found)["results"], found.diagnostics, strict=True):
-        changes = () if each.fix is None else each.fix.changes
+def test_the_replacements_are_the_fix(report_: Report) -> None:
+    """Applying the replacements gives the fixed file; fixes that write invalid UTF-8 are left out."""
+    for result, diagnostic_ in zip(run(report_)["results"], report_.diagnostics, strict=True):
+        changes = () if diagnostic_.fix is None else diagnostic_.fix.changes
         sources = {f"{BASE}/{change.source.path}": change.source for change in changes}
         texts = [change.edit.text for change in changes]
-        if each.fix is None or any(decode(text).encode("utf-8", "replace") != text for text in texts):
+        if diagnostic_.fix is None or any(decode(text).encode("utf-8", "replace") != text for text in texts):
             assert "fixes" not in result
             continue
-        (made,) = result["fixes"]
-        assert {path_of(change["artifactLocation"]) for change in made["artifactChanges"]} == set(sources)
-        for change in made["artifactChanges"]:
+        (fix_,) = result["fixes"]
+        assert {path_of(change["artifactLocation"]) for change in fix_["artifactChanges"]} == set(sources)
+        for change in fix_["artifactChanges"]:
             source = sources[path_of(change["artifactLocation"])]
             expected = apply(source.data, [change.edit for change in changes if change.source is source])
             assert replaced(source, change["replacements"]) == expected
@@ -105,8 +105,8 @@ def test_the_replacements_are_the_fix(found: Report) -> None:
 
 def test_a_rule_has_its_page() -> None:
     """The metadata of a rule is what its page says."""
-    (made,) = run(report(rules=(rule(severity=Severity.INFO, default=False),)))["tool"]["driver"]["rules"]
-    assert made == {
+    (descriptor,) = run(report(rules=(rule(severity=Severity.INFO, default=False),)))["tool"]["driver"]["rules"]
+    assert descriptor == {
         "id": "gzip-level",
         "shortDescription": {"text": "gzip_comp_level is above 6."},
         "fullDescription": {"text": "Levels from 7 on are flagged."},
@@ -119,15 +119,15 @@ def test_a_rule_has_its_page() -> None:
 
 def test_a_result_has_its_values() -> None:
     """Level, sentences and fingerprint of a result are those of the finding; an unsafe fix says so."""
-    found = diagnostic(SOURCE, AT, help="Be careful.", fix=fix(SOURCE, AT, b"5", safety=Safety.UNSAFE))
-    (made,) = run(report(found, rules=(rule(),)))["results"]
-    assert made["level"] == "warning"
-    assert made["message"] == {"text": "gzip_comp_level 9 costs more than it saves. Be careful."}
-    assert made["ruleIndex"] == 0
-    assert list(made["partialFingerprints"]) == ["nginxopt/v1"]
-    assert made["fixes"][0]["description"] == {"text": "write 5 (unsafe)"}
-    assert made["fixes"][0]["properties"] == {"safety": "unsafe", "premises": []}
-    assert made["locations"][0]["physicalLocation"]["region"] == {
+    diagnostic_ = diagnostic(SOURCE, AT, help="Be careful.", fix=fix(SOURCE, AT, b"5", safety=Safety.UNSAFE))
+    (result,) = run(report(diagnostic_, rules=(rule(),)))["results"]
+    assert result["level"] == "warning"
+    assert result["message"] == {"text": "gzip_comp_level 9 costs more than it saves. Be careful."}
+    assert result["ruleIndex"] == 0
+    assert list(result["partialFingerprints"]) == ["nginxopt/v1"]
+    assert result["fixes"][0]["description"] == {"text": "write 5 (unsafe)"}
+    assert result["fixes"][0]["properties"] == {"safety": "unsafe", "premises": []}
+    assert result["locations"][0]["physicalLocation"]["region"] == {
         "startLine": 1,
         "startColumn": 17,
         "endLine": 1,
@@ -138,19 +138,19 @@ def test_a_result_has_its_values() -> None:
 def test_a_result_names_its_premises() -> None:
     """A fix that is safe under premises names them, for people and for programs."""
     conditional = Safety.under(IDLE_CONNECTIONS, HTTP11_BACKENDS)
-    (made,) = run(report(diagnostic(SOURCE, AT, fix=fix(SOURCE, AT, b"5", safety=conditional))))["results"]
-    assert made["fixes"][0]["description"] == {"text": "write 5 (if http11-backends,idle-connections)"}
+    (result,) = run(report(diagnostic(SOURCE, AT, fix=fix(SOURCE, AT, b"5", safety=conditional))))["results"]
+    assert result["fixes"][0]["description"] == {"text": "write 5 (if http11-backends,idle-connections)"}
     names = ["http11-backends", "idle-connections"]
-    assert made["fixes"][0]["properties"] == {"safety": "conditional", "premises": names}
+    assert result["fixes"][0]["properties"] == {"safety": "conditional", "premises": names}
 
 
 def test_errors_make_a_run_unsuccessful() -> None:
     """A run with errors was not successful, and its notifications say why; notes do not matter."""
-    (made,) = run(report(errors=(InputError("bad", path="/etc/x y.conf", hint="h"),)))["invocations"]
-    assert made["executionSuccessful"] is False
-    (notice,) = made["toolExecutionNotifications"]
+    (invocation,) = run(report(errors=(InputError("bad", path="/etc/x y.conf", hint="h"),)))["invocations"]
+    assert invocation["executionSuccessful"] is False
+    (notice,) = invocation["toolExecutionNotifications"]
     assert (notice["level"], notice["message"]["text"]) == ("error", "bad\nhint: h")
     assert notice["locations"][0]["physicalLocation"] == {"artifactLocation": {"uri": "file:///etc/x%20y.conf"}}
-    (made,) = run(report(notes=(Note("n"),)))["invocations"]
-    assert made["executionSuccessful"] is True
-    assert made["toolExecutionNotifications"] == [{"level": "note", "message": {"text": "n"}}]
+    (invocation,) = run(report(notes=(Note("n"),)))["invocations"]
+    assert invocation["executionSuccessful"] is True
+    assert invocation["toolExecutionNotifications"] == [{"level": "note", "message": {"text": "n"}}]

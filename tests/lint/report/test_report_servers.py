@@ -1,4 +1,4 @@
-"""The reports for GitHub Actions and GitLab, read as those servers read them."""
+"""The reports for GitHub Actions and GitLab, parsed as those servers parse them."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ GITLAB = {
 }
 
 
-def commands(found: Report) -> list[tuple[str, dict[str, str], str]]:
+def commands(report_: Report) -> list[tuple[str, dict[str, str], str]]:
     """The commands as GitHub's runner reads them, line by line: name, properties, message."""
-    return [command(line) for line in "".join(github.render(found)).split("\n")[:-1]]
+    return [command(line) for line in "".join(github.render(report_)).split("\n")[:-1]]
 
 
 def command(line: str) -> tuple[str, dict[str, str], str]:
@@ -72,66 +72,68 @@ def unescaped(text: str, *codes: str) -> str:
 
 
 @given(reports())
-def test_github_reads_every_command(found: Report) -> None:
-    """Nothing in a file, a path or a message ends a command or begins another; its place is the finding's."""
-    read = commands(found)
-    assert len(read) == len(found.diagnostics) + len(found.errors) + len(found.notes)
-    for (_, properties, _), each in zip(read, found.diagnostics, strict=False):
-        assert properties["file"] == unicode(each.path)
-        assert properties["title"] == each.rule
-        assert (properties["line"], properties["endLine"]) == (str(each.start.line), str(each.end.line))
+def test_github_reads_every_command(report_: Report) -> None:
+    """No text of a file, path or message ends a command or starts one; its place is that of the finding."""
+    read = commands(report_)
+    assert len(read) == len(report_.diagnostics) + len(report_.errors) + len(report_.notes)
+    for (_, properties, _), diagnostic_ in zip(read, report_.diagnostics, strict=False):
+        assert properties["file"] == unicode(diagnostic_.path)
+        assert properties["title"] == diagnostic_.rule
+        assert (properties["line"], properties["endLine"]) == (str(diagnostic_.start.line), str(diagnostic_.end.line))
 
 
 def test_github_has_the_severity() -> None:
     """Each severity is a command; errors are errors, and notes notices."""
-    found = [diagnostic(SOURCE, AT, severity=severity) for severity in Severity]
-    read = commands(report(*found, errors=(InputError("e"),), notes=(Note("n", SOURCE, AT),)))
+    diagnostics = [diagnostic(SOURCE, AT, severity=severity) for severity in Severity]
+    read = commands(report(*diagnostics, errors=(InputError("e"),), notes=(Note("n", SOURCE, AT),)))
     assert [name for name, _, _ in read] == ["notice", "warning", "error", "error", "notice"]
 
 
 def test_github_gets_columns_of_one_line_only() -> None:
     """A finding of several lines has no columns, which the runner would refuse."""
-    one, several = commands(report(diagnostic(SOURCE, AT), diagnostic(SOURCE, Span(0, 25))))
-    assert (one[1]["col"], one[1]["endColumn"]) == ("17", "18")
+    single, several = commands(report(diagnostic(SOURCE, AT), diagnostic(SOURCE, Span(0, 25))))
+    assert (single[1]["col"], single[1]["endColumn"]) == ("17", "18")
     assert several[1].keys() == {"file", "line", "endLine", "title"}
 
 
 def test_github_escapes() -> None:
     """The escapes are those of GitHub's documentation."""
     source = Source("a,b:c%d.conf", SOURCE.data)
-    made = "".join(github.render(report(diagnostic(source, AT, message="50% of\r\n::error::it, all"))))
-    assert made.startswith("::warning file=a%2Cb%3Ac%25d.conf,line=1,endLine=1,col=17,endColumn=18,title=gzip-level::")
-    assert "::50%25 of\\r\\n::error::it, all%0Ahttps://" in made
+    output = "".join(github.render(report(diagnostic(source, AT, message="50% of\r\n::error::it, all"))))
+    assert output.startswith(
+        "::warning file=a%2Cb%3Ac%25d.conf,line=1,endLine=1,col=17,endColumn=18,title=gzip-level::"
+    )
+    assert "::50%25 of\\r\\n::error::it, all%0Ahttps://" in output
 
 
-def issues(found: Report) -> list[dict[str, Any]]:
+def issues(report_: Report) -> list[dict[str, Any]]:
     """The report as GitLab reads it, which holds to its documentation."""
-    made: list[dict[str, Any]] = json.loads("".join(gitlab.render(found)))
-    jsonschema.Draft202012Validator(GITLAB).validate(made)
-    return made
+    codequality: list[dict[str, Any]] = json.loads("".join(gitlab.render(report_)))
+    jsonschema.Draft202012Validator(GITLAB).validate(codequality)
+    return codequality
 
 
 @given(reports())
-def test_gitlab_reads_every_issue(found: Report) -> None:
+def test_gitlab_reads_every_issue(report_: Report) -> None:
     """Every finding and error is an issue, and no two issues have one fingerprint."""
-    made = issues(found)
-    assert len(made) == len(found.diagnostics) + len(found.errors)
-    assert len({issue["fingerprint"] for issue in made}) == len(made)
+    listed = issues(report_)
+    assert len(listed) == len(report_.diagnostics) + len(report_.errors)
+    assert len({issue["fingerprint"] for issue in listed}) == len(listed)
 
 
 def test_gitlab_knows_an_issue_again_when_lines_move() -> None:
     """Lines above a finding change its line and not its fingerprint."""
     moved = Source("a.conf", b"# more\n" + SOURCE.data)
-    (one,) = issues(report(diagnostic(SOURCE, AT)))
+    (original,) = issues(report(diagnostic(SOURCE, AT)))
     (other,) = issues(report(diagnostic(moved, span(moved, b"9"))))
-    assert (one["location"]["lines"]["begin"], other["location"]["lines"]["begin"]) == (1, 2)
-    assert one["fingerprint"] == other["fingerprint"]
+    assert (original["location"]["lines"]["begin"], other["location"]["lines"]["begin"]) == (1, 2)
+    assert original["fingerprint"] == other["fingerprint"]
 
 
 def test_gitlab_has_what_there_is() -> None:
-    """An issue has the message with the fix, the rule, the severity and the lines."""
-    found = [diagnostic(SOURCE, AT, severity=severity) for severity in Severity]
-    assert [issue["severity"] for issue in issues(report(*found))] == ["info", "major", "critical"]
+    """A file that cannot be read is a blocker at its first line."""
+    diagnostics = [diagnostic(SOURCE, AT, severity=severity) for severity in Severity]
+    assert [issue["severity"] for issue in issues(report(*diagnostics))] == ["info", "major", "critical"]
     (issue,) = issues(report(diagnostic(SOURCE, Span(0, 25), fix=fix(SOURCE, AT, b"5"))))
     assert issue["description"] == "gzip_comp_level 9 costs more than it saves; fix: write 5 (--fix)"
     assert issue["check_name"] == "gzip-level"

@@ -1,4 +1,4 @@
-"""The report for people."""
+"""The text report."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SOURCE = Source("conf.d/a.conf", "http {\r\n\tgzip_comp_level 9; # größer\r\n}
 AT = span(SOURCE, b"9")
 
 
-def text(found: Report) -> str:
+def text(report_: Report) -> str:
     """The report without colours."""
-    return "".join(render(found))
+    return "".join(render(report_))
 
 
-def test_a_finding_with_all_it_can_have() -> None:
-    """A finding has its place, its line, its fix, its help and what is related; the counts close the report."""
-    found = diagnostic(
+def test_a_finding_with_all_its_parts() -> None:
+    """A finding shows its place, line, fix, help and related places; counts end the report."""
+    finding = diagnostic(
         SOURCE,
         AT,
         fix=fix(SOURCE, AT, b"5"),
@@ -32,7 +32,7 @@ def test_a_finding_with_all_it_can_have() -> None:
         related=(Related(SOURCE, span(SOURCE, b"http"), "set for all servers here"),),
         scenario="keepalive",
     )
-    assert text(report(found)) == (
+    assert text(report(finding)) == (
         "conf.d/a.conf:2:18: warning gzip-level gzip_comp_level 9 costs more than it saves\n"
         "    \tgzip_comp_level 9; # größer\n"
         "    \t                ^\n"
@@ -71,34 +71,34 @@ def test_an_error_is_told_with_its_place_and_the_file_is_not_counted_as_checked(
     )
 
 
-def test_an_error_without_a_place_is_told() -> None:
-    """An error of a whole file names the file, one of no file nothing."""
-    found = text(report(errors=(InputError("it is a folder", path="conf.d"), InputError("too large"))))
-    assert found.startswith("conf.d: error it is a folder\nerror too large\n\n")
+def test_an_error_without_a_place_is_reported() -> None:
+    """An error of a whole file names the file; an error without a file names none."""
+    output = text(report(errors=(InputError("it is a folder", path="conf.d"), InputError("too large"))))
+    assert output.startswith("conf.d: error it is a folder\nerror too large\n\n")
 
 
-def test_notes_are_told() -> None:
-    """A note has a place where it is one of a file."""
-    found = text(report(notes=(Note("no such file", SOURCE, AT), Note("2 findings are in the baseline"))))
-    assert found.startswith("conf.d/a.conf:2:18: note no such file\nnote 2 findings are in the baseline\n\n")
+def test_notes_are_reported() -> None:
+    """A note about a file has a place."""
+    output = text(report(notes=(Note("no such file", SOURCE, AT), Note("2 findings are in the baseline"))))
+    assert output.startswith("conf.d/a.conf:2:18: note no such file\nnote 2 findings are in the baseline\n\n")
 
 
-def test_counts_are_by_severity_and_by_what_mends() -> None:
-    """The closing part counts by severity, the worst first, and says which option mends how many."""
+def test_findings_are_counted_by_severity_and_by_the_option_that_fixes_them() -> None:
+    """The summary counts findings by severity, the most severe first, and by the option that fixes them."""
     safe, conditional, unsafe = (fix(SOURCE, AT, b"5", safety=safety) for safety in SAFETIES)
-    found = [diagnostic(SOURCE, AT, severity=severity, fix=safe) for severity in Severity]
-    found += [diagnostic(SOURCE, AT, fix=made) for made in (unsafe, conditional, unsafe)]
-    closing = text(report(*found)).rpartition("\n\n")[2]
+    diagnostics = [diagnostic(SOURCE, AT, severity=severity, fix=safe) for severity in Severity]
+    diagnostics += [diagnostic(SOURCE, AT, fix=offered) for offered in (unsafe, conditional, unsafe)]
+    closing = text(report(*diagnostics)).rpartition("\n\n")[2]
     assert closing == (
         "6 findings in 1 file: 1 error, 4 warnings, 1 info (for nginx 1.22.1, nginx -v)\n"
         "  3 fixable with --fix\n"
         "  1 more with --fix --assume http11-backends,idle-connections\n"
         "  2 more with --fix --unsafe-fixes\n"
     )
-    (some,) = [report(one) for one in found if one.fix is conditional]
+    (some,) = [report(finding) for finding in diagnostics if finding.fix is conditional]
     assert "  fix: write 5 (--assume http11-backends,idle-connections)\n" in text(some)
     assert text(some).endswith("  1 fixable with --fix --assume http11-backends,idle-connections\n")
-    only = text(report(found[-1]))
+    only = text(report(diagnostics[-1]))
     assert "  fix: write 5 (unsafe: --unsafe-fixes)\n" in only
     assert only.endswith("  1 fixable with --fix --unsafe-fixes\n")
 
@@ -106,33 +106,33 @@ def test_counts_are_by_severity_and_by_what_mends() -> None:
 def test_a_benchmark_is_named_once() -> None:
     """A scenario is named once, with all the rules whose effect it shows."""
     names = ["upstream-keepalive-missing", "proxy-http-version", "upstream-keepalive-missing"]
-    found = text(report(*(diagnostic(SOURCE, AT, rule=name, scenario="keepalive") for name in names)))
-    assert found.count("nginxopt bench") == 1
-    assert found.endswith("  measure proxy-http-version, upstream-keepalive-missing with nginxopt bench keepalive\n")
+    output = text(report(*(diagnostic(SOURCE, AT, rule=name, scenario="keepalive") for name in names)))
+    assert output.count("nginxopt bench") == 1
+    assert output.endswith("  measure proxy-http-version, upstream-keepalive-missing with nginxopt bench keepalive\n")
 
 
 def test_a_finding_at_the_end_of_a_file_has_carets() -> None:
     """Behind the last character, where a directive is missing, there is a caret too."""
     source = Source("a.conf", b"http {}")
     end = span(source, b"}")
-    found = text(report(diagnostic(source, type(end)(end.end, end.end))))
-    assert found.startswith("a.conf:1:8: ")
-    assert "\n    http {}\n           ^\n" in found
+    output = text(report(diagnostic(source, type(end)(end.end, end.end))))
+    assert output.startswith("a.conf:1:8: ")
+    assert "\n    http {}\n           ^\n" in output
 
 
 @given(reports())
-def test_nothing_raw_reaches_a_terminal(found: Report) -> None:
+def test_nothing_raw_reaches_a_terminal(report_: Report) -> None:
     """Every character prints, whatever is in files, paths and messages; tabs only indent source lines."""
-    for line in [*text(found).split("\n"), *"".join(statistics(found)).split("\n")]:
+    for line in [*text(report_).split("\n"), *"".join(statistics(report_)).split("\n")]:
         assert line.removeprefix("    ").replace("\t", "").isprintable()
 
 
 @given(reports())
-def test_colours_only_add(found: Report) -> None:
+def test_colours_only_add(report_: Report) -> None:
     """With colours the text is the same, and nothing but styles is added."""
     styles = re.compile(r"\x1b\[\d+m")
     for make in (render, statistics):
-        assert styles.sub("", "".join(make(found, color=True))) == "".join(make(found))
+        assert styles.sub("", "".join(make(report_, color=True))) == "".join(make(report_))
 
 
 def test_a_terminal_gets_colours() -> None:
@@ -143,13 +143,16 @@ def test_a_terminal_gets_colours() -> None:
 
 
 def test_statistics_are_a_table() -> None:
-    """Counts, ids and titles stand in columns; a mark tells what mends."""
+    """Counts, ids and titles are aligned in columns; a mark shows how a rule can be fixed."""
     safe, conditional, unsafe = (fix(SOURCE, AT, b"5", safety=safety) for safety in SAFETIES)
-    found = [diagnostic(SOURCE, AT, fix=safe)] * 10
-    found += [diagnostic(SOURCE, AT, rule="implicit-upstream", fix=unsafe), diagnostic(SOURCE, AT, rule="pcre-jit")]
-    found += [diagnostic(SOURCE, AT, rule="proxy-http-version", fix=conditional)]
+    diagnostics = [diagnostic(SOURCE, AT, fix=safe)] * 10
+    diagnostics += [
+        diagnostic(SOURCE, AT, rule="implicit-upstream", fix=unsafe),
+        diagnostic(SOURCE, AT, rule="pcre-jit"),
+    ]
+    diagnostics += [diagnostic(SOURCE, AT, rule="proxy-http-version", fix=conditional)]
     rules = (rule(), rule("pcre-jit", page="pcre_jit is off\n\nIt is."))
-    assert "".join(statistics(report(*found, rules=rules))) == (
+    assert "".join(statistics(report(*diagnostics, rules=rules))) == (
         "10  gzip-level          [*]  gzip_comp_level is above 6\n"
         " 1  implicit-upstream   [-]\n"
         " 1  pcre-jit                 pcre_jit is off\n"

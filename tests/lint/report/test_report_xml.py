@@ -1,4 +1,4 @@
-"""The reports as XML: JUnit and Checkstyle."""
+"""The XML reports: JUnit and Checkstyle."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ JUNIT = {
 }
 
 
-def parsed(render: Callable[[Report], Iterator[str]], found: Report) -> ElementTree.Element:
+def parsed(render: Callable[[Report], Iterator[str]], report_: Report) -> ElementTree.Element:
     """The root of the document that a report is."""
-    return ElementTree.fromstring("".join(render(found)).encode())
+    return ElementTree.fromstring("".join(render(report_)).encode())
 
 
 @given(reports())
-def test_junit_has_the_form_that_servers_know(found: Report) -> None:
+def test_junit_has_the_form_that_servers_know(report_: Report) -> None:
     """Every report is well-formed and has the elements and attributes of the schema, and no others."""
-    for element in parsed(junit.render, found).iter():
+    for element in parsed(junit.render, report_).iter():
         allowed, required, inside = JUNIT[element.tag]
         assert required <= set(element.attrib) <= allowed
         assert {child.tag for child in element} <= inside
 
 
 @given(reports())
-def test_junit_counts_what_it_lists(found: Report) -> None:
+def test_junit_counts_what_it_lists(report_: Report) -> None:
     """The counts of each suite and of the whole are those of its cases, and every finding and error is one."""
-    root = parsed(junit.render, found)
+    root = parsed(junit.render, report_)
     for element in [root, *root.iter("testsuite")]:
         for name, tag in [("tests", "testcase"), ("failures", "failure"), ("errors", "error")]:
             assert int(element.attrib[name]) == len(list(element.iter(tag)))
-    assert (int(root.attrib["failures"]), int(root.attrib["errors"])) == (len(found.diagnostics), len(found.errors))
+    assert (int(root.attrib["failures"]), int(root.attrib["errors"])) == (len(report_.diagnostics), len(report_.errors))
 
 
 def test_junit_passes_a_file_without_findings() -> None:
     """A file that was checked and has no findings is a suite that passes; one that could not be is an error."""
-    found = report(diagnostic(SOURCE, AT, fix=fix(SOURCE, AT, b"5")), files=("c.conf", "a.conf"), errors=(ERROR,))
-    clean, failed, broken = parsed(junit.render, found)
+    report_ = report(diagnostic(SOURCE, AT, fix=fix(SOURCE, AT, b"5")), files=("c.conf", "a.conf"), errors=(ERROR,))
+    clean, failed, broken = parsed(junit.render, report_)
     assert (clean.attrib["name"], clean.attrib["tests"], clean.attrib["failures"]) == ("c.conf", "1", "0")
     assert list(clean[0]) == []
     assert failed[0].attrib == {"classname": "a.conf", "name": "gzip-level at 1:17"}
@@ -71,14 +71,14 @@ def test_junit_passes_a_file_without_findings() -> None:
 
 
 @given(reports())
-def test_checkstyle_lists_files_and_errors(found: Report) -> None:
+def test_checkstyle_lists_files_and_errors(report_: Report) -> None:
     """Every report is well-formed: every file once, with its findings and errors in order."""
-    root = parsed(checkstyle.render, found)
+    root = parsed(checkstyle.render, report_)
     assert root.tag == "checkstyle"
     names = [file.attrib["name"] for file in root]
-    assert names[: len(found.files)] == [xml(path) for path in found.files]
+    assert names[: len(report_.files)] == [xml(path) for path in report_.files]
     listed = [error.attrib for error in root.iter("error")]
-    assert len(listed) == len(found.diagnostics) + len(found.errors)
+    assert len(listed) == len(report_.diagnostics) + len(report_.errors)
     for attributes in listed:
         assert attributes.keys() == {"line", "column", "severity", "message", "source"}
         assert attributes["severity"] in {"info", "warning", "error"}
@@ -87,8 +87,8 @@ def test_checkstyle_lists_files_and_errors(found: Report) -> None:
 
 def test_checkstyle_has_what_there_is() -> None:
     """A finding has its place, severity, message with the fix, and the rule as its source."""
-    found = report(diagnostic(SOURCE, AT, fix=fix(SOURCE, AT, b"5")), files=("a.conf",), errors=(ERROR,))
-    (finding,), (error,) = parsed(checkstyle.render, found)
+    report_ = report(diagnostic(SOURCE, AT, fix=fix(SOURCE, AT, b"5")), files=("a.conf",), errors=(ERROR,))
+    (finding,), (error,) = parsed(checkstyle.render, report_)
     assert finding.attrib == {
         "line": "1",
         "column": "17",

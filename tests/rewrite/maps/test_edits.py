@@ -30,8 +30,8 @@ class Native:
 
 def plan(config: Config, native: Native) -> MapsPlan:
     """All maps of a configuration as trees."""
-    found = tuple(read(config, config.files))
-    return MapsPlan(tuple(CompiledMap(each, "t_", native) for each in found), found=found)  # type: ignore[arg-type]
+    maps = tuple(read(config, config.files))
+    return MapsPlan(tuple(CompiledMap(map_, "t_", native) for map_ in maps), found=maps)  # type: ignore[arg-type]
 
 
 def changed(text: bytes, native: Native = Native()) -> bytes:

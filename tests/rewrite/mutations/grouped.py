@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from nginxopt.config import load_text
 from nginxopt.rewrite import Emission
-from tests.rewrite.mutations.fault import Damage, Mutation, text
+from tests.rewrite.mutations.fault import Damage, Mutation, both, text
 from tests.rewrite.mutations.obligations import Refutation
-from tests.rewrite.mutations.programs import NEVER
+from tests.rewrite.mutations.programs import HERE, NEVER
 
 GROUP_2 = b"if ($m_rules = 2) {\n"
 FIRST = b"    rewrite ^/g/0/(.*)$ /to/0/$1 permanent;\n"
@@ -25,7 +26,92 @@ def tree(old: bytes, new: bytes) -> Damage:
     return damage
 
 
+def original(old: bytes, new: bytes) -> Damage:
+    """Replace a part of the configuration, before and after."""
+
+    def damage(emission: Emission) -> Emission:
+        [change] = emission.changes
+        data = change.file.source.data
+        assert data.count(old) == change.after.count(old) == 1
+        config = load_text(data.replace(old, new))
+        change = replace(change, file=config.main, after=change.after.replace(old, new))
+        return replace(emission, plan=replace(emission.plan, config=config, subject=config.main), changes=(change,))
+
+    return damage
+
+
+def amid(statement: bytes) -> Damage:
+    """Put a statement into the location with the rules, before and after."""
+    return original(HERE, HERE + statement + b"\n")
+
+
+HEADERS = b"add_header X-L 1;"
+INHERITS = b"add_header_inherit off;"
+
 MUTATIONS = (
+    Mutation(
+        "group and what an if says",
+        "A group in a location loses what an `if` before it says.",
+        "groups-location",
+        Refutation.IF_IN_A_LOCATION,
+        amid(b"if ($arg_x) { add_header X-If 1; }"),
+    ),
+    Mutation(
+        "group and what an if may include",
+        "A group in a location loses what an `if` before it includes.",
+        "groups-location",
+        Refutation.IF_IN_A_LOCATION,
+        amid(b"if ($arg_x) { include none*.conf; }"),
+    ),
+    Mutation(
+        "group and what is included",
+        "A group stands in a location whose file may have an `if`.",
+        "groups-location",
+        Refutation.IF_IN_A_LOCATION,
+        amid(b"include none*.conf;"),
+    ),
+    Mutation(
+        "group and another module",
+        "A group stands in a location with a directive that it may not inherit.",
+        "groups-location",
+        Refutation.IF_IN_A_LOCATION,
+        amid(b"more_set_headers 'X: 1';"),
+    ),
+    Mutation(
+        "group and headers",
+        "A group in a location loses its headers.",
+        "groups-location",
+        Refutation.IF_IN_A_LOCATION,
+        amid(HEADERS + INHERITS),
+    ),
+    Mutation(
+        "group and headers elsewhere",
+        "A group in a location loses its headers, as the http block says.",
+        "groups-location",
+        Refutation.IF_IN_A_LOCATION,
+        both(amid(HEADERS), original(b"    server {\n", b"    server {\n" + INHERITS + b"\n")),
+    ),
+    Mutation(
+        "group and trailers elsewhere",
+        "A group in a location loses its trailers, as the http block says.",
+        "groups-location",
+        Refutation.IF_IN_A_LOCATION,
+        both(amid(b"add_trailer X-L 1;"), original(b"    server {\n", b"    server {\nadd_trailer_inherit off;\n")),
+    ),
+    Mutation(
+        "group with break and try_files",
+        "A rule with `break` in a group loses the location's try_files.",
+        "groups-location",
+        Refutation.BREAK_LOSES_TRY_FILES,
+        amid(b"try_files $uri =404;"),
+    ),
+    Mutation(
+        "captures of the look-up in a location",
+        "What the look-up captures stays.",
+        "groups-location",
+        Refutation.CAPTURES_NOT_EMPTIED,
+        amid(b"add_header X-L $1;"),
+    ),
     Mutation(
         "map of groups unread",
         "A map of the groups has no end.",

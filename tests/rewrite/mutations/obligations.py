@@ -88,6 +88,7 @@ class Refutation(Enum):
     GROUPS_WITH_ONE_NUMBER = "two groups of rules have the same number"
     GROUP_OF_OTHERS = "a group contains something other than rules that end the script"
     GROUP_MAY_GIVE_UP = "a group contains a rule on which PCRE may give up"
+    BREAK_LOSES_TRY_FILES = "a `break` in an `if` would lose the location's try_files"
     GROUP_OF_A_URI = "the group of a URI: {}"
     # What it takes as given.
     PREMISE_NOT_STATED = "the maps do not state the premise {}"

@@ -82,6 +82,21 @@ GROUPS = (
     )
     + b"rewrite ^/a$ /to/a permanent;\n"
 )
+# The same in a location, with a rule that stays in it.
+HERE = b"location /g {\n"
+GROUPS_IN_A_LOCATION = (
+    b"""events {}
+http {
+    server {
+        listen 80;
+        location /g {
+%srewrite ^/g/b/(.*)$ /to/b/$1 break;
+        }
+    }
+}
+"""
+    % GROUPS
+)
 WHOLE = b"""events {}
 http {
     map_hash_bucket_size 32;
@@ -167,6 +182,8 @@ def program(name: str) -> Emission:
         return _whole(WHOLES[name])
     if name == "groups":
         return emit(plan(load_text(GROUPS, context="server"), replace(NAMED, groups=True)))
+    if name == "groups-location":
+        return emit(plan(load_text(GROUPS_IN_A_LOCATION), replace(NAMED, groups=True)))
     if name == "missing":
         return emit(plan(load_text(MISSING, "nowhere/nginx.conf", missing_ok=True), NAMED))
     return emit(plan(load_text(KINDS[name], context=_context(name)), NAMED))

@@ -19,7 +19,10 @@ def found(kind: Kind, text: bytes) -> Found:
     """Return the findings: kind, line, line of the other row, target."""
     table = checked(kind, text)
     line = table.table.line
-    return [(each.kind, line(each.span.start), line(each.other.start), each.target) for each in table.findings]
+    return [
+        (finding.kind, line(finding.span.start), line(finding.other.start), finding.target)
+        for finding in table.findings
+    ]
 
 
 FINDINGS: list[tuple[Kind, bytes, Found]] = [

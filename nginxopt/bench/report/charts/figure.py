@@ -1,0 +1,30 @@
+"""A figure of a report, and what its charts share: size, units of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nginxopt.bench.report.keys import Key
+
+WIDTH, HEIGHT = 270, 190
+MICRO = 1e6  # charts are in microseconds
+TIMES = """\
+datum.value >= 1e6 ? datum.value / 1e6 + ' s' : datum.value >= 1e3 ? datum.value / 1e3 + ' ms' : datum.value + ' us'"""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A chart (an `<svg>` element) and its title."""
+
+    title: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Panels under one legend."""
+
+    title: str
+    caption: str
+    keys: tuple[Key, ...]
+    panels: tuple[Panel, ...]

@@ -1,0 +1,65 @@
+"""The options of a call of `nginxopt lint`, and the combinations that it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nginxopt.errors import UsageError
+from nginxopt.lint.report import COUNTED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nginxopt.config.inputs import Inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The options of a call, except those about its input and its rules."""
+
+    piped: bool
+    fix: bool
+    unsafe: bool
+    diff: bool
+    nginx: str | None
+    fail_on: str | None
+    format: str
+    output: str | None
+    quiet: bool
+    statistics: bool
+    baseline: str | None
+    write_baseline: str | None
+
+    @property
+    def applies_fixes(self) -> bool:
+        """Whether fixes are applied, or shown as a diff."""
+        return self.fix or self.diff
+
+
+def refuse_contradictions(call: Call, paths: Sequence[str]) -> None:
+    """Raise `UsageError` if options contradict each other."""
+    if call.fix and call.diff:
+        raise UsageError("--fix and --diff cannot be used together")
+    if call.unsafe and not call.applies_fixes:
+        raise UsageError("--unsafe-fixes needs --fix or --diff")
+    if call.write_baseline and (call.applies_fixes or call.baseline):
+        raise UsageError("--write-baseline cannot be used with --fix, --diff or --baseline")
+    if call.statistics and call.format not in COUNTED:
+        raise UsageError(f"--statistics does not support --format {call.format}", hint="use --format text or json")
+    if call.piped and len(paths) > 1:
+        raise UsageError("standard input cannot be combined with other paths")
+    if (call.diff or (call.fix and call.piped)) and call.format != "text" and not call.output:
+        raise UsageError(
+            f"--format {call.format} needs --output here", hint="the changes are printed to standard output"
+        )
+
+
+def refuse_overwriting(call: Call, inputs: Inputs) -> None:
+    """Raise `UsageError` if a report would overwrite a checked file."""
+    from nginxopt.config.filesystem import DISK
+
+    checked = {DISK.identity(file.path) for config in inputs.configs for file in config.files}
+    for option, path in (("--output", call.output), ("--write-baseline", call.write_baseline)):
+        if path is not None and DISK.identity(path) in checked:
+            raise UsageError(f"{option} {path} would overwrite a checked file")

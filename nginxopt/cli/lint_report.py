@@ -1,0 +1,111 @@
+"""The report of `nginxopt lint`: findings that a baseline does not record, notes, and the file or stream it goes to."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nginxopt.cli import stdout
+from nginxopt.errors import InputError
+from nginxopt.text.plural import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from nginxopt.cli.lint_call import Call
+    from nginxopt.config import Config
+    from nginxopt.lint import Diagnostic
+    from nginxopt.lint.check import Checked, Judge
+    from nginxopt.lint.report.model import Note, Report
+    from nginxopt.lint.target import Target
+
+
+def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -> int:
+    """Record the findings in a baseline; unreadable files are errors here too."""
+    from nginxopt.lint import baseline
+
+    for error in errors:
+        click.echo(error.render(), err=True)
+    if errors:
+        return InputError.exit_code
+    baseline.write(path, checked.diagnostics)
+    click.echo(f"{path}: {count(len(checked.diagnostics), 'finding')}", err=True)
+    return 0
+
+
+def beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: list[Note]) -> tuple[Diagnostic, ...]:
+    """Return the findings that the baseline does not record; add its messages to `notes`."""
+    if path is None:
+        return checked.diagnostics
+    from nginxopt.lint import baseline
+    from nginxopt.lint.report.model import Note
+
+    rules = {rule.id for rule, _ in judge.rules}
+    compared = baseline.compare(baseline.load(path), checked.diagnostics, files=checked.files, rules=rules)
+    if compared.hidden:
+        notes.append(Note(f"{path} hides {count(compared.hidden, 'finding')}"))
+    if compared.note:
+        notes.append(Note(compared.note))
+    return compared.diagnostics
+
+
+def missing(configs: Iterable[Config]) -> list[Note]:
+    """Return a note for each include that leads nowhere."""
+    from nginxopt.lint.report.model import Note
+
+    notes = []
+    for config in configs:
+        for include in config.missing:
+            reason = "is not a regular file" if include in config.irregular else "cannot be read"
+            path = include.args[0]
+            notes.append(Note(f"{path} {reason} and is not checked", include.source, path.span))
+    return notes
+
+
+def report(
+    call: Call,
+    judge: Judge,
+    target: Target,
+    checked: Checked,
+    diagnostics: tuple[Diagnostic, ...],
+    errors: Sequence[InputError],
+    notes: Sequence[Note],
+) -> Report:
+    """Return the report of a call."""
+    from nginxopt.lint.report.model import Report
+
+    return Report(
+        diagnostics=diagnostics,
+        files=checked.files,
+        target=target,
+        base=str(Path.cwd()),
+        rules=tuple(rule for rule, _ in judge.rules),
+        errors=tuple(errors),
+        notes=tuple(notes),
+        fixed=sum(checked.made.values()) if call.applies_fixes else None,
+        shown=call.diff,
+    )
+
+
+def write(call: Call, report: Report) -> None:
+    """Write the report: to --output, or standard output, or standard error if standard output has the changes."""
+    from nginxopt.lint.report import render
+
+    aside = call.diff or (call.fix and call.piped)
+    color = not call.output and stdout.colored(err=aside)
+    pieces = [
+        piece.encode()
+        for piece in render(report, call.format, statistics=call.statistics, color=color, quiet=call.quiet)
+    ]
+    if call.output:
+        from nginxopt.system.files import write_all
+
+        so_far = "the files are already fixed" if call.fix and report.fixed else "nothing was written"
+        write_all({call.output: b"".join(pieces)}, so_far=so_far)
+    elif aside:
+        sys.stderr.buffer.write(b"".join(pieces))
+    else:
+        stdout.write(pieces)

@@ -1,0 +1,38 @@
+//! The text of patterns: the bytes that stand for themselves, and the limits of nginx and PCRE.
+
+use crate::quote;
+
+/// The longest token of a pattern in the file: `ngx_conf_read_token` reads at most 4,093 bytes.
+pub const LONGEST: usize = 4_000;
+
+/// The greatest depth of nested groups: PCRE compiles at most 250 (`PARENS_NEST_LIMIT`).
+pub const DEEPEST: usize = 100;
+
+/// The length of the token of a pattern in a file, with its quotes.
+pub fn token_length(pattern: &[u8]) -> usize {
+    let mut token = Vec::new();
+    quote::escape_pattern(pattern, &mut token);
+    token.len() + 2
+}
+
+/// Writes a byte that stands for itself; a backslash makes any punctuation literal.
+pub fn escape(byte: u8, out: &mut Vec<u8>) {
+    if b"\\^$.[|()?*+{".contains(&byte) {
+        out.push(b'\\');
+    }
+    out.push(byte);
+}
+
+/// The largest number up to `limit` for which `holds` is true, given that it is true for all smaller ones and for 1.
+pub fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let mut fine = 1;
+    while fine < limit && holds((fine * 2).min(limit)) {
+        fine = (fine * 2).min(limit);
+    }
+    let mut wrong = (fine * 2).min(limit + 1);
+    while fine + 1 < wrong {
+        let middle = fine.midpoint(wrong);
+        if holds(middle) { fine = middle } else { wrong = middle }
+    }
+    fine
+}

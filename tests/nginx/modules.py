@@ -1,0 +1,47 @@
+"""Modules that a build of nginx may lack: a test that needs one is skipped, and says which."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from nginxopt.system import nginx
+
+LUA = "".join(f"load_module /usr/lib/nginx/modules/{name}.so;\n" for name in ("ndk_http_module", "ngx_http_lua_module"))
+"""The lines that load Lua, from where Debian's libnginx-mod-http-lua installs it."""
+
+
+def require_lua(binary: nginx.Binary) -> None:
+    """Skip the test if nginx cannot load the Lua module: it is not installed, or of another build."""
+    if not _accepts(binary, nginx.configuration(main=LUA.encode())):
+        pytest.skip(f"{binary} has no Lua module here")
+
+
+def require_njs(binary: nginx.Binary) -> None:
+    """Skip the test if nginx is built without njs."""
+    if not _accepts(binary, nginx.configuration(http=b"js_engine njs;")):
+        pytest.skip(f"{binary} has no njs")
+
+
+def require_directive(binary: nginx.Binary, name: str) -> None:
+    """Skip the test if nginx is built without the module of a directive."""
+    if not _knows(binary, name):
+        pytest.skip(f"{binary} is built without the module of {name}")
+
+
+def is_built_with(binary: nginx.Binary, option: str) -> bool:
+    """Whether an option of nginx's `configure` stands in `nginx -V`."""
+    with nginx.private_prefix() as prefix:
+        return option.encode() in binary.run(prefix, "-V").stderr.split()
+
+
+@cache
+def _accepts(binary: nginx.Binary, text: bytes) -> bool:
+    return binary.test(text).ok
+
+
+@cache
+def _knows(binary: nginx.Binary, directive: str) -> bool:
+    verdict = binary.test(nginx.configuration([f"{directive};".encode()]))
+    return f'unknown directive "{directive}"' not in str(verdict)
