@@ -24,7 +24,9 @@ OLDEST_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' rust/Cargo.toml)
 RUST_SOURCES := $(shell find rust/src) rust/Cargo.toml rust/Cargo.lock .cargo/config.toml
 
 is_python = $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print(sys.executable)' 2>/dev/null)
-PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(call is_python,$(name))))
+# Looked for once, and only if it is needed.
+PYTHON ?= $(eval PYTHON := $(firstword \
+	$(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(call is_python,$(name)))))$(PYTHON)
 
 # $(call need,COMMAND,MESSAGE): exits with the message if the command fails.
 need = @$(1) >/dev/null 2>&1 || { echo "nginxopt: $(2)" >&2; exit 1; }

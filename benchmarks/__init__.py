@@ -1,4 +1,4 @@
-"""How fast nginxopt is, and what it makes of nginx: run from the top of the repository with `python -m`.
+"""The speed of nginxopt, and of nginx with its output: run from the top of the repository with `python -m`.
 
 Figures are ratios within one run wherever they can be, so that they hold on another machine.
 """

@@ -1,4 +1,4 @@
-"""Runs a command and returns what it took by the operating system's own account."""
+"""Runs a command and returns its resource usage from the operating system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAXRSS_UNIT = 1024  # getrusage(2) on Linux
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a process took, its own children included: seconds, seconds and bytes."""
+    """The resources of a process and its children: seconds, seconds and bytes."""
 
     wall: float
     cpu: float
@@ -29,8 +29,8 @@ class Usage:
 def run(command: Sequence[str], cwd: Path, *, most: int = 0) -> Usage:
     """Run a command to its end and return its usage; `ChildError` with its last words if its status is above `most`.
 
-    The kernel hands the peak of the parent's memory on to a child (`exec_mmap` in fs/exec.c), so whoever measures
-    must stay smaller than what is measured.
+    A child inherits the peak of its parent's memory (`exec_mmap` in fs/exec.c), so the measuring process must stay
+    smaller than the measured one.
     """
     with tempfile.TemporaryFile() as log:
         start = time.perf_counter()
@@ -52,9 +52,9 @@ class ChildError(NginxoptError):
 
 
 def medians(contenders: Mapping[str, Callable[[], Usage]], rounds: int) -> dict[str, Usage]:
-    """Return the medians of each contender over `rounds`, in each of which all run one after the other.
+    """Return the medians of each contender over `rounds`, in each of which all run in sequence.
 
-    So what else the machine does meets all of them.
+    So other load on the machine affects all of them.
     """
     taken: dict[str, list[Usage]] = {name: [] for name in contenders}
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""What `nginxopt rewrite-to-map` makes of each list of patterns in folders of configurations, with its defaults.
+"""The result of `nginxopt rewrite-to-map`, with its defaults, for each list of patterns in folders of configurations.
 
     python -m benchmarks.corpus_lists                        fixtures/corpus, or the folder that NGINXOPT_CORPUS names
     python -m benchmarks.corpus_lists FOLDER FOLDER          other folders

@@ -72,7 +72,7 @@ FORMS: dict[str, Form] = {"fragment": fragment, "whole": whole}
 
 
 def targets(size: int) -> dict[str, bytes]:
-    """Return what is asked of `size` literal rules."""
+    """Return the requests for `size` literal rules."""
     return {"far miss": FAR_MISS, "near miss": uri(size), "hit first": uri(0), "hit last": uri(size - 1)}
 
 
@@ -134,7 +134,7 @@ def clearing_cases() -> Iterator[Case]:
 
 
 def verdicts(costs: Mapping[str, int]) -> Iterator[tuple[str, float, bool]]:
-    """Yield each target: what it is about, the ratio that was measured, and whether it holds."""
+    """Yield each target: its subject, the measured ratio, and whether it holds."""
     none = costs["no rules"]
     for name, cost in costs.items():
         if "compiled" in name:

@@ -47,7 +47,7 @@ _SITE = b"""    upstream app { server 127.0.0.1:8080; }
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the linters took on one file, by their names."""
+    """The resources of the linters on one file, by name."""
 
     what: str | int
     usages: dict[str, Usage]
@@ -61,7 +61,7 @@ class Result:
 
 
 def start(peers: dict[str, Sequence[str]], rounds: int, folder: Path) -> Result:
-    """Measure what it takes to say the version."""
+    """Measure `--version`."""
     return _measure(START, {"nginxopt": _NGINXOPT, **peers}, START, rounds, folder)
 
 
@@ -73,7 +73,7 @@ def small(peers: dict[str, Sequence[str]], rounds: int, folder: Path) -> Result:
 
 
 def bulk(size: int, peers: dict[str, Sequence[str]], rounds: int, folder: Path) -> Result:
-    """Measure a server with `size` rewrites as they are found in the wild."""
+    """Measure a server with `size` rewrites like those of real configurations."""
     path = folder / "nginx.conf"
     write(path, [_HEAD, b"server {\nlisten 80;\n", *MIXES["wild"](size), b"}\n}\n"])
     return _measure(size, _linters(peers), str(path), rounds, folder)

@@ -1,4 +1,4 @@
-"""What nginx takes to hold rules: memory of a worker and the time of `nginx -t`, of the original against the compiled.
+"""The resources of nginx for rules: memory of a worker and the time of `nginx -t`, original against compiled.
 
     python -m benchmarks.memory                            10,000 and 100,000 rules
     python -m benchmarks.memory --sizes 819 --mixes wild
@@ -30,7 +30,7 @@ START_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one configuration takes: bytes of a worker that has just started, and CPU seconds of `nginx -t`."""
+    """The resources of one configuration: bytes of a worker that has just started, and CPU seconds of `nginx -t`."""
 
     pss: float
     rss: float
@@ -39,7 +39,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the rules take as they were and compiled."""
+    """The resources of the original and the compiled rules."""
 
     mix: str
     rules: int
@@ -48,7 +48,7 @@ class Result:
 
     @property
     def holds(self) -> bool:
-        """Whether compiled rules take no more of anything."""
+        """Whether compiled rules take no more of any resource."""
         return self.compiled.pss <= self.original.pss and self.compiled.test <= self.original.test
 
 

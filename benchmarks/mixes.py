@@ -1,4 +1,4 @@
-"""Files of rewrites as they are found in the wild, of any size; the same size always gives the same bytes."""
+"""Files of rewrites like those of real configurations, of any size; the same size always gives the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a `map` with very many regular expressions costs nginx, before and after `nginxopt rewrite-to-map`.
+"""The cost of a `map` with very many regular expressions in nginx, before and after `nginxopt rewrite-to-map`.
 
     python -m benchmarks.regex_map                       42,000 rows, as one public site has (see `regex_rows`)
     python -m benchmarks.regex_map --sizes 1000,42000
@@ -111,14 +111,14 @@ def measure(binary: nginx.Binary, count: int, rounds: int, *, instructions: bool
 
 
 def _parts(text: bytes, folder: Path) -> Parts:
-    """Return the parts of a configuration as written above, with what it includes in its place."""
+    """Return the parts of a configuration as written above, with its includes inline."""
     http, _, server = text.partition(_HEAD)[2].partition(_SERVER)
     http = _INCLUDE.sub(lambda found: (folder / found[1].decode()).read_bytes(), http)
     return Parts(http, server.rpartition(b"}\n}\n")[0])
 
 
 def same_answers(binary: nginx.Binary, original: Parts, compiled: Parts, asked: Sequence[Probe]) -> None:
-    """Put the probes to nginx with both; `RunError` if an answer differs."""
+    """Send the probes to nginx with both; `RunError` if a response differs."""
     requests = [_request(probe) for probe in asked]
     answers = []
     for parts in (original, compiled):

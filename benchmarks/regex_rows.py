@@ -1,4 +1,4 @@
-"""Rows of a `map` with regular expressions, as one public site has 42,209 of: redirects of a documentation that grew.
+"""Rows of a `map` with regular expressions, as one public site has 42,209 of: redirects of documentation that grew.
 
 The shares are those of that map, and nothing else is: words, paths and targets are made up. The same size always gives
 the same bytes. Sources are `$request_uri`, targets are paths.

@@ -35,7 +35,7 @@ CROSSPLANE = (
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What both took on one file."""
+    """The resources of both on one file."""
 
     mix: str
     rules: int

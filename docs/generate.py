@@ -1,9 +1,10 @@
-"""Writes the documentation of the rules from their pages: docs/rules/, docs/premises.md, docs/lint.svg, a table."""
+"""Writes the documentation of the rules from their pages (docs/rules/, docs/premises.md, a table), and the pictures."""
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +125,7 @@ def generated() -> dict[Path, str]:
     files[ROOT / "docs" / "premises.md"] = "\n".join([_PREMISES, *sections])
     files[folder / "README.md"] = _INDEX + "".join(pages.markdown(rules, ""))
     files[ROOT / "docs" / "lint.svg"] = picture()
+    files[ROOT / "docs" / "tree.svg"] = runpy.run_path(str(ROOT / "docs" / "tree.py"))["picture"]()
     files[ROOT / "README.md"] = _TABLE.sub(lambda _: table, readme)
     return files
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
 from tests.dealing import Dealing
-from tests.support import IN_CI, NO_NGINX
+from tests.support import IN_CI, NO_NGINX, ROOT
 
 # A busy machine makes an example slow; that is no failure. In CI, each run has the same examples.
 settings.register_profile(
@@ -34,7 +34,8 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
     """Mark what asks nginx, and leave out of the measure of coverage what covers hardly anything and takes long.
 
     The measure doubles the time of a test. Laws are left out: a line that only a random example reaches is not covered.
-    So are, of the tests that are given an nginx, all cases but the first: they ask it the same of another text.
+    So are, of the tests that are given an nginx, all cases but the first: they ask it the same of another text. Other
+    tests with random examples, and those of commands that are measured elsewhere, are marked where they stand.
     """
     measured: set[str] = set()
     for item in items:
@@ -54,6 +55,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         if item.get_closest_marker("no_cover"):
             patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
         return (yield)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nginx_leaves_nothing_here() -> Iterator[None]:
+    """An nginx that a test runs writes nothing into the repository, even one that is built for the current folder."""
+    before = _written_by_nginx()
+    yield
+    assert _written_by_nginx() == before
+
+
+def _written_by_nginx() -> set[str]:
+    """Return what is in the root of the repository that has the name of a file that nginx writes."""
+    names = ("*.log", "*.pid", "*.lock", "*_temp", "logs")
+    return {path.name for name in names for path in ROOT.glob(name)}
 
 
 @pytest.hookimpl(optionalhook=True)

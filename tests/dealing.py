@@ -10,14 +10,20 @@ TOGETHER = {
     "tests/nginx/test_bench_runs.py": "runs of the bench, which take time",
     "tests/project/test_benchmarks.py": "runs of the bench, which take time",
     "tests/project/test_ci.py": "an environment",
+    "tests/project/test_make.py": "dry runs of make",
     "tests/project/test_packaging.py": "a build",
     "tests/project/test_pre_commit.py": "a build",
 }
 """What the tests of a file share, and so are dealt to one process for."""
 
+WAITING = ("20 a server that takes one connection waits for it to end", "23 103 comes unasked")
+"""What tests wait for, ten seconds and more: one process waits for all of it, while others work."""
+
 
 def scope(nodeid: str) -> str:
     """Return what a test shares with others; its own name if nothing."""
+    if any(what in nodeid for what in WAITING):
+        return "waiting"
     return TOGETHER.get(nodeid.partition("::")[0], nodeid)
 
 

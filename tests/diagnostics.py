@@ -21,7 +21,7 @@ from nginxopt.lint import (
 )
 from nginxopt.lint.declare import CATEGORIES, PAGES
 from nginxopt.lint.report.model import Note, Report
-from nginxopt.lint.target import Target
+from nginxopt.lint.target import TargetVersion
 from nginxopt.text import Change, Edit, Source, Span, decode, encode
 from nginxopt.version import Version
 
@@ -101,7 +101,7 @@ def report(
     fixed: int | None = None,
 ) -> Report:
     """Return the report of a run in `BASE` for nginx 1.22.1."""
-    return Report(diagnostics, files, Target(Version(1, 22, 1), "nginx -v"), BASE, rules, errors, notes, fixed)
+    return Report(diagnostics, files, TargetVersion(Version(1, 22, 1), "nginx -v"), BASE, rules, errors, notes, fixed)
 
 
 PIECES = [b"gzip on;", b" ", b"\t", b"\n", b"\r\n", b"\r", b"%", b",", b":", b"::", b"]]>", b"<&\"'>", b"\\", b"{0}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies
 
-from nginxopt.rewrite.tables import Checked, TableEmission, check, emit, prove, read
+from nginxopt.rewrite.tables import CheckedTable, TableEmission, check, emit, prove, read
 from nginxopt.rewrite.tables.meaning import Answer, Asked
 from nginxopt.rewrite.tables.table import Kind
 from nginxopt.text import Source
@@ -12,7 +12,7 @@ from nginxopt.text import Source
 NAMES = {"csv": "redirects.csv", "netlify": "_redirects", "cloudflare": "_redirects", "apache": ".htaccess"}
 
 
-def checked(kind: Kind, text: bytes) -> Checked:
+def checked(kind: Kind, text: bytes) -> CheckedTable:
     """Return what a table is worth."""
     return check(read(Source(NAMES[kind], text), kind))
 

@@ -271,7 +271,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ScenarioSettings:
     """The settings of all scenarios; each uses those that concern it.
 
     `rules`: a file of rewrites as included in a server; `counts`: numbers of made rules, where there is no file.
@@ -287,4 +287,4 @@ class Scenario:
 
     name: str
     help: str
-    build: Callable[[Settings], Experiment]
+    build: Callable[[ScenarioSettings], Experiment]

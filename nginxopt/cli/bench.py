@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nginxopt.bench.benchmark import Benchmark
     from nginxopt.bench.gate import Gate
     from nginxopt.bench.result import Result
-    from nginxopt.bench.scenario import Experiment, Load, Metric, Settings
+    from nginxopt.bench.scenario import Experiment, Load, Metric, ScenarioSettings
 
 _EPILOG = """\b
 Examples:
@@ -168,15 +168,15 @@ _OTHERS = {"compare": compare, "report": report}
 """The commands that are not scenarios."""
 
 
-def _settings(values: dict[str, Any]) -> Settings:
+def _settings(values: dict[str, Any]) -> ScenarioSettings:
     """Pop the scenario's own settings from the values of options."""
-    from nginxopt.bench.scenario import Settings
+    from nginxopt.bench.scenario import ScenarioSettings
     from nginxopt.config import load
 
     rules, counts = values.pop("rules", None), values.pop("counts", None)
-    return Settings(
+    return ScenarioSettings(
         rules=None if rules is None else load(rules),
-        counts=Settings().counts if counts is None else _counts(counts),
+        counts=ScenarioSettings().counts if counts is None else _counts(counts),
     )
 
 

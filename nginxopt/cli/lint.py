@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nginxopt.lint import Premise
     from nginxopt.lint.check import Judge
     from nginxopt.lint.settings import Settings
-    from nginxopt.lint.target import Target
+    from nginxopt.lint.target import TargetVersion
     from nginxopt.system.host import Host
     from nginxopt.version import Version
 
@@ -118,7 +118,7 @@ def command(
 
 
 def _judge(
-    settings: Settings, select: Sequence[str], ignore: Sequence[str], target: Target, host: Host | None
+    settings: Settings, select: Sequence[str], ignore: Sequence[str], target: TargetVersion, host: Host | None
 ) -> Judge:
     from nginxopt.lint.catalogue import catalogue
     from nginxopt.lint.check import Judge
@@ -153,7 +153,7 @@ def _read(
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 
 
-def _run(call: Call, settings: Settings, target: Target, judge: Judge, inputs: Inputs) -> int:
+def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, inputs: Inputs) -> int:
     """Check, fix, try the result on nginx, write, report: the whole command."""
     from nginxopt.lint.check import check, check_and_fix
 

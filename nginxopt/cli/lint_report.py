@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nginxopt.lint import Diagnostic
     from nginxopt.lint.check import Checked, Judge
     from nginxopt.lint.report.model import Note, Report
-    from nginxopt.lint.target import Target
+    from nginxopt.lint.target import TargetVersion
 
 
 def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -> int:
@@ -68,7 +68,7 @@ def missing(configs: Iterable[Config]) -> list[Note]:
 def report(
     call: Call,
     judge: Judge,
-    target: Target,
+    target: TargetVersion,
     checked: Checked,
     diagnostics: tuple[Diagnostic, ...],
     errors: Sequence[InputError],

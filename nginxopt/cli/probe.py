@@ -43,10 +43,10 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
     server of the upstream, with a path that is typical of its responses.
     """
     from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, probe
-    from nginxopt.system.upstream import Target
+    from nginxopt.system.upstream import UpstreamTarget
 
     observations = []
-    for observation in probe.probe(Target.parse(url), probe.Effort(held, idle, wait)):
+    for observation in probe.probe(UpstreamTarget.parse(url), probe.Effort(held, idle, wait)):
         click.echo(_line(observation))
         observations.append(observation)
     click.echo()

@@ -14,7 +14,7 @@ from nginxopt.errors import DefectError, UsageError
 if TYPE_CHECKING:
     from nginxopt.cli.compiling import Call
     from nginxopt.rewrite import Options
-    from nginxopt.rewrite.tables import Checked, TableEmission, TableProof
+    from nginxopt.rewrite.tables import CheckedTable, TableEmission, TableProof
     from nginxopt.rewrite.tables.questions import TableDifferential
     from nginxopt.rewrite.tables.table import Kind
     from nginxopt.text import Source
@@ -98,7 +98,9 @@ def _ask_nginx(call: Call, emission: TableEmission) -> TableDifferential:
     return ask(emission, nginx.find(call.nginx or None))
 
 
-def _report(call: Call, checked: Checked, proof: TableProof | None, differential: TableDifferential | None) -> None:
+def _report(
+    call: Call, checked: CheckedTable, proof: TableProof | None, differential: TableDifferential | None
+) -> None:
     if call.report is None:
         return
     from nginxopt.rewrite.tables.summary import report
@@ -153,7 +155,7 @@ def _into_folder(folder: str, texts: dict[str, bytes], file: str) -> list[str]:
 
 def _tell(
     call: Call,
-    checked: Checked,
+    checked: CheckedTable,
     proof: TableProof | None,
     differential: TableDifferential | None,
     notes: list[str] | None = None,

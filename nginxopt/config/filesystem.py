@@ -19,8 +19,7 @@ class NotRegular(OSError):  # noqa: N818 - a kind of file, beside those of OSErr
 
 
 class Files(Protocol):
-    """The storage of the files of a configuration. Paths are as nginx builds them: a prefix and the name in an
-    `include`."""
+    """The storage of the files of a configuration. Paths are as nginx builds them: a prefix and an included name."""
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file. Raises `OSError` if it cannot be read, `ValueError` for an invalid path."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from nginxopt.errors import RunError
 from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
-from nginxopt.system.upstream import Connection, Response, Target
+from nginxopt.system.upstream import Response, UpstreamConnection, UpstreamTarget
 
 _OF_THE_CONNECTION = re.compile(r"ntlm|negotiate|kerberos", re.IGNORECASE)
 
@@ -36,7 +36,7 @@ class Observation:
     text: str
 
 
-def probe(target: Target, effort: Effort) -> Iterator[Observation]:
+def probe(target: UpstreamTarget, effort: Effort) -> Iterator[Observation]:
     """Probe a server and yield observations as they are made. Raise `RunError` if it does not answer HTTP/1.0."""
     server = _Server(target, effort)
     for encoding in ("", "gzip"):
@@ -124,11 +124,11 @@ def _blocked(server: _Server) -> Iterator[Observation]:
 
 
 class _Server:
-    def __init__(self, target: Target, effort: Effort) -> None:
+    def __init__(self, target: UpstreamTarget, effort: Effort) -> None:
         self.target, self.effort = target, effort
 
-    def connect(self) -> Connection:
-        return Connection(self.target, self.effort.wait)
+    def connect(self) -> UpstreamConnection:
+        return UpstreamConnection(self.target, self.effort.wait)
 
     def once(self, version: str, encoding: str) -> Response | None:
         with self.connect() as connection:

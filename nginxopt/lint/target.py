@@ -26,7 +26,7 @@ _SAME_NUMBERS = ("nginx", "openresty")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetVersion:
     """An nginx version and its origin: `stated`, `settings`, `nginx -v` or `assumed`."""
 
     version: Version
@@ -39,15 +39,15 @@ def turning_points(rules: Iterable[Rule]) -> tuple[Version, ...]:
     return tuple(sorted({OLDEST, *CHANGES, *edges}))
 
 
-def choose(stated: Version | None, settings: Version | None, binary: str | None = None) -> Target:
+def choose(stated: Version | None, settings: Version | None, binary: str | None = None) -> TargetVersion:
     """Return the target version: the stated one, that of the settings, the installed one, or `ASSUMED`.
 
     `binary` is the path of nginx, None for the usual places. Raises `MissingError` if a given path does not exist.
     """
     if stated is not None:
-        return Target(stated, "stated")
+        return TargetVersion(stated, "stated")
     if settings is not None:
-        return Target(settings, "settings")
+        return TargetVersion(settings, "settings")
     from nginxopt.system import nginx  # a slow import, which a stated version does not need
 
     try:
@@ -55,7 +55,7 @@ def choose(stated: Version | None, settings: Version | None, binary: str | None 
     except MissingError:
         if binary:
             raise
-        return Target(ASSUMED, "assumed")
+        return TargetVersion(ASSUMED, "assumed")
     if installed.name not in _SAME_NUMBERS:
-        return Target(ASSUMED, "assumed")
-    return Target(Version.of(installed.version), "nginx -v")
+        return TargetVersion(ASSUMED, "assumed")
+    return TargetVersion(Version.of(installed.version), "nginx -v")

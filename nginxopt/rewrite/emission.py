@@ -23,7 +23,7 @@ from nginxopt.text.plural import be, count
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """The changes of one file.
 
     Attributes:
@@ -70,7 +70,7 @@ class Emission:
     plan: Plan
     maps: bytes = field(repr=False)
     maps_path: str | None
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     compiled: tuple[Compiled, ...] = ()
     sizes: Sizes = field(default_factory=dict)
     trees: bytes = field(default=b"", repr=False)
@@ -115,7 +115,7 @@ def emit(plan: Plan) -> Emission:
     return Emission(plan, maps + groups + trees, place.path, changes, tuple(compiled), place.sizes, trees, groups)
 
 
-def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> Iterator[Change]:
+def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> Iterator[FileChange]:
     """Yield the changes of the files."""
     of_maps = edits_of_maps(plan.maps.compiled, place.name)
     edits: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
@@ -124,7 +124,7 @@ def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> 
     for file in dict.fromkeys([*edits, *of_maps]):
         data = file.source.data
         together = (*edits.get(file, ()), *of_maps.get(file, ()))
-        yield Change(file, together, apply(data, together), place.adds.get(file), tuple(of_maps.get(file, ())))
+        yield FileChange(file, together, apply(data, together), place.adds.get(file), tuple(of_maps.get(file, ())))
 
 
 def _place(plan: Plan, variables: set[bytes]) -> mapfile.Place:

@@ -15,7 +15,7 @@ from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.planning import MapsPlan
 from nginxopt.rewrite.options import Options, Readings
 from nginxopt.rewrite.sections import Phase, Place, Rewrites
-from nginxopt.semantics import RegexMap, regex_maps
+from nginxopt.semantics import BulkRegexMap, regex_maps
 from nginxopt.text import Source, Span
 
 LITERAL_READINGS = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
@@ -166,7 +166,7 @@ class Plan:
         return sum(run.native.keys for run in self._runs())
 
     @property
-    def regex_maps(self) -> list[RegexMap]:
+    def regex_maps(self) -> list[BulkRegexMap]:
         """The maps with many regular expressions that are in `subject`, or have rows in it."""
         sources = {file.source for file in below(self.config, self.subject)}
         maps = regex_maps(self.config)

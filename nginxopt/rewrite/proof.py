@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from nginxopt import _native
 from nginxopt.config import Config, File
 from nginxopt.rewrite import captures, premises, sections, surroundings, unread
-from nginxopt.rewrite.emission import Change, Emission, emit
+from nginxopt.rewrite.emission import Emission, FileChange, emit
 from nginxopt.rewrite.maps import proof as maps
 from nginxopt.rewrite.maps.planning import CompiledMap
 from nginxopt.rewrite.maps.proof import MapRefutation
@@ -149,7 +149,7 @@ class _Pair:
     takes_rules: bool
 
 
-def _pair(plan: Plan, change: Change) -> _Pair:
+def _pair(plan: Plan, change: FileChange) -> _Pair:
     kinds = {context[-1:] for context in plan.config.contexts(change.file)}
     return _Pair(
         change.before,
@@ -161,7 +161,7 @@ def _pair(plan: Plan, change: Change) -> _Pair:
     )
 
 
-def _takes_rules(plan: Plan, change: Change, kinds: set[tuple[str, ...]]) -> bool:
+def _takes_rules(plan: Plan, change: FileChange, kinds: set[tuple[str, ...]]) -> bool:
     """Return whether the top level of a file accepts rules, and an `if` in their place.
 
     The main file may belong into several contexts: into an `if` only if no other is possible.

@@ -84,7 +84,7 @@ CAPTURING_FORM: Form = lambda target: _get(target, CAPTURING_HOST)  # noqa: E731
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class RequestSample:
     """The requests to ask, each once, and how many of all combinations of URI, variant and form are left
     out."""
 
@@ -92,7 +92,7 @@ class Sample:
     skipped: int
 
 
-def sample(uris: Iterable[bytes], fixed: Sequence[bytes], *, limit: int, capturing: bool) -> Sample:
+def sample(uris: Iterable[bytes], fixed: Sequence[bytes], *, limit: int, capturing: bool) -> RequestSample:
     """Return the requests for every receivable one of `uris`, and for the `fixed` targets in every form.
 
     At most `limit` requests: when there are more combinations, every variant and every form stays in,
@@ -106,7 +106,7 @@ def sample(uris: Iterable[bytes], fixed: Sequence[bytes], *, limit: int, capturi
     of_known = list(_combined(known, forms, limit - len(of_fixed)))
     plain = len(known) if len(known) < len(of_known) else 0
     requests = dict.fromkeys([*of_known[:plain], *of_fixed, *of_known[plain:]])
-    return Sample(tuple(_in_runs(list(requests))), everything - len(of_fixed) - len(of_known))
+    return RequestSample(tuple(_in_runs(list(requests))), everything - len(of_fixed) - len(of_known))
 
 
 def _combined(uris: Sequence[bytes], forms: Sequence[Form], budget: int) -> Iterator[Request]:

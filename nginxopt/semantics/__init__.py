@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nginxopt.semantics.inherit import FRAGMENT, Level, Setting, levels
     from nginxopt.semantics.listens import BACKLOG, Endpoint, Listen, endpoints, read_listens, sockets
     from nginxopt.semantics.locations import Locations, Uncertain
-    from nginxopt.semantics.maps import MANY_REGEXES, RegexMap, regex_maps
+    from nginxopt.semantics.maps import MANY_REGEXES, BulkRegexMap, regex_maps
     from nginxopt.semantics.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 
 __all__ = [
@@ -25,12 +25,12 @@ __all__ = [
     "PIVOT",
     "PROTOCOLS",
     "Address",
+    "BulkRegexMap",
     "Endpoint",
     "Level",
     "Listen",
     "Locations",
     "Pass",
-    "RegexMap",
     "Setting",
     "Uncertain",
     "Upstream",
@@ -56,7 +56,7 @@ __getattr__ = attributes(
         "inherit": ("FRAGMENT", "Level", "Setting", "levels"),
         "listens": ("BACKLOG", "Endpoint", "Listen", "endpoints", "read_listens", "sockets"),
         "locations": ("Locations", "Uncertain"),
-        "maps": ("MANY_REGEXES", "RegexMap", "regex_maps"),
+        "maps": ("MANY_REGEXES", "BulkRegexMap", "regex_maps"),
         "upstreams": ("PROTOCOLS", "Pass", "Upstream", "read_pass"),
     },
 )

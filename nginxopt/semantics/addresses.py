@@ -60,7 +60,7 @@ class Address:
 
 
 def read_addresses(text: str, *, datagram: bool = False, ranges: bool = True) -> tuple[Address, ...]:
-    """Return the addresses that the first word of a `listen` names: one for each port; none if nginx refuses it.
+    """Return the addresses of the first word of a `listen`: one for each port; none if nginx refuses it.
 
     `ranges` is whether nginx supports port ranges (`RANGES`).
     """

@@ -34,7 +34,7 @@ _AROUND = {
     "if": {"server", "location"},
     "limit_except": {"location"},
 }
-"""Where nginx allows the blocks that it merges (the masks of their `ngx_command_t`)."""
+"""The contexts in which nginx allows the blocks that it merges (the masks of their `ngx_command_t`)."""
 
 # A handler belongs to its location. An `if` inherits it, another location does not; a `limit_except` inherits the
 # handlers of those modules that see to it (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
@@ -148,12 +148,12 @@ class Level:
 
     @property
     def block(self) -> Block | None:
-        """Where text is to be put that belongs here; None for the unknown levels around a fragment."""
+        """The block for new text at this level; None for the unknown levels around a fragment."""
         return self.scope.block if self.scope else None
 
     @property
     def span(self) -> Span:
-        """Where a finding about the level points: its name, or the first directive of its file."""
+        """The place of a finding about the level: its name, or the first directive of its file."""
         first = self.opener or next(iter(self.directives), None)
         return first.name.span if first else Span(0, 0)
 
@@ -256,7 +256,7 @@ def _is_main(scope: Scope) -> bool:
 
 
 def _fill(config: Config, level: Level) -> None:
-    """Add to a level what stands in its scope, and the levels within."""
+    """Add the content of its scope to a level, and the levels inside."""
     if level.scope is None:
         return
     scopes = iter(level.scope.scopes)

@@ -75,7 +75,7 @@ class Listen:
 
     @property
     def span(self) -> Span:
-        """Where to point at: the address, or the server that has no `listen`."""
+        """The place of a finding: the address, or the server without a `listen`."""
         return self.directive.args[0].span if self.directive and self.directive.args else self.level.span
 
     @property

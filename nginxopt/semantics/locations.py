@@ -48,7 +48,7 @@ class Locations:
                 self._add(inner)
 
     def select(self, uri: bytes) -> Level | None:
-        """Return the location for `uri`, None if there is none; `Uncertain` where something was not read."""
+        """Return the location for `uri`, None if there is none; `Uncertain` if a part was not read."""
         return self._find(uri)[0]
 
     def _find(self, uri: bytes) -> tuple[Level | None, bool]:

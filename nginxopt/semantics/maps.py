@@ -16,7 +16,7 @@ MANY_REGEXES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class RegexMap:
+class BulkRegexMap:
     """A map, and its rows that are regular expressions, those of included files among them.
 
     `directive` is None for the rows of a file by itself, which some map includes.
@@ -32,15 +32,15 @@ class RegexMap:
 
     @property
     def place(self) -> Directive:
-        """The directive to point at: the map, or else the first of its rows."""
+        """The directive of a finding: the map, or else the first of its rows."""
         return self.directive or self.rows[0]
 
 
-def regex_maps(config: Config) -> Iterator[RegexMap]:
+def regex_maps(config: Config) -> Iterator[BulkRegexMap]:
     """Yield the maps of http with at least `MANY_REGEXES` regular expressions, in the order of the text."""
     rows: dict[Directive | None, tuple[Directive, ...]] = {}
     for scope in config.scope.tree():
         if not scope.context or (scope.context[-1] == "map" and "stream" not in scope.context):
             # Where the file of a map is read twice, it has its rows once.
             rows[scope.opener] = tuple(row for row in scope.directives if row.name.startswith("~"))
-    return (RegexMap(opener, regexes) for opener, regexes in rows.items() if len(regexes) >= MANY_REGEXES)
+    return (BulkRegexMap(opener, regexes) for opener, regexes in rows.items() if len(regexes) >= MANY_REGEXES)

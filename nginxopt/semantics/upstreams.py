@@ -69,7 +69,7 @@ class Pass:
 
     @property
     def has_variable(self) -> bool:
-        """Whether the target is only known when a request comes."""
+        """Whether the target depends on the request."""
         return bool(self.directive.args) and "$" in self.directive.args[0]
 
     @property

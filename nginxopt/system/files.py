@@ -20,7 +20,7 @@ from nginxopt.system.writing.copies import BACKUP, NOT_ALLOWED
 from nginxopt.system.writing.interrupts import uninterrupted
 from nginxopt.system.writing.scratch import Scratch, sweep
 from nginxopt.system.writing.steps import ChangedError, Step, Written, prepared
-from nginxopt.system.writing.targets import Target
+from nginxopt.system.writing.targets import WriteTarget
 
 __all__ = ["BACKUP", "Written", "folder", "sweep", "write_all"]
 
@@ -55,7 +55,7 @@ def write_all(
 
 
 def _written(
-    files: Sequence[Target], read: Mapping[str, bytes], lost: list[str], *, keep_old: bool
+    files: Sequence[WriteTarget], read: Mapping[str, bytes], lost: list[str], *, keep_old: bool
 ) -> tuple[Written, ...]:
     """Write regular files; what cannot be restored after a failure is added to `lost`."""
     steps: list[Step] = []
@@ -78,7 +78,7 @@ def _written(
 class _Scratches(contextlib.ExitStack):
     """The hidden names in the folders with files to write."""
 
-    def __init__(self, files: Iterable[Target]) -> None:
+    def __init__(self, files: Iterable[WriteTarget]) -> None:
         """Open the folders of files, always in the same order, to avoid deadlocks between runs."""
         super().__init__()
         self._opened: dict[Path, Scratch | OSError] = {}
@@ -109,7 +109,7 @@ class _Scratches(contextlib.ExitStack):
 
 
 @contextlib.contextmanager
-def _naming(target: Target) -> Iterator[None]:
+def _naming(target: WriteTarget) -> Iterator[None]:
     """Name the file of a failure."""
     try:
         yield

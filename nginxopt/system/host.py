@@ -73,7 +73,7 @@ def pid_files(config: Config) -> tuple[str, ...]:
 
 
 def systemctl() -> str:
-    """Return the limits of nginx.service as systemd prints them; empty where no systemd answers."""
+    """Return the limits of nginx.service as systemd prints them; empty without systemd."""
     try:
         run = subprocess.run(_SYSTEMCTL, capture_output=True, text=True, timeout=_SYSTEMCTL_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):

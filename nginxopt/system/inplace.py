@@ -34,7 +34,7 @@ def change(
 
 
 def _read(configs: Iterable[Config]) -> dict[str, bytes]:
-    """Return the text that was read from each file."""
+    """Return the text of each file, as read."""
     read: dict[str, bytes] = {}
     for config in configs:
         for file in config.files:

@@ -91,8 +91,10 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _bound_to(parent: int, open_files: int | None) -> Callable[[], None]:
-    """What the child does before it becomes the command. It runs in a copy of this process with one thread, so it takes
-    no lock and imports nothing."""
+    """Prepare the child before it becomes the command.
+
+    It runs in a copy of this process with one thread, so it takes no lock and imports nothing.
+    """
 
     def prepare() -> None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

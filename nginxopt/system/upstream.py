@@ -23,7 +23,7 @@ _OF_THE_MESSAGE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class UpstreamTarget:
     """A server and path: `http://host:port/path`, or `http://unix:/socket:/path` in nginx's syntax."""
 
     address: tuple[str, int] | str
@@ -32,7 +32,7 @@ class Target:
     tls: bool
 
     @classmethod
-    def parse(cls, url: str) -> Target:
+    def parse(cls, url: str) -> UpstreamTarget:
         """Parse a URL. Raise `UsageError` if it is not http or https."""
         scheme, _, rest = url.partition("://")
         if scheme not in ("http", "https") or not rest:
@@ -84,10 +84,10 @@ def _place(address: tuple[str, int] | str) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-class Connection:
+class UpstreamConnection:
     """A connection to the server. Raises `RunError` if it cannot be opened."""
 
-    def __init__(self, target: Target, wait: float) -> None:
+    def __init__(self, target: UpstreamTarget, wait: float) -> None:
         self._target = target
         self._wait = wait
         self._deadline = 0.0
@@ -110,7 +110,7 @@ class Connection:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nginx does not verify, either
         return context.wrap_socket(plain, server_hostname=self._target.host.partition(":")[0])
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> UpstreamConnection:
         return self
 
     def __exit__(self, *_: object) -> None:

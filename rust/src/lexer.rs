@@ -16,7 +16,7 @@
 //!   is then no comment (`unknown directive "\u{feff}#"`).
 //!
 //! Deliberate differences: `*_by_lua_block { ... }` is read as OpenResty reads it (stock nginx knows no such
-//! directive), the body being one opaque word; and an unclosed quote is told apart from other unexpected ends of a
+//! directive), the body being one opaque word; and an unclosed quote is distinguished from other unexpected ends of a
 //! file.
 
 pub mod bulk;

@@ -1,4 +1,4 @@
-"""A result, and its page, made once for all tests."""
+"""A result and its HTML page, built once for all tests."""
 
 from __future__ import annotations
 

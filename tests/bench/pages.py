@@ -1,4 +1,4 @@
-"""Results with everything that a page can show, and the page that is read again."""
+"""Results with everything that a page can show, and a parser for the page."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def experiment(case: str = "far miss") -> Experiment:
         for series in ("rewrites", "compiled"):
             variants.append(Variant(f"{size} {series}", f"the {series}", nodes, series=series, size=size))
     attacks = [
-        Attack(variant.name, each, (Target("/favicon.ico", None),), OpenLoop(1000.0, 2))
-        for each in (case, "hit last")
+        Attack(variant.name, name, (Target("/favicon.ico", None),), OpenLoop(1000.0, 2))
+        for name in (case, "hit last")
         for variant in variants
-        if variant.size or each == case
+        if variant.size or name == case
     ]
     pairs = [Comparison(f"{size} rewrites", f"{size} compiled") for size in SIZES[1:]]
     pairs += [Comparison(NONE, variant.name) for variant in variants[1:]]
@@ -76,23 +76,23 @@ def sample(attack: Attack, size: int, number: int) -> Sample:
     )
 
 
-def result_of(asked: Experiment) -> Result:
+def result_of(plan: Experiment) -> Result:
     """The result of a run of an experiment, with gates, all of it made up and the same every time."""
-    sizes = {variant.name: variant.size or 0 for variant in asked.variants}
+    sizes = {variant.name: variant.size or 0 for variant in plan.variants}
     samples = tuple(
-        sample(attack, sizes[attack.variant], number) for number in range(1, ROUNDS + 1) for attack in asked.attacks
+        sample(attack, sizes[attack.variant], number) for number in range(1, ROUNDS + 1) for attack in plan.attacks
     )
-    summaries, ratios = measure.summaries(samples), measure.ratios(asked, samples)
-    gates = gate.check([gate.parse("p50<=1.05x none"), gate.parse("errors==0")], asked, summaries, ratios)
+    summaries, ratios = measure.summaries(samples), measure.ratios(plan, samples)
+    gates = gate.check([gate.parse("p50<=1.05x none"), gate.parse("errors==0")], plan, summaries, ratios)
     return Result(
-        asked,
+        plan,
         ROUNDS,
         samples,
         summaries,
         ratios,
         gates,
-        dict.fromkeys(asked.cases, 1000.0),
-        {asked.cases[0]: 2345.0},
+        dict.fromkeys(plan.cases, 1000.0),
+        {plan.cases[0]: 2345.0},
         {name: 0.0125 + place / 1000 for place, name in enumerate(sizes)},
         {
             "date": "2026-01-02T03:04:05+00:00",
@@ -108,21 +108,20 @@ def result_of(asked: Experiment) -> Result:
             "path": "/usr/sbin/nginx",
             "runner": "local",
             "generator": "vegeta 12.12.0",
-            "commands": {f"{attack.variant}, {attack.case}": "vegeta attack -rate=1000/1s" for attack in asked.attacks},
+            "commands": {f"{attack.variant}, {attack.case}": "vegeta attack -rate=1000/1s" for attack in plan.attacks},
         },
     )
 
 
 def parsed(page: str) -> Element:
     """The document; fails where a parser of HTML would have to guess."""
-    found = html5lib.HTMLParser(strict=True).parse(page)
-    assert isinstance(found, Element)
-    return found
+    document = html5lib.HTMLParser(strict=True).parse(page)
+    assert isinstance(document, Element)
+    return document
 
 
 def words(page: str) -> str:
     """The text of the document outside of its style."""
     document = parsed(page)
-    return "\n".join(
-        text for each in document.iter() if each.tag != f"{HTML}style" for text in (each.text, each.tail) if text
-    )
+    elements = [element for element in document.iter() if element.tag != f"{HTML}style"]
+    return "\n".join(text for element in elements for text in (element.text, element.tail) if text)

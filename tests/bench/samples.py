@@ -1,4 +1,4 @@
-"""Scenarios, experiments and results that tests of the bench share."""
+"""Scenarios, experiments and results for tests of the bench."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def experiment(**changes: object) -> Experiment:
 
 def result(*, after: float = 0.5, gates: tuple[str, ...] = ()) -> Result:
     """What five rounds found in which before took 1 s, none 0.4 s, and after what is given."""
-    made = Benchmark(experiment(), None, None, Path("run"), 5, [gate.parse(text) for text in gates])  # type: ignore[arg-type]
+    benchmark = Benchmark(experiment(), None, None, Path("run"), 5, [gate.parse(text) for text in gates])  # type: ignore[arg-type]
     for number in range(1, 6):
         for name, p50 in (("none", 0.4), ("before", 1.0), ("after", after)):
-            made.samples.append(sample(name, number, p50 * (1 + number / 100)))
-    return made.result()
+            benchmark.samples.append(sample(name, number, p50 * (1 + number / 100)))
+    return benchmark.result()

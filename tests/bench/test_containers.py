@@ -22,7 +22,7 @@ from nginxopt.bench.containers import Images
 from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.load.wrk import Wrk
 from nginxopt.bench.runner import engine as engines
-from nginxopt.bench.scenario import Asks, Expected, Experiment, Settings, Target
+from nginxopt.bench.scenario import Asks, Expected, Experiment, ScenarioSettings, Target
 from nginxopt.cli import bench
 from nginxopt.errors import MissingError, NginxoptError
 
@@ -32,7 +32,7 @@ GENERATORS = {"vegeta": Vegeta(), "wrk": Wrk()}
 
 def build(name: str) -> Experiment:
     """A scenario, as small as it gets."""
-    return catalogue()[name].build(Settings(counts=(0, 3)))
+    return catalogue()[name].build(ScenarioSettings(counts=(0, 3)))
 
 
 def compose(experiment: Experiment, images: Images, *, published: bool = False) -> Mapping[str, Any]:
@@ -166,7 +166,7 @@ def command(folder: Path, name: str, script: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("docker", "says"),
+    ("docker", "message"),
     [
         (None, "no docker command found on PATH"),
         ("echo 'Cannot connect to the Docker daemon.' >&2; exit 1", "no container engine answers: Cannot connect"),
@@ -174,13 +174,13 @@ def command(folder: Path, name: str, script: str) -> None:
     ],
     ids=["docker", "engine", "compose"],
 )
-def test_what_is_missing_is_said(docker: str | None, says: str, only: Path) -> None:
+def test_what_is_missing_is_said(docker: str | None, message: str, only: Path) -> None:
     """Without docker, an engine or Compose the error is one sentence, with what helps; `auto` then knows."""
     if docker is not None:
         command(only, "docker", docker)
     with pytest.raises(MissingError) as error:
         engines.find()
-    assert error.value.message.startswith(says)
+    assert error.value.message.startswith(message)
     assert error.value.hint is not None
     assert "--runner local" in error.value.hint
     assert not engines.answers()
@@ -194,14 +194,14 @@ def test_compose_is_a_plugin_or_a_command(compose: str, only: Path) -> None:
     cases = f"""compose) {plugin} ;; version) echo 20.10.0 ;; info) echo '4 ["name=rootless"]' ;;"""
     command(only, "docker", f'case "$1" in {cases} esac')
     command(only, "docker-compose", "echo 1.29.2")
-    found = engines.find()
-    assert found.compose == ((str(only / "docker"), "compose") if is_plugin else (str(only / "docker-compose"),))
-    assert found.versions == {"engine": "20.10.0", "compose": "2.1" if is_plugin else "1.29.2"}
-    assert found.owner == "0:0"
+    engine = engines.find()
+    assert engine.compose == ((str(only / "docker"), "compose") if is_plugin else (str(only / "docker-compose"),))
+    assert engine.versions == {"engine": "20.10.0", "compose": "2.1" if is_plugin else "1.29.2"}
+    assert engine.owner == "0:0"
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "says"),
+    ("words", "status", "message"),
     [
         (["--load", "wrk", "--vegeta-binary", "v"], 2, "--load wrk cannot be used with --vegeta"),
         (["--vegeta-image", "i", "--vegeta-binary", "v"], 2, "cannot be used together"),
@@ -210,12 +210,12 @@ def test_compose_is_a_plugin_or_a_command(compose: str, only: Path) -> None:
         (["--runner", "compose"], 4, "no docker command found on PATH"),
     ],
 )
-def test_options_that_cannot_be(words: list[str], status: int, says: str, only: Path) -> None:
+def test_options_that_cannot_be(words: list[str], status: int, message: str, only: Path) -> None:
     """Options that contradict each other, and what is not there, end the call before anything is made."""
     result = CliRunner().invoke(bench.command, ["hop", *words])
     assert isinstance(result.exception, NginxoptError)
     assert result.exception.exit_code == status
-    assert says in result.exception.message
+    assert message in result.exception.message
     assert [path.name for path in only.iterdir()] == ["sh"]
 
 
@@ -225,8 +225,8 @@ def test_emit_writes_a_folder(tmp_path: Path) -> None:
     words = ["hop", "--emit", str(tmp_path / "made"), "--vegeta-binary", str(tmp_path / "vegeta")]
     result = CliRunner().invoke(bench.command, words, standalone_mode=False)
     assert (result.exception, result.return_value) == (None, 0)
-    made = tmp_path / "made"
-    assert all(path.stat().st_mode & 0o100 for path in (made / "run", made / "images" / "load" / "vegeta"))
-    assert {path.name for path in made.iterdir()} == {
+    folder = tmp_path / "made"
+    assert all(path.stat().st_mode & 0o100 for path in (folder / "run", folder / "images" / "load" / "vegeta"))
+    assert {path.name for path in folder.iterdir()} == {
         *["README.md", "compose.yaml", "images", "inside", "nginx", "run", "targets"]
     }

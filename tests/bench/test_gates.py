@@ -1,4 +1,4 @@
-"""Gates: how they are read, and when they hold."""
+"""Gates: their syntax, and when they hold."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from tests.bench.samples import result
 )
 def test_gates(text: str, figure: str, operator: str, value: float, of: str | None) -> None:
     """A gate is a figure, a comparison and a value with a unit, or a ratio."""
-    found = gate.parse(text)
-    assert (found.figure, found.operator, found.of) == (figure, operator, of)
-    assert found.value == pytest.approx(value)
+    parsed = gate.parse(text)
+    assert (parsed.figure, parsed.operator, parsed.of) == (figure, operator, of)
+    assert parsed.value == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_gates_that_cannot_be_read(text: str, column: int, expected: str) -> Non
 
 
 def test_gates_are_held_where_it_is_worst() -> None:
-    """A gate tells the value furthest off, where it was seen, and the margin; none of it is about the baseline."""
+    """A gate reports the value furthest from its limit, where it was measured, and the margin, without the baseline."""
     texts = ("p50<=0.6x", "p50<=1.05x none", "p50<=2s", "errors==0", "throughput>=101")
-    held = {found.gate: found for found in result(gates=texts).gates}
+    held = {verdict.gate: verdict for verdict in result(gates=texts).gates}
     assert [held[text].holds for text in texts] == [True, False, True, True, False]
     assert held["p50<=1.05x none"].value == pytest.approx(1.25)
     assert held["p50<=1.05x none"].margin == pytest.approx(-0.2 / 1.05)

@@ -69,9 +69,9 @@ def luminance(color: list[float]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one: list[float], other: list[float]) -> float:
+def contrast(first: list[float], second: list[float]) -> float:
     """The contrast of two colours (WCAG 2.2): 1 to 21."""
-    dark, light = sorted((luminance(one), luminance(other)))
+    dark, light = sorted((luminance(first), luminance(second)))
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -136,7 +136,7 @@ def test_nothing_is_loaded(shown: Page) -> None:
 
 @needs_chromium
 def test_it_prints(shown: Page, result: Result, page: str) -> None:
-    """Printed from dark mode it is light, on a few pages, and all its headings and cells are there."""
+    """Printed from dark mode the page is light, takes a few pages, and has all headings and cells."""
     shown.look(1440, dark=True)
     shown.call(
         "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
@@ -147,9 +147,9 @@ def test_it_prints(shown: Page, result: Result, page: str) -> None:
     assert 4 <= len(document.pages) <= 9
     width, height = (round(float(side)) for side in document.pages[0].mediabox[2:])
     assert (width, height) == (595, 842)  # A4, in points
-    text = "".join(found.extract_text() for found in document.pages)
+    text = "".join(page_.extract_text() for page_ in document.pages)
     printed = re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))  # fonts have ligatures
-    for each in parsed(page).iter():
-        if each.tag in (f"{HTML}h1", f"{HTML}h2", f"{HTML}td") and each.text:
-            assert re.sub(r"\s+", "", each.text) in printed
+    for element in parsed(page).iter():
+        if element.tag in (f"{HTML}h1", f"{HTML}h2", f"{HTML}td") and element.text:
+            assert re.sub(r"\s+", "", element.text) in printed
     assert result.experiment.title.replace(" ", "") in printed

@@ -1,4 +1,4 @@
-"""The charts of the HTML report: what they show, and where their axes start."""
+"""The charts of the HTML report: their content and the start of their axes."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_growth_starts_at_zero_unless_it_cannot(
     for sample in result.samples:
         percentiles = {**sample.outcome.percentiles, "p50": (longest if sample.variant == last else 1) * 100e-6}
         samples.append(replace(sample, outcome=replace(sample.outcome, percentiles=percentiles)))
-    made = replace(result, samples=tuple(samples), summaries=measure.summaries(samples))
-    drawn = growth.draw(made, figure)
+    slower = replace(result, samples=tuple(samples), summaries=measure.summaries(samples))
+    drawn = growth.draw(slower, figure)
     assert drawn is not None
     assert ("logarithmic" in drawn.caption) == (scale == "log")
     assert len(specs) == 2
@@ -53,7 +53,7 @@ def test_growth_starts_at_zero_unless_it_cannot(
 
 def test_charts_are_named(page: str) -> None:
     """Each chart is an image with a title and a description for a screen reader, and its parts stay inside."""
-    drawn = [each for each in parsed(page).iter(f"{SVG}svg") if each.get("role") == "img"]
+    drawn = [element for element in parsed(page).iter(f"{SVG}svg") if element.get("role") == "img"]
     assert len(drawn) == 6 + 2 * 2 + 2  # comparisons; two growth curves and the distribution, by case
     for chart in drawn:
         assert chart[0].tag == f"{SVG}title"
@@ -71,17 +71,17 @@ def test_instructions_have_growth_and_no_distribution(result: Result) -> None:
         for sample in result.samples
         if sample.round == 1
     )
-    asked = replace(result.experiment, metric="instructions")
-    made = replace(
+    counting = replace(result.experiment, metric="instructions")
+    counted_result = replace(
         result,
-        experiment=asked,
+        experiment=counting,
         samples=counted,
         summaries=measure.summaries(counted),
-        ratios=measure.ratios(asked, counted),
+        ratios=measure.ratios(counting, counted),
         gates=(),
         complete=False,
     )
-    text = words(html.render(made))
+    text = words(html.render(counted_result))
     assert "Instructions per request by number of rules" in text
     assert "callgrind, one request after the other: GET /favicon.ico" in text
     assert f"The run ended early: these figures include {len(counted)} load runs" in text
@@ -98,25 +98,26 @@ def test_instructions_have_growth_and_no_distribution(result: Result) -> None:
 )
 def test_distribution_is_monotone(histograms: list[dict[float, int]]) -> None:
     """The points of a distribution go up and to the right, from no more than all requests to no more than one."""
-    samples = [Sample("", "", 1, Outcome(1, 1.0, {"p100": max(found)}, tuple(found.items()))) for found in histograms]
+    outcomes = [Outcome(1, 1.0, {"p100": max(histogram)}, tuple(histogram.items())) for histogram in histograms]
+    samples = [Sample("", "", 1, outcome) for outcome in outcomes]
     points = list(distribution.exceeded(samples))
-    total = sum(sum(found.values()) for found in histograms)
+    total = sum(sum(histogram.values()) for histogram in histograms)
     assert points == sorted(points)
     assert points[0][0] >= 1
-    assert points[-1] == (float(total), max(max(found) for found in histograms))
+    assert points[-1] == (float(total), max(max(histogram) for histogram in histograms))
 
 
 def test_distribution_of_percentiles() -> None:
     """Where no histogram was kept, the percentiles are the distribution."""
-    found = [Sample("", "", 1, Outcome(1, 1.0, {"p50": 0.001, "p99": 0.004, "p100": 0.1}))]
-    assert list(distribution.exceeded(found)) == [(2.0, 0.001), (100.0, 0.004)]
+    samples = [Sample("", "", 1, Outcome(1, 1.0, {"p50": 0.001, "p99": 0.004, "p100": 0.1}))]
+    assert list(distribution.exceeded(samples)) == [(2.0, 0.001), (100.0, 0.004)]
 
 
 @given(st.floats(1e-9, 1e9), st.floats(1.01, 1e9))
 def test_ticks_are_round_and_inside(low: float, span: float) -> None:
     """The marks of a logarithmic scale lie on it, ascend, and are few."""
     high = low * span
-    found = list(ticks(low, high))
-    assert found == sorted(found)
-    assert all(low <= tick <= high for tick in found)
-    assert len(found) <= 10
+    marks = list(ticks(low, high))
+    assert marks == sorted(marks)
+    assert all(low <= tick <= high for tick in marks)
+    assert len(marks) <= 10

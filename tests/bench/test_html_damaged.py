@@ -1,4 +1,4 @@
-"""Damaged results are refused or shown, and the command says which."""
+"""Damaged results are either refused with an error or rendered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nginxopt.bench.catalogue import catalogue
 from nginxopt.bench.report import html, table, vega
 from nginxopt.bench.result import Result, to_dict, to_json
 from nginxopt.bench.saved import from_json
-from nginxopt.bench.scenario import Settings
+from nginxopt.bench.scenario import ScenarioSettings
 from nginxopt.errors import InputError, MissingError
 
 
@@ -115,7 +115,7 @@ def test_published_figures_are_of_variants() -> None:
     for name, scenario in catalogue().items():
         if name == "rewrites":
             continue  # 10,000 rules take a while to compile
-        asked = scenario.build(Settings())
-        pairs = {(pair.before, pair.after) for pair in asked.comparisons}
-        for figure in asked.published:
+        experiment = scenario.build(ScenarioSettings())
+        pairs = {(pair.before, pair.after) for pair in experiment.comparisons}
+        for figure in experiment.published:
             assert not figure.compares or (figure.compares in pairs and figure.figure in measure.FIGURES)

@@ -1,4 +1,4 @@
-"""The HTML report: it is valid, stands alone, and holds every number and sentence."""
+"""The HTML report: valid, self-contained, with every number and sentence."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def test_page_is_valid_and_stands_alone(page: str) -> None:
     """The page is HTML without an error, small, without scripts, and names nothing to be loaded."""
     document = parsed(page)
     assert len(page.encode()) < 1_000_000
-    tags = {str(each.tag).partition("}")[2] for each in document.iter()}
+    tags = {str(element.tag).partition("}")[2] for element in document.iter()}
     assert {"svg", "table", "style"} <= tags
     assert not tags & {"script", "link", "img", "iframe", "object", "embed", "image", "use", "foreignObject"}
-    for each in document.iter():
-        for name, text in each.attrib.items():
+    for element in document.iter():
+        for name, text in element.attrib.items():
             assert name.rpartition("}")[2] not in ("href", "src", "srcset", "action")
             assert not name.startswith("on")
             assert "url(" not in text
@@ -36,14 +36,14 @@ def test_page_is_valid_and_stands_alone(page: str) -> None:
 
 def test_ids_are_unique(page: str) -> None:
     """No id comes twice: charts have none, so that as many as there are can stand on one page."""
-    ids = [each.attrib["id"] for each in parsed(page).iter() if "id" in each.attrib]
+    ids = [element.attrib["id"] for element in parsed(page).iter() if "id" in element.attrib]
     assert ids
     assert len(set(ids)) == len(ids)
 
 
 def test_every_number_is_in_the_page(result: Result, page: str) -> None:
     """Each figure of each attack, each compared ratio with its interval, each gate and each error is in a table."""
-    cells = {each.text for each in parsed(page).iter(f"{HTML}td")}
+    cells = {element.text for element in parsed(page).iter(f"{HTML}td")}
     shown = (*(f"p{rank}" for rank in measure.PERCENTILES), "mean", "throughput", "hits_a_day", "errors", "cpu", "rss")
     for summary in result.summaries:
         assert {
@@ -57,8 +57,8 @@ def test_every_number_is_in_the_page(result: Result, page: str) -> None:
         assert numbers.change(ratio).replace(" (", "\n").removesuffix(")") in cells
     assert str(2 * ROUNDS) in cells
     text = words(page)
-    for found, margin in zip(result.gates, ("4.8% inside the limit", "2 beyond the limit"), strict=True):
-        assert found.gate in text
+    for verdict, margin in zip(result.gates, ("4.8% inside the limit", "2 beyond the limit"), strict=True):
+        assert verdict.gate in text
         assert margin in text
 
 
@@ -74,8 +74,9 @@ def test_what_was_run_is_in_the_page(result: Result, page: str) -> None:
     )
     assert f"far miss: {numbers.change(ours)}" in text
     assert "not measured alike" in text
-    for said in ("nginxopt bench rewrites --output 'a file.html'", "2 x a CPU", "0.5, 0.25, 0.125", "vegeta 12.12.0"):
-        assert said in text
+    command = "nginxopt bench rewrites --output 'a file.html'"
+    for expected in (command, "2 x a CPU", "0.5, 0.25, 0.125", "vegeta 12.12.0"):
+        assert expected in text
 
 
 def test_answers_are_sentences(result: Result, page: str) -> None:
@@ -90,7 +91,7 @@ def test_answers_are_sentences(result: Result, page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratios", "said", "range_"),
+    ("ratios", "sentence", "range_"),
     [
         ([(0.5, 0.4, 0.6, True)], "Median latency: 0.50 x (0.40 to 0.60).", "0.50 x"),
         ([(0.5, 0.4, 1.6, False)], "Median latency: no difference seen (0.40 to 1.60 x).", "no difference seen"),
@@ -108,27 +109,27 @@ def test_answers_are_sentences(result: Result, page: str) -> None:
         ([(1, 0.9, 1.1, False)] * 2, "Median latency: no difference seen in 2 of 2 cases.", "no difference seen"),
     ],
 )
-def test_sentences(ratios: list[tuple[float, float, float, bool]], said: str, range_: str) -> None:
+def test_sentences(ratios: list[tuple[float, float, float, bool]], sentence: str, range_: str) -> None:
     """Over the cases of a comparison it is counted where a figure is lower, higher, the same, or cannot be told."""
-    found = [Ratio("a", "b", str(case), "p50", *each) for case, each in enumerate(ratios)]
-    assert sentences.conclusion("p50", found) == said
-    assert sentences.headline(found) == range_
+    ratios_ = [Ratio("a", "b", str(case), "p50", *values) for case, values in enumerate(ratios)]
+    assert sentences.conclusion("p50", ratios_) == sentence
+    assert sentences.headline(ratios_) == range_
 
 
 def test_a_busy_node_is_noted(result: Result) -> None:
     """A case in which a node was near its capacity says so above all figures."""
-    made = replace(result, rates=dict.fromkeys(result.rates, 1500.0))
-    text = words(html.render(made))
+    busy = replace(result, rates=dict.fromkeys(result.rates, 1500.0))
+    text = words(html.render(busy))
     assert "Note: far miss, 10000 rewrites: edge took 78% of a CPU; near capacity" in text
     assert "500 rewrites: edge took" not in text
 
 
 def test_hostile_words_are_words() -> None:
     """Names, notes and provenance with markup, templates and what no document can hold change nothing but the text."""
-    asked = experiment(case=HOSTILE)
-    renamed = replace(asked, title=HOSTILE, notes=(HOSTILE,))
-    made = replace(result_of(renamed), provenance={"nginx": HOSTILE, "command": [HOSTILE], "date": HOSTILE})
-    text = html.render(made)
+    experiment_ = experiment(case=HOSTILE)
+    renamed = replace(experiment_, title=HOSTILE, notes=(HOSTILE,))
+    hostile = replace(result_of(renamed), provenance={"nginx": HOSTILE, "command": [HOSTILE], "date": HOSTILE})
+    text = html.render(hostile)
     assert "<script" not in text
     assert "49" not in re.findall(r"<h1>.*?</h1>", text, re.DOTALL)[0]
     assert text.count("<svg") == text.count("</svg>")
@@ -145,7 +146,7 @@ def test_same_result_same_page(result: Result, page: str) -> None:
 def test_many_variants_have_several_tables(result: Result) -> None:
     """More variants than fit on paper stand in several tables, each once."""
     names = [f"variant {number}" for number in range(8)]
-    asked = Experiment(
+    experiment_ = Experiment(
         "compare",
         "Many",
         "",
@@ -155,9 +156,9 @@ def test_many_variants_have_several_tables(result: Result) -> None:
         "latency",
     )
     samples = tuple(replace(result.samples[0], variant=name, case="all") for name in names)
-    made = Result(asked, 1, samples, measure.summaries(samples), ())
+    result_ = Result(experiment_, 1, samples, measure.summaries(samples), ())
     heads = [
-        [each.text for each in found.iter(f"{HTML}th") if each.get("scope") == "col"][1:]
-        for found in parsed(html.render(made)).iter(f"{HTML}table")
+        [cell.text for cell in table.iter(f"{HTML}th") if cell.get("scope") == "col"][1:]
+        for table in parsed(html.render(result_)).iter(f"{HTML}table")
     ]
     assert heads == [names[:6], names[6:]]

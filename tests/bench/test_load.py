@@ -1,4 +1,4 @@
-"""The arguments of load generators, and how their output is read."""
+"""The arguments of load generators, and the parsing of their output."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ CSV = b"""\
 
 def test_vegeta_results() -> None:
     """Every request counts, by status and kind of error; latencies are of answers; the end of targets is no request."""
-    found = vegeta.parse(CSV, "raw.bin")
-    assert found.requests == 4
-    assert found.seconds == pytest.approx(0.01)
-    assert found.statuses == {"0": 1, "200": 2, "500": 1}
-    assert found.errors == {"connection reset by peer": 1}
-    assert (found.percentiles["p50"], found.percentiles["p100"]) == (0.001, 0.002)
+    outcome = vegeta.parse(CSV, "raw.bin")
+    assert outcome.requests == 4
+    assert outcome.seconds == pytest.approx(0.01)
+    assert outcome.statuses == {"0": 1, "200": 2, "500": 1}
+    assert outcome.errors == {"connection reset by peer": 1}
+    assert (outcome.percentiles["p50"], outcome.percentiles["p100"]) == (0.001, 0.002)
     with pytest.raises(RunError, match="made no request"):
         vegeta.parse(b"", "raw.bin")
 
@@ -66,10 +66,10 @@ def test_wrk_results() -> None:
     """What the script prints is in microseconds; socket errors are requests without an answer."""
     counts = '"statuses": {"200": 8, "500": 2}, "errors": {"connect": 0, "read": 3, "write": 0, "timeout": 0}'
     times = '"connections": 5, "requests": 10, "duration": 2000000, "latency": {"p50": 1500}'
-    found = wrk.parse(f"Running\nnginxopt-result {{{times}, {counts}}}\n".encode())
-    assert (found.requests, found.seconds, found.unfinished) == (13, 2.0, 5)
-    assert found.statuses == {"200": 8, "500": 2, "0": 3}
-    assert found.percentiles == {"p50": 0.0015}
+    outcome = wrk.parse(f"Running\nnginxopt-result {{{times}, {counts}}}\n".encode())
+    assert (outcome.requests, outcome.seconds, outcome.unfinished) == (13, 2.0, 5)
+    assert outcome.statuses == {"200": 8, "500": 2, "0": 3}
+    assert outcome.percentiles == {"p50": 0.0015}
     none = times.replace("10,", "0,", 1)
     assert wrk.parse(f"nginxopt-result {{{none}, {counts}}}".encode()).percentiles == {}
     with pytest.raises(RunError, match="unable to connect"):

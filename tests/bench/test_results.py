@@ -19,14 +19,14 @@ SCHEMA = json.loads((resources.files("nginxopt") / "schemas" / "bench-result.jso
 def test_the_schema_describes_a_result() -> None:
     """The JSON of a result follows the schema, which says what each of its fields is."""
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    found = json.loads(to_json(result(gates=("p50<=1x",))))
-    found["provenance"] = dict.fromkeys(("date", "nginxopt", "kernel", "architecture", "cpu", "runner"), "")
-    found["provenance"] |= {"command": [], "cpus": 1, "memory": 1, "load": [1.5]}
-    jsonschema.validate(found, SCHEMA)
-    assert found["complete"]
-    assert found["attacks"][0]["load"]["rate"] == 100
+    document = json.loads(to_json(result(gates=("p50<=1x",))))
+    document["provenance"] = dict.fromkeys(("date", "nginxopt", "kernel", "architecture", "cpu", "runner"), "")
+    document["provenance"] |= {"command": [], "cpus": 1, "memory": 1, "load": [1.5]}
+    jsonschema.validate(document, SCHEMA)
+    assert document["complete"]
+    assert document["attacks"][0]["load"]["rate"] == 100
     # What the load generator saw stands among the fields of its sample, in the order of the first results.
-    assert list(found["samples"][0]) == SCHEMA["$defs"]["sample"]["required"]
+    assert list(document["samples"][0]) == SCHEMA["$defs"]["sample"]["required"]
 
 
 def test_table() -> None:
@@ -38,10 +38,10 @@ def test_table() -> None:
 
 
 def test_the_table_tells_of_a_queue() -> None:
-    """A node that was near its capacity at the rate asked for is named: its latency is that of the queue."""
-    made = replace(result(), rates={"case": 100.0})
-    busy = [replace(summary, figures={**summary.figures, "cpu.edge": 0.009}) for summary in made.summaries[:1]]
-    text = "\n".join(table.lines(replace(made, summaries=(*busy, *made.summaries[1:]))))
+    """The table names a node near its capacity at the requested rate, as its latency is that of the queue."""
+    queued = replace(result(), rates={"case": 100.0})
+    busy = [replace(summary, figures={**summary.figures, "cpu.edge": 0.009}) for summary in queued.summaries[:1]]
+    text = "\n".join(table.lines(replace(queued, summaries=(*busy, *queued.summaries[1:]))))
     assert text.count("took 90% of a CPU") == text.count("of a CPU") == 1
 
 

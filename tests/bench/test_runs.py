@@ -1,9 +1,10 @@
-"""A run: probes before it, the pages of its rounds, and how it is started."""
+"""A run: its probes, the pages of its rounds, and its start."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +14,6 @@ from nginxopt.bench.runner.local import directives
 from nginxopt.bench.scenario import (
     Attack,
     Expected,
-    Experiment,
     Target,
     Variant,
 )
@@ -52,26 +52,26 @@ class Answers:
 )
 def test_probes(answer: bytes, expected: Expected, why: str) -> None:
     """A variant that does not answer as it must ends the run with the reason."""
-    made = experiment()
-    attacks = tuple(Attack(item.variant, item.case, (Target("/", expected),), item.load) for item in made.attacks)
-    made = Experiment(**{**{field: getattr(made, field) for field in made.__slots__}, "attacks": attacks})
+    original = experiment()
+    attacks = tuple(Attack(item.variant, item.case, (Target("/", expected),), item.load) for item in original.attacks)
+    changed = replace(original, attacks=attacks)
     with pytest.raises(RunError, match=re.escape(f"none: wrong response of edge for /: {why}")):
-        probe.probe(Answers(none=answer), made)  # type: ignore[arg-type]
+        probe.probe(Answers(none=answer), changed)  # type: ignore[arg-type]
 
 
 def test_variants_must_answer_alike() -> None:
-    """Targets without an answer of their own are answered alike, but for the address, or the run ends."""
-    made = experiment()
-    attacks = tuple(Attack(item.variant, item.case, (Target("/", None),), item.load) for item in made.attacks)
-    made = Experiment(**{**{field: getattr(made, field) for field in made.__slots__}, "attacks": attacks})
+    """Variants must give equal responses, but for addresses, to targets without a stated response."""
+    original = experiment()
+    attacks = tuple(Attack(item.variant, item.case, (Target("/", None),), item.load) for item in original.attacks)
+    changed = replace(original, attacks=attacks)
     redirects = {
         name: f"HTTP/1.1 302 Found\r\nLocation: http://{name}.test:80/x\r\n\r\n".encode() for name in ("none", "before")
     }
-    assert probe.probe(Answers(**redirects, after=redirects["none"].replace(b"none", b"after")), made) == {  # type: ignore[arg-type]
+    assert probe.probe(Answers(**redirects, after=redirects["none"].replace(b"none", b"after")), changed) == {  # type: ignore[arg-type]
         (name, "case"): frozenset({"302"}) for name in ("none", "before", "after")
     }
     with pytest.raises(RunError, match=r"after: .* 200 instead of 302"):
-        probe.probe(Answers(**redirects), made)  # type: ignore[arg-type]
+        probe.probe(Answers(**redirects), changed)  # type: ignore[arg-type]
 
 
 def test_rounds_have_their_own_pages() -> None:

@@ -14,12 +14,12 @@ LATENCIES = st.lists(st.floats(1e-7, 50, allow_nan=False), min_size=1).map(sorte
 
 @given(LATENCIES)
 def test_percentiles(latencies: list[float]) -> None:
-    """A percentile is a latency that was seen; so many per cent do not exceed it, and fewer do without it."""
-    found = measure.percentiles(latencies)
-    assert found["p100"] == latencies[-1]
-    assert found["min"] == latencies[0]
+    """A percentile is a measured latency; at least that share of latencies does not exceed it."""
+    percentiles = measure.percentiles(latencies)
+    assert percentiles["p100"] == latencies[-1]
+    assert percentiles["min"] == latencies[0]
     for rank in measure.PERCENTILES:
-        value = found[f"p{rank}"]
+        value = percentiles[f"p{rank}"]
         assert sum(latency <= value for latency in latencies) >= rank / 100 * len(latencies)
         assert sum(latency < value for latency in latencies) < rank / 100 * len(latencies)
 
@@ -46,8 +46,8 @@ def test_interval(values: list[float]) -> None:
 
 def test_ratios() -> None:
     """What after is over before, by pairs of rounds; an interval that contains 1 is no difference."""
-    found = {(ratio.before, ratio.after): ratio for ratio in result().ratios if ratio.figure == "p50"}
-    halved = found["before", "after"]
+    ratios = {(ratio.before, ratio.after): ratio for ratio in result().ratios if ratio.figure == "p50"}
+    halved = ratios["before", "after"]
     assert halved.ratio == pytest.approx(0.5)
     assert halved.difference
     assert not next(ratio for ratio in result(after=1.0).ratios if ratio.figure == "p50").difference
@@ -57,10 +57,10 @@ def test_ratios() -> None:
 
 @pytest.mark.parametrize(("rounds", "tells"), [(1, False), (4, False), (5, True)])
 def test_few_rounds_show_no_difference(rounds: int, tells: bool) -> None:
-    """A few pairs that agree may do so by chance: that is no difference yet."""
+    """A few agreeing pairs may be chance, and are not a difference."""
     pairs = [(sample("before", number, 1.0), sample("after", number, 9.0)) for number in range(rounds)]
-    found = measure.ratios(experiment(), [one for pair in pairs for one in pair])
-    assert [ratio.difference for ratio in found if ratio.figure == "p50"] == [tells]
+    ratios = measure.ratios(experiment(), [sample for pair in pairs for sample in pair])
+    assert [ratio.difference for ratio in ratios if ratio.figure == "p50"] == [tells]
 
 
 def test_a_round_that_is_half_done_is_no_pair() -> None:

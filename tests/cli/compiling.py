@@ -1,4 +1,4 @@
-"""What tests of `rewrite-to-map` on the command line share: rules, and what a run says and leaves behind."""
+"""Rules, results and files for tests of `rewrite-to-map` on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules and configurations in a folder, and the command that is run on them."""
+"""Rules and configurations in a folder, and a function that runs a command there."""
 
 from __future__ import annotations
 

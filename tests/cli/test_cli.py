@@ -101,10 +101,10 @@ def test_refusals_are_in_the_words_of_nginx(run: Any, rules: Path, rule: bytes, 
     """What is said that nginx says is what it says."""
     rules.write_bytes(rule)
     ran = run("rewrite-to-map", rules.name)
-    said = nginx_test(tmp_path, b"events {} http { server { %s } }" % rule).message.decode()
+    message = nginx_test(tmp_path, b"events {} http { server { %s } }" % rule).message.decode()
     assert ran.status == 3
-    assert said
-    assert f"nginx says: {said} in rules.conf:1" in ran.err
+    assert message
+    assert f"nginx says: {message} in rules.conf:1" in ran.err
 
 
 def test_several_files_are_checked(run: Any, rules: Path, tmp_path: Path) -> None:
@@ -142,15 +142,15 @@ def test_a_few_rules_may_be_left(run: Any, rules: Path) -> None:
 
 def test_what_was_compiled_can_be_measured(run: Any, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """--bench hands the file to `nginxopt bench rewrites`, whose table is the result, and whose status counts."""
-    asked: list[list[str]] = []
+    calls: list[list[str]] = []
 
     def main(args: list[str], **_: Any) -> int:
-        asked.append(args)
+        calls.append(args)
         return 1
 
     monkeypatch.setattr("nginxopt.cli.bench.command.main", main)
     ran = run("rewrite-to-map", "--bench", str(rules))
-    assert asked == [["rewrites", str(rules)]]
+    assert calls == [["rewrites", str(rules)]]
     assert ran.status == 1
     assert ran.out == b""
     assert "8 rewrites" in ran.err

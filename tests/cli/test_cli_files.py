@@ -1,4 +1,4 @@
-"""The commands that write: what becomes of links, modes, devices, mounts, and of edits in the meantime."""
+"""Commands that write files: links, modes, devices, mounts, and changes of the files meanwhile."""
 
 from __future__ import annotations
 
@@ -106,12 +106,12 @@ def test_a_read_only_file_is_not_changed(run: Any, tmp_path: Path, command: str)
 
 def test_fix_keeps_hard_links_and_attributes(run: Any, tmp_path: Path) -> None:
     """A file with two names keeps both, with the same text; extended attributes stay."""
-    one, other = tmp_path / "sites" / "a.conf", tmp_path / "elsewhere"
-    os.link(one, other)
+    site, other = tmp_path / "sites" / "a.conf", tmp_path / "elsewhere"
+    os.link(site, other)
     os.setxattr(tmp_path / "sites" / "b.conf", "user.note", b"mine")
     ran = run(*LINT, "nginx.conf", "--fix")
     assert (ran.status, levels(tmp_path)) == (0, ["6"] * 3)
-    assert one.samefile(other)
+    assert site.samefile(other)
     assert os.getxattr(tmp_path / "sites" / "b.conf", "user.note") == b"mine"
 
 
@@ -144,8 +144,8 @@ def test_an_edit_while_fix_runs_is_not_lost(run: Any, tmp_path: Path, edit: str)
 
 @pytest.mark.parametrize("target", ["/dev/null", "pipe", "/dev/stdout"])
 @pytest.mark.parametrize("command", ["rewrite-to-map", "lint", "baseline"])
-def test_a_report_is_written_to_what_is_no_file(run: Any, tmp_path: Path, target: str, command: str) -> None:
-    """A device and a pipe stay what they are and get the report."""
+def test_a_report_is_written_to_devices_and_pipes(run: Any, tmp_path: Path, target: str, command: str) -> None:
+    """A device and a pipe receive the report and stay what they are."""
     (tmp_path / "rules.conf").write_text(RULES)
     if target == "pipe":
         os.mkfifo(tmp_path / "pipe")
@@ -157,11 +157,11 @@ def test_a_report_is_written_to_what_is_no_file(run: Any, tmp_path: Path, target
     before = Path("/dev/null").stat()
     reader = subprocess.Popen(["cat", target], stdout=subprocess.PIPE) if target == "pipe" else None
     ran = run(*arguments)
-    said = reader.communicate()[0] if reader else ran.out
+    output = reader.communicate()[0] if reader else ran.out
     assert ran.status in (0, 1), ran.err
     after = Path("/dev/null").stat()
     assert (stat.S_ISCHR(after.st_mode), after.st_ino, after.st_mode) == (True, before.st_ino, before.st_mode)
-    assert said.startswith(b"{") == (target != "/dev/null")
+    assert output.startswith(b"{") == (target != "/dev/null")
     if target == "pipe":
         assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 

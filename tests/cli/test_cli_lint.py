@@ -210,7 +210,7 @@ def test_a_report_goes_into_a_file(run: Any) -> None:
     ran = run("nginx.conf", "--format", "json", "--output", "report.json")
     assert (ran.status, ran.out, ran.err) == (1, "", "")
     report = json.loads(Path("report.json").read_text())
-    assert [found["rule"] for found in report["diagnostics"]] == ["gzip-level", "upstream-keepalive-missing"]
+    assert [diagnostic["rule"] for diagnostic in report["diagnostics"]] == ["gzip-level", "upstream-keepalive-missing"]
 
 
 def test_a_baseline_hides_what_is_known(run: Any) -> None:
@@ -248,7 +248,7 @@ def test_settings_are_found(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "says"),
+    ("args", "message"),
     [
         (("--fix", "--diff"), "cannot be used together"),
         (("--unsafe-fixes",), "needs --fix or --diff"),
@@ -261,11 +261,11 @@ def test_settings_are_found(run: Any) -> None:
         (("--context", "servers"), "unknown context"),
     ],
 )
-def test_contradictions_are_wrong_usage(run: Any, args: tuple[str, ...], says: str) -> None:
+def test_contradictions_are_wrong_usage(run: Any, args: tuple[str, ...], message: str) -> None:
     """What contradicts itself, or names what there is not, is refused with the reason, and nothing is written."""
     ran = run("nginx.conf", *args) if "-" not in args else run(*args)
     assert ran.status == 2
-    assert says in ran.err
+    assert message in ran.err
     assert Path("nginx.conf").read_text() == SLOW
 
 

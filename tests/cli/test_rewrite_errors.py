@@ -24,7 +24,7 @@ def test_bytes_that_are_not_utf8(run: Any, rules: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (b"rewrite ^/a$ /b permanent", "unexpected end of file"),
         (b"server { rewrite ^/a$ /b permanent;", "unexpected end of file"),
@@ -36,13 +36,13 @@ def test_bytes_that_are_not_utf8(run: Any, rules: Path, tmp_path: Path) -> None:
         (b"rewrite ^/a$ /b${x last;\n", 'the closing bracket in "x" variable is missing'),
     ],
 )
-def test_unreadable_input(run: Any, rules: Path, text: bytes, said: str) -> None:
+def test_unreadable_input(run: Any, rules: Path, text: bytes, message: str) -> None:
     """What nginx would refuse is an error with a place, status 3, and nothing is written."""
     rules.write_bytes(text)
     ran = run("rewrite-to-map", rules.name, "--write")
     assert ran.status == 3
     assert ran.err.startswith("rules.conf:1:")
-    assert said in ran.err
+    assert message in ran.err
     assert rules.read_bytes() == text
 
 

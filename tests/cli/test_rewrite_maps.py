@@ -82,8 +82,8 @@ def test_the_report(run: Any, site: Path) -> None:
     assert report["cost"]["before"] == {"far": 63, "near": 63, "worst": 63}
     assert report["cost"]["after"]["worst"] < 10
     assert report["proof"]["rows"] == 61
-    (found,) = report["maps"]
-    assert (found["variable"], found["source"], found["rows"], found["moved"]) == ("$new", "$uri", 61, True)
+    (entry,) = report["maps"]
+    assert (entry["variable"], entry["source"], entry["rows"], entry["moved"]) == ("$new", "$uri", 61, True)
 
 
 def test_a_file_of_rows(run: Any, site: Path) -> None:

@@ -16,7 +16,7 @@ from tests.cli.compiling import MISSING, RULES, schema
 ROWS = b"".join(b"~^/page/%d/ /p%d;\n" % (number, number) for number in range(1_200))
 
 
-def test_maps_with_regular_expressions_are_told(run: Any, tmp_path: Path) -> None:
+def test_maps_with_regular_expressions_are_reported(run: Any, tmp_path: Path) -> None:
     """Each map has a line: its rows, and what becomes of them; those of stream and those of a few rows have none."""
     (tmp_path / "rows.map").write_bytes(ROWS)
     http = b"map $uri $new { /a /b; ~^/more /m; include rows.map; }\nmap $uri $few { ~a b; }\n"
@@ -25,17 +25,17 @@ def test_maps_with_regular_expressions_are_told(run: Any, tmp_path: Path) -> Non
     stream = b"stream { map $ssl_server_name $pool { %s } }\n" % ROWS
     (tmp_path / "nginx.conf").write_bytes(b"events {}\nhttp {\n%s}\n%s" % (http, stream))
     ran = run("rewrite-to-map", "nginx.conf", "--plan-only", "--report", "report.json")
-    told = ran.out.decode().splitlines()
-    assert told[0] == "nginx.conf: 2,402 patterns of 3 maps"
-    assert told[1].startswith("  tried           2,402  patterns for a request that none of them matches; now ")
-    assert told[2].startswith("  as a tree       1,201  patterns of $new (nginx.conf:3): a miss tries ")
-    assert told[3] == (
+    lines = ran.out.decode().splitlines()
+    assert lines[0] == "nginx.conf: 2,402 patterns of 3 maps"
+    assert lines[1].startswith("  tried           2,402  patterns for a request that none of them matches; now ")
+    assert lines[2].startswith("  as a tree       1,201  patterns of $new (nginx.conf:3): a miss tries ")
+    assert lines[3] == (
         "  stay            1,200  patterns of $late (nginx.conf:5): its source may have another value when it is"
         " evaluated again, or is not known  [unstable-source]"
     )
     report = json.loads((tmp_path / "report.json").read_bytes())
     jsonschema.validate(report, schema())
-    assert [(each["variable"], each["rows"], each["reason"]) for each in report["maps"]] == [
+    assert [(entry["variable"], entry["rows"], entry["reason"]) for entry in report["maps"]] == [
         ("$new", 1_201, None),
         ("$few", 1, "not-worse"),
         ("$late", 1_200, "unstable-source"),
@@ -68,17 +68,17 @@ def test_the_rule_that_judges_maps_names_the_command() -> None:
 
 
 @pytest.mark.parametrize("mode", ["", "-o", "--diff", "--check", "--plan-only"])
-def test_a_missing_include_is_told(run: Any, tmp_path: Path, mode: str) -> None:
+def test_a_missing_include_is_reported(run: Any, tmp_path: Path, mode: str) -> None:
     """The rules on both sides are compiled; summary and report name what is not here, and a wildcard misses nothing."""
     (tmp_path / "nginx.conf").write_bytes(MISSING)
     options = [mode, "out"] if mode == "-o" else [mode] if mode else []
     ran = run("rewrite-to-map", "nginx.conf", *options, "--report", "report.json")
     assert ran.status == (1 if mode in ("--diff", "--check") else 0)
-    told = ran.out.decode() if mode == "--plan-only" else ran.err
-    assert "  missing             2  no rule moves across a missing file, as it may hold anything\n" in told
-    assert "    nginx.conf:3 includes mime.types\n" in told
-    assert "    nginx.conf:6 includes part.conf\n" in told
-    assert f"  premise  {premises.MISSING_SIZES}\n" in told
+    summary = ran.out.decode() if mode == "--plan-only" else ran.err
+    assert "  missing             2  no rule moves across a missing file, as it may hold anything\n" in summary
+    assert "    nginx.conf:3 includes mime.types\n" in summary
+    assert "    nginx.conf:6 includes part.conf\n" in summary
+    assert f"  premise  {premises.MISSING_SIZES}\n" in summary
     report = json.loads((tmp_path / "report.json").read_bytes())
     jsonschema.validate(report, schema())
     assert report["missing"] == [

@@ -1,4 +1,4 @@
-"""`rewrite-to-map`: what it prints and writes."""
+"""`rewrite-to-map`: its output and the files that it writes."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_report_of_declared_differences(run: Any, rules: Path) -> None:
     ran = run("rewrite-to-map", rules.name, *flags, "--report", "-", "--check")
     report = json.loads(ran.out)
     jsonschema.validate(report, schema())
-    assert {found["option"]: found["rules"] for found in report["declared_differences"]} == {
+    assert {difference["option"]: difference["rules"] for difference in report["declared_differences"]} == {
         "--ignore-case": 6,
         "--literal-dots": 2,
         "--literal-ends": 1,

@@ -51,14 +51,14 @@ def _release() -> str:
 def _make(engine: Engine, tag: str, release: str, folder: Path) -> None:
     if shutil.which("debootstrap") is None or os.getuid() != 0:
         pytest.skip("no base image: only root can make one, with debootstrap")
-    made = subprocess.run(
+    build = subprocess.run(
         ["debootstrap", "--variant=minbase", release, str(folder / "root")],
         capture_output=True,
         timeout=_BASE_SECONDS,
         check=False,
     )
-    if made.returncode:
-        last = (made.stdout + made.stderr).decode(errors="replace").strip().splitlines()[-1:]
+    if build.returncode:
+        last = (build.stdout + build.stderr).decode(errors="replace").strip().splitlines()[-1:]
         pytest.skip(f"no base image: debootstrap {release}: {' '.join(last)}")
     with subprocess.Popen(["tar", "-C", str(folder / "root"), "-c", "."], stdout=subprocess.PIPE) as packed:
         subprocess.run([engine.docker, "import", "-", tag], stdin=packed.stdout, capture_output=True, check=True)
@@ -68,7 +68,7 @@ def _make(engine: Engine, tag: str, release: str, folder: Path) -> None:
 @pytest.fixture(scope="session")
 def vegeta() -> str:
     """The path of vegeta on this machine, which goes into the image."""
-    found = shutil.which("vegeta")
-    if found is None:
+    path = shutil.which("vegeta")
+    if path is None:
         pytest.skip("no vegeta on PATH: it is built into the image")
-    return found
+    return path

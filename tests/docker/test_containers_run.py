@@ -84,9 +84,9 @@ def project_in(engine: Engine, folder: Path) -> str:
     deadline = time.monotonic() + RUN_SECONDS
     while time.monotonic() < deadline:
         load = "label=com.docker.compose.service=load"
-        found = engine.ask("ps", "--filter", there, "--filter", load, "--format", form).split()
-        if found:
-            return found[0]
+        projects = engine.ask("ps", "--filter", there, "--filter", load, "--format", form).split()
+        if projects:
+            return projects[0]
         time.sleep(0.1)
     raise TimeoutError(folder)
 
@@ -103,17 +103,17 @@ def wait_until_gone(engine: Engine, project: str) -> None:
 def test_a_site_in_containers(engine: Engine, images: Images, tmp_path: Path) -> None:
     """Probes, counters, limits, clocks and commands reach the containers, and what ran is known."""
     compose = Compose(engine, images)
-    made = experiment()
-    with compose.deploy(made, tmp_path) as site:
-        assert probe.probe(site, made) == {}
-        (variant,) = made.variants
+    small = experiment()
+    with compose.deploy(small, tmp_path) as site:
+        assert probe.probe(site, small) == {}
+        (variant,) = small.variants
         before, clock = site.status(variant, "edge"), site.clock(variant, "edge")
         script = "targets/ask.lua"
         (tmp_path / script).write_text("")
-        said = site.execute(
+        output = site.execute(
             ["wrk", "-t1", "-c2", "-d1", "-s", script, f"http://{site.address(variant, 'edge')}/"], seconds=60
         )
-        assert b"requests in" in said
+        assert b"requests in" in output
         after = site.status(variant, "edge")
         assert after.requests - before.requests > 100
         assert after.accepts - before.accepts == 4  # two of wrk, one that it tries first, and the look itself
@@ -139,7 +139,7 @@ def test_a_scenario_in_containers(base_image: str, engine: Engine, tmp_path: Pat
     done = run(*CLI, "hop", *words, "--format", "json", "--output", str(output), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     result = json.loads(output.read_text())
-    accepts = {found["variant"]: found["figures"]["accepts.app"] for found in result["summaries"]}
+    accepts = {summary["variant"]: summary["figures"]["accepts.app"] for summary in result["summaries"]}
     assert accepts["tuned hop"] < 0.2 < 0.9 < accepts["hop"]
     assert result["provenance"]["runner"] == "compose"
     assert engine.versions["engine"] == result["provenance"]["engine"]
@@ -207,8 +207,8 @@ def test_an_interrupted_folder_leaves_nothing(base_image: str, engine: Engine, t
     ) as running:
         project = project_in(engine, tmp_path / "made")
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of them
-        said = running.communicate(timeout=RUN_SECONDS)[0].decode()
-    assert running.returncode == 130, said
+        output = running.communicate(timeout=RUN_SECONDS)[0].decode()
+    assert running.returncode == 130, output
     assert left(engine, project) == ""
 
 
@@ -240,12 +240,12 @@ def test_a_container_that_does_not_get_healthy(
 @leaves_nothing
 def test_a_container_that_dies(engine: Engine, images: Images, tmp_path: Path) -> None:
     """If an nginx dies in the middle, the error says which, and how."""
-    made = experiment()
+    small = experiment()
 
     def kill_it() -> None:
-        with Compose(engine, images).deploy(made, tmp_path) as site:
+        with Compose(engine, images).deploy(small, tmp_path) as site:
             engine.ask("kill", site.ids["plain-edge"])
-            site.clock(made.variants[0], "edge")
+            site.clock(small.variants[0], "edge")
 
     with pytest.raises(RunError, match="the container plain-edge ended with status 137"):
         kill_it()
@@ -253,7 +253,7 @@ def test_a_container_that_dies(engine: Engine, images: Images, tmp_path: Path) -
 
 @leaves_nothing
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"base": "nginxopt.invalid/base:1"}, "cannot build the images"),
         ({"nginx": "nginxopt.invalid/nginx:1"}, "cannot pull the image nginxopt.invalid/nginx:1"),
@@ -262,9 +262,9 @@ def test_a_container_that_dies(engine: Engine, images: Images, tmp_path: Path) -
     ids=["base", "ready", "binary"],
 )
 def test_images_that_cannot_be_had(
-    changes: dict[str, str | bytes], says: str, engine: Engine, base_image: str, tmp_path: Path
+    changes: dict[str, str | bytes], message: str, engine: Engine, base_image: str, tmp_path: Path
 ) -> None:
     """An image that can neither be built nor pulled is what is missing."""
     images = Images(**{"generator": "wrk", "base": base_image, **changes})  # type: ignore[arg-type]
-    with pytest.raises(MissingError, match=says), Compose(engine, images).deploy(experiment(), tmp_path):
+    with pytest.raises(MissingError, match=message), Compose(engine, images).deploy(experiment(), tmp_path):
         pass

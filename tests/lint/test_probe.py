@@ -14,7 +14,7 @@ import pytest
 from nginxopt.errors import RunError, UsageError
 from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.lint.probe import Effort, probe
-from nginxopt.system.upstream import Target
+from nginxopt.system.upstream import UpstreamTarget
 from tests import origins
 
 QUICK = Effort(held=3, idle=0.3, wait=1.0)
@@ -35,7 +35,7 @@ KINDS = {
 def test_each_kind_is_known(reply: origins.Reply, serial: bool, against: set[object], expected: str) -> None:
     """The observations contradict the premises that the server breaks, and no other."""
     with origins.serving(reply, serial=serial) as origin:
-        seen = list(probe(Target.parse(f"http://127.0.0.1:{origin.port}/"), QUICK))
+        seen = list(probe(UpstreamTarget.parse(f"http://127.0.0.1:{origin.port}/"), QUICK))
     assert {observation.premise for observation in seen if observation.fits is False} == against
     assert any(expected in observation.text for observation in seen), seen
 
@@ -43,7 +43,7 @@ def test_each_kind_is_known(reply: origins.Reply, serial: bool, against: set[obj
 def test_it_asks_a_handful() -> None:
     """A server receives a few requests, whatever it responds."""
     with origins.serving(origins.plain) as origin:
-        list(probe(Target.parse(f"http://127.0.0.1:{origin.port}/a?b=1"), QUICK))
+        list(probe(UpstreamTarget.parse(f"http://127.0.0.1:{origin.port}/a?b=1"), QUICK))
     assert len(origin.asked) <= 6 + 3 + QUICK.held + 1
     assert {request.head.partition(b" HTTP/")[0] for request in origin.asked} == {b"GET /a?b=1"}
 
@@ -89,7 +89,7 @@ def test_a_response_without_end_times_out(answer: bytes) -> None:
         thread = threading.Thread(target=drip, args=(listener,))
         thread.start()
         with pytest.raises(RunError, match=r"no response over HTTP/1\.0"):
-            list(probe(Target.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/"), QUICK))
+            list(probe(UpstreamTarget.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/"), QUICK))
         thread.join()
     assert len(sent) < len(answer)
 
@@ -106,23 +106,23 @@ def test_no_server_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("url", "target"),
     [
-        ("http://a.test", Target(("a.test", 80), "a.test", "/", False)),
-        ("https://a.test:8443/b?c=d", Target(("a.test", 8443), "a.test:8443", "/b?c=d", True)),
-        ("http://[::1]:8080/", Target(("::1", 8080), "[::1]:8080", "/", False)),
-        ("http://unix:/run/app.sock:/x", Target("/run/app.sock", "localhost", "/x", False)),
-        ("http://unix:/run/app.sock", Target("/run/app.sock", "localhost", "/", False)),
+        ("http://a.test", UpstreamTarget(("a.test", 80), "a.test", "/", False)),
+        ("https://a.test:8443/b?c=d", UpstreamTarget(("a.test", 8443), "a.test:8443", "/b?c=d", True)),
+        ("http://[::1]:8080/", UpstreamTarget(("::1", 8080), "[::1]:8080", "/", False)),
+        ("http://unix:/run/app.sock:/x", UpstreamTarget("/run/app.sock", "localhost", "/x", False)),
+        ("http://unix:/run/app.sock", UpstreamTarget("/run/app.sock", "localhost", "/", False)),
     ],
 )
-def test_urls_are_as_in_proxy_pass(url: str, target: Target) -> None:
+def test_urls_are_as_in_proxy_pass(url: str, target: UpstreamTarget) -> None:
     """A URL names a host, port and path, or a socket in nginx's notation."""
-    assert Target.parse(url) == target
+    assert UpstreamTarget.parse(url) == target
 
 
 @pytest.mark.parametrize("url", ["ftp://a.test/", "http://", "http://a.test:x/", "/a"])
 def test_invalid_urls_are_refused(url: str) -> None:
     """An invalid URL is wrong usage."""
     with pytest.raises(UsageError):
-        Target.parse(url)
+        UpstreamTarget.parse(url)
 
 
 PLACES = {"http://127.0.0.1:1/": "127.0.0.1:1", "http://unix:/none:/": "unix:/none"}

@@ -257,7 +257,7 @@ def test_a_configuration_is_read_as_often_however_many_upstreams_it_has(monkeypa
         upstreams = "".join(f"upstream u{n} {{ server 10.0.0.1; }}\n" for n in range(number))
         locations = "".join(f"location /{n}/ {{ proxy_pass http://u{n}; }}\n" for n in range(number))
         readings.clear()
-        fixed(f"events {{}}\nhttp {{\n{upstreams}server {{\n{locations}}}\n}}\n", POOL_RULES, OLD)
+        fix_all(f"events {{}}\nhttp {{\n{upstreams}server {{\n{locations}}}\n}}\n", POOL_RULES, OLD)
         return len(readings)
 
     assert count(2) == count(20) > 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.errors import MissingError
-from nginxopt.lint.target import ASSUMED, Target, choose
+from nginxopt.lint.target import ASSUMED, TargetVersion, choose
 from nginxopt.version import Version
 
 OLD, NEW = Version(1, 22, 1), Version(1, 30, 0)
@@ -23,20 +23,20 @@ def binary(folder: Path, version: str) -> str:
 
 def test_what_is_stated_counts_before_the_settings() -> None:
     """A version on the command line overrides the settings, and both override the binary."""
-    assert choose(OLD, NEW) == Target(OLD, "stated")
-    assert choose(None, NEW) == Target(NEW, "settings")
+    assert choose(OLD, NEW) == TargetVersion(OLD, "stated")
+    assert choose(None, NEW) == TargetVersion(NEW, "settings")
 
 
 @pytest.mark.parametrize(
     ("version", "target"),
     [
-        ("nginx/1.22.1 (Debian)", Target(OLD, "nginx -v")),
-        ("nginx/1.30.0", Target(NEW, "nginx -v")),
-        ("openresty/1.21.4.1", Target(Version(1, 21, 4), "nginx -v")),
-        ("Tengine/3.1.0", Target(ASSUMED, "assumed")),
+        ("nginx/1.22.1 (Debian)", TargetVersion(OLD, "nginx -v")),
+        ("nginx/1.30.0", TargetVersion(NEW, "nginx -v")),
+        ("openresty/1.21.4.1", TargetVersion(Version(1, 21, 4), "nginx -v")),
+        ("Tengine/3.1.0", TargetVersion(ASSUMED, "assumed")),
     ],
 )
-def test_the_binary_is_asked(tmp_path: Path, version: str, target: Target) -> None:
+def test_the_binary_is_asked(tmp_path: Path, version: str, target: TargetVersion) -> None:
     """Without a stated version the binary is asked; the version of a fork with its own numbers is unknown."""
     assert choose(None, None, binary(tmp_path, version)) == target
 
@@ -44,6 +44,6 @@ def test_the_binary_is_asked(tmp_path: Path, version: str, target: Target) -> No
 def test_without_a_binary_a_version_is_assumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without nginx a default version is assumed; a named binary must exist."""
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert choose(None, None) == Target(ASSUMED, "assumed")
+    assert choose(None, None) == TargetVersion(ASSUMED, "assumed")
     with pytest.raises(MissingError):
         choose(None, None, str(tmp_path / "nginx"))

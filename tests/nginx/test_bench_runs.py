@@ -34,7 +34,7 @@ from nginxopt.bench.scenario import (
     Load,
     OpenFiles,
     OpenLoop,
-    Settings,
+    ScenarioSettings,
     Target,
     Variant,
 )
@@ -67,7 +67,7 @@ def generator(request: pytest.FixtureRequest) -> Generator:
 
 def made(name: str, generator: Generator, *cases: str) -> Experiment:
     """A scenario with short loads, and of its cases those that are asked for."""
-    experiment = catalogue()[name].build(Settings(counts=(0, 4000)))
+    experiment = catalogue()[name].build(ScenarioSettings(counts=(0, 4000)))
     attacks = tuple(attack for attack in experiment.attacks if not cases or attack.case in cases)
 
     def short(load: Load) -> Load:
@@ -202,7 +202,7 @@ def test_instructions_of_a_map(tmp_path: Path) -> None:
     rows = b"".join(b"~^/old/%d/ $place/%d;" % (number, number) for number in range(200))
     agents = b"".join(b"~*^agent%d/ %d;" % (number, number) for number in range(200))
     text = b"geo $place { default /new; } map $uri $to { %s } map $http_user_agent $bot { %s }" % (rows, agents)
-    experiment = catalogue()["rewrites"].build(Settings(rules=load_text(text, "maps.conf")))
+    experiment = catalogue()["rewrites"].build(ScenarioSettings(rules=load_text(text, "maps.conf")))
     result = run(replace(experiment, metric="instructions"), Vegeta(), tmp_path)
     for variable in ("$to", "$bot"):
         found = figures(result, f"near miss of {variable}", "instructions")

@@ -96,6 +96,7 @@ def test_premises_are_needed(nginx_: nginx.Binary, name: str) -> None:
     assert found.kinds & seeded.kinds
 
 
+@pytest.mark.no_cover
 def test_fixes_of_random_configurations_change_nothing(each_binary: nginx.Binary) -> None:
     """Safe fixes change no response, nothing that an origin is asked, no limit, file or warning."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite.maps.captures import Captures
+from nginxopt.rewrite.maps.captures import CaptureReadings
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 
@@ -97,7 +97,7 @@ def test_captures_after_a_map(each_binary: nginx.Binary, case: Case) -> None:
     """A reader is named if the answers on nginx differ, and none if they do not."""
     server = case.server.replace("logs", "access.log")
     text = f"events {{}} http {{ {MAP} {case.http} server {{ {server} }} }}"
-    reader = Captures(load_text(text.encode(), "nginx.conf")).reader("$new")
+    reader = CaptureReadings(load_text(text.encode(), "nginx.conf")).reader("$new")
     assert (reader and str(reader.name)) == case.reader
     answers = [_answers(each_binary, server, f"{http} {case.http}") for http in (MAP, TREE)]
     assert (answers[0] == answers[1]) is (reader is None)

@@ -88,6 +88,7 @@ def test_sources_reach_the_map(each_binary: nginx.Binary, source: int) -> None:
     assert differences[0].before.startswith(b"200 found")
 
 
+@pytest.mark.no_cover
 def test_maps_answer_alike(each_binary: nginx.Binary) -> None:
     """Compiled maps are proved and answer alike, and so does each faulty text that the proof accepts."""
     examined = [examine(generate(1, number), random.Random(number), SUBJECTS, MUTANTS) for number in range(COUNT)]

@@ -85,6 +85,7 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.no_cover
 def test_configurations_answer_alike(bench: Bench) -> None:
     """Whole configurations of every layout answer, log and ask upstreams as before, and nginx accepts them."""
     compared = over_http2 = 0

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from nginxopt.rewrite.redirects import Site
+from nginxopt.rewrite.redirects import RedirectSite
 from nginxopt.semantics import Locations, Uncertain, levels
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
@@ -203,7 +203,7 @@ def test_redirects_are_followed_as_nginx_goes() -> None:
     for text, replies in zip(programs, told, strict=True):
         config = read(text, "server")
         (server,) = (level for level in levels(config, TARGET).walk() if level.kind == "server")
-        site = Site(config, server)
+        site = RedirectSite(config, server)
         for uri, reply in zip(URIS, replies, strict=True):
             redirect = site.redirect(uri.encode())
             if redirect is None or (redirect.target is None and not redirect.is_internal):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import example, given, settings
 
-from nginxopt.rewrite.tables import Checked, emit, prove
+from nginxopt.rewrite.tables import CheckedTable, emit, prove
 from nginxopt.rewrite.tables.questions import ask
 from nginxopt.rewrite.tables.table import Kind
 from nginxopt.system.http import Request
@@ -17,7 +17,7 @@ from tests.tables import SAMPLES, apache_lists, checked, compiled, csv_tables, l
 HOST = b"Host: nxo.test\r\n\r\n"
 
 
-def assert_answered(table: Checked, binary: Binary) -> int:
+def assert_answered(table: CheckedTable, binary: Binary) -> int:
     """Ask nginx, proof first; return the number of requests."""
     emission = emit(table)
     proof = prove(emission)

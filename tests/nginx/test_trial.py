@@ -11,18 +11,26 @@ from nginxopt.config.filesystem import Overlay
 from nginxopt.system.nginx import Verdict, trial
 from tests.support import the_nginx
 
-MAIN = "pid nginx.pid;\nerror_log {log};\nevents {}\nhttp {\n    access_log off;\n    include sites/*.conf;\n}\n"
+MAIN = (
+    "pid {outside}/nginx.pid;\nerror_log {log};\nevents {}\nhttp {\n    access_log off;\n    include sites/*.conf;\n}\n"
+)
 
 
-@pytest.fixture(params=["stderr", "error.log"])
-def site(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A configuration with two included files, one of which includes another, by a relative name."""
-    (tmp_path / "sites").mkdir()
-    (tmp_path / "nginx.conf").write_text(MAIN.replace("{log}", request.param))
-    (tmp_path / "sites" / "a.conf").write_text("server {\n    listen 127.0.0.1:1;\n    include common;\n}\n")
-    (tmp_path / "sites" / "b.conf").write_text("map $uri $b {\n    default 0;\n}\n")
-    (tmp_path / "common").write_text("root html;\n")
-    return tmp_path
+@pytest.fixture(params=["stderr", "{outside}/error.log"], ids=["stderr", "error.log"])
+def site(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A configuration with two included files, one of which includes another, by a relative name.
+
+    `nginx -t` writes its files outside. Their relative paths start from the folder that nginx was built with, which may
+    be the current one.
+    """
+    monkeypatch.chdir(tmp_path)
+    site = tmp_path / "site"
+    (site / "sites").mkdir(parents=True)
+    (site / "nginx.conf").write_text(MAIN.replace("{log}", request.param).replace("{outside}", str(tmp_path)))
+    (site / "sites" / "a.conf").write_text("server {\n    listen 127.0.0.1:1;\n    include common;\n}\n")
+    (site / "sites" / "b.conf").write_text("map $uri $b {\n    default 0;\n}\n")
+    (site / "common").write_text("root html;\n")
+    return site
 
 
 def tried(site: Path, texts: dict[str, str]) -> Verdict:

@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say, on tiny sizes; no time is asserted."""
+"""The benchmarks measure what they claim, on tiny sizes; no time is asserted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.system import nginx
 from tests.support import needs_nginx
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 
 @pytest.mark.parametrize("mix", MIXES)

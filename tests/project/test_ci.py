@@ -1,4 +1,4 @@
-"""The gate in continuous integration: what GitHub and GitLab would run is run, and docs/ci.md says how it is used."""
+"""The gate in continuous integration: the tests run what GitHub and GitLab run, and check docs/ci.md."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nginxopt.lint.report import FORMATS
 from tests.lint.report.test_report_sarif import OFFICIAL
 from tests.support import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 PROJECT = "nginxopt/nginxopt"
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -127,7 +127,9 @@ def act(machine: dict[str, str], tmp_path: Path) -> Any:
 
     def run(text: str, **given: str) -> Ran:
         (tmp_path / "nginx.conf").write_text(text)
-        inputs = {name: str(one["default"]) for name, one in ACTION["inputs"].items()} | {"options": OPTIONS} | given
+        inputs = (
+            {name: str(input_["default"]) for name, input_ in ACTION["inputs"].items()} | {"options": OPTIONS} | given
+        )
         environment = {**machine, "GITHUB_OUTPUT": str(tmp_path / "output")}
         lint = STEPS["Lint"]
         names = {name: expanded(value, inputs, {}) for name, value in lint["env"].items()}
@@ -151,15 +153,15 @@ def nested(folder: Path) -> None:
     (folder / "a" / "b" / "site.conf").write_text(SLOW)
 
 
-def test_the_action_tells_and_fails(act: Any) -> None:
-    """Findings mark their lines, are uploaded as SARIF with files of the repository, and fail the last step."""
+def test_the_action_reports_and_fails(act: Any) -> None:
+    """Findings are annotated at their lines, uploaded as SARIF with paths of the repository, and fail the last step."""
     ran = act(SLOW)
     assert (ran.status, ran.uploads) == (1, True)
     assert re.search(r"^::warning file=nginx\.conf,line=3,", ran.out, re.MULTILINE)
     report = json.loads(ran.sarif.read_text())
     OFFICIAL.validate(report)
-    (found,) = report["runs"][0]["results"]
-    assert found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "nginx.conf"
+    (result,) = report["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "nginx.conf"
 
 
 def test_the_action_passes(act: Any) -> None:
@@ -237,9 +239,9 @@ def test_the_schema_holds(schema: str, name: str) -> None:
 
 def scripts() -> Iterator[tuple[str, str, str]]:
     """Each script: its name, its shell, its text."""
-    for name, one in STEPS.items():
-        if "run" in one:
-            yield name, one["shell"], one["run"]
+    for name, step in STEPS.items():
+        if "run" in step:
+            yield name, step["shell"], step["run"]
     yield "GitLab", "sh", "\n".join(GITLAB["before_script"] + GITLAB["script"])
     yield "demo.sh", "sh", (ROOT / "docs" / "demo.sh").read_text()
     for name in ("run", "install-packages"):

@@ -8,13 +8,20 @@ from types import SimpleNamespace
 import pytest
 from xdist.remote import Producer
 
-from tests.dealing import TOGETHER, Dealing, scope
+from tests.dealing import TOGETHER, WAITING, Dealing, scope
+from tests.fix_fuzz.seeded import SEEDED
 from tests.support import ROOT
 
 
 def test_the_groups_are_of_files() -> None:
     """Each file that is named is there."""
     assert [name for name in TOGETHER if not (ROOT / name).is_file()] == []
+
+
+def test_what_waits_is_named_as_it_is() -> None:
+    """Each case that tests wait for is there; all its tests are one group."""
+    assert set(WAITING) <= set(SEEDED)
+    assert {scope(f"tests/nginx/test_fix_fuzz.py::a[1.22.1 {what}]") for what in WAITING} == {"waiting"}
 
 
 def test_a_group_is_dealt_to_one_process() -> None:

@@ -1,4 +1,4 @@
-"""What the documents show is what happens: commands and their output, exit statuses, tables made from the code."""
+"""The documents match the program: commands and their output, exit statuses, tables generated from the code."""
 
 from __future__ import annotations
 
@@ -102,25 +102,27 @@ def test_every_command_is_shown() -> None:
     assert commands == {"lint", "rewrite-to-map", "bench", "probe", "explain"}
 
 
-def test_the_picture_needs_no_network() -> None:
-    """The picture of the README refers to nothing outside itself."""
-    picture = (ROOT / "docs" / "lint.svg").read_text()
-    assert "](docs/lint.svg)" in README
+@pytest.mark.parametrize(("page", "path"), [("README.md", "docs/lint.svg"), ("docs/rewrite-to-map.md", "tree.svg")])
+def test_a_picture_needs_no_network(page: str, path: str) -> None:
+    """The pictures refer to nothing outside themselves, and stand on their pages."""
+    file = ROOT / page
+    assert f"]({path})" in file.read_text()
+    picture = (file.parent / path).read_text()
     assert set(re.findall(r"url\(([^)]*)\)|href=", picture)) <= set(re.findall(r"url\((#[^)]*)\)", picture))
     assert re.findall(r"https?://[^\s\"]*", picture) == ["http://www.w3.org/2000/svg"]
 
 
 def test_every_exit_status_is_listed() -> None:
     """The README has each exit status, and no other."""
-    told = {int(status) for status in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
+    documented = {int(status) for status in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
     kinds = errors.NginxoptError.__subclasses__()
-    assert told == {0, 1} | {kind.exit_code for kind in kinds}
+    assert documented == {0, 1} | {kind.exit_code for kind in kinds}
 
 
 def test_every_declared_difference_is_listed() -> None:
     """The table of declared differences has each option with its sentence."""
     table = dict(re.findall(r"^\| `(--[\w-]+)` \| (.*) \|$", MECHANISM, re.MULTILINE))
-    assert table == {Readings.flag(name): says for name, says in Readings.sentences().items()}
+    assert table == {Readings.flag(name): sentence for name, sentence in Readings.sentences().items()}
 
 
 def test_every_reason_is_told() -> None:
@@ -133,14 +135,14 @@ def test_every_premise_is_told() -> None:
     assert list(table_of("Premises")) == [(premise.name, premise.sentence) for premise in PREMISES]
 
 
-def test_every_reason_of_tables_is_told() -> None:
+def test_every_reason_of_tables_is_documented() -> None:
     """The page on tables has each code of a rejected row, in alphabetical order, and each premise."""
     text = (ROOT / "docs" / "redirect-tables.md").read_text()
     sources = (ROOT / "nginxopt" / "rewrite" / "tables").glob("*.py")
     calls = re.compile(r"(?:CannotAnswer\(|Rejected\([\w.]+,|_reject\(number,)\s*\"([a-z-]+)\"")
     codes = {code for source in sources for code in calls.findall(source.read_text())}
-    told = re.findall(r"^\| `([\w-]+)` \| ", text, re.MULTILINE)
-    assert told == [*sorted(codes), *(premise.name for premise in premises.PREMISES)]
+    documented = re.findall(r"^\| `([\w-]+)` \| ", text, re.MULTILINE)
+    assert documented == [*sorted(codes), *(premise.name for premise in premises.PREMISES)]
     assert all(f"| {premise.sentence} |" in text for premise in premises.PREMISES)
 
 

@@ -1,4 +1,4 @@
-"""A few mutated configurations through the whole command; `python -m tests.fuzz` makes as many as one likes."""
+"""A few mutated configurations through the whole command; `python -m tests.fuzz` runs as many as wanted."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ SEEDS += [wrapped(example.text, example.context) for rule in catalogue().values(
 COUNT = 60
 
 
+@pytest.mark.no_cover
 def test_mutated_configurations(tmp_path: Path) -> None:
     """They are judged in every format and mended, once and for all, with the statuses that are documented."""
     fuzz = Fuzz(tmp_path)
@@ -32,6 +33,7 @@ def test_mutated_configurations(tmp_path: Path) -> None:
     assert fuzz.figures.fixed > COUNT / 4
 
 
+@pytest.mark.no_cover
 @needs_nginx
 def test_nginx_accepts_mended_mutations(tmp_path: Path) -> None:
     """nginx accepts after the fixes what it accepted before."""
@@ -69,9 +71,9 @@ def test_faults_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_command_is_run_in_this_process() -> None:
     """Its status and all it says are returned."""
-    status, said, _ = run("rules", "--format", "none")
+    status, output, _ = run("rules", "--format", "none")
     assert status == 2
-    assert "none" in said
+    assert "none" in output
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

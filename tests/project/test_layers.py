@@ -1,4 +1,4 @@
-"""Imports point one way: from the command line to the bytes, and the proof knows nothing of the planner."""
+"""Imports have one direction, from the command line to bytes; the proof uses nothing of the planner."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ CRATE_USES: dict[str, set[str]] = {
 
 def modules() -> dict[str, Path]:
     """The modules of the package, without its name: `rewrite.planning`; the package itself is the empty name."""
-    found = {}
+    paths = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
 
 
 MODULES = modules()
@@ -144,8 +144,8 @@ def test_effects_are_in_their_packages(module: str) -> None:
 def test_every_package_is_named() -> None:
     """Each package of the tree is one that is installed, and the top has only what all of them use."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    found = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")}
-    assert set(project["tool"]["setuptools"]["packages"]) == {*found, "nginxopt.rules"}
+    packages = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")}
+    assert set(project["tool"]["setuptools"]["packages"]) == {*packages, "nginxopt.rules"}
     assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", "errors", "lazy", "version"}
 
 
@@ -177,5 +177,5 @@ def test_the_crate_points_one_way(module: str) -> None:
 
 def test_every_module_of_the_crate_has_its_uses() -> None:
     """No module of the crate is left out."""
-    found = {path.stem for path in CRATE.glob("*.rs")} | {path.name for path in CRATE.iterdir() if path.is_dir()}
-    assert found == set(CRATE_USES)
+    modules_ = {path.stem for path in CRATE.glob("*.rs")} | {path.name for path in CRATE.iterdir() if path.is_dir()}
+    assert modules_ == set(CRATE_USES)

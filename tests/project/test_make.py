@@ -12,6 +12,8 @@ import pytest
 
 from tests.support import ROOT
 
+pytestmark = pytest.mark.no_cover
+
 MAKEFILE = (ROOT / "Makefile").read_text()
 HEADER = re.findall(r"^# make (\w+) ", MAKEFILE, re.MULTILINE)
 FOR_USERS = ["demo", "test", "check", "docs", "lint", "clean"]

@@ -1,4 +1,4 @@
-"""What is published: the source distribution, the wheel that is made of it, and what an import costs."""
+"""The published packages: the source distribution, its wheel, and the cost of an import."""
 
 from __future__ import annotations
 

@@ -79,20 +79,20 @@ class Hooks:
         """Run pre-commit; cargo compiles what the package of `test_packaging` shares with the hooks no second time."""
         git(folder, "add", "--all")
         command = (sys.executable, "-m", "pre_commit", *args, "--color=never")
-        return run(folder, *command, PRE_COMMIT_HOME=str(self._home / "pre-commit"), **BUILD_FAST)
+        return run(folder, *command, PRE_COMMIT_HOME=str(self._home / "pre-commit"), PIP_NO_COMPILE="1", **BUILD_FAST)
 
 
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> Hooks:
     """The hooks, installed; skipped without git, and without a network to install from."""
-    made = Hooks(tmp_path_factory.mktemp("hooks"), tracked())
+    hooks_ = Hooks(tmp_path_factory.mktemp("hooks"), tracked())
     folder = tmp_path_factory.mktemp("empty")
-    made.configure(folder, "nginxopt-lint")
-    done = made.pre_commit(folder, "install-hooks")
+    hooks_.configure(folder, "nginxopt-lint")
+    done = hooks_.pre_commit(folder, "install-hooks")
     if done.returncode and _UNREACHABLE.search(done.stdout) and not IN_CI:
         pytest.skip("no network: pip cannot install the hooks")
     assert done.returncode == 0, done.stdout
-    return made
+    return hooks_
 
 
 @pytest.fixture
@@ -153,9 +153,9 @@ def test_every_hook_is_tried() -> None:
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: str(hook["id"]))
-def test_the_files_of_nginx_are_asked(hook: dict[str, Any]) -> None:
-    """Each hook asks for the files that are named as nginx and its packages name them, and for no others."""
-    asked = [
+def test_hooks_run_on_the_files_of_nginx(hook: dict[str, Any]) -> None:
+    """Each hook runs on files with the names that nginx and its packages use, and on no others."""
+    matched = [
         "nginx.conf",
         "deploy/nginx.conf",
         "nginx-prod.conf",
@@ -169,4 +169,4 @@ def test_the_files_of_nginx_are_asked(hook: dict[str, Any]) -> None:
         "shop.vhost",
     ]
     left = ["app.conf", "nginx/mime.types", "docs/nginx.md", "nginx.conf.j2", "nginx/Dockerfile", "engine.conf"]
-    assert [path for path in [*asked, *left] if re.search(hook["files"], path)] == asked
+    assert [path for path in [*matched, *left] if re.search(hook["files"], path)] == matched

@@ -43,7 +43,7 @@ class Conclusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PageRow:
     """A row of a table: its head and its cells."""
 
     head: str
@@ -55,11 +55,11 @@ class Group:
     """Rows of a table that belong together."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[PageRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """A table: title, column heads, and groups of rows."""
 
     title: str
@@ -140,7 +140,7 @@ def _figures(result: Result, figures: Sequence[str]) -> Iterator[Figure | None]:
     yield distribution.draw(result)
 
 
-def _ratios(result: Result, figures: Sequence[str]) -> Table:
+def _ratios(result: Result, figures: Sequence[str]) -> PageTable:
     groups = []
     for pair in result.experiment.comparisons:
         rows = []
@@ -148,10 +148,10 @@ def _ratios(result: Result, figures: Sequence[str]) -> Table:
             ratios = {ratio.figure: ratio for ratio in result.ratios if _is_of(ratio, pair) and ratio.case == case}
             if ratios:
                 cells = (_two_lines(ratios[figure]) if figure in ratios else _NOTHING for figure in figures)
-                rows.append(Row(case, tuple(cells)))
+                rows.append(PageRow(case, tuple(cells)))
         groups.append(Group(sentences.pair(pair), tuple(rows)))
     caption = "Median ratios of the rounds, with 95 % intervals."
-    return Table(
+    return PageTable(
         "All ratios", caption, tuple(map(sentences.name, figures)), tuple(group for group in groups if group.rows)
     )
 
@@ -166,7 +166,7 @@ def _is_of(ratio: Ratio, pair: Comparison) -> bool:
     return (ratio.before, ratio.after) == (pair.before, pair.after)
 
 
-def _cases(result: Result) -> Iterator[Table]:
+def _cases(result: Result) -> Iterator[PageTable]:
     """Yield the figures of each case; many variants are divided into tables that fit on paper."""
     for case in result.experiment.cases:
         summaries = [summary for summary in result.summaries if summary.case == case]
@@ -174,36 +174,36 @@ def _cases(result: Result) -> Iterator[Table]:
             yield _case(result, case, summaries[start : start + _MOST_COLUMNS])
 
 
-def _case(result: Result, case: str, summaries: Sequence[Summary]) -> Table:
+def _case(result: Result, case: str, summaries: Sequence[Summary]) -> PageTable:
     names = tuple(summary.variant for summary in summaries)
     groups = [Group(title, tuple(_rows(summaries, figures))) for title, figures in _groups(summaries)]
     groups.append(Group("Failed requests, all rounds", tuple(_failed(result, case, names))))
     groups.append(Group("Start", tuple(_start(result, names))))
-    return Table(case, _conditions(result, case), names, tuple(group for group in groups if group.rows))
+    return PageTable(case, _conditions(result, case), names, tuple(group for group in groups if group.rows))
 
 
-def _rows(summaries: Sequence[Summary], figures: Sequence[str]) -> Iterator[Row]:
+def _rows(summaries: Sequence[Summary], figures: Sequence[str]) -> Iterator[PageRow]:
     """Yield a row for each figure that at least one of them has."""
     for figure in figures:
         values = [summary.figures.get(figure) for summary in summaries]
         if any(value is not None for value in values):
-            yield Row(_head(figure), tuple(_cell(figure, value) for value in values))
+            yield PageRow(_head(figure), tuple(_cell(figure, value) for value in values))
 
 
 def _cell(figure: str, value: float | None) -> str:
     return _NOTHING if value is None else numbers.quantity(figure, value)
 
 
-def _failed(result: Result, case: str, variants: Sequence[str]) -> Iterator[Row]:
+def _failed(result: Result, case: str, variants: Sequence[str]) -> Iterator[PageRow]:
     failures = [content.failures(result, name, case) for name in variants]
     for kind in dict.fromkeys(kind for kinds in failures for kind in kinds):
-        yield Row(kind, tuple(f"{kinds[kind]:,}" for kinds in failures))
+        yield PageRow(kind, tuple(f"{kinds[kind]:,}" for kinds in failures))
 
 
-def _start(result: Result, variants: Sequence[str]) -> Iterator[Row]:
+def _start(result: Result, variants: Sequence[str]) -> Iterator[PageRow]:
     durations = [result.test_seconds.get(name) for name in variants]
     if any(seconds is not None for seconds in durations):
-        yield Row("nginx -t", tuple(_cell("mean", seconds) for seconds in durations))
+        yield PageRow("nginx -t", tuple(_cell("mean", seconds) for seconds in durations))
 
 
 def _groups(summaries: Sequence[Summary]) -> Iterator[tuple[str, tuple[str, ...]]]:

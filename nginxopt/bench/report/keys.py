@@ -24,7 +24,7 @@ _OUTLINES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class LegendKey:
     """The look of a line or point, in the legend and in charts."""
 
     label: str
@@ -38,28 +38,30 @@ class Key:
         return _OUTLINES.get(self.shape, "")
 
 
-def series(experiment: Experiment) -> dict[str, Key]:
+def series(experiment: Experiment) -> dict[str, LegendKey]:
     """Return the keys of a growth curve: one per series."""
     names = dict.fromkeys(variant.series for variant in experiment.variants if variant.size is not None)
     return {name: _key(experiment, name, place, name == _baseline(experiment)) for place, name in enumerate(names)}
 
 
-def variants(experiment: Experiment) -> dict[str, Key]:
+def variants(experiment: Experiment) -> dict[str, LegendKey]:
     """Return the keys of a distribution: one per variant, in the colour of its series."""
     lines = list(dict.fromkeys(_line(variant) for variant in experiment.variants))
     keys = {}
     for place, variant in enumerate(experiment.variants):
         key = _key(experiment, variant.name, lines.index(_line(variant)), variant.name == experiment.baseline)
         number = place - 1 if experiment.baseline is not None else place
-        keys[variant.name] = Key(key.label, key.color, key.dash if key.dash == _DOTS else _DASHES[number % SERIES])
+        keys[variant.name] = LegendKey(
+            key.label, key.color, key.dash if key.dash == _DOTS else _DASHES[number % SERIES]
+        )
     return keys
 
 
-def _key(experiment: Experiment, label: str, place: int, baseline: bool) -> Key:
+def _key(experiment: Experiment, label: str, place: int, baseline: bool) -> LegendKey:
     if baseline:
-        return Key(label, "var(--baseline)", _DOTS, "circle")
+        return LegendKey(label, "var(--baseline)", _DOTS, "circle")
     number = place - 1 if experiment.baseline is not None else place
-    return Key(label, f"var(--series-{number % SERIES})", _DASHES[number % SERIES], SHAPES[(number + 1) % SERIES])
+    return LegendKey(label, f"var(--series-{number % SERIES})", _DASHES[number % SERIES], SHAPES[(number + 1) % SERIES])
 
 
 def _line(variant: Variant) -> str:
@@ -70,7 +72,7 @@ def _baseline(experiment: Experiment) -> str | None:
     return None if experiment.baseline is None else experiment.variant(experiment.baseline).series
 
 
-def look(keys: list[Key]) -> Spec:
+def look(keys: list[LegendKey]) -> Spec:
     """Return the channels of lines, which have numbers, so that no foreign text is in a specification."""
     domain = [str(place) for place in range(len(keys))]
     ranges = {

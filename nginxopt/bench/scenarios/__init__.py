@@ -1,4 +1,4 @@
 """The scenarios, one module each with a `SCENARIO`. Modules are discovered; there is no list.
 
-Input is `Settings`; output is an `Experiment`.
+Input is `ScenarioSettings`; output is an `Experiment`.
 """

@@ -12,7 +12,7 @@ from nginxopt.bench.scenario import (
     Experiment,
     Published,
     Scenario,
-    Settings,
+    ScenarioSettings,
     Target,
     Variant,
 )
@@ -34,7 +34,7 @@ _PUBLISHED = (
 )
 
 
-def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
+def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has none
     """Return the experiment: each node works on one request at a time, so that a second node is worth having."""
     variants = tuple(_variant(nodes) for nodes in (1, NODES))
     attacks = tuple(

@@ -16,7 +16,7 @@ from nginxopt.bench.scenario import (
     Probe,
     Published,
     Scenario,
-    Settings,
+    ScenarioSettings,
     Target,
     Variant,
 )
@@ -48,7 +48,7 @@ location / {{
 }}"""
 
 
-def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
+def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has none
     """Return the experiment: the origin makes one page at a time, and each takes 20 ms."""
     app = origin(per_second=PER_SECOND, server="location /page { try_files /answer =404; }")
     through, plain, locked = "pass-through", "cache", "cache with lock"

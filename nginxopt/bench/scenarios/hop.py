@@ -12,7 +12,7 @@ from nginxopt.bench.scenario import (
     Experiment,
     Published,
     Scenario,
-    Settings,
+    ScenarioSettings,
     Target,
     Variant,
 )
@@ -34,7 +34,7 @@ _UPSTREAM = "upstream app {\n    server @app@;\n    keepalive 16;\n    keepalive
 _TUNED = 'location / {\n    proxy_pass http://app;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n}'
 
 
-def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
+def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has none
     """Return the experiment: the app is an nginx without a delay, so that the hop is a large part of the whole."""
     app, probes = origin(), (answers_itself("app"),)
     variants = (

@@ -12,7 +12,7 @@ from nginxopt.bench.scenario import (
     Experiment,
     Published,
     Scenario,
-    Settings,
+    ScenarioSettings,
     Target,
     Variant,
 )
@@ -41,7 +41,7 @@ _CLOSED = "location / {\n    proxy_pass http://app;\n}"
 _OPEN = 'location / {\n    proxy_pass http://app;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n}'
 
 
-def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
+def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has none
     """Return the experiment, as in the report: 4 workers and 200 clients."""
     app, probes = origin(), (answers_itself("app"),)
     before = node("edge", _CLOSED, http="upstream app {\n    server @app@;\n}", workers=_WORKERS)

@@ -18,7 +18,7 @@ from nginxopt.bench.scenario import (
     OpenLoop,
     Published,
     Scenario,
-    Settings,
+    ScenarioSettings,
     Target,
     Variant,
 )
@@ -68,7 +68,7 @@ _PUBLISHED = (
 )
 
 
-def build(settings: Settings) -> Experiment:
+def build(settings: ScenarioSettings) -> Experiment:
     """Return the experiment on a file of rules, on the maps of a configuration, or on made rules."""
     if settings.rules is None:
         return _made(settings.counts)

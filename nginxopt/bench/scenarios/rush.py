@@ -13,7 +13,7 @@ from nginxopt.bench.scenario import (
     OpenLoop,
     Published,
     Scenario,
-    Settings,
+    ScenarioSettings,
     Target,
     Variant,
 )
@@ -40,7 +40,7 @@ _SLOW = "limit_rate 1k;"
 _SLOW_BODY = b"x" * 1500
 
 
-def build(settings: Settings) -> Experiment:  # noqa: ARG001 - it has none
+def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has none
     """Return the experiment. Answers take a second, so that as many clients wait as come in a second."""
     variants = (
         _variant("default limits", DEFAULT_CONNECTIONS, DEFAULT_FILES, listen=""),

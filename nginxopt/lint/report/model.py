@@ -14,7 +14,7 @@ from nginxopt.lint.premises import Premise
 from nginxopt.text import Source, Span
 
 if TYPE_CHECKING:
-    from nginxopt.lint.target import Target
+    from nginxopt.lint.target import TargetVersion
 
 PROJECT = PAGES.partition("/blob/")[0]
 """The page of the project."""
@@ -50,7 +50,7 @@ class Report:
 
     diagnostics: tuple[Diagnostic, ...]
     files: tuple[str, ...]
-    target: Target
+    target: TargetVersion
     base: str
     rules: tuple[Rule, ...]
     errors: tuple[InputError, ...] = ()

@@ -54,7 +54,7 @@ class _Use:
     when: str
 
 
-class Captures:
+class CaptureReadings:
     """The readings of captures in a configuration, and where variables are evaluated."""
 
     def __init__(self, config: Config) -> None:

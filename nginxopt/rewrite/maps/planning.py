@@ -9,7 +9,7 @@ from nginxopt import _native
 from nginxopt.config import Config, Directive, File
 from nginxopt.errors import InputError
 from nginxopt.rewrite import names
-from nginxopt.rewrite.maps.captures import Captures
+from nginxopt.rewrite.maps.captures import CaptureReadings
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.reading import RegexMap, groups, read, variables
 from nginxopt.rewrite.maps.stability import Definitions, definitions, is_constant
@@ -118,7 +118,7 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> M
     found = list(read(config, subject))
     if not found:
         return MapsPlan()
-    defined, captures = definitions(config), Captures(config)
+    defined, captures = definitions(config), CaptureReadings(config)
     kept = [each for each in (_refused(regex_map, defined, captures) for regex_map in found) if each]
     refused = {each.map for each in kept}
     candidates = [regex_map for regex_map in found if regex_map not in refused]
@@ -133,11 +133,11 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> M
     return MapsPlan(tuple(compiled), tuple(kept), stem, tuple(found))
 
 
-def _refused(regex_map: RegexMap, defined: Definitions, captures: Captures) -> KeptMap | None:
+def _refused(regex_map: RegexMap, defined: Definitions, captures: CaptureReadings) -> KeptMap | None:
     return next(_refusals(regex_map, defined, captures), None)
 
 
-def _refusals(regex_map: RegexMap, defined: Definitions, captures: Captures) -> Iterator[KeptMap]:
+def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadings) -> Iterator[KeptMap]:
     """Yield why a map may not become a tree."""
     config = regex_map.config
     if regex_map.is_guarded:

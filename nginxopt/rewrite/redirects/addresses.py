@@ -20,7 +20,7 @@ def narrow_urls(server: Level) -> list[bytes]:
 
 
 def urls(server: Level, shared: frozenset[tuple[int, str]]) -> list[bytes]:
-    """Return the beginnings of URLs that lead from this server to itself; `shared` as in `Site`."""
+    """Return the beginnings of URLs that lead from this server to itself; `shared` as in `RedirectSite`."""
     if server.is_open or server.kind == FRAGMENT:
         return narrow_urls(server)
     beginnings = narrow_urls(server)
@@ -43,6 +43,6 @@ def listens(server: Level) -> set[tuple[int, str]]:
 
 
 def names(server: Level) -> list[str]:
-    """Return the names of a server that stand for themselves, in lower case."""
+    """Return the names of a server without wildcards and patterns, in lower case."""
     names = [name.lower() for directive in server.own("server_name") for name in directive.args]
     return [name for name in names if re.fullmatch(r"[a-z0-9.-]+", name) and not name.startswith(".")]

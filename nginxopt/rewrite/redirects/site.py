@@ -29,7 +29,7 @@ LONGEST_URI = 65_536
 _URI = re.compile(rb"\$(?:request_uri|document_uri|uri)\b|\$\{(?:request_uri|document_uri|uri)\}")
 
 
-class Site:
+class RedirectSite:
     """A server, or a fragment of one, whose redirects are followed.
 
     `shared` are ports and names that other servers have, too: which server answers depends on the address.
@@ -167,13 +167,13 @@ class Site:
         return self._narrow_urls if has_conditions else urls(self._server, self._shared)
 
 
-def sites(config: Config, servers: Sequence[Level]) -> Iterator[Site]:
+def sites(config: Config, servers: Sequence[Level]) -> Iterator[RedirectSite]:
     """Yield each server of a configuration as a site."""
     claims = Counter(
         claim for server in servers for claim in {(port, name) for port, _ in listens(server) for name in names(server)}
     )
     shared = frozenset(claim for claim, count in claims.items() if count > 1)
-    return (Site(config, server, shared) for server in servers)
+    return (RedirectSite(config, server, shared) for server in servers)
 
 
 def _is_path(location: Level) -> bool:

@@ -14,18 +14,18 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.tables.emission import TableEmission, emit, oldest
-    from nginxopt.rewrite.tables.findings import Checked, Finding, check
+    from nginxopt.rewrite.tables.findings import CheckedTable, RowFinding, check
     from nginxopt.rewrite.tables.kinds import KINDS, kind_of, read
     from nginxopt.rewrite.tables.proof import TableProof, prove
     from nginxopt.rewrite.tables.table import Rejected, RejectedError, Row, Table
 
 __all__ = [
     "KINDS",
-    "Checked",
-    "Finding",
+    "CheckedTable",
     "Rejected",
     "RejectedError",
     "Row",
+    "RowFinding",
     "Table",
     "TableEmission",
     "TableProof",
@@ -41,7 +41,7 @@ __getattr__ = attributes(
     __name__,
     {
         "emission": ("TableEmission", "emit", "oldest"),
-        "findings": ("Checked", "Finding", "check"),
+        "findings": ("CheckedTable", "RowFinding", "check"),
         "kinds": ("KINDS", "kind_of", "read"),
         "proof": ("TableProof", "prove"),
         "table": ("Rejected", "RejectedError", "Row", "Table"),

@@ -24,7 +24,7 @@ _STATUS = {"permanent": 301, "temp": 302, "seeother": 303, "gone": 410}
 _LINE = re.compile(rb"(?:[^\n\\]|\\(?:\r?\n|.)?)*(?:\n|\Z)")
 _WORD = re.compile(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|((?:[^\s\\]|\\\S)+)", re.DOTALL)
 _TRANSPARENT = ("ifmodule", "ifversion", "ifdefine")
-"""Sections that hold or do not hold as a whole: their lines count, as those of a list that is used."""
+"""Sections that apply as a whole or not at all: their lines count, as the list is in use."""
 _FLAGS = re.compile(rb"\(\?[a-z]+\)")
 _NAMED_GROUP = re.compile(rb"\(\?(?:P?<[A-Za-z_]|')")
 
@@ -88,7 +88,7 @@ def _words(source: Source, text: bytes, start: int) -> list[bytes]:
 
 
 def _enter(line: Line, sections: list[str]) -> None:
-    """Keep the sections that surround what follows, but for those that change nothing."""
+    """Update the open sections, without those that change nothing."""
     name = line.name.lstrip("</")
     if name in _TRANSPARENT:
         return
@@ -220,5 +220,5 @@ def _pieces(target: bytes) -> tuple[bytes | int, ...]:
 
 
 def _arguments(target: bytes) -> Arguments:
-    """Return what becomes of the arguments: they go behind the target, unless it has some itself."""
+    """Return the treatment of the arguments: they follow the target, unless it has arguments itself."""
     return "drop" if not target or b"?" in target else "append"

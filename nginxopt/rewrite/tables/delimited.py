@@ -41,7 +41,7 @@ class Field(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Where the value stands, with its quotes."""
+        """The place of the value, with its quotes."""
         return Span(self.start, self.end)
 
 
@@ -49,7 +49,7 @@ Record = list[Field]
 
 
 def read(source: Source) -> Table:
-    """Return the table of a CSV file. `InputError` where it is none."""
+    """Return the table of a CSV file. `InputError` if it is invalid."""
     delimiter = _delimiter(source)
     columns: dict[str, int] | None = None
     rows: list[Row] = []
@@ -122,7 +122,7 @@ def _quoted(source: Source, at: int, delimiter: bytes) -> tuple[Record, int]:
 
 
 def _closing(source: Source, start: int) -> int:
-    """Return where the quote stands that ends a field."""
+    """Return the offset of the quote that ends a field."""
     at = start
     while (at := source.data.find(b'"', at)) >= 0:
         if source.data[at + 1 : at + 2] != b'"':
@@ -135,7 +135,7 @@ _FIRST_ROW = "from,to or from,to,status, separated by a comma, semicolon, tab or
 
 
 def _delimiter(source: Source) -> bytes:
-    """Return what separates the fields of the first line."""
+    """Return the delimiter of the fields of the first line."""
     data = source.data
     if data.startswith(_UTF16):
         raise InputError("this is UTF-16", path=source.path, hint="save the table as UTF-8")
@@ -190,7 +190,7 @@ def _name(cell: bytes) -> bytes:
 
 
 def _read_record(record: Record, columns: dict[str, int], rows: list[Row], rejected: list[Rejected]) -> None:
-    """Add the row of a record, or why there is none."""
+    """Add the row of a record, or the reason why there is none."""
     whole = Span(record[0].start, record[-1].end)
     if not 2 <= len(record) <= 3:
         rejected.append(
@@ -216,7 +216,7 @@ def _read_record(record: Record, columns: dict[str, int], rows: list[Row], rejec
 
 
 def _read_from(text: bytes) -> From:
-    """Return what a row asks for. Wildcards of other formats are not taken for literal text."""
+    """Return the requests of a row. Wildcards of other formats are refused, as they are not literal text."""
     if b"*" in text:
         hint = "write %2A for the character; a _redirects list has wildcards"
         raise CannotAnswer("wildcard", "* is not a wildcard in a CSV table", hint)

@@ -1,4 +1,4 @@
-"""A table as text: maps for the http block, and the statements for a server that answer by them.
+"""Writes a table as text: maps for the http block, and the statements for a server that use them.
 
 A row without a pattern is a key: of the map that gives it back as it is spelled, which is compared with the request,
 as keys ignore the case of letters; and of the map of targets. The maps are not volatile: within a request they keep
@@ -18,7 +18,7 @@ from nginxopt.errors import DefectError
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.sizes import DEFAULTS, MAPS, VARIABLES, Sizes
 from nginxopt.rewrite.tables import premises
-from nginxopt.rewrite.tables.findings import Checked
+from nginxopt.rewrite.tables.findings import CheckedTable
 from nginxopt.rewrite.tables.table import Row
 from nginxopt.rewrite.tables.words import quoted, without_variables
 from nginxopt.semantics.maphash import suitable
@@ -27,11 +27,11 @@ from nginxopt.text.plural import count
 from nginxopt.version import Version
 
 NONE = b"-"
-"""What the map of keys says of any other request: no path of a client is that."""
+"""The value of the map of keys for any other request: no path of a client equals it."""
 
 
 class Subject(NamedTuple):
-    """What keys are compared with: whether the rows name a site, and arguments."""
+    """The subject of keys: whether it includes the site, and arguments."""
 
     has_site: bool
     has_query: bool
@@ -43,7 +43,7 @@ class Subject(NamedTuple):
 
 
 class Answering(NamedTuple):
-    """What rows have in common that one `return` or `rewrite` answers: `adds` the arguments behind the target."""
+    """The common properties of rows that one statement answers: `adds` appends the arguments to the target."""
 
     subject: Subject
     status: int
@@ -61,7 +61,7 @@ class TableEmission:
         sizes: The sizes that are set.
     """
 
-    checked: Checked
+    checked: CheckedTable
     stem: str
     maps: bytes = field(repr=False)
     server: bytes = field(repr=False)
@@ -78,8 +78,8 @@ class TableEmission:
         return self.hash_conf + self.maps
 
 
-def emit(checked: Checked, name: str | None = None) -> TableEmission:
-    """Write down the rows of a table that answer. Linear in the text."""
+def emit(checked: CheckedTable, name: str | None = None) -> TableEmission:
+    """Write the rows of a table that answer. Linear in the text."""
     table = checked.table
     stem = name or f"nxo_{zlib.crc32(table.source.data, zlib.crc32(table.kind.encode())) & 0xFFFFFF:06x}"
     writer = _Writer(stem.encode(), _classes(checked.rows))
@@ -98,15 +98,15 @@ WITH_308 = Version(1, 13, 0)
 """The oldest nginx for which status 308 is a redirect (CHANGES 1.13.0)."""
 
 
-def oldest(checked: Checked) -> Version:
+def oldest(checked: CheckedTable) -> Version:
     """Return the oldest nginx that runs the text."""
     return WITH_308 if any(row.status == 308 for _, row in checked.rows) else OLDEST
 
 
 def _classes(rows: Sequence[tuple[int, Row]]) -> dict[Answering, list[dict[bytes, Row]]]:
-    """Return the keys by what answers them, those that differ only in case in maps of their own.
+    """Return the keys by the statement that answers them, those that differ only in case in maps of their own.
 
-    Keys that say more of a request come first.
+    Keys with more conditions on a request come first.
     """
     classes: dict[Answering, list[dict[bytes, Row]]] = {}
     seen: dict[Answering, dict[bytes, int]] = {}
@@ -169,7 +169,7 @@ class _Writer:
                 yield b"}\n\n"
 
     def statements(self) -> Iterator[bytes]:
-        """Yield what answers by the maps."""
+        """Yield the statements that answer by the maps."""
         for answering, name, _ in self.tiers:
             subject = quoted(answering.subject.text) if answering.subject != (False, False) else b"$uri"
             to = b"$%s_to" % name + (b"$is_args$args" if answering.adds else b"")
@@ -182,7 +182,7 @@ class _Writer:
             yield b"if ($%s_key = %s) {\n    %s\n}\n" % (name, subject, answer)
 
     def patterns(self, rows: Sequence[Row]) -> Iterator[bytes]:
-        """Yield what answers the patterns, in their order; rewrites that follow each other stand in one block."""
+        """Yield the statements that answer the patterns, in order; consecutive rewrites are in one block."""
         is_open = False
         for row in rows:
             assert row.pattern is not None
@@ -250,7 +250,7 @@ def _sizes(writer: _Writer) -> Sizes:
     return {name: size for name, size in found.items() if size != DEFAULTS[name]}
 
 
-def _headers(checked: Checked) -> tuple[bytes, bytes]:
+def _headers(checked: CheckedTable) -> tuple[bytes, bytes]:
     """Return the comments over the maps and over the statements."""
     table = checked.table
     path = table.source.path.replace("\n", " ")

@@ -1,4 +1,4 @@
-"""What is wrong with the rows of a table together: duplicates, conflicts, rows that never answer, chains and loops."""
+"""Finds faults between the rows of a table: duplicates, conflicts, rows that never answer, chains and loops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nginxopt.rewrite.tables.table import REDIRECTS, CannotAnswer, Pattern, Reje
 from nginxopt.text import Span
 
 MOST_HOPS = 20
-"""After so many redirects a browser gives up (Fetch Standard, HTTP-redirect fetch)."""
+"""After this many redirects, a browser gives up (Fetch Standard, HTTP-redirect fetch)."""
 
 _LONG = 150
 """From how many bytes it is worth counting how long a parameter becomes."""
@@ -21,7 +21,7 @@ _LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RowFinding:
     """Something about a row: that it is a duplicate, never answers, or leads to a row that leads elsewhere.
 
     `other` is the row that answers first, or the one that its target leads to. `target` is where a chain ends.
@@ -34,7 +34,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedTable:
     """A table with what its rows are worth.
 
     `rows` are those that answer, by their number in the table, with the paths and patterns that no earlier row
@@ -44,18 +44,18 @@ class Checked:
 
     table: Table
     rows: tuple[tuple[int, Row], ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[RowFinding, ...]
     rejected: tuple[Rejected, ...]
     skipped: frozenset[int]
 
     @property
     def meaning(self) -> Meaning:
-        """What the rows answer."""
+        """The responses of the rows."""
         return Meaning(self.rows, in_order=self.table.in_order)
 
 
-def check(table: Table) -> Checked:
-    """Return the rows that answer, and what is to be said of the others. Linear in the rows."""
+def check(table: Table) -> CheckedTable:
+    """Return the rows that answer, and the findings about the others. Linear in the rows."""
     review = _Review(table)
     for number, row in enumerate(table.rows):
         review.take(number, row)
@@ -64,15 +64,15 @@ def check(table: Table) -> Checked:
     kept = tuple((number, row) for number, row in review.rows if number not in review.skipped)
     rejected = sorted((*table.rejected, *review.rejected), key=lambda row: row.span)
     findings = sorted(review.findings, key=lambda finding: finding.span)
-    return Checked(table, kept, tuple(findings), tuple(rejected), frozenset(review.skipped))
+    return CheckedTable(table, kept, tuple(findings), tuple(rejected), frozenset(review.skipped))
 
 
 class _Review:
-    """The rows of a table, one after the other."""
+    """The rows of a table, reviewed in order."""
 
     def __init__(self, table: Table) -> None:
         self.rows: list[tuple[int, Row]] = []
-        self.findings: list[Finding] = []
+        self.findings: list[RowFinding] = []
         self.rejected: list[Rejected] = []
         self.skipped: set[int] = set()
         self._table = table
@@ -108,7 +108,7 @@ class _Review:
             self._regexes.setdefault(pattern.regex, number)
 
     def follow(self) -> None:
-        """Note the chains and the loops."""
+        """Record the chains and the loops."""
         for number, row in self.rows:
             way = None if number in self.skipped else self._way(number, row)
             if way is None:
@@ -118,7 +118,7 @@ class _Review:
                 self._reject(number, "loop", "this redirect never ends", f"lines {lines}")
             else:
                 other = self._table.rows[way.rows[1]].span
-                self.findings.append(Finding("chain", row.span, other, way.location))
+                self.findings.append(RowFinding("chain", row.span, other, way.location))
 
     def skip_overlapping(self) -> None:
         """Reject the rows that would answer requests of rejected ones."""
@@ -147,14 +147,14 @@ class _Review:
         return min((number for number in (same, covering) if number is not None), default=None)
 
     def _drop(self, number: int, by: Row) -> None:
-        """Note that a row answers nothing."""
+        """Record that a row answers nothing."""
         row = self._table.rows[number]
         if number in self.skipped:
             return
         if _answer(row) == _answer(by):
-            self.findings.append(Finding("duplicate", row.span, by.span))
+            self.findings.append(RowFinding("duplicate", row.span, by.span))
         elif self._table.in_order:
-            self.findings.append(Finding("unreachable", row.span, by.span))
+            self.findings.append(RowFinding("unreachable", row.span, by.span))
         else:
             line = self._table.line(by.start)
             message = f"line {line} answers the same requests in another way"
@@ -216,7 +216,7 @@ def _asked(location: bytes, site: bytes, sites: set[bytes]) -> Asked | None:
 
 
 def _answer(row: Row) -> tuple[object, ...]:
-    """Return what a row does with the requests that it answers."""
+    """Return the response of a row to its requests."""
     return row.status, row.target, row.arguments, row.pattern and row.pattern.pieces
 
 

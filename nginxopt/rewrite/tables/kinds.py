@@ -1,4 +1,4 @@
-"""What kind of table a file is: seen from its name and content, or said."""
+"""Determines the kind of table of a file, from its name and content unless it is stated."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def kind_of(source: Source) -> Kind | None:
 
 
 def read(source: Source, kind: Kind) -> Table:
-    """Return the table of a file. `InputError` where it is none."""
+    """Return the table of a file. `InputError` if it is invalid."""
     if kind == "csv":
         return delimited.read(source)
     if kind == "apache":

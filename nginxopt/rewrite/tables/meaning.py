@@ -1,4 +1,4 @@
-"""What a table says to a request: the row that answers it, and the response."""
+"""The meaning of a table: for each request, the row that answers it, and the response."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nginxopt.rewrite.tables.table import Arguments, Row
 _Z = re.compile(rb"\\(.)", re.DOTALL)
 _RAW = frozenset(b"!$") | frozenset(range(0x26, 0x7F))
 _RAW_IN_QUERY = _RAW - frozenset(b"&+;<>?\\^`{|}")
-"""What stays as it is behind a `?`: a rewrite escapes the rest, and decodes up to there (`ngx_unescape_uri`)."""
+"""Bytes that stay after a `?`: a rewrite escapes the others, and decodes only up to it (`ngx_unescape_uri`)."""
 
 
 class Asked(NamedTuple):
@@ -48,7 +48,7 @@ class Meaning:
             self.add(number, row)
 
     def add(self, number: int, row: Row) -> None:
-        """Add a row behind all others."""
+        """Add a row after all others."""
         self._rows[number] = row
         for path in row.paths:
             self._exact.setdefault((row.site, path, row.query), number)

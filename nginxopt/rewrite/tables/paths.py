@@ -1,7 +1,7 @@
 """The two columns of a table as nginx has them: the path that a request comes with, and the `Location` it gets.
 
-`$uri` is decoded, has no `//` and no `.` or `..` segments (`ngx_http_parse_complex_uri`). What differs in a row only
-there cannot be told apart, so such a row is refused rather than widened.
+`$uri` is decoded, has no `//` and no `.` or `..` segments (`ngx_http_parse_complex_uri`). Rows that differ only there
+are equal to nginx, so such a row is refused rather than widened.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _decode(escape: re.Match[bytes]) -> bytes:
 
 
 def read_target(text: bytes) -> bytes:
-    """Return the `Location` for a target: as written, with what no URI may contain percent-encoded (RFC 3987, 3.1)."""
+    """Return the `Location` for a target: as written, with invalid bytes percent-encoded (RFC 3987, 3.1)."""
     if _PLAIN_TARGET.match(text):
         return _short(text)
     if text.startswith(b"//"):

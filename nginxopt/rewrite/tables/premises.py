@@ -1,4 +1,4 @@
-"""What must hold outside a table for nginx to answer each row as it says."""
+"""The premises of a table: conditions outside it, under which nginx answers each row correctly."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ PREMISES = (FIRST_IN_SERVER, *_OF_TABLES.values(), OWN_NAMES, TABLE_SIZES)
 
 
 def of(table: Table) -> tuple[Premise, ...]:
-    """Return the premises of what is emitted for a table."""
+    """Return the premises of the text emitted for a table."""
     return tuple(premise for premise in PREMISES if premise.name not in _OF_TABLES or premise.name in table.premises)

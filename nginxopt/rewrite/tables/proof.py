@@ -18,15 +18,15 @@ from nginxopt.errors import InputError
 from nginxopt.rewrite.premises import Premise
 from nginxopt.rewrite.tables import premises
 from nginxopt.rewrite.tables.emission import TableEmission
-from nginxopt.rewrite.tables.findings import Checked
+from nginxopt.rewrite.tables.findings import CheckedTable
 from nginxopt.rewrite.tables.meaning import Answer, Asked, Meaning, with_arguments
 from nginxopt.rewrite.tables.simulation import (
     STATUS_OF_FLAG,
     If,
-    Response,
     Return,
     Rewrite,
     Server,
+    SimulatedResponse,
     Unreadable,
     read_maps,
     read_script,
@@ -59,7 +59,7 @@ class _Refuted(Exception):  # noqa: N818 - a verdict
 
 
 def prove(emission: TableEmission) -> TableProof:
-    """Decide whether the text of an emission answers each request as the table says. Linear in the text."""
+    """Decide whether the text of an emission answers each request according to the table. Linear in the text."""
     try:
         maps = read_maps(emission.http)
         script = read_script(emission.server)
@@ -91,7 +91,7 @@ def _check_patterns(emission: TableEmission, server: Server) -> int:
     return sum(len(ARGUMENTS) for row in rows[:ASKED_PATTERNS] if row.pattern and row.pattern.sample is not None)
 
 
-def _rows_with_patterns(checked: Checked) -> Iterator[Row]:
+def _rows_with_patterns(checked: CheckedTable) -> Iterator[Row]:
     """Yield the rows of the table whose patterns have to be tried: not those that an earlier one makes superfluous."""
     regexes: set[bytes] = set()
     prefixes: set[bytes] = set()
@@ -169,7 +169,7 @@ def _status(statement: Return | Rewrite) -> int:
     return statement.status if isinstance(statement, Return) else STATUS_OF_FLAG[statement.flag]
 
 
-def _responses(server: Server, statement: Return | Rewrite, path: bytes) -> list[Response | None]:
+def _responses(server: Server, statement: Return | Rewrite, path: bytes) -> list[SimulatedResponse | None]:
     """Return what a statement by itself answers to a path that it is for."""
     alone = Server(server.maps, [If(b"uri", "=", b"$uri", (statement,))])
     return [alone.answer(b"", path, args) for args in ARGUMENTS]
@@ -225,7 +225,7 @@ def _check_answers(emission: TableEmission, server: Server) -> int:
     return requests
 
 
-def _due(meaning: Meaning, asked: Asked, checked: Checked) -> tuple[Answer | None, bool]:
+def _due(meaning: Meaning, asked: Asked, checked: CheckedTable) -> tuple[Answer | None, bool]:
     """Return what the maps have to answer to a request, and whether it is one of a skipped row.
 
     They have to answer nothing if a pattern does, or if the row is skipped.
@@ -239,7 +239,7 @@ def _due(meaning: Meaning, asked: Asked, checked: Checked) -> tuple[Answer | Non
     return (answer if asked.path in checked.table.rows[answer.row].paths else None), False
 
 
-def _requests(checked: Checked) -> Iterator[Asked]:
+def _requests(checked: CheckedTable) -> Iterator[Asked]:
     """Yield the requests that decide all for the paths of rows: each site of a path with all arguments of the path.
 
     No site stands for any that the table does not name, and `ARGUMENTS` for those that it does not. Of a pattern that
@@ -257,7 +257,7 @@ def _requests(checked: Checked) -> Iterator[Asked]:
             yield from (Asked(site, path, args) for args in sorted(queries[path]))
 
 
-def _is_same(answer: Answer | None, response: Response | None) -> bool:
+def _is_same(answer: Answer | None, response: SimulatedResponse | None) -> bool:
     """Return whether a response is the one that is due; of one whose target is not known, the status counts."""
     if answer is None or response is None:
         return answer is None and response is None

@@ -1,4 +1,4 @@
-"""The question of the proof for a real nginx: does a server with the emitted text answer as the table says?"""
+"""Asks a real nginx the question of the proof: does a server with the emitted text answer according to the table?"""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from nginxopt.system.nginx import Binary, Instance
 from nginxopt.text import decode
 
 REQUESTS = 20_000
-"""How many requests are made, at most."""
+"""The most requests."""
 SECONDS = 60.0
-"""How long it may take."""
+"""The time limit, in seconds."""
 HOST = b"nxo.test"
 SHOWN = 10
-"""How many mismatches are kept."""
+"""The most mismatches that are kept."""
 
 _SERVER = b"""
 absolute_redirect off;
@@ -31,7 +31,7 @@ location / { return 200 "[$uri][$args]"; }
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class TableMismatch:
     """A request that nginx answers otherwise than the table."""
 
     request: bytes
@@ -44,12 +44,12 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class TableDifferential:
-    """What nginx answered to how many `requests`; `skipped` were not made."""
+    """The result for a number of `requests`; `skipped` ones were not made."""
 
     requests: int
     skipped: int
     seconds: float
-    mismatches: tuple[Mismatch, ...]
+    mismatches: tuple[TableMismatch, ...]
 
 
 def ask(
@@ -65,7 +65,7 @@ def ask(
         [requests[number * len(requests) // limit] for number in range(limit)] if len(requests) > limit else requests
     )
     meaning = emission.checked.meaning
-    mismatches: list[Mismatch] = []
+    mismatches: list[TableMismatch] = []
     made = 0
     files = {"server.conf": emission.server, "http.conf": emission.http}
     instance = Instance(binary, servers=[_SERVER], http=b"include http.conf;", files=files, log_level="emerg")
@@ -89,16 +89,16 @@ def _batches(asking: Sequence[_Asking]) -> Iterator[list[_Asking]]:
         at += len(batch)
 
 
-def _compare(client: Client, meaning: Meaning, batch: Sequence[_Asking]) -> Iterator[Mismatch]:
+def _compare(client: Client, meaning: Meaning, batch: Sequence[_Asking]) -> Iterator[TableMismatch]:
     responses = client.ask([request for _, request in batch])
     for (asked, request), response in zip(batch, responses, strict=True):
         expected = _expected(meaning, asked)
         if expected is not None and expected != _shown(response):
-            yield Mismatch(request.data, decode(expected), decode(_shown(response)))
+            yield TableMismatch(request.data, decode(expected), decode(_shown(response)))
 
 
 def _expected(meaning: Meaning, asked: Asked) -> bytes | None:
-    """Return what is to be seen of a response; None if that is not known."""
+    """Return the expected part of a response; None if it is not known."""
     try:
         answer = meaning.answer(asked)
     except ValueError:  # PCRE releases differ

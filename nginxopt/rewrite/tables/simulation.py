@@ -1,6 +1,6 @@
-"""What nginx does with the emitted text: the maps and the script of a server, read again and run on a request.
+"""Simulates nginx with the emitted text: reads the maps and the script of a server, and runs them on a request.
 
-Nothing is shared with what wrote the text but the lexer. Known are the directives that a table needs and no others;
+It shares only the lexer with the code that wrote the text. It supports only the directives that a table needs;
 `Unreadable` for anything else.
 """
 
@@ -21,7 +21,7 @@ _KEPT_ENCODED = frozenset(range(0x26)) | frozenset(range(0x7F, 0x100))
 """What `ngx_unescape_uri` leaves encoded in a redirect."""
 
 STATUS_OF_FLAG = {"permanent": 301, "redirect": 302, "last": 200}
-"""What a rewrite answers; 200 stands for what nginx goes on to."""
+"""The statuses of rewrites; 200 stands for the next phase of nginx."""
 
 Pieces = tuple[bytes | tuple[bytes], ...]
 """Text, and names of variables, each in a tuple."""
@@ -29,10 +29,10 @@ _Value = TypeVar("_Value")
 
 
 class Unreadable(Exception):  # noqa: N818 - a verdict on a text
-    """The text has something that no table needs."""
+    """The text has something that a table does not need."""
 
 
-class Response(NamedTuple):
+class SimulatedResponse(NamedTuple):
     """What a server answers: the status and the `Location`; of a rewrite 200 and the new path."""
 
     status: int
@@ -214,7 +214,7 @@ class Server:
         known = [part if isinstance(part, bytes) else self.maps.constants.get(part[0]) for part in text]
         return None if None in known else b"".join(part for part in known if part is not None)
 
-    def answer(self, site: bytes, path: bytes, args: bytes) -> Response | None:
+    def answer(self, site: bytes, path: bytes, args: bytes) -> SimulatedResponse | None:
         """Return the response to a request for a decoded path; None if no statement answers it."""
         scheme, _, host = site.partition(b"://")
         request = {b"uri": path, b"args": args, b"is_args": b"?" if args else b"", b"scheme": scheme, b"host": host}
@@ -232,21 +232,21 @@ class Server:
                     return response
         return None
 
-    def _run(self, statement: Return | Rewrite, request: dict[bytes, bytes]) -> Response | None:
+    def _run(self, statement: Return | Rewrite, request: dict[bytes, bytes]) -> SimulatedResponse | None:
         if isinstance(statement, Return):
             target = b"" if statement.target is None else self._expand(statement.target, request)
-            return Response(statement.status, target)
+            return SimulatedResponse(statement.status, target)
         if not self._matches(statement.pattern, request[b"uri"]):
             return None
         if statement.flag == "last":
-            return Response(200, self._expand(pieces(statement.target), request))
+            return SimulatedResponse(200, self._expand(pieces(statement.target), request))
         target = statement.target
         adds = not target.endswith(b"?")
         captured = _captures(statement.pattern, request[b"uri"])
         written = self._escaped(pieces(target.removesuffix(b"?")), request, captured)
         if adds and request[b"args"]:
             written += (b"&" if b"?" in target else b"?") + request[b"args"]
-        return Response(STATUS_OF_FLAG[statement.flag], written)
+        return SimulatedResponse(STATUS_OF_FLAG[statement.flag], written)
 
     def _escaped(self, target: Pieces, request: dict[bytes, bytes], captured: dict[bytes, bytes]) -> bytes:
         """Return the target of a redirecting rewrite, if the client has encoded what has to be.

@@ -1,4 +1,4 @@
-"""What became of a table, in lines for people and as data."""
+"""Summarises the compilation of a table, in lines for people and as data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt import __version__
 from nginxopt.rewrite.tables import premises
-from nginxopt.rewrite.tables.findings import Checked, Finding
+from nginxopt.rewrite.tables.findings import CheckedTable, RowFinding
 from nginxopt.rewrite.tables.proof import TableProof
 from nginxopt.text import Span, decode
 from nginxopt.text.plural import count
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.tables.questions import TableDifferential
 
 VERSION = 1
-"""Grows when a reader of reports would have to change."""
+"""Incremented by changes that readers of reports have to follow."""
 
 _FEW = 3
-"""How many examples a line gives."""
+"""The number of examples per line."""
 _TITLES = {"duplicate": "duplicates", "unreachable": "unreachable", "chain": "chains"}
 _SENTENCES = {
     "duplicate": "say what an earlier row says",
@@ -28,7 +28,7 @@ _SENTENCES = {
 }
 
 
-def lines(checked: Checked, proof: TableProof | None, *, verbose: bool = False) -> Iterator[str]:
+def lines(checked: CheckedTable, proof: TableProof | None, *, verbose: bool = False) -> Iterator[str]:
     """Yield the summary; with `verbose`, every row that is skipped or reported has a line of its own."""
     table = checked.table
     rows = len(table.rows) + len(table.rejected)
@@ -51,8 +51,10 @@ def lines(checked: Checked, proof: TableProof | None, *, verbose: bool = False) 
         yield from (f"  premise  {premise}" for premise in premises.of(table))
 
 
-def report(checked: Checked, proof: TableProof | None, differential: TableDifferential | None = None) -> dict[str, Any]:
-    """Return what `--report` writes of a table; lines count from 1. Its schema is `schemas/table-report.json`."""
+def report(
+    checked: CheckedTable, proof: TableProof | None, differential: TableDifferential | None = None
+) -> dict[str, Any]:
+    """Return the content of `--report` for a table; lines count from 1. Its schema is `schemas/table-report.json`."""
     table = checked.table
     return {
         "version": VERSION,
@@ -99,14 +101,14 @@ def _few(shown: list[str], verbose: bool) -> Iterator[str]:
         yield f"    ... and {len(shown) - _FEW:,} more (-v lists them)"
 
 
-def _row(checked: Checked, span: Span) -> str:
+def _row(checked: CheckedTable, span: Span) -> str:
     line = checked.table.line(span.start)
     text = " ".join(checked.table.source.line(line).split()).encode("utf-8", "replace").decode()
     shown = text if len(text) <= 70 else f"{text[:69]}…"
     return f"{checked.table.source.path}:{line}: {shown}"
 
 
-def _why(checked: Checked, finding: Finding) -> str:
+def _why(checked: CheckedTable, finding: RowFinding) -> str:
     line = checked.table.line(finding.other.start)
     if finding.kind == "duplicate":
         return f"as line {line}"
@@ -116,6 +118,6 @@ def _why(checked: Checked, finding: Finding) -> str:
     return f"leads to line {line}; redirect to {target}" if target else f"leads to line {line}"
 
 
-def _place(checked: Checked, span: Span) -> dict[str, Any]:
+def _place(checked: CheckedTable, span: Span) -> dict[str, Any]:
     text = checked.table.source.data[span.start : span.end].decode("utf-8", "backslashreplace")
     return {"line": checked.table.line(span.start), "text": text}

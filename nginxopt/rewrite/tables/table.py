@@ -10,16 +10,16 @@ from nginxopt.errors import InputError
 from nginxopt.text import Source, Span
 
 Kind = Literal["csv", "netlify", "cloudflare", "apache"]
-"""Whose reading of a row counts."""
+"""The format whose rules apply to rows."""
 
 Arguments = Literal["drop", "insert", "append"]
-"""What becomes of the arguments of a request: dropped, put before the fragment of the target, or behind all of it."""
+"""The treatment of the arguments of a request: dropped, put before the fragment of the target, or after all of it."""
 
 REDIRECTS = (301, 302, 303, 307, 308)
 """The codes with which `return` sends a client to an address (`ngx_http_send_response`)."""
 
 SHOWN_ROWS = 10
-"""How many of the rejected rows an error shows."""
+"""The number of rejected rows that an error shows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,7 @@ def _parent(process: Path) -> int:
 
 
 def _title(pid: int) -> bytes:
-    """Return what a process calls itself; nothing if it has ended."""
+    """Return the title of a process; empty if it has ended."""
     return _read(Path(f"/proc/{pid}/cmdline"))
 
 

@@ -15,7 +15,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 def uninterrupted() -> Iterator[None]:
     """Defer the signals that end a process until the block ends; then the first of them takes effect.
 
-    Python runs handlers in the main thread alone, so that in another thread there is nothing to put off.
+    Python runs handlers only in the main thread, so there is nothing to defer in another thread.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

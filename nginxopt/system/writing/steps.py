@@ -13,7 +13,7 @@ from typing import Protocol
 
 from nginxopt.system.writing import attributes
 from nginxopt.system.writing.copies import NO_LINKS, NOT_ALLOWED, Scratches, duplicate, give, keep, make, overwrite
-from nginxopt.system.writing.targets import Target
+from nginxopt.system.writing.targets import WriteTarget
 
 _NOT_RENAMED = (*NOT_ALLOWED, errno.EBUSY, errno.EXDEV, errno.ETXTBSY)
 
@@ -52,7 +52,7 @@ class Written:
 class Step(Protocol):
     """A file that is ready to be written."""
 
-    target: Target
+    target: WriteTarget
 
     @property
     def written(self) -> Written:
@@ -65,7 +65,7 @@ class Step(Protocol):
         """Restore what was there before; return what could not be restored."""
 
 
-def prepared(target: Target, scratches: Scratches, *, keep_old: bool) -> Step:
+def prepared(target: WriteTarget, scratches: Scratches, *, keep_old: bool) -> Step:
     """Prepare a file as far as possible; return the step that writes it. Raises `OSError` if that fails."""
     if target.status is None:
         return _Creation(target, scratches)
@@ -80,7 +80,7 @@ def prepared(target: Target, scratches: Scratches, *, keep_old: bool) -> Step:
 class _Creation:
     """Creates a file. It gets its name only if the name is still free."""
 
-    def __init__(self, target: Target, scratches: Scratches) -> None:
+    def __init__(self, target: WriteTarget, scratches: Scratches) -> None:
         self.target = target
         self.written = Written(target.path, target.file)
         self._new = scratches(target.file.parent).name()
@@ -103,7 +103,7 @@ class _Creation:
 class _Replacement:
     """Replaces a file by renaming a new one. The old one keeps a hidden name until all steps are done."""
 
-    def __init__(self, target: Target, scratches: Scratches, *, keep_old: bool) -> None:
+    def __init__(self, target: WriteTarget, scratches: Scratches, *, keep_old: bool) -> None:
         self.target = target
         self._scratches = scratches
         self._instead: _InPlace | None = None
@@ -180,7 +180,7 @@ class _Replacement:
 class _InPlace:
     """Writes a text into an existing file, and keeps a copy of the old text."""
 
-    def __init__(self, target: Target, scratches: Scratches, why: str) -> None:
+    def __init__(self, target: WriteTarget, scratches: Scratches, why: str) -> None:
         self.target = target
         self._old = target.file.read_bytes()
         self._begun = False
@@ -202,7 +202,7 @@ class _InPlace:
         return trouble
 
 
-def _refuse_changed(target: Target, file: Path) -> None:
+def _refuse_changed(target: WriteTarget, file: Path) -> None:
     if target.expected is not None and file.read_bytes() != target.expected:
         raise ChangedError
 

@@ -16,7 +16,7 @@ _LINKS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WriteTarget:
     """A file that is to be written.
 
     Attributes:
@@ -37,7 +37,7 @@ class Target:
 
     @property
     def identity(self) -> object:
-        """What all names of the file have in common."""
+        """The identity of the file, which all its names share."""
         return (self.status.st_dev, self.status.st_ino) if self.status else self.file
 
 
@@ -61,14 +61,14 @@ class Stream:
 
 def find(
     texts: Mapping[str, bytes], read: Mapping[str, bytes], like: Mapping[str, str]
-) -> tuple[list[Stream], list[Target]]:
+) -> tuple[list[Stream], list[WriteTarget]]:
     """Return the target of each path in `texts`, a file with several names once; change nothing.
 
     Raises `InputError` for a folder, a file that is read-only, one with several names that is to get several texts, and
     what was read but is no regular file.
     """
     streams: list[Stream] = []
-    targets: dict[object, Target] = {}
+    targets: dict[object, WriteTarget] = {}
     for path, text in texts.items():
         try:
             status = _status(path)
@@ -79,7 +79,7 @@ def find(
             streams.append(Stream(path, text, _descriptor(path)))
             continue
         model = Path(like[path]) if path in like else None
-        target = Target(path, Path(os.path.realpath(path)), text, read.get(path), status, model)
+        target = WriteTarget(path, Path(os.path.realpath(path)), text, read.get(path), status, model)
         _refuse_read_only(target)
         _refuse_two_texts(target, targets.setdefault(target.identity, target))
     return streams, list(targets.values())
@@ -131,12 +131,12 @@ def _refuse_replacing(path: str, status: os.stat_result, read: Mapping[str, byte
         raise InputError("is not a regular file, so it cannot be changed", path=path)
 
 
-def _refuse_two_texts(target: Target, other: Target) -> None:
+def _refuse_two_texts(target: WriteTarget, other: WriteTarget) -> None:
     if other.text != target.text:
         raise InputError(f"is the same file as {other.path}, with a different new text", path=target.path)
 
 
-def _refuse_read_only(target: Target) -> None:
+def _refuse_read_only(target: WriteTarget) -> None:
     """Raise `InputError` if the file is read-only, even for root, who should not override its mode."""
     if target.status is None:
         return

@@ -6,13 +6,13 @@ use crate::syntax::{Hir, Translation};
 
 /// Whether a rule is the first that matches some URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is, for this URI.
+pub enum Liveness {
+    /// It is the first for this URI.
     Live(Vec<u8>),
-    /// It never is.
+    /// It is never the first.
     Dead {
-        /// Earlier rules that together match all the rule matches, in the order they were needed; none if the rule
-        /// matches no URI at all.
+        /// Earlier rules that together match all URIs of the rule, in the order in which they were needed; none if the
+        /// rule matches no URI.
         by: Vec<usize>,
         /// The shortest URI in the language of the rule, which the first of `by` takes; empty if `by` is. Where that
         /// language is a superset, the rule itself may not match it.
@@ -24,23 +24,23 @@ pub enum Verdict {
 
 /// Whether a terminal rule is the first of its run that matches some URI (as [`witness`] defines URIs).
 ///
-/// Guided by counterexamples: the shortest URI that `rule` matches and the covers found so far do not is put to the
-/// real rules. If `rule` is the first that matches it, `rule` is live; else the first that does becomes a cover. With a
-/// real run of rules, few covers are ever needed, while the union of all earlier rules is far too large to build.
+/// Guided by counterexamples: the real rules are run on the shortest URI that `rule` matches and the covers so far do
+/// not. If `rule` is the first to match it, `rule` is live; otherwise the first that does becomes a cover. Real runs of
+/// rules need few covers, while the union of all earlier rules is far too large to build.
 ///
 /// `languages[i]` is the translation of rule `i`, `None` if its pattern was refused; `first(uri)` is the first rule
-/// that matches. Only exact languages become covers, so a rule is called dead by what its earlier rules match for
-/// certain.
+/// that matches. Only exact languages become covers, so a rule is dead only if earlier rules certainly match all its
+/// URIs.
 ///
 /// Panics if `rule` is not an index into `languages`.
-pub fn verdict(
+pub fn liveness(
     rule: usize,
     languages: &[Option<Translation>],
     mut first: impl FnMut(&[u8]) -> First,
     limits: &Limits,
-) -> Verdict {
+) -> Liveness {
     let Some(language) = &languages[rule] else {
-        return Verdict::Unknown;
+        return Liveness::Unknown;
     };
     let mut by: Vec<usize> = Vec::new();
     let mut covers: Vec<&Hir> = Vec::new();
@@ -48,46 +48,46 @@ pub fn verdict(
     while covers.len() <= limits.covers {
         let uri = match witness(Question::Outside, &language.hir, &covers, limits) {
             Witness::Found(uri) => uri,
-            Witness::Nothing => return Verdict::Dead { by, example },
-            Witness::Unknown => return Verdict::Unknown,
+            Witness::Nothing => return Liveness::Dead { by, example },
+            Witness::Unknown => return Liveness::Unknown,
         };
         let taker = match first(&uri) {
-            First::Match(taker) if taker == rule => return Verdict::Live(uri),
+            First::Match(taker) if taker == rule => return Liveness::Live(uri),
             First::Match(taker) if taker < rule => taker,
             // The rule's language is a superset, or PCRE2 gave up.
-            _ => return Verdict::Unknown,
+            _ => return Liveness::Unknown,
         };
         match &languages[taker] {
-            // A cover that comes again did not cover its own match: its language would be wrong.
+            // A cover that recurs did not cover its own match: its language would be wrong.
             Some(cover) if cover.exact && !by.contains(&taker) => covers.push(&cover.hir),
-            _ => return Verdict::Unknown,
+            _ => return Liveness::Unknown,
         }
         by.push(taker);
         if by.len() == 1 {
             example = uri;
         }
     }
-    Verdict::Unknown
+    Liveness::Unknown
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, verdict};
+    use super::{Liveness, liveness};
     use crate::first_match::FirstMatch;
     use crate::language::Limits;
     use crate::syntax::parse;
 
-    /// The verdict on the last of some patterns.
-    fn last(patterns: &[&str]) -> Verdict {
+    /// The liveness of the last of some patterns.
+    fn last(patterns: &[&str]) -> Liveness {
         let texts: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
         let index = FirstMatch::new(&texts).unwrap();
         let languages: Vec<_> = texts.iter().map(|text| Some(parse(text).ok()?.translate())).collect();
         let rule = patterns.len() - 1;
-        verdict(rule, &languages, |uri| index.first(uri, patterns.len()), &Limits::default())
+        liveness(rule, &languages, |uri| index.first(uri, patterns.len()), &Limits::default())
     }
 
-    fn dead(by: &[usize], example: &str) -> Verdict {
-        Verdict::Dead { by: by.to_vec(), example: example.as_bytes().to_vec() }
+    fn dead(by: &[usize], example: &str) -> Liveness {
+        Liveness::Dead { by: by.to_vec(), example: example.as_bytes().to_vec() }
     }
 
     /// A rule is dead if one earlier rule, or several together, match all its URIs.
@@ -99,20 +99,20 @@ mod tests {
         assert_eq!(last(&["^old.html$"]), dead(&[], ""));
     }
 
-    /// A live rule comes with a URI that reaches it, be it the newline twin.
+    /// A live rule has a URI that reaches it, possibly the newline twin.
     #[test]
     fn live() {
-        assert_eq!(last(&["^/a/b$", "^/a/(.*)$"]), Verdict::Live(b"/a/".to_vec()));
-        assert_eq!(last(&[r"^/a\z", "^/a$"]), Verdict::Live(b"/a\n".to_vec()));
+        assert_eq!(last(&["^/a/b$", "^/a/(.*)$"]), Liveness::Live(b"/a/".to_vec()));
+        assert_eq!(last(&[r"^/a\z", "^/a$"]), Liveness::Live(b"/a\n".to_vec()));
     }
 
-    /// An inexact rule neither covers, nor is live by a URI it does not match; but it can be dead.
+    /// An inexact rule does not cover, and a URI that it does not match does not make it live; but it can be dead.
     #[test]
     fn inexact() {
-        assert_eq!(last(&["^/a(?!b)", "^/a"]), Verdict::Unknown);
-        assert_eq!(last(&["(?m)^/a", "^/ab"]), Verdict::Unknown);
-        assert_eq!(last(&["^/a", "(?m)^/ab"]), Verdict::Unknown);
-        assert_eq!(last(&["^/a(?<!a)"]), Verdict::Unknown);
+        assert_eq!(last(&["^/a(?!b)", "^/a"]), Liveness::Unknown);
+        assert_eq!(last(&["(?m)^/a", "^/ab"]), Liveness::Unknown);
+        assert_eq!(last(&["^/a", "(?m)^/ab"]), Liveness::Unknown);
+        assert_eq!(last(&["^/a(?<!a)"]), Liveness::Unknown);
         assert_eq!(last(&["^/a", "^/a(?!c)b"]), dead(&[0], "/ab"));
     }
 }

@@ -1,4 +1,4 @@
-//! The strings of a finite language.
+//! Lists the strings of a finite language.
 //!
 //! `regex_syntax::hir::literal::Extractor` ignores anchors, so the strings are derived here by recursion over
 //! fragments.
@@ -22,8 +22,8 @@ pub enum Finite {
     Infinite,
     /// More strings than the bound, or a string of more than [`LONGEST_STRING`] bytes.
     TooMany,
-    /// An anchor cannot hold on some path through the pattern, as in `a^b`. There may be any number of such paths, and
-    /// code that follows the pattern in another order would visit them all.
+    /// An anchor cannot hold on some path through the pattern, as in `a^b`. There may be any number of such paths, all
+    /// of which code that follows the pattern in another order would visit.
     Contradictory,
 }
 
@@ -33,8 +33,8 @@ pub enum Finite {
 /// of the pattern is bounded like the whole: a part with more than `bound` strings is [`Finite::TooMany`] even where an
 /// anchor would leave few of them. O(length) for a literal, O(bound x length) for most others.
 ///
-/// If the translation `hir` comes from is not exact, `any_case` speaks of the superset only: the pattern may tell case
-/// variants apart. Those who filter the strings with PCRE2 then need each variant: [`finite_spelled`].
+/// If the translation `hir` comes from is not exact, `any_case` speaks of the superset only: the pattern may
+/// distinguish case variants. To filter the strings with PCRE2, list each variant: [`finite_spelled`].
 pub fn finite(hir: &Hir, bound: usize) -> Finite {
     if !is_case_closed(hir) {
         return finite_spelled(hir, bound);
@@ -175,7 +175,7 @@ impl Lister {
     }
 
     fn product(&self, mut left: Fragments, right: &Fragments) -> Result<Fragments, Stop> {
-        // The common case is one fragment after one: the bytes are appended in place.
+        // The common case is one fragment on each side: the bytes are appended in place.
         if let ([first], [second]) = (left.list.as_mut_slice(), right.list.as_slice())
             && !first.at_end
             && !second.at_start
@@ -280,14 +280,15 @@ mod tests {
         assert_eq!(strings(r"^(/a\z|/b$)"), ["/a", "/b", "/b\n"]);
     }
 
-    /// Alternatives that are a character each, beyond ASCII too, which the constructors of `Hir` make a class of.
+    /// Alternatives that are single characters, including non-ASCII ones, which the constructors of `Hir` turn into a
+    /// class.
     #[test]
     fn characters() {
         assert_eq!(strings(r"^/(é|a)\z"), ["/a", "/é"]);
         assert_eq!(strings("^/(é|à|[bc])$").len(), 8);
     }
 
-    /// A string that is derived in several ways is listed once.
+    /// A string with several derivations is listed once.
     #[test]
     fn each_once() {
         assert_eq!(strings(r"^/(a|b?a|a)(|())*\z"), ["/a", "/ba"]);
@@ -295,7 +296,7 @@ mod tests {
         assert_eq!(strings(&format!("^/{}\\z", "(ab|ab)".repeat(40))).len(), 1);
     }
 
-    /// Anchors that cannot hold are told of: what stands before them may be more than is left.
+    /// Anchors that cannot hold are reported, as the part before them may match more strings than remain.
     #[test]
     fn contradictions() {
         for pattern in ["^/a^b$", r"^/a(\zb|c)\z", "^/[ab](?:[0-9][0-9]^|x)$", "^/a(/|$)$"] {
@@ -304,7 +305,7 @@ mod tests {
         assert_eq!(strings("^/a(/$|$)").len(), 4);
     }
 
-    /// A pattern that is free at one end, or repeats without end, has infinitely many.
+    /// A pattern that is open at one end, or has an unbounded repetition, has infinitely many strings.
     #[test]
     fn infinite() {
         for pattern in ["^/a", "/a$", "^/a*$", "^/(a|b+)$", "^/a$|b", "^/(.*)$", ""] {
@@ -322,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Without case, one string stands for its variants, and none if there is no letter.
+    /// If case is ignored, one string stands for its variants, unless it has no letter.
     #[test]
     fn any_case() {
         let folded = |pattern: &str| match list(pattern, 256) {

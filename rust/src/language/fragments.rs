@@ -1,4 +1,4 @@
-//! Fragments of the strings of a language: bytes that may be tied to the start or end of the subject.
+//! Fragments of the strings of a language: bytes that may be anchored to the start or end of the subject.
 
 use std::hash::BuildHasher;
 
@@ -8,13 +8,13 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 /// (`NGX_CONF_BUFFER`), so it cannot be a key of a map.
 pub const LONGEST_STRING: usize = 4_096;
 
-/// Why there is no list.
+/// Why the strings cannot be listed.
 pub enum Stop {
     Infinite,
     TooMany,
 }
 
-/// Bytes that a part of the pattern matches, and whether they have to touch the ends of the subject.
+/// Bytes that a part of the pattern matches, and whether they must be at the ends of the subject.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Fragment {
     pub at_start: bool,
@@ -49,7 +49,7 @@ pub struct Fragments {
     hasher: DefaultHashBuilder,
 }
 
-/// Up to this many fragments, comparing with each of them is faster than hashing.
+/// Up to this many fragments, comparing with each is faster than hashing.
 const SHORT_LIST: usize = 8;
 
 impl Fragments {
@@ -93,7 +93,7 @@ impl Fragments {
 }
 
 impl From<Vec<Fragment>> for Fragments {
-    /// The fragments have to be distinct.
+    /// The fragments must be distinct.
     fn from(list: Vec<Fragment>) -> Fragments {
         Fragments { list, ..Fragments::default() }
     }

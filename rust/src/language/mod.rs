@@ -1,7 +1,7 @@
 //! Questions about the languages of patterns, as [`crate::syntax`] translates them.
 //!
 //! [`finite`] lists a small language. [`witness`] finds the shortest URI in one language and outside (or inside)
-//! others, and [`verdict`] decides whether a rule is dead, by searching witnesses. Both stop at bounds, with the result
+//! others, and [`liveness`] decides whether a rule is dead, by searching witnesses. Both stop at bounds, with the result
 //! unknown.
 
 mod dead;
@@ -10,6 +10,6 @@ mod fragments;
 mod lazy;
 mod product;
 
-pub use dead::{Verdict, verdict};
+pub use dead::{Liveness, liveness};
 pub use finite::{Finite, finite, finite_spelled};
 pub use product::{Limits, Question, Subjects, Witness, counted_witness, witness, witness_among};

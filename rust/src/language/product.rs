@@ -14,7 +14,7 @@ pub struct Limits {
     pub states: usize,
     /// The most memory for each automaton, in bytes, for its NFA and its lazy states alike.
     pub automaton_bytes: usize,
-    /// The most earlier rules that may cover a rule together ([`super::verdict`]).
+    /// The most earlier rules that may cover a rule together ([`super::liveness`]).
     pub covers: usize,
 }
 

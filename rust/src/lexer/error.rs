@@ -1,11 +1,11 @@
-//! What nginx refuses while reading a file, in its own words.
+//! The errors of nginx while it reads a file, in its own words.
 
 use std::fmt;
 
 /// The first place at which a file cannot be read. `Display` is nginx's message, without its ` in FILE:LINE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LexError {
-    /// Offset of the byte that is refused; the length of the file if it ends too early; the start of a too long word.
+    /// Offset of the refused byte; the length of the file if it ends too early; the start of a word that is too long.
     pub offset: usize,
     /// The line nginx names in its message, from 1.
     pub line: u32,
@@ -25,7 +25,7 @@ pub enum LexErrorKind {
     },
     /// A `}` that closes no block of this file.
     UnmatchedClose,
-    /// A byte directly after a closing quote that may not stand there.
+    /// A byte directly after a closing quote that is not allowed there.
     AfterQuote {
         /// The byte refused.
         byte: u8,
@@ -77,7 +77,7 @@ impl LexErrorKind {
         }
     }
 
-    /// nginx's message, as the bytes it writes: those of the file are in it as they are.
+    /// nginx's message, as the bytes that nginx writes: bytes of the file are copied unchanged.
     pub fn message(&self) -> Vec<u8> {
         match self {
             Self::NoDirective(byte) | Self::AfterQuote { byte, .. } => [b"unexpected \"", &[*byte][..], b"\""].concat(),
@@ -93,7 +93,7 @@ impl LexErrorKind {
         }
     }
 
-    /// Where the thing begins that is unfinished: a statement, a quoted word, a block.
+    /// The start of what is unfinished: a statement, a quoted word, a block.
     pub fn opened_at(&self) -> Option<usize> {
         match *self {
             Self::CloseInStatement { start }

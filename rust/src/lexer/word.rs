@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{CONF_BUFFER, LexError, LexErrorKind, Lexer, Word};
 
-/// What ended a word.
+/// What ends a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Terminator {
     Blank,
@@ -19,7 +19,7 @@ impl<'a> Lexer<'a> {
         let window = self.window(start);
         let mut pos = start;
         let mut replaced = false;
-        // The first byte is never looked at for an ending: the caller has handled those that end or open something.
+        // The first byte is never an ending: the caller has handled bytes that end or open something.
         while let Some(&byte) = window.get(pos) {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' if pos > start => {
@@ -42,7 +42,7 @@ impl<'a> Lexer<'a> {
         Err(self.unended(start, line, None))
     }
 
-    /// The word that began at `start` in `line` is read; the byte at `pos` has ended it.
+    /// Finishes the word that began at `start` in `line`; the byte at `pos` ended it.
     fn after_plain(&mut self, start: usize, line: u32, pos: usize) -> Result<Terminator, LexError> {
         let byte = self.bytes[pos];
         self.pos = pos + 1;
@@ -78,7 +78,7 @@ impl<'a> Lexer<'a> {
         Err(self.unended(start, line, Some(quote)))
     }
 
-    /// What may follow a closing quote: a blank, an ending, or `)`, which begins the next word.
+    /// Reads what may follow a closing quote: a blank, an ending, or `)`, which begins the next word.
     fn after_quote(&mut self, start: usize, line: u32, pos: usize) -> Result<Terminator, LexError> {
         self.pos = pos;
         self.check_buffer(start + 1, line)?;
@@ -101,12 +101,12 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The file up to where nginx's buffer is full with a word whose content starts at `start`.
+    /// The file up to the offset at which a word whose content starts at `start` fills nginx's buffer.
     fn window(&self, start: usize) -> &'a [u8] {
         &self.bytes[..self.bytes.len().min(start + CONF_BUFFER)]
     }
 
-    /// Looks at the byte hidden by the `\` at `pos`: counts its line, and tells whether nginx replaces the two.
+    /// Looks at the byte hidden by the `\` at `pos`: counts its line, and returns whether nginx replaces both.
     fn escaped(&mut self, pos: usize) -> bool {
         match self.bytes.get(pos + 1) {
             Some(b'\n') => {

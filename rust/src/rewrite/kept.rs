@@ -1,7 +1,7 @@
 //! The rules that stay: which of them never fire, and a URI that each of them matches.
 
 use crate::first_match::FirstMatch;
-use crate::language::{self, Limits, Question, Verdict, Witness};
+use crate::language::{self, Limits, Liveness, Question, Witness};
 use crate::syntax;
 
 /// A kept rule that never fires because earlier kept rules match all its URIs. Rules are indexes into the kept rules.
@@ -20,13 +20,13 @@ pub fn dead(patterns: &[&[u8]]) -> Vec<Dead> {
     };
     let languages: Vec<_> = patterns.iter().map(|pattern| Some(syntax::parse(pattern).ok()?.translate())).collect();
     let limits = Limits::default();
-    let verdict = |rule| language::verdict(rule, &languages, |uri| index.first(uri, rule + 1), &limits);
-    let dead = (0..patterns.len()).filter_map(|rule| match verdict(rule) {
-        Verdict::Dead { by, example } => {
+    let liveness = |rule| language::liveness(rule, &languages, |uri| index.first(uri, rule + 1), &limits);
+    let dead = (0..patterns.len()).filter_map(|rule| match liveness(rule) {
+        Liveness::Dead { by, example } => {
             let by = by.first().copied();
             Some(Dead { rule, by, example: by.map(|_| example) })
         }
-        Verdict::Live(_) | Verdict::Unknown => None,
+        Liveness::Live(_) | Liveness::Unknown => None,
     });
     dead.collect()
 }

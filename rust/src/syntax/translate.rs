@@ -74,7 +74,7 @@ impl Translator {
         }
     }
 
-    /// From the last item to the first, for only what follows tells whether an item is a tail.
+    /// From the last item to the first, as whether an item is a tail depends on what follows.
     fn concat(&mut self, items: &[Ast], mut tail: bool) -> Hir {
         let mut reversed = Vec::with_capacity(items.len().min(8));
         let mut rest = items;

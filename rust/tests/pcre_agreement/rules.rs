@@ -4,7 +4,7 @@ use crate::first_match::first_by_loop;
 use crate::random::{Random, all_strings, rounds};
 use crate::{answer, both, random, random_pattern};
 use nginxopt_native::first_match::{First, FirstMatch};
-use nginxopt_native::language::{Limits, Question, Verdict, Witness, verdict, witness};
+use nginxopt_native::language::{Limits, Liveness, Question, Witness, liveness, witness};
 use nginxopt_native::pcre::Regex;
 use nginxopt_native::syntax::{Translation, parse};
 
@@ -81,19 +81,19 @@ fn dead_rules() {
             if regexes[..=rule].iter().any(Result::is_err) {
                 break;
             }
-            match verdict(rule, &languages, |uri| index.first(uri, rule + 1), &Limits::default()) {
-                Verdict::Live(uri) => {
+            match liveness(rule, &languages, |uri| index.first(uri, rule + 1), &Limits::default()) {
+                Liveness::Live(uri) => {
                     live += 1;
                     assert_eq!(first_by_loop(&regexes[..=rule], &uri), Some(First::Match(rule)), "{texts:?} {uri:?}");
                 }
-                Verdict::Dead { by, example } => {
+                Liveness::Dead { by, example } => {
                     dead += 1;
                     let reaches = |uri: &&Vec<u8>| first_by_loop(&regexes[..=rule], uri) == Some(First::Match(rule));
                     assert_eq!(universe.iter().find(reaches), None, "{texts:?} {rule}");
                     let taken = by.first().map_or(First::None, |&cover| First::Match(cover));
                     assert!(example.is_empty() || index.first(&example, rule) == taken, "{texts:?} {rule}");
                 }
-                Verdict::Unknown => unknown += 1,
+                Liveness::Unknown => unknown += 1,
             }
         }
     }

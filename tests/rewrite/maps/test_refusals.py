@@ -9,7 +9,7 @@ import pytest
 from nginxopt.config import load, load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import plan
-from nginxopt.rewrite.maps.captures import Captures
+from nginxopt.rewrite.maps.captures import CaptureReadings
 from nginxopt.rewrite.maps.planning import REASONS
 from nginxopt.rewrite.maps.reading import read
 from nginxopt.rewrite.maps.stability import definitions
@@ -101,7 +101,7 @@ def test_captures_of_stream() -> None:
     """What another module reads are captures of its own."""
     stream = "stream { map $remote_addr $x { default $1; } }"
     text = f"events {{}} http {{ map $uri $new {{ {ROWS} }} server {{ return 200 $new; }} }} {stream}"
-    assert Captures(load_text(text.encode(), "nginx.conf")).reader("$new") is None
+    assert CaptureReadings(load_text(text.encode(), "nginx.conf")).reader("$new") is None
 
 
 def test_named_groups_that_are_read() -> None:

@@ -10,7 +10,7 @@ from nginxopt.bench import measure
 from nginxopt.bench.report import keys as looks
 from nginxopt.bench.report import vega
 from nginxopt.bench.report.charts.figure import HEIGHT, MICRO, TIMES, WIDTH, Figure, Panel
-from nginxopt.bench.report.keys import Key
+from nginxopt.bench.report.keys import LegendKey
 from nginxopt.bench.report.scales import at_least, ticks
 from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.result import Result, Sample
@@ -71,7 +71,7 @@ def _longest(samples: Sequence[Sample]) -> float:
     return max(outcome.percentiles.get("p100", outcome.histogram[-1][0]) for outcome in outcomes)
 
 
-def _chart(rows: list[Spec], keys: dict[str, Key], low: float, high: float, most: float) -> Spec:
+def _chart(rows: list[Spec], keys: dict[str, LegendKey], low: float, high: float, most: float) -> Spec:
     percentiles = [2, *(10**power for power in range(1, 8) if 10**power <= most)]
     names = {str(at): f"{100 - 100 / at:.6g} %" for at in percentiles}
     x = {"field": "rank", "type": "quantitative", "title": "percentile"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nginxopt.bench.report.keys import Key
+from nginxopt.bench.report.keys import LegendKey
 
 WIDTH, HEIGHT = 270, 190
 MICRO = 1e6  # charts are in microseconds
@@ -26,5 +26,5 @@ class Figure:
 
     title: str
     caption: str
-    keys: tuple[Key, ...]
+    keys: tuple[LegendKey, ...]
     panels: tuple[Panel, ...]

@@ -8,7 +8,7 @@ from nginxopt.bench import measure
 from nginxopt.bench.report import keys as looks
 from nginxopt.bench.report import sentences, vega
 from nginxopt.bench.report.charts.figure import HEIGHT, MICRO, TIMES, WIDTH, Figure, Panel
-from nginxopt.bench.report.keys import Key
+from nginxopt.bench.report.keys import LegendKey
 from nginxopt.bench.report.scales import ticks
 from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.result import Result
@@ -89,7 +89,7 @@ def _factor(figure: str) -> float:
     return MICRO if _is_time(figure) else 1.0
 
 
-def _chart(rows: list[Spec], keys: dict[str, Key], y: Spec) -> Spec:
+def _chart(rows: list[Spec], keys: dict[str, LegendKey], y: Spec) -> Spec:
     sizes = sorted({row["size"] for row in rows})
     scale = {"domain": [0, max(sizes)], "nice": False}
     x = {"field": "size", "type": "quantitative", "title": "rules", "scale": scale}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nginxopt.bench.report import sentences, vega
 from nginxopt.bench.report.charts.figure import WIDTH, Figure, Panel
-from nginxopt.bench.report.keys import SERIES, SHAPES, Key
+from nginxopt.bench.report.keys import SERIES, SHAPES, LegendKey
 from nginxopt.bench.report.scales import ticks
 from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.result import Ratio, Result
@@ -33,7 +33,7 @@ def draw(result: Result, figures: Sequence[str]) -> Figure | None:
             svg = vega.svg(_chart(of, present, low, high), title, "The table of ratios has the numbers.")
             panels.append(Panel(sentences.pair(pair), svg))
     caption = "Bars are 95 % intervals, the scale is logarithmic. Hollow marks: no difference seen, or too few rounds."
-    keys = (Key(sentences.name(figure), shape=SHAPES[place % SERIES]) for place, figure in enumerate(present))
+    keys = (LegendKey(sentences.name(figure), shape=SHAPES[place % SERIES]) for place, figure in enumerate(present))
     return Figure("Ratios", caption, tuple(keys), tuple(panels))
 
 
