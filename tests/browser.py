@@ -43,7 +43,7 @@ class Page:
         self._unread = b""
         self._events: list[dict[str, Any]] = []
         self._session: str | None = None
-        (target,) = (each for each in self.call("Target.getTargets")["targetInfos"] if each["type"] == "page")
+        (target,) = (info for info in self.call("Target.getTargets")["targetInfos"] if info["type"] == "page")
         self._session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Runtime"):
             self.call(f"{domain}.enable")
@@ -64,10 +64,10 @@ class Page:
 
     def ask(self, expression: str) -> Any:
         """Return the value of a JavaScript expression."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in found:
-            raise BrowserError(json.dumps(found["exceptionDetails"])[:500])
-        return found["result"].get("value")
+        response = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in response:
+            raise BrowserError(json.dumps(response["exceptionDetails"])[:500])
+        return response["result"].get("value")
 
     def requests(self) -> list[str]:
         """Return the addresses that the page has asked for since it was opened, its own first."""
@@ -86,16 +86,16 @@ class Page:
         message = {"id": number, "method": method, "params": params, **session}
         os.write(self._write, json.dumps(message).encode() + b"\0")
         while True:
-            found = self._message()
-            if found.get("id") == number:
-                if "error" in found:
-                    raise BrowserError(f"{method}: {found['error']}")
-                result: dict[str, Any] = found["result"]
+            answer = self._message()
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise BrowserError(f"{method}: {answer['error']}")
+                result: dict[str, Any] = answer["result"]
                 return result
-            self._events.append(found)
+            self._events.append(answer)
 
     def _wait_for(self, event: str) -> None:
-        while not any(found.get("method") == event for found in self._events):
+        while not any(received.get("method") == event for received in self._events):
             self._events.append(self._message())
 
     def _message(self) -> dict[str, Any]:
@@ -107,8 +107,8 @@ class Page:
                 raise BrowserError("the browser is silent" if not ready else "the browser has ended")
             self._unread += data
         message, _, self._unread = self._unread.partition(b"\0")
-        found: dict[str, Any] = json.loads(message)
-        return found
+        decoded: dict[str, Any] = json.loads(message)
+        return decoded
 
 
 @contextlib.contextmanager

@@ -60,18 +60,18 @@ def configurations(sets: str = "AB") -> Iterator[tuple[dict[str, str], Config]]:
 def compiled(row: dict[str, str], config: Config, options: Options) -> Row | None:
     """What becomes of a file; None if one of its patterns is no regular expression."""
     try:
-        found = plan(config, options)
+        plan_ = plan(config, options)
     except InputError:
         return None
-    proof = prove(emit(found))
-    return Row(row["set"], row["file"], found.rules, found.moved, found.reasons(), proof)
+    proof = prove(emit(plan_))
+    return Row(row["set"], row["file"], plan_.rules, plan_.moved, plan_.reasons(), proof)
 
 
 def report(sets: str = "A") -> Iterator[str]:
     """The lines of the table."""
     for title, options in (("as written", AS_WRITTEN), ("--literal-dots --literal-ends", AS_MEANT)):
-        found = [compiled(row, config, options) for row, config in configurations(sets)]
-        table = [row for row in found if row is not None and row.rules]
+        rows = [compiled(row, config, options) for row, config in configurations(sets)]
+        table = [row for row in rows if row is not None and row.rules]
         kept: Counter[str] = Counter()
         for row in table:
             kept.update(row.kept)

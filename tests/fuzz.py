@@ -107,10 +107,10 @@ def _shuffled(rng: random.Random, parts: list[bytes], others: list[bytes]) -> li
 def _arguments(rng: random.Random, text: bytes, _: Sequence[bytes]) -> bytes:
     """Take out, double, or replace arguments: the text stays one that can be read."""
     for _time in range(rng.randint(1, 4)):
-        found = list(_ARGUMENT.finditer(text))
-        if found:
-            start, end = rng.choice(found).span(1)
-            others = [match[1] for match in rng.sample(found, min(2, len(found)))]
+        matches = list(_ARGUMENT.finditer(text))
+        if matches:
+            start, end = rng.choice(matches).span(1)
+            others = [match[1] for match in rng.sample(matches, min(2, len(matches)))]
             text = text[:start] + rng.choice([b"", text[start:end] * 2, *others]) + text[end:]
     return text
 
@@ -271,10 +271,10 @@ class Fuzz:
 
     def _run(self, *options: str) -> int:
         """Run the command on the text; return its status, which is one of those that are documented."""
-        status, said, seconds = run("lint", *options, str(self._path))
+        status, output, seconds = run("lint", *options, str(self._path))
         self.figures.slowest = max(self.figures.slowest, (seconds, f"{self._name} {' '.join(options)}"))
         if status not in _STATUSES:
-            raise FaultError(f"{' '.join(options)} ends with {status}: {said[-2_000:]}")
+            raise FaultError(f"{' '.join(options)} ends with {status}: {output[-2_000:]}")
         if self._limit is not None and seconds > self._limit:
             raise FaultError(f"{' '.join(options)} takes {seconds:.2f} s")
         return status
@@ -322,22 +322,22 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="ask every rule, not only those selected by default")
     parser.add_argument("--nginx", action="store_true", help="ask nginx -t before and after fixes")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where to put what fails")
-    asked = parser.parse_args()
-    seeds = seeds_in(asked.corpus)
+    options = parser.parse_args()
+    seeds = seeds_in(options.corpus)
     with tempfile.TemporaryDirectory(prefix="nginxopt-fuzz-") as folder:
-        fuzz = Fuzz(Path(folder), nginx.find() if asked.nginx else None, LIMIT, ALL if asked.all else ())
-        made = as_they_are(seeds) if asked.unchanged else texts(seeds, asked.seed, asked.first + asked.files)
-        for number, text, target in made:
-            if number < asked.first:
+        fuzz = Fuzz(Path(folder), nginx.find() if options.nginx else None, LIMIT, ALL if options.all else ())
+        cases = as_they_are(seeds) if options.unchanged else texts(seeds, options.seed, options.first + options.files)
+        for number, text, target in cases:
+            if number < options.first:
                 continue
             try:
                 fuzz.check(text, target, str(number))
             except FaultError as fault:
                 fuzz.figures.faults.append(f"{number}: {fault}")
                 print(f"{number} (nginx {target}): {fault}", flush=True)
-                if asked.keep:
-                    asked.keep.mkdir(parents=True, exist_ok=True)
-                    (asked.keep / f"{asked.seed}-{number}.conf").write_bytes(text)
+                if options.keep:
+                    options.keep.mkdir(parents=True, exist_ok=True)
+                    (options.keep / f"{options.seed}-{number}.conf").write_bytes(text)
     print(fuzz.figures)
     return int(bool(fuzz.figures.faults))
 

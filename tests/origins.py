@@ -30,8 +30,8 @@ class Asked:
 
     def header(self, name: bytes) -> bytes:
         """The value of a header, empty without it."""
-        found = re.search(rb"\r\n" + name + rb": *([^\r]*)", self.head, re.IGNORECASE)
-        return found[1] if found else b""
+        match = re.search(rb"\r\n" + name + rb": *([^\r]*)", self.head, re.IGNORECASE)
+        return match[1] if match else b""
 
 
 Reply = Callable[[Asked, dict[int, bytes]], bytes | None]

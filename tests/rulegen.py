@@ -161,7 +161,7 @@ def _alternation(draw: random.Random) -> Pattern:
     words = [word(draw) for _ in range(draw.randint(2, 3))]
     group = draw.choice([b"(%s)", b"(%s)", b"(?:%s)"]) % b"|".join(map(escape, words))
     tail = draw.choice([b"", b"/a", b".html"])
-    uris = tuple(b"/" + each + tail for each in words)
+    uris = tuple(b"/" + alternative + tail for alternative in words)
     return Pattern(b"^/%s%s$" % (group, escape(tail)), 1 - (b"?:" in group), uris)
 
 

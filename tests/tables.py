@@ -32,8 +32,8 @@ def answer(
     kind: Kind, text: bytes, path: bytes, args: bytes = b"", site: bytes = b""
 ) -> tuple[int, bytes | None] | None:
     """Return the status and the target that a table answers to a request for a decoded path."""
-    found: Answer | None = checked(kind, text).meaning.answer(Asked(site, path, args))
-    return found and (found.status, found.location)
+    response: Answer | None = checked(kind, text).meaning.answer(Asked(site, path, args))
+    return response and (response.status, response.location)
 
 
 def reasons(kind: Kind, text: bytes) -> list[tuple[int, str]]:

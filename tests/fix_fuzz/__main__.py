@@ -43,26 +43,26 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def run(asked: argparse.Namespace) -> int:
+async def run(settings: argparse.Namespace) -> int:
     """Run all, and return 1 if something differs."""
-    binary = nginx.find(asked.nginx)
-    kinds = tuple(filter(None, asked.kinds.split(",")))
+    binary = nginx.find(settings.nginx)
+    kinds = tuple(filter(None, settings.kinds.split(",")))
     base = [
-        *(["--assume", asked.assume] if asked.assume else []),
-        *(["--ignore", asked.ignore] if asked.ignore else []),
+        *(["--assume", settings.assume] if settings.assume else []),
+        *(["--ignore", settings.ignore] if settings.ignore else []),
     ]
     looks: Counter[tuple[object, ...]] = Counter()
-    ends = time.monotonic() + asked.seconds
+    ends = time.monotonic() + settings.seconds
     async with staged(binary) as stage:
-        trial = Trial(stage, base, without_connection if asked.assume else as_it_is)
-        for number, case in enumerate(_cases(asked, stage, kinds)):
+        trial = Trial(stage, base, without_connection if settings.assume else as_it_is)
+        for number, case in enumerate(_cases(settings, stage, kinds)):
             if time.monotonic() > ends:
                 break
-            options = ALL if number % 4 == 3 and not asked.ignore else ()
+            options = ALL if number % 4 == 3 and not settings.ignore else ()
             fault = await trial.check(case, options)
             if fault:
                 trial.figures.faults += 1
-                await _tell(trial, fault, options, looks, asked)
+                await _tell(trial, fault, options, looks, settings)
             if number % 200 == 199:
                 print(f"[{number + 1}, {time.process_time():.0f} s] {trial.figures}", flush=True)
         print(trial.figures)
@@ -71,14 +71,18 @@ async def run(asked: argparse.Namespace) -> int:
         return int(bool(trial.figures.faults))
 
 
-def _cases(asked: argparse.Namespace, stage: Stage, kinds: tuple[str, ...]) -> Iterator[Case]:
-    if asked.corpus:
-        return corpus.cases(asked.corpus, stage, asked.seed, asked.first, asked.configs, kinds or None)
-    return generate.cases(asked.seed, asked.first, asked.configs, stage.binary, kinds or None)
+def _cases(settings: argparse.Namespace, stage: Stage, kinds: tuple[str, ...]) -> Iterator[Case]:
+    if settings.corpus:
+        return corpus.cases(settings.corpus, stage, settings.seed, settings.first, settings.configs, kinds or None)
+    return generate.cases(settings.seed, settings.first, settings.configs, stage.binary, kinds or None)
 
 
 async def _tell(
-    trial: Trial, fault: Fault, options: tuple[str, ...], looks: Counter[tuple[object, ...]], asked: argparse.Namespace
+    trial: Trial,
+    fault: Fault,
+    options: tuple[str, ...],
+    looks: Counter[tuple[object, ...]],
+    settings: argparse.Namespace,
 ) -> None:
     culprits = await trial.culprits(fault)
     look = (", ".join(culprits) or "together: " + ", ".join(sorted(fault.made)), tuple(sorted(fault.kinds)))
@@ -86,17 +90,20 @@ async def _tell(
     print(f"{fault.case.name}: {look[0]} changes {', '.join(look[1])}", flush=True)
     if looks[look] == 1:
         print(
-            "\n".join(f"    {one.kind} {one.which}: {trial.shown(one.told.encode())}" for one in fault.differences[:3])
+            "\n".join(
+                f"    {difference.kind} {difference.which}: {trial.shown(difference.told.encode())}"
+                for difference in fault.differences[:3]
+            )
         )
-    if looks[look] > _EACH or not asked.small:
+    if looks[look] > _EACH or not settings.small:
         return
     if culprits:
         options = ("--select", culprits[0])
     small = await minimised(trial, fault, options)
     text = reproduction(trial, small, look[0])
     print(text, flush=True)
-    if asked.findings:
-        with asked.findings.open("a") as file:
+    if settings.findings:
+        with settings.findings.open("a") as file:
             file.write(text + "\n")
 
 

@@ -32,16 +32,16 @@ def as_it_is(head: bytes) -> bytes:
     return head
 
 
-def without_connection(asked: bytes) -> bytes:
+def without_connection(request: bytes) -> bytes:
     """Return what an origin was asked, but for the version and the connection, which premises speak of.
 
     A `Connection` that goes with an `Upgrade` is no matter of the connection.
     """
-    asked = re.sub(rb"^keep=[01] ", b"", asked)
-    asked = re.sub(rb" HTTP/1\.[01]\r\n", b" HTTP/1\r\n", asked, count=1)
-    if re.search(rb"(?i)\r\nUpgrade:", asked):
-        return asked
-    return re.sub(rb"(?i)\r\nConnection: [^\r]*(?=\r\n)", b"", asked, count=1)
+    request = re.sub(rb"^keep=[01] ", b"", request)
+    request = re.sub(rb" HTTP/1\.[01]\r\n", b" HTTP/1\r\n", request, count=1)
+    if re.search(rb"(?i)\r\nUpgrade:", request):
+        return request
+    return re.sub(rb"(?i)\r\nConnection: [^\r]*(?=\r\n)", b"", request, count=1)
 
 
 def differences(
@@ -52,17 +52,17 @@ def differences(
         return ()
     if all(run.refusal for run in after):
         return (Difference("refusal", "", after[0].refusal),)
-    found: list[Difference] = []
+    differing: list[Difference] = []
     if not _relieved(before, after):
         olds, news = ([_values(run, mask) for run in runs] for runs in (before, after))
-        found += _of_values(olds, news)
+        differing += _of_values(olds, news)
     for kind in ("warnings", "errors"):
         old = frozenset().union(*(getattr(run, kind) for run in before))
         always = frozenset.intersection(*(getattr(run, kind) for run in after)) - old
-        found += [Difference(kind, one, one, steady=kind == "warnings") for one in sorted(always)]
+        differing += [Difference(kind, line, line, steady=kind == "warnings") for line in sorted(always)]
     if 0 < max(run.nofile for run in after) < min(run.nofile for run in before):
-        found.append(Difference("nofile", "", f"{before[0].nofile} open files before, {after[0].nofile} after"))
-    return tuple(found)
+        differing.append(Difference("nofile", "", f"{before[0].nofile} open files before, {after[0].nofile} after"))
+    return tuple(differing)
 
 
 _Values = dict[tuple[str, str], Hashable]
@@ -70,15 +70,15 @@ _Values = dict[tuple[str, str], Hashable]
 
 
 def _values(run: Observation, mask: Mask) -> _Values:
-    found: _Values = {("answers", which): frozenset(given.items()) for which, given in run.answers.items()}
-    asked: Counter[str] = Counter()
+    values: _Values = {("answers", which): frozenset(given.items()) for which, given in run.answers.items()}
+    requests: Counter[str] = Counter()
     for (kind, data), count in run.asked.items():
-        asked[f"{kind} {mask(data)!r}"] += count
-    found |= {("asked", which): count for which, count in asked.items()}
+        requests[f"{kind} {mask(data)!r}"] += count
+    values |= {("asked", which): count for which, count in requests.items()}
     for name, content in run.files.items():
         lines = content if isinstance(content, frozenset) else {("", 1)}
-        found |= {("files", f"{name} {line}"): count for line, count in lines}
-    return found
+        values |= {("files", f"{name} {line}"): count for line, count in lines}
+    return values
 
 
 def _of_values(olds: Sequence[_Values], news: Sequence[_Values]) -> Iterator[Difference]:

@@ -98,18 +98,18 @@ def _without_line(text: bytes, line: int) -> bytes | None:
         root = load_text(text, includes=False).main.block
     except InputError:
         return None
-    found = None
-    for one in _inside(root):
-        start = one.source.position(one.span.start).line
-        head = one.source.position(one.block.span.start if one.block else one.span.end - 1).line
-        last = one.source.position(one.span.end - 1).line
-        if start <= line <= head or (one.block is not None and line == last):
-            found = one
+    deepest = None
+    for directive in _inside(root):
+        start = directive.source.position(directive.span.start).line
+        head = directive.source.position(directive.block.span.start if directive.block else directive.span.end - 1).line
+        last = directive.source.position(directive.span.end - 1).line
+        if start <= line <= head or (directive.block is not None and line == last):
+            deepest = directive
             if head == line:
                 break
-    if found is None or found.name in ("http", "events"):
+    if deepest is None or deepest.name in ("http", "events"):
         return None
-    return text[: found.span.start] + text[found.span.end :]
+    return text[: deepest.span.start] + text[deepest.span.end :]
 
 
 def _inside(block: Block) -> Iterator[Directive]:
@@ -135,7 +135,9 @@ class _Mapping:
     def mapped(self, text: bytes) -> tuple[bytes, list[Server]]:
         """Return a text for the stage, and the servers in it."""
         root = load_text(text, includes=False).main.block
-        self._upstreams = {str(one.args[0]) for one in _inside(root) if one.name == "upstream" and one.args}
+        self._upstreams = {
+            str(directive.args[0]) for directive in _inside(root) if directive.name == "upstream" and directive.args
+        }
         self._walk(root, None, "")
         draft = Draft(text)
         draft.change(self._edits)
@@ -159,29 +161,29 @@ class _Mapping:
             else:
                 self._other(directive, name, server, upstream)
 
-    def _other(self, one: Directive, name: str, server: Server | None, upstream: str) -> None:
-        if server is not None and name == "server_name" and one.args:
-            plain = next((word for word in one.args if re.fullmatch(r"[\w.-]+\.[\w-]+", word)), None)
+    def _other(self, directive: Directive, name: str, server: Server | None, upstream: str) -> None:
+        if server is not None and name == "server_name" and directive.args:
+            plain = next((word for word in directive.args if re.fullmatch(r"[\w.-]+\.[\w-]+", word)), None)
             server.name = str(plain or server.name)
-        if server is not None and name == "location" and one.args:
-            path = re.split(r"[\\^$.*+?()\[\]|{}]", one.args[-1].lstrip("^~*= "))[0]
+        if server is not None and name == "location" and directive.args:
+            path = re.split(r"[\\^$.*+?()\[\]|{}]", directive.args[-1].lstrip("^~*= "))[0]
             server.targets.append(Target(path if path.startswith("/") else f"/{path.lstrip('@')}"))
-        words = self._words(one, name, upstream)
+        words = self._words(directive, name, upstream)
         if words is None:
-            self._edits.append(Edit(Span(one.span.start, one.span.end), b""))
-        elif words != [str(word) for word in one.args]:
-            for word, new in zip(one.args, words, strict=False):
+            self._edits.append(Edit(Span(directive.span.start, directive.span.end), b""))
+        elif words != [str(word) for word in directive.args]:
+            for word, new in zip(directive.args, words, strict=False):
                 if new != str(word):
                     self._edits.append(Edit(word.span, new.encode()))
-        if one.block and words is not None and not name.endswith("_by_lua_block"):
-            self._walk(one.block, server, str(one.args[0]) if name == "upstream" and one.args else "")
+        if directive.block and words is not None and not name.endswith("_by_lua_block"):
+            self._walk(directive.block, server, str(directive.args[0]) if name == "upstream" and directive.args else "")
 
-    def _listen(self, one: Directive, server: Server, listened: set[int]) -> None:
-        address = next(iter(read_addresses(one.args[0])), _ANYWHERE)
+    def _listen(self, directive: Directive, server: Server, listened: set[int]) -> None:
+        address = next(iter(read_addresses(directive.args[0])), _ANYWHERE)
         port = self._port(address.port or PORT)
-        rest = [str(word) for word in one.args[1:] if word in ("ssl", "default_server", "default", "http2")]
-        if address.family == "inet6" or "quic" in one.args or port in listened:
-            self._edits.append(Edit(Span(one.span.start, one.span.end), b""))
+        rest = [str(word) for word in directive.args[1:] if word in ("ssl", "default_server", "default", "http2")]
+        if address.family == "inet6" or "quic" in directive.args or port in listened:
+            self._edits.append(Edit(Span(directive.span.start, directive.span.end), b""))
             return
         if port in self._defaults:
             rest = [word for word in rest if not word.startswith("default")]
@@ -191,7 +193,7 @@ class _Mapping:
         if server.port < 0:
             server.port, server.tls = port, "ssl" in rest
         words = " ".join(["listen", f"127.0.0.1:@port{port}@", *rest])
-        self._edits.append(Edit(Span(one.span.start, one.span.end), f"{words};".encode()))
+        self._edits.append(Edit(Span(directive.span.start, directive.span.end), f"{words};".encode()))
 
     def _port(self, written: int) -> int:
         return self._ports.setdefault(written, len(self._ports) % PORTS)
@@ -201,9 +203,9 @@ class _Mapping:
         kind = self._kinds.setdefault(host, self._rng.choice(self._choices))
         return f"@{kind}{len(self._kinds) % REPLICAS}@"
 
-    def _words(self, one: Directive, name: str, upstream: str) -> list[str] | None:
+    def _words(self, directive: Directive, name: str, upstream: str) -> list[str] | None:
         """Return what the arguments of a directive become; None if it goes."""
-        words = [str(word) for word in one.args]
+        words = [str(word) for word in directive.args]
         if name in _GONE or name.startswith(("geoip", "perl", "brotli", "pagespeed", "vhost_traffic")):
             return None
         if name == "include":

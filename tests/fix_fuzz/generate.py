@@ -36,7 +36,11 @@ class _Maker:
         world = self._world()
         servers = [server(world, number) for number in range(rng.choice([1, 1, 2, 2, 3]))]
         self._share_ports(world, servers)
-        http = [*self._http(world), *(upstream.block() for upstream in world.upstreams), *(one.node for one in servers)]
+        http = [
+            *self._http(world),
+            *(upstream.block() for upstream in world.upstreams),
+            *(server.node for server in servers),
+        ]
         if rng.random() < 0.3:
             rng.shuffle(http)
         http = [*world.early, *http]
@@ -82,9 +86,9 @@ class _Maker:
             zone = name.replace(" ", "_") if rng.random() < 0.7 else "shared"
             extra.append(d("zone", f"{zone}", "64k" if len(servers) < 4 else "128k"))
         if rng.random() < 0.05 and extra:
-            extra.append(d("keepalive_timeout", "2s")) if any(one.name == "keepalive" for one in extra) else None
+            extra.append(d("keepalive_timeout", "2s")) if any(node.name == "keepalive" for node in extra) else None
         rng.shuffle(extra)
-        late = any(one.name in ("ip_hash", "hash", "random", "least_conn") for one in extra) and backup
+        late = any(node.name in ("ip_hash", "hash", "random", "least_conn") for node in extra) and backup
         nodes = extra + servers if late or rng.random() < 0.5 else servers + extra
         return Upstream(name, kind, nodes)
 

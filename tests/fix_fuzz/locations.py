@@ -33,43 +33,43 @@ class Server:
 def server(world: World, number: int) -> Server:
     """Return the server of that number."""
     rng = world.rng
-    made = Server(b("server"), number, f"{'abc'[number]}.test", tls=world.chance(0.2))
-    nodes = made.node.inner
+    server_ = Server(b("server"), number, f"{'abc'[number]}.test", tls=world.chance(0.2))
+    nodes = server_.node.inner
     assert nodes is not None
-    nodes += _listen(world, made)
-    if made.tls:
-        nodes += _tls(world, made)
+    nodes += _listen(world, server_)
+    if server_.tls:
+        nodes += _tls(world, server_)
     nodes += [d(*words) for chance, choices in _SERVER if world.chance(chance) for words in [rng.choice(choices)]]
     count = rng.choice([1, 2, 3, 4, 5])
     if len(world.upstreams) > 8 and number == 0:
-        nodes += [_one_of_many(made, index, one.name) for index, one in enumerate(world.upstreams)]
+        nodes += [_one_of_many(server_, index, one.name) for index, one in enumerate(world.upstreams)]
     for index in range(count):
-        nodes.append(location(world, made, f"/{'pqrst'[index]}/"))
+        nodes.append(location(world, server_, f"/{'pqrst'[index]}/"))
     if world.chance(0.4):
-        nodes.append(location(world, made, "/", plain=True))
+        nodes.append(location(world, server_, "/", plain=True))
     if world.chance(0.1):
-        nodes.insert(rng.randint(1, len(nodes)), _rewrites(world, made))
+        nodes.insert(rng.randint(1, len(nodes)), _rewrites(world, server_))
     if world.chance(0.1):
-        nodes += _redirects(world, made)
-    return made
+        nodes += _redirects(world, server_)
+    return server_
 
 
-def _one_of_many(made: Server, index: int, name: str) -> Node:
-    made.targets.append(Target(f"/many{index}/x", ("many",)))
+def _one_of_many(server_: Server, index: int, name: str) -> Node:
+    server_.targets.append(Target(f"/many{index}/x", ("many",)))
     return b("location", f"/many{index}/", inner=[d("proxy_pass", f"http://{name}"), d("proxy_read_timeout", "1s")])
 
 
-def _listen(world: World, made: Server) -> list[Node]:
+def _listen(world: World, server_: Server) -> list[Node]:
     rng = world.rng
-    words = [f"127.0.0.1:@port{made.port}@"]
-    if made.tls:
+    words = [f"127.0.0.1:@port{server_.port}@"]
+    if server_.tls:
         words.append("ssl")
     if world.chance(0.1):
         words += rng.choice([["default_server"], ["backlog=64"], ["deferred"], ["reuseport"]])
-    return [d("listen", *words), d("server_name", made.name, *(["*.example.test"] if world.chance(0.1) else []))]
+    return [d("listen", *words), d("server_name", server_.name, *(["*.example.test"] if world.chance(0.1) else []))]
 
 
-def _tls(world: World, made: Server) -> list[Node]:
+def _tls(world: World, server_: Server) -> list[Node]:
     rng = world.rng
     nodes = [d("ssl_certificate", "tls/server.pem"), d("ssl_certificate_key", "tls/server.key")]
     maybe: Sequence[tuple[float, Sequence[tuple[object, ...]]]] = (
@@ -83,7 +83,7 @@ def _tls(world: World, made: Server) -> list[Node]:
                 ("add_header", "X-Reused", "$ssl_session_reused", "always")]),
     )  # fmt: skip
     if world.chance(0.5):
-        made.verifies = True
+        server_.verifies = True
         nodes += [d("ssl_client_certificate", "tls/ca.pem"), d("ssl_verify_client", rng.choice(["on", "optional"]))]
         if world.chance(0.7):
             nodes.append(d("ssl_crl", "tls/none.crl"))
@@ -107,7 +107,7 @@ _SERVER: Sequence[tuple[float, Sequence[tuple[object, ...]]]] = (
 )  # fmt: skip
 
 
-def location(world: World, made: Server, path: str, *, plain: bool = False, depth: int = 0) -> Node:
+def location(world: World, server_: Server, path: str, *, plain: bool = False, depth: int = 0) -> Node:
     """Return a location for a path, which takes part in what is asked of the server."""
     rng = world.rng
     kinds: list[tuple[int, Callable[[World, Server, str], list[Node]]]] = [
@@ -118,11 +118,11 @@ def location(world: World, made: Server, path: str, *, plain: bool = False, dept
     if world.lua:
         kinds.append((3, _lua))
     chosen = rng.choices([one for _, one in kinds], [weight for weight, _ in kinds])[0]
-    inner = chosen(world, made, path)
-    made.targets.append(Target(path + rng.choice(["", "a.html", "x/y", "app.js", "c.png"])))
+    inner = chosen(world, server_, path)
+    server_.targets.append(Target(path + rng.choice(["", "a.html", "x/y", "app.js", "c.png"])))
     if depth < 2 and world.chance(0.25):
         below = path + ("below/" if not plain else "q/below/")
-        inner.append(location(world, made, below, depth=depth + 1))
+        inner.append(location(world, server_, below, depth=depth + 1))
     if world.chance(0.15):
         inner.append(_if(world))
     if depth or plain or world.chance(0.7):
@@ -157,9 +157,9 @@ def _if(world: World) -> Node:
     return b("if", condition, inner=rng.choice(choices))
 
 
-def _static(world: World, made: Server, path: str) -> list[Node]:
+def _static(world: World, server_: Server, path: str) -> list[Node]:
     rng = world.rng
-    made.targets.append(
+    server_.targets.append(
         Target(path + rng.choice(["index.html", "big.bin", "a.html", "c.png", "sub/d.txt"]), ("static",))
     )
     nodes = [d("alias", "html/")] if path.startswith("/") and world.chance(0.6) and path != "/" else [d("root", "html")]
@@ -207,42 +207,42 @@ def _lua(world: World, _made: Server, _path: str) -> list[Node]:
     return [b("content_by_lua_block", raw=code, inner=[])]
 
 
-def _asking(world: World, made: Server, path: str) -> list[Node]:
+def _asking(world: World, server_: Server, path: str) -> list[Node]:
     """Return a pass that asks other locations first or beside it: auth_request, mirror, slice, SSI."""
     rng = world.rng
-    nodes = passing(world, made, path)
+    nodes = passing(world, server_, path)
     extra = [[d("mirror", "/_mirror")], [d("auth_request", "/_auth")], [d("ssi", "on")]]
     chosen = rng.choice(extra)
     for name in ("/_mirror", "/_auth"):
-        if chosen[0].words[1] == name and not any(one.words[-1] == name for one in made.node.inner or ()):
-            assert made.node.inner is not None
-            made.node.inner.append(
-                b("location", "=", name, inner=[d("internal"), *passing(world, made, name, simple=True)])
+        if chosen[0].words[1] == name and not any(node.words[-1] == name for node in server_.node.inner or ()):
+            assert server_.node.inner is not None
+            server_.node.inner.append(
+                b("location", "=", name, inner=[d("internal"), *passing(world, server_, name, simple=True)])
             )
     return [*(node for node in nodes if node.name != chosen[0].name), *chosen]
 
 
-def _with_names(world: World, made: Server, path: str) -> list[Node]:
+def _with_names(world: World, server_: Server, path: str) -> list[Node]:
     """Return `try_files` or `error_page` that leads to a named location."""
-    name = f"@n{len(made.targets)}"
-    assert made.node.inner is not None
-    made.node.inner.append(b("location", name, inner=passing(world, made, name, simple=True)))
+    name = f"@n{len(server_.targets)}"
+    assert server_.node.inner is not None
+    server_.node.inner.append(b("location", name, inner=passing(world, server_, name, simple=True)))
     if world.chance(0.5):
         return [d("root", "html"), d("try_files", "$uri", name)]
-    nodes = [node for node in passing(world, made, path, simple=True) if node.name != "proxy_intercept_errors"]
+    nodes = [node for node in passing(world, server_, path, simple=True) if node.name != "proxy_intercept_errors"]
     return [*nodes, d("proxy_intercept_errors", "on"), d("error_page", "404", "503", "=", name)]
 
 
-def _rewrites(world: World, made: Server) -> Node:
-    made.targets.append(Target("/old/a", ("x",)))
+def _rewrites(world: World, server_: Server) -> Node:
+    server_.targets.append(Target("/old/a", ("x",)))
     return d("rewrite", world.rng.choice(["^/old/(.*)$", "/old/(.*).*", "^/old/.*"]), "/p/moved", "last")
 
 
-def _redirects(world: World, made: Server) -> list[Node]:
+def _redirects(world: World, server_: Server) -> list[Node]:
     """Return rewrites of which some say the same again, with patterns of many kinds."""
     rng = world.rng
     patterns = rng.sample(_PATTERNS, 4)
-    made.targets += [Target(path) for path in ("/ax", "/aaa", "/x12", "/q", "/" + "a" * 3_000)]
+    server_.targets += [Target(path) for path in ("/ax", "/aaa", "/x12", "/q", "/" + "a" * 3_000)]
     nodes = [d("rewrite", pattern, f"/to{index}", "permanent") for index, pattern in enumerate(patterns)]
     return [*nodes, rng.choice(nodes)] if world.chance(0.5) else nodes
 

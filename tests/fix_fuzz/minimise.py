@@ -21,9 +21,9 @@ async def minimised(trial: Trial, fault: Fault, options: Sequence[str]) -> Fault
         number = 0
         while tries < MOST and (smaller := _nth(parts, best.case, number)) is not None:
             tries += 1
-            found = await trial.still(smaller, fault.kinds, options)
-            if found:
-                best = found
+            differing = await trial.still(smaller, fault.kinds, options)
+            if differing:
+                best = differing
             else:
                 number += 1
     return best
@@ -31,7 +31,7 @@ async def minimised(trial: Trial, fault: Fault, options: Sequence[str]) -> Fault
 
 def _nth(parts: Callable[[Case], Iterator[Case]], case: Case, number: int) -> Case | None:
     """Return the case that lacks the part of that number; None if there are fewer."""
-    return next((one for index, one in enumerate(parts(case)) if index == number), None)
+    return next((part for index, part in enumerate(parts(case)) if index == number), None)
 
 
 def _steps(case: Case) -> Iterator[Case]:
@@ -77,8 +77,8 @@ def _shorter(text: bytes) -> Iterator[bytes]:
         root = load_text(text, includes=False, missing_ok=True).main.block
     except InputError:
         return
-    spans = sorted({(one.span.start, one.span.end) for one in _inside(root)}, key=lambda span: span[0] - span[1])
-    for start, end in spans:
+    spans = {(directive.span.start, directive.span.end) for directive in _inside(root)}
+    for start, end in sorted(spans, key=lambda span: span[0] - span[1]):
         if end - start < len(text.strip()):
             yield text[:start] + text[end:].lstrip(b"\n")
 

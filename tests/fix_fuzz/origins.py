@@ -71,8 +71,8 @@ class Asked:
     @property
     def keeps(self) -> bool:
         """Whether the connection is to stay open."""
-        said = self.headers.get("connection", "").lower()
-        return "close" not in said if self.is_11 else "keep-alive" in said
+        connection = self.headers.get("connection", "").lower()
+        return "close" not in connection if self.is_11 else "keep-alive" in connection
 
 
 @dataclass(slots=True)
@@ -101,19 +101,19 @@ async def read_asked(reader: asyncio.StreamReader) -> Asked | None:
     """Read one request; None at the end of the connection."""
     try:
         head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _IDLE)
-        asked = Asked(head, headers=_headers(head))
-        asked.body = await _body(asked, reader)
+        request = Asked(head, headers=_headers(head))
+        request.body = await _body(request, reader)
     except (asyncio.IncompleteReadError, ConnectionError, TimeoutError, asyncio.LimitOverrunError, ssl.SSLError):
         return None
-    return asked
+    return request
 
 
-async def _body(asked: Asked, reader: asyncio.StreamReader) -> bytes:
+async def _body(request: Asked, reader: asyncio.StreamReader) -> bytes:
     """Read a body; one that does not come, as nginx was told not to pass it on, is said to be missing."""
     try:
-        if "chunked" in asked.headers.get("transfer-encoding", ""):
+        if "chunked" in request.headers.get("transfer-encoding", ""):
             return await asyncio.wait_for(read_chunks(reader), _BODY)
-        return await asyncio.wait_for(reader.readexactly(_number(asked.headers.get("content-length", ""))), _BODY)
+        return await asyncio.wait_for(reader.readexactly(_number(request.headers.get("content-length", ""))), _BODY)
     except TimeoutError:
         return b"(missing)"
 
@@ -138,25 +138,25 @@ def _headers(head: bytes) -> dict[str, str]:
 def answer(method: str, target: str, headers: dict[str, str], body: bytes, who: str) -> Answer:
     """Return what is answered: the words of the query say how, and the body tells what was asked by whom."""
     path, _, query = target.partition("?")
-    said = dict(parse_qsl(query, keep_blank_values=True))
+    arguments = dict(parse_qsl(query, keep_blank_values=True))
     kind = _TYPES.get(path.rpartition(".")[2], "text/html")
     told = (
         f"{method} {target} {hashlib.md5(body).hexdigest()[:8]} {len(body)} from {who} http://app.test/ <head></head>\n"
     )
     text = told.encode("latin-1", "replace")
-    text += b"0123456789abcdef http://app.test/\n" * (_number(said.get("len", "0")) // 34)
-    found = [("Content-Type", kind), ("X-Origin", "yes")]
-    found += [(name, said[word]) for word, name in _SAID.items() if word in said]
-    status = _number(said.get("status", "200"))
-    if status == 200 and said.get("etag") and headers.get("if-none-match") == said["etag"]:
-        return Answer(304, found, b"")
-    if status == 200 and "range" in said and headers.get("range", "").startswith("bytes="):
-        return _part(headers["range"], found, text)
+    text += b"0123456789abcdef http://app.test/\n" * (_number(arguments.get("len", "0")) // 34)
+    headers_ = [("Content-Type", kind), ("X-Origin", "yes")]
+    headers_ += [(name, arguments[word]) for word, name in _SAID.items() if word in arguments]
+    status = _number(arguments.get("status", "200"))
+    if status == 200 and arguments.get("etag") and headers.get("if-none-match") == arguments["etag"]:
+        return Answer(304, headers_, b"")
+    if status == 200 and "range" in arguments and headers.get("range", "").startswith("bytes="):
+        return _part(headers["range"], headers_, text)
     if status in (301, 302):
-        found.append(("Location", said.get("to", "/elsewhere")))
+        headers_.append(("Location", arguments.get("to", "/elsewhere")))
     if status == 401:
-        found.append(("WWW-Authenticate", "NTLM"))
-    return Answer(status, found, b"" if status in (204, 304) else text)
+        headers_.append(("WWW-Authenticate", "NTLM"))
+    return Answer(status, headers_, b"" if status in (204, 304) else text)
 
 
 _SAID = {
@@ -169,34 +169,34 @@ def _number(word: str) -> int:
     return int(word) if word.isdigit() and len(word) < 8 else 0
 
 
-def _part(asked: str, found: list[tuple[str, str]], text: bytes) -> Answer:
-    first, _, last = asked.removeprefix("bytes=").split(",")[0].partition("-")
+def _part(range_: str, headers: list[tuple[str, str]], text: bytes) -> Answer:
+    first, _, last = range_.removeprefix("bytes=").split(",")[0].partition("-")
     start, end = _number(first), min(_number(last) if last else len(text) - 1, len(text) - 1)
     if start > end:
-        return Answer(416, [*found, ("Content-Range", f"bytes */{len(text)}")], b"")
-    return Answer(206, [*found, ("Content-Range", f"bytes {start}-{end}/{len(text)}")], text[start : end + 1])
+        return Answer(416, [*headers, ("Content-Range", f"bytes */{len(text)}")], b"")
+    return Answer(206, [*headers, ("Content-Range", f"bytes {start}-{end}/{len(text)}")], text[start : end + 1])
 
 
-def _written(asked: Asked, given: Answer, kind: str) -> bytes:
+def _written(request: Asked, given: Answer, kind: str) -> bytes:
     """Return an answer as this kind of origin sends it."""
     headers, body = list(given.headers), given.body
     early = b""
     bare = given.status in (204, 304)
-    if asked.is_11 and kind == "early":
+    if request.is_11 and kind == "early":
         early = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
-    if asked.is_11 and kind == "h2c":
+    if request.is_11 and kind == "h2c":
         headers.append(("Upgrade", "h2c"))
-    if asked.is_11 and kind == "gzip11" and "gzip" in asked.headers.get("accept-encoding", "") and body:
+    if request.is_11 and kind == "gzip11" and "gzip" in request.headers.get("accept-encoding", "") and body:
         body = gzip.compress(body, 1, mtime=0)
         headers.append(("Content-Encoding", "gzip"))
-    if asked.is_11 and kind == "chunk11" and not bare:
+    if request.is_11 and kind == "chunk11" and not bare:
         headers.append(("Transfer-Encoding", "chunked"))
         body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
     elif not bare:
         headers.append(("Content-Length", str(len(body))))
-    headers.append(("Connection", "keep-alive" if asked.keeps else "close"))
+    headers.append(("Connection", "keep-alive" if request.keeps else "close"))
     head = f"HTTP/1.1 {given.status} Said\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers) + "\r\n"
-    return early + head.encode("latin-1") + (b"" if asked.line[0] == "HEAD" or bare else body)
+    return early + head.encode("latin-1") + (b"" if request.line[0] == "HEAD" or bare else body)
 
 
 class Origins:
@@ -256,31 +256,31 @@ class Origins:
     async def _http(self, kind: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         who = _peer(writer) if kind == "tls" else "nobody"
         served = 0
-        while asked := await read_asked(reader):
-            self.record.asked[kind, asked.head + asked.body] += 1
+        while request := await read_asked(reader):
+            self.record.asked[kind, request.head + request.body] += 1
             if kind == "closer" and served:
                 return
             if kind == "who":
-                who = asked.headers.get("authorization", who)
-            writer.write(self._response(kind, asked, who))
+                who = request.headers.get("authorization", who)
+            writer.write(self._response(kind, request, who))
             await writer.drain()
             served += 1
-            if "upgrade" in asked.headers.get("connection", "").lower() and "websocket" in asked.headers.get(
+            if "upgrade" in request.headers.get("connection", "").lower() and "websocket" in request.headers.get(
                 "upgrade", ""
             ):
                 return
-            if not asked.keeps or kind == "old":
+            if not request.keeps or kind == "old":
                 return
 
-    def _response(self, kind: str, asked: Asked, who: str) -> bytes:
-        method, target, _ = asked.line
-        if kind == "old" and asked.is_11:
+    def _response(self, kind: str, request: Asked, who: str) -> bytes:
+        method, target, _ = request.line
+        if kind == "old" and request.is_11:
             return b"HTTP/1.0 505 Version\r\nContent-Length: 8\r\n\r\nversion\n"
-        if kind == "nochunk" and "transfer-encoding" in asked.headers:
+        if kind == "nochunk" and "transfer-encoding" in request.headers:
             return b"HTTP/1.1 411 Length\r\nContent-Length: 7\r\nConnection: close\r\n\r\nlength\n"
-        if asked.upgrades:
+        if request.upgrades:
             return b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\nhello"
-        return _written(asked, answer(method, target, asked.headers, asked.body, who), kind)
+        return _written(request, answer(method, target, request.headers, request.body, who), kind)
 
     async def _fastcgi(self, kind: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Requests of the FastCGI specification, section 8, one after the other on a connection."""
@@ -362,8 +362,8 @@ def _cgi(pairs: dict[str, str], body: bytes) -> bytes:
 
 def _peer(writer: asyncio.StreamWriter) -> str:
     """Return whose certificate the connection came with, and the name it asked for."""
-    found = writer.get_extra_info("peercert") or {}
-    names = [value for part in found.get("subject", ()) for _, value in part]
+    certificate = writer.get_extra_info("peercert") or {}
+    names = [value for part in certificate.get("subject", ()) for _, value in part]
     return ",".join(names) or "nobody"
 
 

@@ -17,15 +17,15 @@ Choices = Sequence[tuple[float, Sequence[tuple[object, ...]]]]
 
 def passing(world: World, _made: Server, path: str, *, simple: bool = False) -> list[Node]:
     """Return what stands in a location that passes requests on; `simple` without a URI of its own."""
-    one = world.rng.choice(world.upstreams)
-    if one.kind in OTHER_KINDS:
-        return _cgi(world, one)
-    nodes = _target(world, one, simple=simple or path.startswith("@"))
+    upstream = world.rng.choice(world.upstreams)
+    if upstream.kind in OTHER_KINDS:
+        return _cgi(world, upstream)
+    nodes = _target(world, upstream, simple=simple or path.startswith("@"))
     nodes += _connection(world)
     nodes += _drawn(world, _PROXY)
-    if one.kind == "tls":
+    if upstream.kind == "tls":
         nodes += _identity(world)
-    if one.kind == "serial":
+    if upstream.kind == "serial":
         nodes.append(d("proxy_read_timeout", "700ms"))
     if world.chance(0.15) and not any(node.name == "proxy_buffering" for node in nodes):
         nodes += _cached(world, "proxy")
@@ -53,22 +53,22 @@ _MANY = ("proxy_set_header", "proxy_hide_header", "proxy_cache_valid", "add_head
          "uwsgi_param", "scgi_param", "set", "proxy_redirect")  # fmt: skip
 
 
-def _target(world: World, one: Upstream, *, simple: bool) -> list[Node]:
+def _target(world: World, upstream: Upstream, *, simple: bool) -> list[Node]:
     rng = world.rng
-    quoted = one.name
-    base = f"{one.scheme}://{quoted}"
+    quoted = upstream.name
+    base = f"{upstream.scheme}://{quoted}"
     roll = rng.random()
     if roll < 0.08:
-        return [d("set", "$to", quoted), d("proxy_pass", f"{one.scheme}://$to")]
+        return [d("set", "$to", quoted), d("proxy_pass", f"{upstream.scheme}://$to")]
     if roll < 0.12:
-        same = [up.name for up in world.upstreams if up.scheme == one.scheme and up.kind not in OTHER_KINDS]
+        same = [up.name for up in world.upstreams if up.scheme == upstream.scheme and up.kind not in OTHER_KINDS]
         return (
-            [d("proxy_pass", f"{one.scheme}://{world.upstream_map(same)}")]
-            if one.scheme == "http"
+            [d("proxy_pass", f"{upstream.scheme}://{world.upstream_map(same)}")]
+            if upstream.scheme == "http"
             else [d("proxy_pass", base)]
         )
     if roll < 0.16:
-        return [d("proxy_pass", f"{one.scheme}://@{one.kind}0@")]
+        return [d("proxy_pass", f"{upstream.scheme}://@{upstream.kind}0@")]
     if roll < 0.2:
         return [d("proxy_pass", f"{base}$request_uri")]
     if roll < 0.4 and not simple:
@@ -121,9 +121,9 @@ def _limited(world: World, kind: str) -> list[str]:
     return [f"zone={zone}", "burst=2", "nodelay"] if kind == "req" else [zone, "1"]
 
 
-def _cgi(world: World, one: Upstream) -> list[Node]:
-    kind = one.kind
-    nodes = [d(f"{kind}_pass", one.name), d(f"{kind}_read_timeout", "1s")]
+def _cgi(world: World, upstream: Upstream) -> list[Node]:
+    kind = upstream.kind
+    nodes = [d(f"{kind}_pass", upstream.name), d(f"{kind}_read_timeout", "1s")]
     pairs = [("REQUEST_METHOD", "$request_method"), ("REQUEST_URI", "$request_uri")]
     pairs += [("CONTENT_LENGTH", "$content_length"), ("QUERY_STRING", "$query_string")]
     if kind == "fastcgi":

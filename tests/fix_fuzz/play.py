@@ -189,14 +189,14 @@ class Stage:
         )
 
     def _errors(self) -> frozenset[str]:
-        found = set()
+        shortened = set()
         for path in (self.prefix / "error.log", *(self.prefix / "logs").glob("error*.log")):
             for line in _text(path).splitlines():
                 match = _LOGGED.match(line)
                 if match and match[1] in _GRAVE:
                     error = re.sub(r"\d+", "N", match[2].split(", client: ")[0])
-                    found.add(_FULL.sub(r"\1() \2finds no space", error))
-        return frozenset(found)
+                    shortened.add(_FULL.sub(r"\1() \2finds no space", error))
+        return frozenset(shortened)
 
     def _listing(self) -> set[str]:
         paths = (path.relative_to(self.prefix) for path in self.prefix.rglob("*") if not path.is_dir())
@@ -288,10 +288,9 @@ def received(file: BinaryIO, method: bytes) -> tuple[Hashable, bool]:
     body, whole = _body(file, head, method, status)
     if re.search(rb"(?im)^Content-Encoding: gzip\r$", head):
         body = _unzipped(body)
-    said = re.search(rb"(?im)^Connection: (.*)\r$", head)
-    keeps = (
-        whole and (said is None or said[1].lower() != b"close") and head.startswith(b"HTTP/1.1") and status != b"101"
-    )
+    connection = re.search(rb"(?im)^Connection: (.*)\r$", head)
+    stays = connection is None or connection[1].lower() != b"close"
+    keeps = whole and stays and head.startswith(b"HTTP/1.1") and status != b"101"
     return (*heads, body, "" if whole else "cut off"), keeps
 
 
@@ -351,13 +350,13 @@ def _children(pid: int) -> list[int]:
 
 def _least_nofile(pid: int) -> int:
     """Return the least soft limit of open files of the workers; 0 if there are none."""
-    found = []
+    limits = []
     for child in _children(pid):
         try:
-            found.append(resource.prlimit(child, resource.RLIMIT_NOFILE)[0])
+            limits.append(resource.prlimit(child, resource.RLIMIT_NOFILE)[0])
         except (ProcessLookupError, PermissionError):
             continue
-    return min(found, default=0)
+    return min(limits, default=0)
 
 
 def _text(path: Path) -> str:
@@ -370,8 +369,8 @@ def _text(path: Path) -> str:
 def choose_ports() -> tuple[int, ...]:
     """Return free ports below those that the system gives to clients."""
     start = 10_000 + os.getpid() * 37 % 20_000
-    found: list[int] = []
-    while len(found) < PORTS:
+    ports: list[int] = []
+    while len(ports) < PORTS:
         start = start + 1 if start < 31_000 else 10_000
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -379,8 +378,8 @@ def choose_ports() -> tuple[int, ...]:
                 trial.bind(("127.0.0.1", start))
             except OSError:
                 continue
-            found.append(start)
-    return tuple(found)
+            ports.append(start)
+    return tuple(ports)
 
 
 assert MAIN == "nginx.conf", "Binary.command names it so"

@@ -26,63 +26,65 @@ def steps(world: World, servers: Sequence[Server]) -> tuple[Step, ...]:
     """Return what is asked of all servers."""
     rng = world.rng
     talks = [_talk(world, server) for server in servers for _ in range(rng.choice([2, 3, 4]))]
-    many = [_many(one) for one in servers if any("many" in target.wants for target in one.targets)]
-    made = [Step(tuple(many))] if many else []
+    many = [_many(server) for server in servers if any("many" in target.wants for target in server.targets)]
+    crowded = [Step(tuple(many))] if many else []
     alone, together = talks[: len(talks) // 2], talks[len(talks) // 2 :]
-    made += [Step((talk,)) for talk in alone]
+    crowded += [Step((talk,)) for talk in alone]
     # Which of several requests a limit refuses that are sent at once is chance.
     size = 1 if world.zones else rng.choice([2, 3, 4])
-    made += [Step(tuple(together[at : at + size])) for at in range(0, len(together), size)]
-    made += _crowd(world, servers)
-    return tuple(made + _revoked(world, servers))
+    crowded += [Step(tuple(together[at : at + size])) for at in range(0, len(together), size)]
+    crowded += _crowd(world, servers)
+    return tuple(crowded + _revoked(world, servers))
 
 
-def _talk(world: World, one: Server) -> Talk:
+def _talk(world: World, server: Server) -> Talk:
     rng = world.rng
     count = rng.choice([1, 2, 3])
-    target = rng.choice(one.targets)
-    targets = [target if rng.random() < 0.5 else rng.choice(one.targets) for _ in range(count)]
-    tls, session = _tls(rng, one)
-    return Talk(one.port, tuple(_request(rng, one, target) for target in targets), tls, session)
+    target = rng.choice(server.targets)
+    targets = [target if rng.random() < 0.5 else rng.choice(server.targets) for _ in range(count)]
+    tls, session = _tls(rng, server)
+    return Talk(server.port, tuple(_request(rng, server, target) for target in targets), tls, session)
 
 
-def _tls(rng: random.Random, one: Server) -> tuple[str | None, str]:
-    if not one.tls:
+def _tls(rng: random.Random, server: Server) -> tuple[str | None, str]:
+    if not server.tls:
         return None, ""
-    who = rng.choice(["alice", "bob", "alice12", ""]) if one.verifies else rng.choice(["", "12"])
+    who = rng.choice(["alice", "bob", "alice12", ""]) if server.verifies else rng.choice(["", "12"])
     return who, ""
 
 
-def _many(one: Server) -> Talk:
-    targets = [target for target in one.targets if "many" in target.wants]
-    return Talk(one.port, tuple(_get(one, target.path) for target in (*targets, *targets[:4])), "" if one.tls else None)
+def _many(server: Server) -> Talk:
+    targets = [target for target in server.targets if "many" in target.wants]
+    return Talk(
+        server.port, tuple(_get(server, target.path) for target in (*targets, *targets[:4])), "" if server.tls else None
+    )
 
 
 def _crowd(world: World, servers: Sequence[Server]) -> list[Step]:
     """Return the same path asked by several at the same time."""
-    one = world.rng.choice(list(servers))
-    target = world.rng.choice(one.targets)
-    tls = "" if one.tls else None
-    talks = tuple(Talk(one.port, (_get(one, target.path),), tls) for _ in range(world.rng.choice([2, 4])))
+    server = world.rng.choice(list(servers))
+    target = world.rng.choice(server.targets)
+    tls = "" if server.tls else None
+    talks = tuple(Talk(server.port, (_get(server, target.path),), tls) for _ in range(world.rng.choice([2, 4])))
     return [Step(talks)]
 
 
 def _revoked(world: World, servers: Sequence[Server]) -> list[Step]:
     """Return a client that comes again after its certificate was revoked."""
-    found = [server for server in servers if server.verifies]
-    if not (found and world.crl and world.chance(0.6)):
+    verifying = [server for server in servers if server.verifies]
+    if not (verifying and world.crl and world.chance(0.6)):
         return []
-    one = world.rng.choice(found)
+    server = world.rng.choice(verifying)
     who = world.rng.choice(["alice", "alice12"])
-    talk = Talk(one.port, (_get(one, "/"), _get(one, "/")), who, "kept")
+    talk = Talk(server.port, (_get(server, "/"), _get(server, "/")), who, "kept")
     return [Step((talk,)), Step((talk,), (("tls/none.crl", "tls/revoked.crl"),))]
 
 
-def _get(one: Server, path: str) -> bytes:
-    return f"GET {path} HTTP/1.1\r\nHost: {one.name}\r\n\r\n".encode()
+def _get(server: Server, path: str) -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: {server.name}\r\n\r\n".encode()
 
 
-def _request(rng: random.Random, one: Server, target: Target) -> bytes:
+def _request(rng: random.Random, server: Server, target: Target) -> bytes:
     words = rng.sample(_WORDS, rng.choice([0, 0, 1, 1, 2]))
     headers = rng.sample(_HEADERS, rng.choice([0, 1, 1, 2]))
     path = target.path + ("?" + "&".join(words) if words else "")
@@ -103,5 +105,5 @@ def _request(rng: random.Random, one: Server, target: Target) -> bytes:
         else:
             headers.append(f"Content-Length: {len(body)}")
     headers = [line for line in headers if not (line.startswith("Expect") and not body)]
-    head = "\r\n".join([f"{method} {path} {version}", f"Host: {one.name}", *headers, "", ""])
+    head = "\r\n".join([f"{method} {path} {version}", f"Host: {server.name}", *headers, "", ""])
     return head.encode() + body

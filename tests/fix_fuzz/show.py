@@ -24,6 +24,6 @@ def reproduction(trial: Trial, fault: Fault, rules: str) -> str:
         for talk in step.talks:
             tls = "" if talk.tls is None else f", TLS with the certificate of {talk.tls or 'nobody'} {talk.session}"
             lines += [f"- port {talk.port}{tls}: `{request[:300]!r}`" for request in talk.requests]
-    for one in fault.differences[:4]:
-        lines += ["", f"{one.kind} {one.which}:", "```", trial.shown(one.told.encode()), "```"]
+    for difference in fault.differences[:4]:
+        lines += ["", f"{difference.kind} {difference.which}:", "```", trial.shown(difference.told.encode()), "```"]
     return "\n".join([*lines, ""])

@@ -58,7 +58,7 @@ class Fault:
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of what differs."""
-        return frozenset(one.kind for one in self.differences)
+        return frozenset(difference.kind for difference in self.differences)
 
 
 class Trial:
@@ -85,8 +85,8 @@ class Trial:
         if before == after:
             self.figures.cases["not changed"] += 1
             return None
-        found = await self.compare(case, before, after)
-        return Fault(case, found, made, before, after) if found else None
+        differing = await self.compare(case, before, after)
+        return Fault(case, differing, made, before, after) if differing else None
 
     async def compare(
         self, case: Case, before: Mapping[str, bytes], after: Mapping[str, bytes]
@@ -113,10 +113,10 @@ class Trial:
         self.stage.lay(case.files)
         before = self.stage.read(case.files)
         made: Counter[str] = Counter()
-        status, said = self._lint(made, options)
+        status, output = self._lint(made, options)
         once = self.stage.read(case.files)
         if status not in _STATUSES:
-            return before, once, made, Difference("status", str(status), said[-1_500:])
+            return before, once, made, Difference("status", str(status), output[-1_500:])
         if once != before:
             self._lint(Counter(), options)
             if self.stage.read(case.files) != once:
@@ -126,19 +126,19 @@ class Trial:
     def _lint(self, made: Counter[str], options: Sequence[str]) -> tuple[int, str]:
         prefix = str(self.stage.prefix)
         with _counting(made):
-            status, said, _ = fuzz.run("lint", *self._options, *options, "-p", prefix, "--fix", f"{prefix}/{MAIN}")
-        return status, said
+            status, output, _ = fuzz.run("lint", *self._options, *options, "-p", prefix, "--fix", f"{prefix}/{MAIN}")
+        return status, output
 
     async def culprits(self, fault: Fault) -> tuple[str, ...]:
         """Return the rules whose fixes alone make a difference of the same kind; none if it takes several."""
         figures, self.figures = self.figures, Figures()
         try:
-            found = []
+            rules = []
             for rule in sorted(fault.made):
                 alone = await self.check(fault.case, ["--select", rule])
                 if alone and alone.kinds & fault.kinds:
-                    found.append(rule)
-            return tuple(found)
+                    rules.append(rule)
+            return tuple(rules)
         finally:
             self.figures = figures
 

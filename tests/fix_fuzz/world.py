@@ -94,14 +94,14 @@ class World:
         name = self.rng.choice([f"{kind}_zone", self.upstreams[0].name.replace(" ", "_")])
         if any(name in words for words in (node.words for node in self.zones.values())) or name in self.zones:
             name = f"{kind}_zone"
-        if any("zone" in one.name and name in one.words for up in self.upstreams for one in up.nodes):
+        if any("zone" in node.name and name in node.words for up in self.upstreams for node in up.nodes):
             name = f"{kind}_zone"
         rate = ["rate=1r/m"] if kind == "req" else []
         node = d(f"limit_{kind}_zone", self.rng.choice(["$binary_remote_addr", "$arg_k"]), f"zone={name}:1m", *rate)
-        found = next((key for key, one in self.zones.items() if one.name == node.name), None)
-        if found is None:
+        taken_name = next((key for key, node in self.zones.items() if node.name == node.name), None)
+        if taken_name is None:
             self.zones[name] = node
-        return found or name
+        return taken_name or name
 
     def shared(self) -> Iterator[Node]:
         """Yield all that stands at the level of http for the servers."""

@@ -79,16 +79,16 @@ def _examined(seed: int, number: int, subjects: int, mutants: int) -> Examined:
 def _compare(
     binary: nginx.Binary, examined: Sequence[Examined], main: bytes, figures: Figures, keep: Path | None
 ) -> None:
-    requests, differences, refused = compare(binary, [trial for each in examined for trial in each.trials], main)
+    requests, differences, refused = compare(binary, [trial for result in examined for trial in result.trials], main)
     figures.requests += requests
     figures.refused += len(refused)
-    for each in examined:
+    for result in examined:
         figures.cases += 1
-        figures.compiled += bool(each.trials)
-        figures.mutants += each.mutants
-        figures.accepted += max(len(each.trials) - 1, 0)
-        if each.refuted:
-            _tell(figures, "refuted", f"{each.case.name}: {each.refuted}", keep, each.case.name)
+        figures.compiled += bool(result.trials)
+        figures.mutants += result.mutants
+        figures.accepted += max(len(result.trials) - 1, 0)
+        if result.refuted:
+            _tell(figures, "refuted", f"{result.case.name}: {result.refuted}", keep, result.case.name)
     seen: set[tuple[str, bytes]] = set()
     for difference in differences:
         case, after = difference.trial.case, difference.trial.after

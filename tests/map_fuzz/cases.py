@@ -143,9 +143,9 @@ def _pattern(draw: random.Random, style: Style, profile: str) -> Pattern:
     return made
 
 
-def _regex(draw: random.Random, made: Pattern, value: bytes) -> bytes:
-    mark = b"~*" if made.caseless else b"~"
-    return token(draw, mark + made.regex) + b" " + token(draw, value) + b";"
+def _regex(draw: random.Random, pattern_: Pattern, value: bytes) -> bytes:
+    mark = b"~*" if pattern_.caseless else b"~"
+    return token(draw, mark + pattern_.regex) + b" " + token(draw, value) + b";"
 
 
 def _exact(
@@ -180,10 +180,10 @@ class _Values:
         odd = (b"", b"0", b"000001|x", b"1|", b"x y", b"a;b{}", b"\n", b"~x", b"\\", b"default", b"/same", b"/same")
         return self._draw.choice(odd) if self._draw.random() < 0.15 else b"v%d" % self._count
 
-    def of(self, made: Pattern) -> bytes:
+    def of(self, pattern_: Pattern) -> bytes:
         value = self.constant()
-        if self._captures and made.groups and self._draw.random() < 0.5:
-            value += self._draw.choice([b"<$1>", b"$1", b"$1-z", *(b"<$%s>" % name for name in made.names)])
+        if self._captures and pattern_.groups and self._draw.random() < 0.5:
+            value += self._draw.choice([b"<$1>", b"$1", b"$1-z", *(b"<$%s>" % name for name in pattern_.names)])
         if self._variables and self._draw.random() < 0.2:
             value += self._draw.choice((b"$http_z", b"-$other", b"$host", b"$loop"))
         if self._names and self._draw.random() < 0.02:

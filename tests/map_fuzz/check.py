@@ -27,10 +27,10 @@ class Examined:
 
 def compiled(case: Case) -> bytes | None:
     """Return what takes the place of a map, its variable being `AFTER`; None if the map stays."""
-    found = _native.compile_map(case.block(AFTER), stem=STEM)
-    if isinstance(found, _native.StayingMap):
+    result = _native.compile_map(case.block(AFTER), stem=STEM)
+    if isinstance(result, _native.StayingMap):
         return None
-    return case.compiled(AFTER, found.maps, found.default, found.guard)
+    return case.compiled(AFTER, result.maps, result.default, result.guard)
 
 
 def holds(case: Case, after: bytes) -> str:
@@ -51,15 +51,15 @@ def examine(case: Case, draw: random.Random, subjects: int, mutants: int) -> Exa
         return examined
     if after is None:
         return examined
-    asked = case.subjects(draw, subjects, after)
+    strings = case.subjects(draw, subjects, after)
     examined.refuted = holds(case, after)
-    examined.trials.append(Trial(case, after, asked))
+    examined.trials.append(Trial(case, after, strings))
     for _ in range(mutants):
         wrong = mutant(draw, after)
         if wrong != after:
             examined.mutants += 1
             if not holds(case, wrong):
-                examined.trials.append(Trial(case, wrong, asked))
+                examined.trials.append(Trial(case, wrong, strings))
     return examined
 
 
@@ -91,7 +91,7 @@ def _again(binary: nginx.Binary, case: Case, subjects: Sequence[bytes], main: by
     if after is None:
         return None
     _, differences, _ = compare(binary, [Trial(case, after, subjects)], main)
-    return next((each for each in differences if each.subject == subjects[0]), None)
+    return next((difference for difference in differences if difference.subject == subjects[0]), None)
 
 
 def report(binary: nginx.Binary, difference: Difference) -> str:

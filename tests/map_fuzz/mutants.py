@@ -29,9 +29,9 @@ def mutant(draw: random.Random, text: bytes) -> bytes:
 
 
 def _row(lines: list[bytes], number: int) -> tuple[bytes, bytes, bytes]:
-    found = _ROW.match(lines[number])
-    assert found
-    return found[1], found[2], found[3]
+    match = _ROW.match(lines[number])
+    assert match
+    return match[1], match[2], match[3]
 
 
 def _other(draw: random.Random, lines: list[bytes], number: int, *, near: bool) -> int:
@@ -89,7 +89,7 @@ def _patterned(draw: random.Random, lines: list[bytes], number: int) -> None:
     fitting = [part for part in _PARTS if part[0] in key]
     if fitting:
         part, by = draw.choice(fitting)
-        places = [found.start() for found in re.finditer(re.escape(part), key)]
+        places = [match.start() for match in re.finditer(re.escape(part), key)]
         place = draw.choice(places)
         lines[number] = b"%s%s%s%s %s;" % (space, key[:place], by, key[place + len(part) :], value)
 

@@ -51,7 +51,7 @@ def _plain(draw: random.Random, style: Style) -> tuple[bytes, bytes]:
 def _open(draw: random.Random, style: Style) -> Pattern:
     word, regex = _plain(draw, style)
     tail, groups = draw.choice(_OPEN[:4] if draw.random() < 0.5 else _OPEN)
-    return Pattern(b"^" + regex + tail, groups, tuple(word + each for each in draw.sample(_TAILS, 6)))
+    return Pattern(b"^" + regex + tail, groups, tuple(word + tail_ for tail_ in draw.sample(_TAILS, 6)))
 
 
 def _exact(draw: random.Random, style: Style) -> Pattern:
@@ -78,7 +78,7 @@ def _middle(draw: random.Random, style: Style) -> Pattern:
     between = draw.choice(
         (b".*", b"[^/]+", b"\\d+", b"(.*)", b"([^/]*)", b".", b"[a-c]", b".+", b"(?:x|/y/)", b"(?:/[a-z]+)*")
     )
-    strings = tuple(first + each + second for each in (b"", b"x", b"/x", b"1", b"\n", b"a/b"))
+    strings = tuple(first + between + second for between in (b"", b"x", b"/x", b"1", b"\n", b"a/b"))
     return Pattern(
         b"^%s%s%s%s" % (head, between, tail, draw.choice((b"$", b"", b".*$"))),
         between.count(b"(") and b"?:" not in between,
@@ -137,7 +137,7 @@ def _named(draw: random.Random, style: Style) -> Pattern:
 def _tricky(draw: random.Random, style: Style) -> Pattern:
     word, tail = style.word(draw), draw.choice(_TRICKY)
     start, end = draw.choice((b"^", b"^", b"^", b"", rb"\A", b"(?i)^")), draw.choice((b"$", b"$", b"", b".*$", rb"\z"))
-    strings = tuple(word + each for each in draw.sample(TAILS, 10))
+    strings = tuple(word + tail for tail in draw.sample(TAILS, 10))
     return Pattern(start + escape(word) + tail + end, 0, strings)
 
 
@@ -145,7 +145,7 @@ def _catastrophic(draw: random.Random, style: Style) -> Pattern:
     word, tail = style.word(draw), draw.choice((*CATASTROPHIC, rb"(a|b|/)*$", rb".*a.*b.*c"))
     limit = b"(*LIMIT_MATCH=2000)" if draw.random() < 0.8 else b""
     regex = limit + draw.choice((b"^" + escape(word), b"^", b"")) + tail
-    return Pattern(regex, 0, tuple(word + each for each in (b"a" * 24 + b"!", b"aaa", b"ab" * 200 + b"x")))
+    return Pattern(regex, 0, tuple(word + rest for rest in (b"a" * 24 + b"!", b"aaa", b"ab" * 200 + b"x")))
 
 
 KINDS: tuple[tuple[float, Make], ...] = (
@@ -157,10 +157,10 @@ KINDS: tuple[tuple[float, Make], ...] = (
 def pattern(draw: random.Random, style: Style, shares: dict[str, float]) -> Pattern:
     """Return a random pattern; `shares` multiply how often a kind comes (by its name), and `caseless` is a share."""
     weights = [weight * shares.get(make.__name__[1:], 1.0) for weight, make in KINDS]
-    made = draw.choices([make for _, make in KINDS], weights)[0](draw, style)
+    drawn = draw.choices([make for _, make in KINDS], weights)[0](draw, style)
     if draw.random() >= shares.get("caseless", 0.05):
-        return made
-    strings = (*made.strings, *(string.swapcase() for string in made.strings))
-    if draw.random() < 0.5 or made.regex.startswith(b"(*"):
-        return Pattern(made.regex, made.groups, strings, made.names, caseless=True)
-    return Pattern(b"(?i)" + made.regex, made.groups, strings, made.names)
+        return drawn
+    strings = (*drawn.strings, *(string.swapcase() for string in drawn.strings))
+    if draw.random() < 0.5 or drawn.regex.startswith(b"(*"):
+        return Pattern(drawn.regex, drawn.groups, strings, drawn.names, caseless=True)
+    return Pattern(b"(?i)" + drawn.regex, drawn.groups, strings, drawn.names)

@@ -65,8 +65,8 @@ def _x(subject: bytes, later: bytes) -> bytes:
 
 
 def _url(subject: bytes, _: bytes) -> bytes:
-    found = re.match(rb"http([a-z.]+)(/.*)", subject.replace(b"\0", b""), re.DOTALL)
-    host, path = found.groups() if found else (b"a.test", b"/")
+    match = re.match(rb"http([a-z.]+)(/.*)", subject.replace(b"\0", b""), re.DOTALL)
+    host, path = match.groups() if match else (b"a.test", b"/")
     return _asked(percent_encode(path), b"", host)
 
 

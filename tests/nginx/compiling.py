@@ -64,7 +64,7 @@ def check(
     if gives_up:
         before, after = limited(before, gives_up), limited(after, gives_up)
         assert before.count(LIMIT) == after.count(LIMIT) == 1
-    found = differential(
+    comparison = differential(
         before=before,
         after=after,
         maps=emission.maps,
@@ -74,13 +74,13 @@ def check(
         limit=REQUESTS,
         seconds=SECONDS,
     )
-    assert [str(mismatch) for mismatch in found.mismatches] == []
-    assert found.warnings == ()
-    assert found.requests > 0
+    assert [str(mismatch) for mismatch in comparison.mismatches] == []
+    assert comparison.warnings == ()
+    assert comparison.requests > 0
     tally.update(
         {
-            f"requests ({phase})": found.requests,
-            "mismatches": found.mismatched,
+            f"requests ({phase})": comparison.requests,
+            "mismatches": comparison.mismatched,
             "rules": emission.plan.rules,
             "rules moved": emission.plan.moved,
         }
@@ -97,7 +97,7 @@ def answers(side: Instance, requests: Sequence[Request], server: int = 0) -> lis
         ]
 
 
-def different(one: Instance, two: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
+def different(before: Instance, after: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
     """The requests that two sides answer differently."""
-    both = zip(requests, answers(one, requests, server), answers(two, requests, server), strict=True)
+    both = zip(requests, answers(before, requests, server), answers(after, requests, server), strict=True)
     return [request.data for request, was, is_now in both if was != is_now]

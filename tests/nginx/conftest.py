@@ -77,5 +77,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that takes `each_binary` with every nginx there is."""
     if "each_binary" in metafunc.fixturenames:
         binaries = NGINXES or (None,)
-        names = [dotted(found.version) if found else "none" for found in binaries]
+        names = [dotted(binary.version) if binary else "none" for binary in binaries]
         metafunc.parametrize("each_binary", binaries, ids=names, indirect=True, scope="session")

@@ -46,11 +46,11 @@ def verdict_on(binary: Binary, data: bytes) -> Verdict:
     if any(directive.name == "load_module" for directive in config.main.block.unfolded()):
         pytest.skip("an example with a module that nginx may lack")
     files = {"logs/made": b""}
-    words = list(config.main.block.walk())
-    names = {str(one.args[0]) for one in words if one.args and one.name in _NAMING}
-    edits = [edit for one in words for edit in _edits(one, files, names)]
-    text = apply(data, [replace(one, word, new).edit for one, word, new in edits])
-    if not any(one.name == "pid" for one in config.main.block.unfolded()):
+    directives = list(config.main.block.walk())
+    names = {str(directive.args[0]) for directive in directives if directive.args and directive.name in _NAMING}
+    edits = [edit for directive in directives for edit in _edits(directive, files, names)]
+    text = apply(data, [replace(directive, word, new).edit for directive, word, new in edits])
+    if not any(directive.name == "pid" for directive in config.main.block.unfolded()):
         text += b"\npid nginx.pid;\n"
     return binary.test(text, files)
 

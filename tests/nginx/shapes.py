@@ -53,11 +53,11 @@ def literals(seed: int, *, count: int = 12, phase: str = "server") -> list[Liter
     rules: list[Literal] = []
     while len(rules) < count:
         flag = draw.choice(flags)
-        made = Literal(b"/" + word(draw), draw.random() < 0.15, flag, target(draw, flag, 0))
+        literal = Literal(b"/" + word(draw), draw.random() < 0.15, flag, target(draw, flag, 0))
         # A map value cannot hold a `$` that is none of a variable; and `$1`, which is nothing after a literal
         # rule, could be something in a map.
-        if b"$" not in made.uri and b"$uri" not in made.target and b"$1" not in made.target:
-            rules.append(made)
+        if b"$" not in literal.uri and b"$uri" not in literal.target and b"$1" not in literal.target:
+            rules.append(literal)
     return rules
 
 

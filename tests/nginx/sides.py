@@ -153,8 +153,8 @@ def check(binary: nginx.Binary, site: Site, folder: Path, requests: Sequence[Req
     """Compile a site, and ask nginx on both sides; returns what it says, after it was found to be the same."""
     was = said(binary, site, _limited(site, site.texts()), requests)
     is_now = said(binary, site, _limited(site, compiled(site, folder)), requests)
-    for request, one, other in zip([*requests] * len(site.servers), was.answers, is_now.answers, strict=True):
-        assert one == other, (request.data, one, other)
+    for request, original, changed in zip([*requests] * len(site.servers), was.answers, is_now.answers, strict=True):
+        assert original == changed, (request.data, original, changed)
     # A connection that ends with its response may be logged behind the request on the next one.
     access = (sorted(was.access), sorted(is_now.access))
     for what, one_log, other_log in (("access", *access), ("error", was.errors, is_now.errors)):

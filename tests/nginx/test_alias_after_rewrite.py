@@ -70,12 +70,12 @@ def test_what_builds_do_with_alias(each_binary: nginx.Binary) -> None:
     """After `break` all refuse the path, after `last` none does; before the next location is found, some do."""
     rules = "rewrite ^/l/break$ /l/file break; rewrite ^/l/last$ /l/file last; rewrite ^/l/gone$ /l/file permanent;"
     site = Site([f"{SHOWN} location /l/ {{ alias html/l/; {rules} }}"], HTTP, files=FILES)
-    site_says = said(each_binary, site, site.texts(), [get(f"/l/{name}") for name in ("break", "last", "gone")])
-    broken, found, gone = site_says.answers
+    record = said(each_binary, site, site.texts(), [get(f"/l/{name}") for name in ("break", "last", "gone")])
+    broken, served, gone = record.answers
     assert broken.startswith(b"HTTP/1.1 500 ")
     assert b"X-Path: []" in broken
-    assert b"X-Path: [<prefix>/html/l/file]" in found
+    assert b"X-Path: [<prefix>/html/l/file]" in served
     refuses = b"X-Path: []" in gone
     assert refuses or b"X-Path: [<prefix>/html/l/gone]" in gone
-    errors = [line for line in site_says.errors if "GET /l/gone" in line]
+    errors = [line for line in record.errors if "GET /l/gone" in line]
     assert refuses == any(REFUSED in line for line in errors)

@@ -140,8 +140,8 @@ def test_cache(generator: Generator, tmp_path: Path) -> None:
     assert max(cold["cache"], cold["cache with lock"]) < cold["pass-through"]
     # In numbers: what a request costs depends on how many there were, and wrk asks as many as it can.
     case = result.experiment.cases[0]
-    asked = {sample.variant: sample.nodes["app"].requests or 0 for sample in result.samples if sample.case == case}
-    assert 1 <= asked["cache with lock"] <= asked["cache"]
+    requests = {sample.variant: sample.nodes["app"].requests or 0 for sample in result.samples if sample.case == case}
+    assert 1 <= requests["cache with lock"] <= requests["cache"]
 
 
 def test_rush(generator: Generator, tmp_path: Path) -> None:
@@ -167,12 +167,12 @@ def test_compare(tmp_path: Path) -> None:
         BEFORE.replace(b"listen 443 ssl; ssl_certificate a.pem; ssl_certificate_key a.key;", b""), "nginx.conf"
     )
     other = load_text(before.main.source.data.replace(b"301", b"302"), "nginx.conf")
-    asked = (Target("/", None), Target("/log", None, headers=(("Host", "a.test"),)))
+    targets = (Target("/", None), Target("/log", None, headers=(("Host", "a.test"),)))
     short = OpenLoop(50, 0.2)
-    result = run(compare.build(before, before, asked).with_loads(lambda _: short), Vegeta(), tmp_path)
+    result = run(compare.build(before, before, targets).with_loads(lambda _: short), Vegeta(), tmp_path)
     assert result.samples[0].outcome.statuses == {"200": 5, "301": 5}
     with pytest.raises(RunError, match=r"after: wrong response of edge for /: 302 to .* instead of 301"):
-        run(compare.build(before, other, asked).with_loads(lambda _: short), Vegeta(), tmp_path)
+        run(compare.build(before, other, targets).with_loads(lambda _: short), Vegeta(), tmp_path)
 
 
 @needs_vegeta
@@ -205,8 +205,8 @@ def test_instructions_of_a_map(tmp_path: Path) -> None:
     experiment = catalogue()["rewrites"].build(ScenarioSettings(rules=load_text(text, "maps.conf")))
     result = run(replace(experiment, metric="instructions"), Vegeta(), tmp_path)
     for variable in ("$to", "$bot"):
-        found = figures(result, f"near miss of {variable}", "instructions")
-        assert found[f"200 rows of {variable}"] > 5 * found[f"200 compiled of {variable}"]
+        instructions = figures(result, f"near miss of {variable}", "instructions")
+        assert instructions[f"200 rows of {variable}"] > 5 * instructions[f"200 compiled of {variable}"]
 
 
 @needs_vegeta
@@ -234,7 +234,7 @@ def simple(*, load: Load | None = None, **changes: object) -> Experiment:
 
 def processes(folder: Path) -> list[int]:
     """The processes that have something to do with a folder."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             command = (path / "cmdline").read_bytes()
@@ -242,8 +242,8 @@ def processes(folder: Path) -> list[int]:
         except OSError:
             continue
         if int(path.name) != os.getpid() and (bytes(folder) in command or where.startswith(str(folder))):
-            found.append(int(path.name))
-    return found
+            pids.append(int(path.name))
+    return pids
 
 
 def wait_until(condition: Callable[[], object]) -> None:
@@ -282,8 +282,8 @@ def test_a_port_is_taken(binary: nginx.Binary, tmp_path: Path, monkeypatch: pyte
 
         def taken(places: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
             tries.append(places)
-            found = free(places)
-            return {**found, places[0]: f"127.0.0.1:{other.ports[0]}"} if len(tries) in (1, 3) else found
+            addresses = free(places)
+            return {**addresses, places[0]: f"127.0.0.1:{other.ports[0]}"} if len(tries) in (1, 3) else addresses
 
         monkeypatch.setattr(local, "_free", taken)
         run(simple(), Vegeta(), tmp_path)
@@ -302,13 +302,13 @@ def script(path: Path, text: str) -> str:
 
 @pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize(
-    ("does", "says"),
+    ("does", "message"),
     [("kill -9 $$", "was ended by SIGKILL"), ("echo broken >&2; exit 7", "ended with status 7: broken")],
 )
-def test_vegeta_dies(tmp_path: Path, does: str, says: str) -> None:
+def test_vegeta_dies(tmp_path: Path, does: str, message: str) -> None:
     """A load generator that fails is told with how it ended and its last words."""
     fake = script(tmp_path / "fake", f'case "$1" in attack) {does};; esac')
-    with pytest.raises(RunError, match=says):
+    with pytest.raises(RunError, match=message):
         run(simple(), Vegeta(fake), tmp_path)
 
 
@@ -435,10 +435,10 @@ def test_gates_set_the_exit_status(tmp_path: Path) -> None:
     """A gate that does not hold is exit status 1, and the table tells by how much."""
     options = ("keepalive", "--rounds", "1", "--duration", "0.3", "--gate", "errors==0", "--gate", "accepts.app<=0.001")
     with bench(tmp_path, *options) as running:
-        said, _ = running.communicate(timeout=PATIENCE)
+        output, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 1
-    assert b"held    errors==0" in said
-    assert b"FAILED  accepts.app<=0.001: " in said
+    assert b"held    errors==0" in output
+    assert b"FAILED  accepts.app<=0.001: " in output
 
 
 def test_a_closed_loop_has_its_connections(generator: Generator, tmp_path: Path) -> None:

@@ -182,11 +182,11 @@ def test_patterns_that_give_up(binary: nginx.Binary) -> None:
     uris = [*GIVEN_UP, b"/moved", b"/ab"]
     requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
     with (
-        Instance(binary, servers=[GIVES_UP + show]) as one,
-        Instance(binary, servers=[emission.changes[0].after + show], http=emission.maps) as two,
+        Instance(binary, servers=[GIVES_UP + show]) as before,
+        Instance(binary, servers=[emission.changes[0].after + show], http=emission.maps) as after,
     ):
-        assert different(one, two, requests) == []
-        assert all(b" 500 " in answer for answer in answers(one, requests[: len(GIVEN_UP)]))
+        assert different(before, after, requests) == []
+        assert all(b" 500 " in answer for answer in answers(before, requests[: len(GIVEN_UP)]))
 
 
 def damaged(draw: random.Random, text: bytes) -> bytes:
@@ -231,7 +231,7 @@ def test_random_damage(binary: nginx.Binary, seed: int, tally: Counter[str]) -> 
             tally["faults refuted"] += 1
         elif wrong != right:
             tally["faults without effect"] += 1
-            found = differential(
+            comparison = differential(
                 before=rules.text,
                 after=wrong.changes[0].after,
                 maps=wrong.maps,
@@ -241,8 +241,8 @@ def test_random_damage(binary: nginx.Binary, seed: int, tally: Counter[str]) -> 
                 limit=REQUESTS // 2,
                 seconds=SECONDS,
             )
-            assert [str(mismatch) for mismatch in found.mismatches] == []
-            assert found.warnings == ()
+            assert [str(mismatch) for mismatch in comparison.mismatches] == []
+            assert comparison.warnings == ()
 
 
 def fragments() -> Iterator[str]:

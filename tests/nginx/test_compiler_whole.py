@@ -85,9 +85,9 @@ def test_whole_configurations(binary: nginx.Binary, seed: int, tmp_path: Path, t
     assert http
     requests = sample([*whole.uris, *keys(emission)], [b"/"], limit=REQUESTS, capturing=False).requests
     before = whole.files | {"nginx.conf": b""}
-    with whole.run(binary, before, b"include first.conf;") as one, whole.run(binary, after, http[1]) as two:
+    with whole.run(binary, before, b"include first.conf;") as old, whole.run(binary, after, http[1]) as new:
         for server in range(Whole.SERVERS):
-            assert different(one, two, requests, server) == []
+            assert different(old, new, requests, server) == []
             tally["requests (whole)"] += len(requests)
 
 

@@ -43,9 +43,11 @@ def run(
 def test_identical_sides_answer_alike(binary: nginx.Binary, seed: int, phase: Phase) -> None:
     """Random rules of every kind never differ from themselves, and no answer is unstable."""
     rules = rulegen.generate(seed)
-    found = differential(before=rules.text, after=rules.text, phase=phase, keys=rules.uris, binary=binary, limit=1500)
-    assert found.requests > 1000
-    assert (found.mismatches, found.unstable) == ((), 0)
+    comparison = differential(
+        before=rules.text, after=rules.text, phase=phase, keys=rules.uris, binary=binary, limit=1500
+    )
+    assert comparison.requests > 1000
+    assert (comparison.mismatches, comparison.unstable) == ((), 0)
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -53,18 +55,18 @@ def test_identical_sides_answer_alike(binary: nginx.Binary, seed: int, phase: Ph
 def test_the_exact_shape_is_exact(binary: nginx.Binary, seed: int, phase: Phase) -> None:
     """The exact shape of random literal rules answers every request as they do."""
     rules = literals(seed, phase=phase)
-    found = run(binary, rules, exact(rules), phase)
-    assert found.requests > 500
-    assert [str(mismatch) for mismatch in found.mismatches] == []
+    comparison = run(binary, rules, exact(rules), phase)
+    assert comparison.requests > 500
+    assert [str(mismatch) for mismatch in comparison.mismatches] == []
 
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_the_usual_shape_is_caught(binary: nginx.Binary, phase: Phase) -> None:
     """A plain map with `return` answers differently, and the run shows how."""
-    found = run(binary, HANDMADE, naive(HANDMADE), phase)
-    assert not found.ok
-    assert found.mismatched >= len(found.mismatches) == 10
-    assert all(mismatch.before != mismatch.after for mismatch in found.mismatches)
+    comparison = run(binary, HANDMADE, naive(HANDMADE), phase)
+    assert not comparison.ok
+    assert comparison.mismatched >= len(comparison.mismatches) == 10
+    assert all(mismatch.before != mismatch.after for mismatch in comparison.mismatches)
 
 
 FAULTS = {
@@ -130,9 +132,11 @@ def test_a_break_in_a_location_is_caught(binary: nginx.Binary) -> None:
 
 def test_a_compiled_form_that_does_not_start(binary: nginx.Binary) -> None:
     """Compiled text that nginx refuses is a mismatch of its own kind, in nginx's words."""
-    found = run(binary, HANDMADE, Compiled(b"", b"if ($nowhere = $uri) { return 404; }"), "server")
-    assert [mismatch.kind for mismatch in found.mismatches] == ["start"]
-    assert str(found.mismatches[0]) == ('the compiled configuration does not start: [emerg] unknown "nowhere" variable')
+    comparison = run(binary, HANDMADE, Compiled(b"", b"if ($nowhere = $uri) { return 404; }"), "server")
+    assert [mismatch.kind for mismatch in comparison.mismatches] == ["start"]
+    assert str(comparison.mismatches[0]) == (
+        'the compiled configuration does not start: [emerg] unknown "nowhere" variable'
+    )
 
 
 def test_original_rules_that_nginx_refuses(binary: nginx.Binary) -> None:
@@ -149,30 +153,30 @@ def test_variables_of_the_user_are_given(binary: nginx.Binary) -> None:
     maps = b"map_hash_max_size 4096;"
     maps += b'map $uri $nxo { volatile; "/a" "https://$my_site/a"; "/a\\n" "https://$my_site/a"; }'
     after = b"if ($nxo) { rewrite ^ $nxo permanent; } if ($my_mode = x) { return 403; }"
-    found = differential(
+    comparison = differential(
         before=before, after=after, maps=maps, phase="server", keys=[b"/a"], binary=binary, captures=False
     )
-    assert found.variables == ("my_site", "my_mode")
-    assert any(b"/A" in mismatch.request for mismatch in found.mismatches)  # no guard was written
-    assert not any(b" /a " in mismatch.request for mismatch in found.mismatches)
+    assert comparison.variables == ("my_site", "my_mode")
+    assert any(b"/A" in mismatch.request for mismatch in comparison.mismatches)  # no guard was written
+    assert not any(b" /a " in mismatch.request for mismatch in comparison.mismatches)
 
 
 def test_answers_that_always_differ_say_nothing(binary: nginx.Binary) -> None:
     """A request whose answer differs each time on the same side is counted apart."""
     rules = b"rewrite ^/a$ https://ex.com/$request_id permanent;"
-    found = differential(before=rules, after=rules, phase="server", keys=[b"/a"], binary=binary)
-    assert found.ok
-    assert found.unstable > 0
+    comparison = differential(before=rules, after=rules, phase="server", keys=[b"/a"], binary=binary)
+    assert comparison.ok
+    assert comparison.unstable > 0
 
 
 def test_warnings_of_the_compiled_form(binary: nginx.Binary) -> None:
     """What nginx warns about in the compiled form only is told: here too small a hash table."""
     keys = b"".join(b"/key%d v;" % number for number in range(3000))
-    found = differential(
+    comparison = differential(
         before=b"", after=b"", maps=b"map $uri $nxo { %s }" % keys, phase="server", keys=[], binary=binary
     )
-    assert found.ok
-    assert any("could not build optimal map_hash" in warning for warning in found.warnings)
+    assert comparison.ok
+    assert any("could not build optimal map_hash" in warning for warning in comparison.warnings)
 
 
 def test_the_run_is_bounded(binary: nginx.Binary) -> None:

@@ -30,13 +30,13 @@ def answers(binary: Binary, maps: bytes, statements: bytes) -> list[bytes]:
     names = re.findall(rb"^map \$\w+ \$(\w+) ", maps, re.MULTILINE)
     values = b"set $m_line $uri; return 200 '%s';" % b"|".join(b"%s=$%s" % (name, name) for name in names)
     rules = b"error_page 404 = /page-1; location = /go/none { return 404; }\n" + statements
-    found = []
+    responses = []
     with Instance(binary, servers=[values, rules], http=b"map_hash_bucket_size 512;\n" + maps) as side:
         for server, port in enumerate(side.ports):
             with side.client(server) as client:
-                asked = [client.ask([get(target)])[0].replace(b"%d" % port, b"<port>") for target in TARGETS]
-            found += [re.sub(rb"\r\n(Date|Last-Modified): [^\r]*", b"", answer) for answer in asked]
-    return found
+                received = [client.ask([get(target)])[0].replace(b"%d" % port, b"<port>") for target in TARGETS]
+            responses += [re.sub(rb"\r\n(Date|Last-Modified): [^\r]*", b"", answer) for answer in received]
+    return responses
 
 
 @pytest.mark.parametrize("kind", ["many", "two", "arguments", "lines", "shadowing"])

@@ -91,9 +91,9 @@ def test_premises_are_needed(nginx_: nginx.Binary, name: str) -> None:
     async def act(trial: Trial) -> Fault | None:
         return await trial.check(seeded.case(name))
 
-    found = on_stage(nginx_, act, *options, assumed=True)
-    assert found
-    assert found.kinds & seeded.kinds
+    fault = on_stage(nginx_, act, *options, assumed=True)
+    assert fault
+    assert fault.kinds & seeded.kinds
 
 
 @pytest.mark.no_cover

@@ -111,6 +111,6 @@ def compare(binary: nginx.Binary, lists: Sequence[tuple[bytes, list[bytes]]], ma
         Instance(binary, servers=[SET + text + SHOW for text in texts], http=http, main=main) as after,
     ):
         for server, (rules, uris) in enumerate(lists):
-            asked = [Request(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
-            assert different(before, after, asked, server) == [], rules.decode(errors="replace")
+            requests = [Request(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
+            assert different(before, after, requests, server) == [], rules.decode(errors="replace")
     return sum(emission.plan.grouped for emission in emissions)

@@ -132,17 +132,17 @@ def raw_words(text: bytes) -> list[bytes]:
 def read_word(word: bytes) -> bytes | None:
     """The value of a word as the lexer reads it; None if it is not exactly one word."""
     try:
-        found = list(statements(Source(NAME, b"default_type " + word + b" ;")))
+        parsed = list(statements(Source(NAME, b"default_type " + word + b" ;")))
     except InputError:
         return None
-    return encode(found[0].words[1]) if len(found) == 1 and len(found[0].words) == 2 else None
+    return encode(parsed[0].words[1]) if len(parsed) == 1 and len(parsed[0].words) == 2 else None
 
 
 def content_type(answer: bytes) -> bytes:
     """The Content-Type of an answer, byte for byte; empty if there is none."""
     assert answer.startswith(b"HTTP/1.1 200 "), answer
-    found = re.search(rb"\r\nContent-Type: (.*)\r\nContent-Length: 1\r\n", answer, re.DOTALL)
-    return found[1] if found else b""
+    match = re.search(rb"\r\nContent-Type: (.*)\r\nContent-Length: 1\r\n", answer, re.DOTALL)
+    return match[1] if match else b""
 
 
 def assert_same_values(words: Iterable[bytes]) -> None:
@@ -153,9 +153,9 @@ def assert_same_values(words: Iterable[bytes]) -> None:
     words = list(words)
     location = b"location = /%d { default_type %s ; return 200 x; }\n"
     server = b"types {}\n" + b"".join(location % item for item in enumerate(words))
-    asked = [Request(b"GET /%d HTTP/1.0\r\n\r\n" % number, alone=True) for number in range(len(words))]
+    requests = [Request(b"GET /%d HTTP/1.0\r\n\r\n" % number, alone=True) for number in range(len(words))]
     with Instance(the_nginx(), servers=[server]) as instance, instance.client() as client:
-        values = [content_type(answer) for answer in client.ask(asked)]
+        values = [content_type(answer) for answer in client.ask(requests)]
     assert dict(zip(words, values, strict=True)) == {word: read_word(word) for word in words}
 
 

@@ -64,7 +64,9 @@ def test_nginx_shares_the_same_addresses(each_binary: nginx.Binary, pair: tuple[
     verdict = each_binary.test(_whole(text))
     assert verdict.ok, verdict
     conflicts = len(re.findall("conflicting server name", str(verdict)))
-    shared = [one for one in Model(read(text, "http"), TARGET).endpoints.values() if len(one.servers) > 1]
+    shared = [
+        endpoint for endpoint in Model(read(text, "http"), TARGET).endpoints.values() if len(endpoint.servers) > 1
+    ]
     assert len(shared) == conflicts
 
 

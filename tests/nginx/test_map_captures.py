@@ -20,7 +20,7 @@ TREE = 'map $uri $new { default $t; } map $uri $t { "~^(?!/hit/)" d; "~^/hit/(.*
 class Case:
     """A server with `http` around it, and who of it is named as a reader: none if nobody sees a difference."""
 
-    says: str
+    claim: str
     server: str
     reader: str | None = None
     http: str = ""
@@ -92,7 +92,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.says for case in CASES])
+@pytest.mark.parametrize("case", CASES, ids=[case.claim for case in CASES])
 def test_captures_after_a_map(each_binary: nginx.Binary, case: Case) -> None:
     """A reader is named if the answers on nginx differ, and none if they do not."""
     server = case.server.replace("logs", "access.log")

@@ -92,8 +92,8 @@ def test_sources_reach_the_map(each_binary: nginx.Binary, source: int) -> None:
 def test_maps_answer_alike(each_binary: nginx.Binary) -> None:
     """Compiled maps are proved and answer alike, and so does each faulty text that the proof accepts."""
     examined = [examine(generate(1, number), random.Random(number), SUBJECTS, MUTANTS) for number in range(COUNT)]
-    proved = [each for each in examined if not each.refuted]
-    requests, differences, refused = compare(each_binary, [trial for each in proved for trial in each.trials])
+    proved = [case for case in examined if not case.refuted]
+    requests, differences, refused = compare(each_binary, [trial for case in proved for trial in case.trials])
     assert not differences, report(each_binary, differences[0])
     assert not refused
     assert requests > COUNT * SUBJECTS / 6

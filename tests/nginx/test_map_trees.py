@@ -27,9 +27,9 @@ def test_a_map_and_its_tree(each_binary: nginx.Binary, source: str, flags: str) 
     emission = emit(plan(load_text(block.encode(), context="http")))
     assert emission.plan.maps.compiled
     assert prove(emission).holds
-    (found,) = ask(emission, each_binary)
-    assert found.ok, [str(mismatch) for mismatch in found.mismatches]
-    assert found.requests > 400
+    (comparison,) = ask(emission, each_binary)
+    assert comparison.ok, [str(mismatch) for mismatch in comparison.mismatches]
+    assert comparison.requests > 400
 
 
 def test_a_difference_is_found(each_binary: nginx.Binary) -> None:
@@ -39,8 +39,8 @@ def test_a_difference_is_found(each_binary: nginx.Binary) -> None:
     emission = emit(plan(load_text(f"map $uri $new {{ {ROWS} }}".encode(), context="http")))
     wrong = emission.trees.replace(b'"/news/7"', b'"/news/8"')
     assert wrong != emission.trees
-    (found,) = ask(replace(emission, maps=emission.maps_of_rewrites + wrong, trees=wrong), each_binary)
-    assert not found.ok
+    (comparison,) = ask(replace(emission, maps=emission.maps_of_rewrites + wrong, trees=wrong), each_binary)
+    assert not comparison.ok
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
@@ -49,8 +49,8 @@ def test_random_maps(each_binary: nginx.Binary, block: str) -> None:
     """Any tree that is proved answers as its map does."""
     emission = emit(plan(load_text(block.encode(), context="http")))
     if emission.plan.maps.compiled and prove(emission).holds:
-        for found in ask(emission, each_binary):
-            assert found.ok, [str(mismatch) for mismatch in found.mismatches]
+        for comparison in ask(emission, each_binary):
+            assert comparison.ok, [str(mismatch) for mismatch in comparison.mismatches]
 
 
 @pytest.mark.parametrize(

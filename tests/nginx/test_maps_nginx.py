@@ -24,7 +24,7 @@ LETTERS = string.ascii_lowercase * 160
 class Experiment:
     """A claim about the answers to request targets, or to values of the header `X` if `header` is set."""
 
-    says: str
+    claim: str
     http: str
     answers: Mapping[str, str]
     server: str = SAYS_M
@@ -321,7 +321,7 @@ EXPERIMENTS = [
 ]
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=[each.says for each in EXPERIMENTS])
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=[experiment.claim for experiment in EXPERIMENTS])
 def test_experiment(each_binary: nginx.Binary, experiment: Experiment) -> None:
     """The server answers as the experiment claims."""
     http, server = experiment.http.encode(), experiment.server.encode()
@@ -329,15 +329,15 @@ def test_experiment(each_binary: nginx.Binary, experiment: Experiment) -> None:
         each_binary, servers=[server], http=http, main=experiment.main.encode(), log_level="error"
     ) as instance:
         with instance.client() as client:
-            answers = client.ask([_request(asked, header=experiment.header) for asked in experiment.answers])
+            answers = client.ask([_request(key, header=experiment.header) for key in experiment.answers])
         log = "\n".join(instance.error_log())
     bodies = [answer.partition(b"\r\n\r\n")[2].decode() for answer in answers]
     assert dict(zip(experiment.answers, bodies, strict=True)) == experiment.answers
     assert experiment.logged in log
 
 
-def _request(asked: str, *, header: bool) -> Request:
-    target, line = ("/", f"X: {asked}\r\n") if header else (asked, "")
+def _request(key: str, *, header: bool) -> Request:
+    target, line = ("/", f"X: {key}\r\n") if header else (key, "")
     return Request(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n{line}\r\n".encode())
 
 

@@ -74,10 +74,10 @@ def test_the_stack_of_jit(each_binary: nginx.Binary, text: bytes, jit: bytes) ->
     requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
     main = b"pcre_jit %s;" % jit
     with (
-        Instance(each_binary, servers=[text + show], main=main) as one,
-        Instance(each_binary, servers=[emission.changes[0].after + show], http=emission.maps, main=main) as two,
+        Instance(each_binary, servers=[text + show], main=main) as before,
+        Instance(each_binary, servers=[emission.changes[0].after + show], http=emission.maps, main=main) as after,
     ):
-        assert different(one, two, requests) == []
+        assert different(before, after, requests) == []
 
 
 @pytest.mark.parametrize("pattern", BACKTRACKING)

@@ -24,8 +24,8 @@ REQUESTS = 150
 @pytest.fixture
 def bench(each_binary: nginx.Binary, tmp_path: Path) -> Iterator[Bench]:
     """A place to run the configurations, with each nginx."""
-    with Bench(tmp_path, each_binary) as made:
-        yield made
+    with Bench(tmp_path, each_binary) as bench_:
+        yield bench_
 
 
 def rules(*rewrites: bytes, port: int = 0) -> Case:
@@ -144,9 +144,9 @@ def test_a_failure_is_made_small(binary: nginx.Binary, tmp_path: Path) -> None:
     with Bench(tmp_path, binary) as bench:
         failure = check(bench, case, damage).failure
         assert failure is not None
-        found = minimise(bench, case, failure, damage=damage)
-    assert found is not None
-    text = reproduction(*found)
+        smallest = minimise(bench, case, failure, damage=damage)
+    assert smallest is not None
+    text = reproduction(*smallest)
     assert text.count("rewrite ^") == 1
     assert "rewrite ^/old$ /new permanent;" in text
     assert "request: b'GET /old" in text

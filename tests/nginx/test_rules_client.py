@@ -23,9 +23,9 @@ def answers(binary: nginx.Binary, server: str, headers: str = "") -> dict[str, b
     with nginx.Instance(binary, servers=[(TYPES + server).encode()], files=FILES) as instance:
         with instance.client() as client:
             names = [name.removeprefix("html/") for name in FILES]
-            found = client.ask([request(f"/{name}", headers) for name in names])
+            responses = client.ask([request(f"/{name}", headers) for name in names])
         assert instance.error_log() == ()
-        return dict(zip(names, found, strict=True))
+        return dict(zip(names, responses, strict=True))
 
 
 def request(target: str, headers: str = "") -> Request:
@@ -51,7 +51,7 @@ def content(answer: bytes) -> bytes:
     return gzip.decompress(body) if is_compressed(answer) else body
 
 
-def mended(rule: str, server: str) -> str:
+def fixed_server(rule: str, server: str) -> str:
     """What the fixes of a rule make of a server; something else than it was."""
     text = fixed(rule, server, context="server", target="1.22.1").decode()
     assert text != server
@@ -73,11 +73,11 @@ CASES = {
 def test_what_is_compressed(binary: nginx.Binary, rule: str) -> None:
     """The fix changes which files are compressed, as it says, and no file for who reads it; nginx warns of nothing."""
     server, before, after = CASES[rule]
-    found_before, found_after = answers(binary, server), answers(binary, mended(rule, server))
-    assert {name for name, answer in found_before.items() if is_compressed(answer)} == before
-    assert {name for name, answer in found_after.items() if is_compressed(answer)} == after
-    for found in (found_before, found_after):
-        assert {name: content(answer) for name, answer in found.items()} == {
+    original, fixed_ = answers(binary, server), answers(binary, fixed_server(rule, server))
+    assert {name for name, answer in original.items() if is_compressed(answer)} == before
+    assert {name for name, answer in fixed_.items() if is_compressed(answer)} == after
+    for bodies in (original, fixed_):
+        assert {name: content(answer) for name, answer in bodies.items()} == {
             name.removeprefix("html/"): data for name, data in FILES.items()
         }
 
@@ -93,19 +93,19 @@ def test_nginx_warns_of_html_among_the_types(binary: nginx.Binary) -> None:
     """`text/html` is always compressed, and nginx warns where it is named: the fix does not name it."""
     named = nginx.configuration([b"gzip on; gzip_types text/html;"])
     assert 'duplicate MIME type "text/html"' in str(binary.test(named))
-    mended_types = nginx.configuration([mended("gzip-types-default", "gzip on;\n").encode()])
+    mended_types = nginx.configuration([fixed_server("gzip-types-default", "gzip on;\n").encode()])
     assert "warn" not in str(binary.test(mended_types))
 
 
 def test_through_a_proxy(binary: nginx.Binary) -> None:
     """A request with `Via` gets nothing compressed, after the fix all, with `Vary`."""
     server = "set_real_ip_from 127.0.0.1;\ngzip on;\n"
-    found = answers(binary, server, "Via: 1.1 proxy\r\n")["a.html"]
-    assert not is_compressed(found)
-    assert b"\r\nVary:" not in found
-    found = answers(binary, mended("gzip-proxied-vary", server), "Via: 1.1 proxy\r\n")["a.html"]
-    assert is_compressed(found)
-    assert b"\r\nVary: Accept-Encoding\r\n" in found
+    response = answers(binary, server, "Via: 1.1 proxy\r\n")["a.html"]
+    assert not is_compressed(response)
+    assert b"\r\nVary:" not in response
+    response = answers(binary, fixed_server("gzip-proxied-vary", server), "Via: 1.1 proxy\r\n")["a.html"]
+    assert is_compressed(response)
+    assert b"\r\nVary: Accept-Encoding\r\n" in response
 
 
 # What stands in a server -> after how many requests its connections end; 0: not within five.
@@ -144,7 +144,7 @@ def conversation(client: Client) -> tuple[list[bytes], int]:
 def test_nodelay_is_the_default(binary: nginx.Binary) -> None:
     """Without `tcp_nodelay off` the answers are the same."""
     server = "tcp_nodelay off;\n"
-    served = [answers(binary, text) for text in (server, mended("tcp-nodelay-off", server))]
+    served = [answers(binary, text) for text in (server, fixed_server("tcp-nodelay-off", server))]
     before, after = ({name: content(answer) for name, answer in files.items()} for files in served)
     assert before == after
 
@@ -155,7 +155,7 @@ def test_what_is_no_longer_compressed_has_another_header(each_binary: nginx.Bina
     assert fixed("gzip-precompressed", before, context="server", unsafe=False).decode() == before
     ranged = "Range: bytes=0-9\r\n"
     heads = []
-    for server in (before, mended("gzip-precompressed", before)):
+    for server in (before, fixed_server("gzip-precompressed", before)):
         plain, part = (answers(each_binary, server, headers)["a.png"] for headers in ("", ranged))
         assert content(plain) == NOISE
         heads.append((part.split()[1], b"\r\nVary:" in plain, b"\r\nETag: W/" in plain, b"Accept-Ranges" in plain))
@@ -184,8 +184,8 @@ def test_the_last_response_of_a_connection_says_so(each_binary: nginx.Binary) ->
     before = "keepalive_requests 2;\nlocation / { return 204; }\n"
     assert fixed("client-keepalive", before, context="server", unsafe=False).decode() == before
     closes = []
-    for server in (before, mended("client-keepalive", before)):
+    for server in (before, fixed_server("client-keepalive", before)):
         with nginx.Instance(each_binary, servers=[server.encode()]) as instance, instance.client() as client:
-            found = [client.ask([request("/")])[0] for _ in range(2)]
-        closes.append([b"\r\nConnection: close" in answer for answer in found])
+            responses = [client.ask([request("/")])[0] for _ in range(2)]
+        closes.append([b"\r\nConnection: close" in answer for answer in responses])
     assert closes == [[False, True], [False, False]]

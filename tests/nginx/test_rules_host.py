@@ -95,6 +95,6 @@ def test_a_limit_below_the_hard_one_is_set(binary: nginx.Binary) -> None:
 
 
 def _nofile(process: Path) -> int:
-    found = re.search(r"^Max open files +(\d+)", (process / "limits").read_text(), re.MULTILINE)
-    assert found
-    return int(found[1])
+    match = re.search(r"^Max open files +(\d+)", (process / "limits").read_text(), re.MULTILINE)
+    assert match
+    return int(match[1])

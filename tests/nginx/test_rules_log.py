@@ -57,9 +57,9 @@ def test_a_switch_is_a_file(binary: nginx.Binary, server: str, name: str) -> Non
     with nginx.Instance(binary, servers=[server.encode()], files=FILES) as before:
         answers = bodies(before)
         assert (before.prefix / name).is_file()
-    mended = fixed("log-path-bogus", server, context="server")
-    assert mended.decode() != server
-    with nginx.Instance(binary, servers=[mended], files=FILES) as after:
+    after_fix = fixed("log-path-bogus", server, context="server")
+    assert after_fix.decode() != server
+    with nginx.Instance(binary, servers=[after_fix], files=FILES) as after:
         assert bodies(after) == answers
         assert not (after.prefix / name).exists()
 
@@ -110,8 +110,8 @@ def test_a_buffered_log_is_written_later(binary: nginx.Binary) -> None:
     with nginx.Instance(binary, servers=[server.encode()], files=FILES) as before:
         bodies(before, 3)
         assert len(written(before, "file.log")) == 3
-    mended = fixed("access-log-unbuffered", server, context="server").decode()
-    with nginx.Instance(binary, servers=[mended.replace("flush=5s", "flush=1h").encode()], files=FILES) as after:
+    after_fix = fixed("access-log-unbuffered", server, context="server").decode()
+    with nginx.Instance(binary, servers=[after_fix.replace("flush=5s", "flush=1h").encode()], files=FILES) as after:
         bodies(after, 3)
         assert written(after, "file.log") == []
 

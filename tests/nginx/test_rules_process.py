@@ -115,9 +115,9 @@ def test_the_mutex_is_there_and_gone(binary: nginx.Binary) -> None:
 def test_one_worker_has_no_mutex(binary: nginx.Binary) -> None:
     """`accept_mutex on` does nothing where one worker runs."""
     text = "worker_processes 1;\nerror_log error.log debug;\nevents {\n    accept_mutex on;\n}\n" + HTTP
-    with running(binary, text) as one, connect(one) as client:
+    with running(binary, text) as alone, connect(alone) as client:
         assert asked(client).startswith(b"HTTP/1.1 200")
-        assert "accept mutex" not in one.log()
+        assert "accept mutex" not in alone.log()
 
 
 def open_files(server: Running) -> int:
@@ -177,14 +177,14 @@ def test_what_caches_keep_open_has_room(each_binary: nginx.Binary) -> None:
     assert "worker_rlimit_nofile 1024;" in after
     for config, statuses in ((text, {b"200", b"500"}), (after, {b"200"})):
         with running(each_binary, config, files) as server, connect(server) as client:
-            got = set()
+            received = set()
             for number in range(400):
                 client.sendall(f"GET /{number} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
                 answer = client.recv(4096)
-                got.add(answer.split()[1])
+                received.add(answer.split()[1])
                 if b"Connection: close" in answer:
                     break
-        assert got == statuses
+        assert received == statuses
 
 
 @pytest.mark.parametrize(

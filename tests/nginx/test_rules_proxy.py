@@ -59,7 +59,7 @@ class Setup:
         http, _, server = text.decode().partition("\nserver {\n")
         return cls(http.partition("http {\n")[2], server.removesuffix("\n}\n}\n"))
 
-    def mended(self, *rules: str, target: Version, unsafe: bool = False) -> Setup:
+    def fixed_by(self, *rules: str, target: Version, unsafe: bool = False) -> Setup:
         """What one run of the fixes of these rules makes of it."""
         selected = tuple(Selected(catalogue()[rule], catalogue()[rule].severity) for rule in rules)
         judge = Judge(selected, target, Settings(), assumed=PREMISES_OF_POOLS)
@@ -90,10 +90,10 @@ def asked(
     binary: nginx.Binary, setup: Setup, *, backend: bytes = BACKEND, requests: Sequence[bytes] = ()
 ) -> list[bytes]:
     """The answers to 20 requests, one after the other, or to those given."""
-    each = [Request(data) for data in requests or [get()] * REQUESTS]
+    sequence = [Request(data) for data in requests or [get()] * REQUESTS]
     servers = (setup.server.encode(), backend)
     with nginx.Instance(binary, servers=servers, http=setup.http.encode()) as running, running.client() as client:
-        return [answer for request in each for answer in client.ask([request])]
+        return [answer for request in sequence for answer in client.ask([request])]
 
 
 def connections(answers: Sequence[bytes]) -> int:
@@ -105,8 +105,8 @@ def connections(answers: Sequence[bytes]) -> int:
 def seen(answers: Sequence[bytes]) -> dict[str, str]:
     """What the backend saw of the last request, without the number of the connection."""
     body = answers[-1].partition(b"\r\n\r\n")[2].decode().strip()
-    told = dict(word.split("=", 1) for word in body.split(" "))
-    return {name: value for name, value in told.items() if name != "connection"}
+    facts = dict(word.split("=", 1) for word in body.split(" "))
+    return {name: value for name, value in facts.items() if name != "connection"}
 
 
 def target(binary: nginx.Binary) -> Version:
@@ -172,7 +172,7 @@ MENDED = {
 @pytest.mark.parametrize("setup", MENDED.values(), ids=MENDED)
 def test_one_run_reaches_one_connection(binary: nginx.Binary, setup: Setup) -> None:
     """One run of the safe fixes: one connection for 20 requests, and every other header is as it was."""
-    before, after = asked(binary, setup), asked(binary, setup.mended(*POOL_RULES, target=target(binary)))
+    before, after = asked(binary, setup), asked(binary, setup.fixed_by(*POOL_RULES, target=target(binary)))
     assert connections(after) == 1
     changed = {"connection_header", "protocol"}
     assert {name: value for name, value in seen(before).items() if name not in changed} == {
@@ -193,23 +193,23 @@ UNSAFE = {
 def test_what_is_written_is_mended(binary: nginx.Binary, rule: str, setup: Setup) -> None:
     """A word that keeps the pool unused is changed on request, and the pool is used."""
     assert connections(asked(binary, setup)) == REQUESTS
-    assert connections(asked(binary, setup.mended(rule, target=target(binary), unsafe=True))) == 1
+    assert connections(asked(binary, setup.fixed_by(rule, target=target(binary), unsafe=True))) == 1
 
 
 def test_keepalive_moves_behind_the_method(binary: nginx.Binary) -> None:
     """The pool is used once it stands behind the method."""
     setup, _, _ = COUNTS["the method behind the pool"]
-    mended = setup.mended("keepalive-before-lb", target=Version(1, 22, 1))
-    assert mended != setup
-    assert connections(asked(binary, mended)) == 1
+    fixed_setup = setup.fixed_by("keepalive-before-lb", target=Version(1, 22, 1))
+    assert fixed_setup != setup
+    assert connections(asked(binary, fixed_setup)) == 1
 
 
 def test_an_upgrade_is_asked_for_as_before(binary: nginx.Binary) -> None:
     """After the fix of a WebSocket map a request that upgrades sends the same headers."""
     setup = COUNTS["a WebSocket map with close"][0]
-    mended = setup.mended("websocket-map-close", target=target(binary))
+    fixed_setup = setup.fixed_by("websocket-map-close", target=target(binary))
     request = b"GET / HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
-    before, after = (seen(asked(binary, one, requests=[request])) for one in (setup, mended))
+    before, after = (seen(asked(binary, current, requests=[request])) for current in (setup, fixed_setup))
     assert before == after
     assert after["connection_header"] == after["upgrade"].replace("websocket", "upgrade")
 
@@ -239,9 +239,9 @@ def test_an_upstream_is_made_and_all_else_stays(binary: nginx.Binary, server: st
     requests = [*[get("/a/x")] * REQUESTS, get("/a/x?to=1")]
     with nginx.Instance(binary, servers=(backend,)) as behind:
         setup = Setup("", server % behind.ports[0])
-        mended = setup.mended("implicit-upstream", *POOL_RULES, target=target(binary), unsafe=True)
+        fixed_setup = setup.fixed_by("implicit-upstream", *POOL_RULES, target=target(binary), unsafe=True)
         (*before, moved_before), (*after, moved_after) = (
-            asked(binary, one, requests=requests) for one in (setup, mended)
+            asked(binary, current, requests=requests) for current in (setup, fixed_setup)
         )
     assert connections(before) == REQUESTS
     assert connections(after) == 1
@@ -252,9 +252,9 @@ def test_an_upstream_is_made_and_all_else_stays(binary: nginx.Binary, server: st
 
 def _location(answer: bytes) -> str:
     """Where an answer redirects to, without the port of the server that was asked."""
-    found = re.search(rb"\r\nLocation: (.*?)\r\n", answer)
-    assert found, answer
-    return re.sub(r"(?<=http://a\.test):\d+", "", found[1].decode())
+    match = re.search(rb"\r\nLocation: (.*?)\r\n", answer)
+    assert match, answer
+    return re.sub(r"(?<=http://a\.test):\d+", "", match[1].decode())
 
 
 def test_a_variable_has_no_pool(binary: nginx.Binary) -> None:
@@ -275,23 +275,23 @@ def test_nothing_is_cached_without_buffering(binary: nginx.Binary) -> None:
         "proxy_cache_path cache keys_zone=pages:1m;\n" + upstream(""),
         location("proxy_cache pages;\nproxy_buffering off;\nadd_header X-Cache $upstream_cache_status;"),
     )
-    mended = setup.mended("cache-without-buffering", target=target(binary), unsafe=True)
+    fixed_setup = setup.fixed_by("cache-without-buffering", target=target(binary), unsafe=True)
     hits = [
-        sum(b"\r\nX-Cache: HIT\r\n" in answer for answer in asked(binary, one, backend=backend))
-        for one in (setup, mended)
+        sum(b"\r\nX-Cache: HIT\r\n" in answer for answer in asked(binary, current, backend=backend))
+        for current in (setup, fixed_setup)
     ]
     assert hits == [0, REQUESTS - 1]
 
 
 def test_chunked_bodies_are_buffered_over_http10(binary: nginx.Binary) -> None:
     """Over HTTP/1.0 the upstream waits for the last chunk of a body; after the fix it answers before that comes."""
-    told = b"length=$http_content_length coding=$http_transfer_encoding"
-    backend = BACKEND.partition(b"return")[0] + b'return 200 "' + told + b'"; }'
+    facts = b"length=$http_content_length coding=$http_transfer_encoding"
+    backend = BACKEND.partition(b"return")[0] + b'return 200 "' + facts + b'"; }'
     setup = Setup(upstream(""), location("proxy_http_version 1.0;\nproxy_request_buffering off;"))
-    mended = setup.mended("request-buffering-http10", target=target(binary), unsafe=True)
+    fixed_setup = setup.fixed_by("request-buffering-http10", target=target(binary), unsafe=True)
     head = b"POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
     (before,) = asked(binary, setup, backend=backend, requests=[head + b"0\r\n\r\n"])
-    (after,) = asked(binary, mended, backend=backend, requests=[head])
+    (after,) = asked(binary, fixed_setup, backend=backend, requests=[head])
     assert before.endswith(b"length=3 coding=")
     assert after.endswith(b"length= coding=chunked")
 
@@ -339,8 +339,8 @@ def test_fastcgi_connections_are_kept_when_asked_for(binary: nginx.Binary) -> No
     with fastcgi() as (port, count):
         http = f"upstream app {{ server 127.0.0.1:{port}; keepalive 8; }}"
         setup = Setup(http, "location / {\nfastcgi_pass app;\n}")
-        for one in (setup, setup.mended("fastcgi-keep-conn", target=target(binary), unsafe=True)):
-            assert all(b"ok" in answer for answer in asked(binary, one))
+        for current in (setup, setup.fixed_by("fastcgi-keep-conn", target=target(binary), unsafe=True)):
+            assert all(b"ok" in answer for answer in asked(binary, current))
             counts.append(count[0])
     assert counts == [REQUESTS, REQUESTS + 1]
 

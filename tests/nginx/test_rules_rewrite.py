@@ -36,18 +36,20 @@ def answers(
     """What each server answers, without dates and ports."""
     texts = [server.encode() for server in servers]
     with nginx.Instance(binary or the_nginx(), servers=texts, main=main.encode(), http=http.encode()) as instance:
-        told = []
+        replies = []
         for number, port in enumerate(instance.ports):
             with instance.client(number) as client:
                 raw = client.ask(requests)
-            told.append([re.sub(rb"Date: [^\r]*\r\n", b"", one.replace(b":%d" % port, b"")) for one in raw])
-    return told
+            replies.append(
+                [re.sub(rb"Date: [^\r]*\r\n", b"", response.replace(b":%d" % port, b"")) for response in raw]
+            )
+    return replies
 
 
 def location(answer: bytes) -> str | None:
     """The target of a redirect."""
-    found = re.search(rb"\r\nLocation: ([^\r]*)", answer)
-    return found[1].decode("latin-1") if found else None
+    match = re.search(rb"\r\nLocation: ([^\r]*)", answer)
+    return match[1].decode("latin-1") if match else None
 
 
 TARGETS = ["/x", "/x?", "/x?a=1&b=%41", "/x?a?b", "//x", "/%78", "/x?%0a", "/x?a+b%2B", "/x#f"]
@@ -78,8 +80,8 @@ def test_a_single_literal_answers_alike(rewrite: str) -> None:
     before = f"location = /x {{ {rewrite} }}"
     after = fixed("rewrite-single-literal", before, context="server").decode()
     assert "return" in after
-    one, other = answers([before, after], REQUESTS)
-    assert one == other
+    original, compiled = answers([before, after], REQUESTS)
+    assert original == compiled
 
 
 def test_a_single_literal_differs_with_a_body() -> None:
@@ -89,9 +91,9 @@ def test_a_single_literal_differs_with_a_body() -> None:
     expect = get("/x", method="POST", head="Content-Length: 1\r\nExpect: 100-continue\r\n")
     chunk = get("/x", method="POST", head="Transfer-Encoding: chunked\r\n")
     requests = [Request(expect.data + b"a", alone=True), Request(chunk.data + b"zz\r\n", alone=True)]
-    one, other = answers([before, after], requests)
-    assert [answer[9:12] for answer in one] == [b"301", b"301"]
-    assert [answer[9:12] for answer in other] == [b"100", b"400"]
+    original, compiled = answers([before, after], requests)
+    assert [answer[9:12] for answer in original] == [b"301", b"301"]
+    assert [answer[9:12] for answer in compiled] == [b"100", b"400"]
 
 
 def test_catch_alls_alter_the_uri() -> None:
@@ -108,8 +110,8 @@ def test_catch_alls_alter_the_uri() -> None:
         "/a%0ab": ["/a%0ab", None, "/a%0ab"],
         "/a?b=1": ["/a?b=1", "/a?b=1", "/a?b=1"],
     }
-    told = answers(servers, [get(target) for target in table])
-    for column, server in enumerate(told):
+    replies = answers(servers, [get(target) for target in table])
+    for column, server in enumerate(replies):
         for answer, row in zip(server, table.values(), strict=True):
             end = row[column]
             assert location(answer) == (None if end is None else f"https://e.com{end}")
@@ -133,8 +135,8 @@ def test_never_matches(pattern: str, targets: list[str]) -> None:
     """What is flagged is not fired by the requests that it was written for."""
     rewrite = f"rewrite {pattern} /hit permanent;"
     assert diagnose("rewrite-never-matches", rewrite, context="server")
-    (told,) = answers([rewrite + STATE], [get(target.replace(" ", "%20")) for target in targets])
-    assert [answer for answer in told if location(answer)] == []
+    (replies,) = answers([rewrite + STATE], [get(target.replace(" ", "%20")) for target in targets])
+    assert [answer for answer in replies if location(answer)] == []
 
 
 @pytest.mark.parametrize(
@@ -198,9 +200,9 @@ def script(pick: random.Random, most: int) -> str:
 def test_redirects_are_followed_as_nginx_goes() -> None:
     """Over random servers: where the rules are certain where a URI leads, nginx sends it there."""
     programs = [program(seed) for seed in range(120)]
-    told = answers(programs, [get(uri) for uri in URIS])
+    by_program = answers(programs, [get(uri) for uri in URIS])
     certain = 0
-    for text, replies in zip(programs, told, strict=True):
+    for text, replies in zip(programs, by_program, strict=True):
         config = read(text, "server")
         (server,) = (level for level in levels(config, TARGET).walk() if level.kind == "server")
         site = RedirectSite(config, server)
@@ -227,12 +229,12 @@ def test_locations_are_chosen_as_nginx_does() -> None:
         lines = []
         for number, head in enumerate(pick.sample(heads, pick.randint(1, 6))):
             inner = pick.sample(within, 2) if head in ("/a", "/a/") else ["~ a"] if head == "~ b$" else []
-            nested = [f"location {one} {{ return 200 {number}.{place}; }}" for place, one in enumerate(inner)]
+            nested = [f"location {path} {{ return 200 {number}.{place}; }}" for place, path in enumerate(inner)]
             lines.append(f"location {head} {{ {' '.join(nested)} return 200 {number}; }}")
         servers.append(" ".join(lines))
     uris = ["/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/c", "/b", "/b/c", "/b/c/b", "/B", "/c", "/xb"]
-    told = answers(servers, [get(uri) for uri in uris])
-    for text, replies in zip(servers, told, strict=True):
+    by_server = answers(servers, [get(uri) for uri in uris])
+    for text, replies in zip(servers, by_server, strict=True):
         (server,) = (level for level in levels(read(text, "server"), TARGET).walk() if level.kind == "server")
         sides = Locations(server)
         for uri, reply in zip(uris, replies, strict=True):
@@ -298,13 +300,15 @@ def test_try_files_answers_alike() -> None:
     assert "try_files" in after
     files = {"html/here.txt": b"here", "html/folder/index.html": b"index"}
     with nginx.Instance(the_nginx(), servers=[before.encode(), after.encode()], files=files) as instance:
-        told = []
+        replies = []
         for number, port in enumerate(instance.ports):
             with instance.client(number) as client:
                 raw = client.ask([get(uri) for uri in ["/here.txt?a", "/folder", "/folder/", "/none?x=1&y", "/none"]])
-            told.append([re.sub(rb"Date: [^\r]*\r\n", b"", one.replace(b"%d" % port, b"PORT")) for one in raw])
-    assert told[0] == told[1]
-    assert told[0][3].endswith(b"/index.php x=1&y")
+            replies.append(
+                [re.sub(rb"Date: [^\r]*\r\n", b"", response.replace(b"%d" % port, b"PORT")) for response in raw]
+            )
+    assert replies[0] == replies[1]
+    assert replies[0][3].endswith(b"/index.php x=1&y")
 
 
 @pytest.mark.parametrize("operator", ["=", "~"])
@@ -314,12 +318,12 @@ def test_a_chain_answers_as_its_map(operator: str) -> None:
     before = f'events {{}}\nhttp {{\nserver {{\nset $x none;\n{ifs}\nreturn 200 "$x";\n}}\n}}\n'
     after = fix_text("if-chain-to-map", before.encode()).decode()
     assert "map $arg_k $x" in after
-    asked = [get(f"/?k={value}") for value in ("a", "ab", "b", "xaby", "c", "")]
-    one, other = (
-        answers([re.sub(r"(?s).*server \{(.*)\}\n\}\n", r"\1", text)], asked, http=outside(text))
+    requests = [get(f"/?k={value}") for value in ("a", "ab", "b", "xaby", "c", "")]
+    chained, mapped = (
+        answers([re.sub(r"(?s).*server \{(.*)\}\n\}\n", r"\1", text)], requests, http=outside(text))
         for text in (before, after)
     )
-    assert one == other
+    assert chained == mapped
 
 
 # A pattern, what a map has instead, and what it is asked for.
@@ -345,9 +349,9 @@ def test_a_pattern_without_captures_finds_the_same(
     (block,) = (level for level in levels(read(after), TARGET).walk() if level.kind == "map")
     assert operator + written in block.names
     assert ("" in block.names) is ("" in values)
-    asked = [get("/?k=" + value.replace("(", "%28")) for value in values]
+    requests = [get("/?k=" + value.replace("(", "%28")) for value in values]
     ((was,), (now,)) = (
-        answers([re.sub(r"(?s).*server \{(.*)\}\n\}\n", r"\1", text)], asked, http=outside(text), binary=each_binary)
+        answers([re.sub(r"(?s).*server \{(.*)\}\n\}\n", r"\1", text)], requests, http=outside(text), binary=each_binary)
         for text in (before, after.decode())
     )
     assert was == now
@@ -381,8 +385,10 @@ def test_idle_dots_find_the_same(before: str, after: str) -> None:
     rules = f"rewrite {before} /hit permanent;"
     assert fixed("unanchored-or-dotstar", rules, context="server", unsafe=False).decode().split()[1] == after
     uris = ["/a", "/ab/c", "/b/c", "/x%0Ab/c", "/a%0A", "/a%0A%0Ax", "/%0Ay", "/y%0A", "/cb"]
-    one, other = answers([text + STATE for text in (rules, rules.replace(before, after))], list(map(get, uris)))
-    assert one == other
+    original, shortened = answers(
+        [text + STATE for text in (rules, rules.replace(before, after))], list(map(get, uris))
+    )
+    assert original == shortened
 
 
 def test_a_shadowed_rule_never_fires() -> None:
@@ -398,9 +404,9 @@ def test_a_regex_location_answers_alike() -> None:
     """For a URI and its neighbours, an exact location does what the pattern did."""
     before = "location ~ ^/s$ { return 200 hit; }" + STATE
     after = fixed("regex-location-literal", before, context="server").decode()
-    one, other = answers([before, after], [get(uri) for uri in ("/s", "/s?a", "/s/", "/S", "/ss", "//s", "/%73")])
-    assert one == other
-    assert one[0].endswith(b"hit")
+    original, fixed_ = answers([before, after], [get(uri) for uri in ("/s", "/s?a", "/s/", "/S", "/ss", "//s", "/%73")])
+    assert original == fixed_
+    assert original[0].endswith(b"hit")
 
 
 def test_the_first_map_settles_the_sizes(each_binary: nginx.Binary) -> None:

@@ -51,7 +51,7 @@ def received(path: Path, target: str) -> bytes:
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-def mended(rule: str, http: str) -> str:
+def fixed_http(rule: str, http: str) -> str:
     """What the fixes of a rule make of what stands in http; something else than that."""
     text = fixed(rule, http, context="http", target="1.22.1").decode()
     assert text != http
@@ -65,7 +65,7 @@ def test_sendfile_sends_the_same(debugging: nginx.Binary, before: str) -> None:
     assert len(answer) > SIZE
     assert log.count("writev: ") >= SIZE // BUFFERS
     assert "sendfile: " not in log
-    answer_after, log_after = asked(debugging, mended("sendfile", before))
+    answer_after, log_after = asked(debugging, fixed_http("sendfile", before))
     assert answer_after == answer
     assert log_after.count("writev: ") == 1
     assert "sendfile: @0 " in log_after
@@ -103,7 +103,7 @@ def test_chunks_end(debugging: nginx.Binary) -> None:
     """With `sendfile_max_chunk 0` a call asks for the whole file, after the fix for 2 MB of it."""
     before = "sendfile on;\nsendfile_max_chunk 0;\n" + SERVER
     answer, log = asked(debugging, before)
-    answer_after, log_after = asked(debugging, mended("sendfile-max-chunk", before))
+    answer_after, log_after = asked(debugging, fixed_http("sendfile-max-chunk", before))
     assert answer_after == answer
     assert max(map(int, ASKED_FOR.findall(log))) == SIZE
     assert max(map(int, ASKED_FOR.findall(log_after))) == 2 << 20
@@ -112,7 +112,7 @@ def test_chunks_end(debugging: nginx.Binary) -> None:
 def test_the_cache_keeps_files_open(binary: nginx.Binary) -> None:
     """A file is closed behind each request; with the cache it stays open once it was asked for twice."""
     answers = []
-    for http, stays in ((SERVER, False), (mended("open-file-cache", SERVER), True)):
+    for http, stays in ((SERVER, False), (fixed_http("open-file-cache", SERVER), True)):
         whole = http.replace("server {", "server { listen unix:socket;").encode()
         with nginx.Instance(binary, servers=[b""], http=whole, files=FILES) as instance:
             answers += [received(instance.prefix / "socket", "/a.css").partition(b"\r\n\r\n")[2] for _ in range(3)]
@@ -126,7 +126,7 @@ def test_files_get_a_time_to_live(binary: nginx.Binary) -> None:
     before = "location ~ \\.css$ {\n}\n"
     server = f"server {{\n    root html;\n    {before}}}\n"
     answers = []
-    for http in (server, mended("static-no-expires", server)):
+    for http in (server, fixed_http("static-no-expires", server)):
         whole = http.replace("server {", "server { listen unix:socket;").encode()
         with nginx.Instance(binary, servers=[b""], http=whole, files=FILES) as instance:
             answers.append(received(instance.prefix / "socket", "/a.css"))

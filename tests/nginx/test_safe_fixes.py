@@ -20,7 +20,7 @@ URIS = [
     "/KEY/3", "/key/17", "/.php", "//old", "/a.php%0A", "/" + "a" * 3000 + ".php", "/blog/" + "b" * 3000,
 ]  # fmt: skip
 
-# The rule -> what stands in http, and in the server. `$1` to `$9` are told, as rules may leave them behind.
+# The rule -> what stands in http, and in the server. `$1` to `$9` are responses_to, as rules may leave them behind.
 CASES = {
     "map-hash-size": (
         "map_hash_max_size 4;\nmap $uri $to { default none; "
@@ -32,7 +32,7 @@ CASES = {
         "",
         "if ($uri ~ ^/i=(.)(.)) { set $seen $1; }\n"
         "rewrite ^/old$ /a.txt last; rewrite ^/none$ /big last; rewrite ^/old$ /a.txt last;\n"
-        'error_page 404 = @told; location @told { return 200 "[$1|$2|$3|$seen]"; }\n',
+        'error_page 404 = @responses_to; location @responses_to { return 200 "[$1|$2|$3|$seen]"; }\n',
     ),
     "sendfile-max-chunk": ("sendfile on;\nsendfile_max_chunk 0;\n", "root html;"),
     "tcp-nodelay-off": ("tcp_nodelay off;\n", "root html;"),
@@ -47,14 +47,14 @@ CASES = {
 ORIGIN = "server { listen unix:origin.sock; root html; }\n"
 
 
-def told(binary: nginx.Binary, http: str, server: str) -> list[bytes]:
+def responses_to(binary: nginx.Binary, http: str, server: str) -> list[bytes]:
     """The responses to all URIs, whole and in part, without their dates."""
     heads = ["", "Range: bytes=5-9\r\n", "Accept-Encoding: gzip\r\n"]
-    asked = [Request(f"GET {uri} HTTP/1.1\r\nHost: a\r\n{head}\r\n".encode()) for uri in URIS for head in heads]
+    requests = [Request(f"GET {uri} HTTP/1.1\r\nHost: a\r\n{head}\r\n".encode()) for uri in URIS for head in heads]
     data = (ORIGIN + http).encode()
     instance = nginx.Instance(binary, http=data, servers=[server.encode()], files=FILES)
     with instance, instance.client() as client:
-        return [re.sub(rb"Date: [^\r]*\r\n", b"", answer) for answer in client.ask(asked)]
+        return [re.sub(rb"Date: [^\r]*\r\n", b"", answer) for answer in client.ask(requests)]
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -66,4 +66,4 @@ def test_every_response_stays(each_binary: nginx.Binary, rule: str) -> None:
     after = fixed(rule, before, context="http", unsafe=False).decode()
     assert after != before
     new_http, _, new_server = after.partition("server {\n")
-    assert told(each_binary, new_http, new_server.rpartition("}")[0]) == told(each_binary, http, server)
+    assert responses_to(each_binary, new_http, new_server.rpartition("}")[0]) == responses_to(each_binary, http, server)

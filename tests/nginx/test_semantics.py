@@ -23,7 +23,7 @@ class Experiment:
     """A claim about the answers of a server: request target (and perhaps a host) -> status, then Location
     or text."""
 
-    says: str
+    claim: str
     server: str
     answers: dict[str, str]
     http: str = ""
@@ -351,13 +351,13 @@ EXPERIMENTS = [
 def laboratory(binary: nginx.Binary) -> Iterator[nginx.Instance]:
     """One nginx with a server for each experiment."""
     names = r'server_name a.test "~^(.+)\.wild$";'
-    servers = [f"{names} {each.server} {each.state}".encode() for each in EXPERIMENTS]
-    http = "map_hash_bucket_size 128;\n" + "\n".join(each.http for each in EXPERIMENTS)
+    servers = [f"{names} {experiment.server} {experiment.state}".encode() for experiment in EXPERIMENTS]
+    http = "map_hash_bucket_size 128;\n" + "\n".join(experiment.http for experiment in EXPERIMENTS)
     with nginx.Instance(binary, servers=servers, http=http.encode()) as instance:
         yield instance
 
 
-@pytest.mark.parametrize("index", range(len(EXPERIMENTS)), ids=[each.says for each in EXPERIMENTS])
+@pytest.mark.parametrize("index", range(len(EXPERIMENTS)), ids=[experiment.claim for experiment in EXPERIMENTS])
 def test_experiment(laboratory: nginx.Instance, index: int) -> None:
     """The server answers as the experiment claims."""
     experiment = EXPERIMENTS[index]
@@ -366,5 +366,5 @@ def test_experiment(laboratory: nginx.Instance, index: int) -> None:
     ]
     with laboratory.client(index) as client:
         answers = client.ask(requests)
-    said = [say(answer, laboratory.ports[index]) for answer in answers]
-    assert dict(zip(experiment.answers, said, strict=True)) == experiment.answers
+    shown = [say(answer, laboratory.ports[index]) for answer in answers]
+    assert dict(zip(experiment.answers, shown, strict=True)) == experiment.answers

@@ -99,11 +99,11 @@ CONFIGURATIONS = {
 @pytest.mark.parametrize("claim", CONFIGURATIONS)
 def test_configuration(binary: nginx.Binary, claim: str) -> None:
     """`nginx -t` accepts, warns or refuses as claimed."""
-    http, server, says = CONFIGURATIONS[claim]
+    http, server, message = CONFIGURATIONS[claim]
     verdict = binary.test(nginx.configuration([server.encode()], http=http.encode()))
-    assert says in str(verdict)
-    assert verdict.ok == (says == OK or "optimal" in says)
-    assert ("[warn]" in str(verdict)) == ("optimal" in says)
+    assert message in str(verdict)
+    assert verdict.ok == (message == OK or "optimal" in message)
+    assert ("[warn]" in str(verdict)) == ("optimal" in message)
 
 
 def test_tokens(binary: nginx.Binary) -> None:
@@ -153,13 +153,13 @@ def test_return_reads_the_body(binary: nginx.Binary, request_head: str, by_rewri
 def test_return_does_not_decode(binary: nginx.Binary) -> None:
     """A rewrite decodes %XX in its target and in the client's Host, `return` decodes neither."""
     servers = [b"rewrite ^ https://$http_host/%41 permanent;", b"return 301 https://$http_host/%41;"]
-    asked = Request(b"GET / HTTP/1.1\r\nHost: H%41x.test\r\n\r\n")
+    request = Request(b"GET / HTTP/1.1\r\nHost: H%41x.test\r\n\r\n")
     with (
         nginx.Instance(binary, servers=servers) as instance,
         instance.client(0) as by_rewrite,
         instance.client(1) as by_return,
     ):
-        answers = [say(client.ask([asked])[0], 0) for client in (by_rewrite, by_return)]
+        answers = [say(client.ask([request])[0], 0) for client in (by_rewrite, by_return)]
     assert answers == ["301 https://HAx.test/A", "301 https://H%41x.test/%41"]
 
 
@@ -213,7 +213,7 @@ def test_one_guard_with_a_class(binary: nginx.Binary, phase: Phase, start: bytes
     Not cleared, the class of `/four` is still set when the rules run again for its target, and they answer
     once more: at server level in an internal redirect (error_page), in a location with every `last`.
     """
-    found = differential(
+    comparison = differential(
         before=CLASSES,
         after=start + b"if ($k = $uri) { set $c $id; }" + BLOCKS,
         maps=classified(),
@@ -221,5 +221,5 @@ def test_one_guard_with_a_class(binary: nginx.Binary, phase: Phase, start: bytes
         keys=[key.encode() for key in CLASSIFIED],
         binary=binary,
     )
-    assert found.requests > 500
-    assert found.ok == bool(start), str(found.mismatches[:2])
+    assert comparison.requests > 500
+    assert comparison.ok == bool(start), str(comparison.mismatches[:2])

@@ -76,20 +76,17 @@ def test_only_what_clients_ask_for_is_answered(each_binary: Binary) -> None:
     """A row for an index or an error page does not answer what nginx goes on to by itself."""
     table = b"/index.html,/\n/e.html,/errors\n/dir/index.html,/dir/\n"
     server = b"error_page 404 /e.html;"
-    got = answers(each_binary, ("csv", table), server, [b"/", b"/dir/", b"/nothing", b"/index.html", b"/e.html"])
-    assert [response[9:12] for response in got] == [b"200", b"200", b"404", b"301", b"301"]
-    assert [response.endswith(end) for response, end in zip(got, [b"index", b"dir", b"error page"], strict=False)] == [
-        True,
-        True,
-        True,
-    ]
+    responses = answers(each_binary, ("csv", table), server, [b"/", b"/dir/", b"/nothing", b"/index.html", b"/e.html"])
+    assert [received[9:12] for received in responses] == [b"200", b"200", b"404", b"301", b"301"]
+    bodies = (b"index", b"dir", b"error page")
+    assert all(received.endswith(body) for received, body in zip(responses, bodies, strict=False))
 
 
 def test_patterns_answer_only_what_clients_ask_for(each_binary: Binary) -> None:
     """A pattern for all pages ending in .html leaves the index of a directory alone, with captures and without."""
     for row in (rb"RedirectMatch 301 ^/(.*)\.html$ /$1", rb"RedirectMatch 308 \.html$ /elsewhere"):
-        got = answers(each_binary, ("apache", row), b"", [b"/", b"/index.html"])
-        assert [response[9:12] for response in got] == [b"200", row.split()[1]]
+        responses = answers(each_binary, ("apache", row), b"", [b"/", b"/index.html"])
+        assert [received[9:12] for received in responses] == [b"200", row.split()[1]]
 
 
 @pytest.mark.parametrize("rest", [b"%0d%0aSet-Cookie:%20a=b", b"%0aX:1", b"a%0d%0a%0d%0a<html>", b"%00"])
@@ -122,8 +119,8 @@ def test_absolute_redirect(each_binary: Binary) -> None:
 def test_spellings(each_binary: Binary) -> None:
     """A row answers each spelling of its path that nginx decodes to the same; arguments are passed on as sent."""
     spelled = [b"/a%20b", b"/%61%20b", b"//a%20b", b"/x/../a%20b", b"/./a%20b", b"/a%20b?q=%20+", b"/a%20b?"]
-    got = answers(each_binary, ("csv", b"/a b,/t\n"), b"absolute_redirect off;", spelled)
-    locations = [response.partition(b"Location: ")[2].partition(b"\r\n")[0] for response in got]
+    responses = answers(each_binary, ("csv", b"/a b,/t\n"), b"absolute_redirect off;", spelled)
+    locations = [received.partition(b"Location: ")[2].partition(b"\r\n")[0] for received in responses]
     assert locations == [b"/t"] * 5 + [b"/t?q=%20+", b"/t"]
 
 

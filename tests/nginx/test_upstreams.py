@@ -72,8 +72,8 @@ VARIABLES = [
 def read(text: str) -> Pass:
     """What the model says of a directive."""
     config = b"http { %s server { location / { %s; } } }" % (UPSTREAMS, text.encode())
-    (one,) = Model(load_text(config), OLD).passes
-    return one
+    (pass_,) = Model(load_text(config), OLD).passes
+    return pass_
 
 
 def seen(binary: nginx.Binary, text: str) -> tuple[str, str, str]:
@@ -93,21 +93,21 @@ def seen(binary: nginx.Binary, text: str) -> tuple[str, str, str]:
 @pytest.mark.parametrize("target", PROXIED)
 def test_a_url_is_split_as_nginx_splits_it(binary: nginx.Binary, target: str) -> None:
     """Host, port and URI of a `proxy_pass`, and the upstream that it names, are those that nginx finds."""
-    one = read(f"proxy_pass {target}")
+    pass_ = read(f"proxy_pass {target}")
     if target == "http://LOCALHOST" and not knows_hosts_in_any_case(binary):
         return
     host, port, went = seen(binary, f"proxy_pass {target}")
     scheme, _, rest = went.partition("://")
-    assert one.scheme == scheme.lower()
-    assert rest.endswith("/in/asked?arg" if one.uri is None else f"{one.uri}asked?arg")
-    assert (one.uri is None) == rest.endswith("/in/asked?arg")
-    assert (one.upstream is not None) == bool(re.match(r"127\.0\.0\.1:1(?!\d)", rest))
-    if one.host == "unix":
-        assert rest.lower().startswith(f"unix:{one.port}:")
+    assert pass_.scheme == scheme.lower()
+    assert rest.endswith("/in/asked?arg" if pass_.uri is None else f"{pass_.uri}asked?arg")
+    assert (pass_.uri is None) == rest.endswith("/in/asked?arg")
+    assert (pass_.upstream is not None) == bool(re.match(r"127\.0\.0\.1:1(?!\d)", rest))
+    if pass_.host == "unix":
+        assert rest.lower().startswith(f"unix:{pass_.port}:")
         return
-    assert host == one.host + (f":{one.port}" if one.port else "")
-    assert port == (one.port or {"http": "80", "https": "443"}[one.scheme])
-    assert one.names_an_address == (one.upstream is None)
+    assert host == pass_.host + (f":{pass_.port}" if pass_.port else "")
+    assert port == (pass_.port or {"http": "80", "https": "443"}[pass_.scheme])
+    assert pass_.names_an_address == (pass_.upstream is None)
 
 
 def knows_hosts_in_any_case(binary: nginx.Binary) -> bool:
@@ -120,23 +120,23 @@ def knows_hosts_in_any_case(binary: nginx.Binary) -> bool:
 @pytest.mark.parametrize("text", PASSED)
 def test_other_protocols_name_upstreams_alike(binary: nginx.Binary, text: str) -> None:
     """The other protocols find upstreams as HTTP does, and have no URI."""
-    one = read(text)
+    pass_ = read(text)
     _, _, went = seen(binary, text)
     rest = went.partition("://")[2]
-    assert one.uri is None
-    assert one.protocol == text.split("_")[0]
-    assert (one.upstream is not None) == (not one.names_an_address) == (rest == "127.0.0.1:1")
-    if one.host == "unix":
-        assert rest.startswith(f"unix:{one.port}")
+    assert pass_.uri is None
+    assert pass_.protocol == text.split("_")[0]
+    assert (pass_.upstream is not None) == (not pass_.names_an_address) == (rest == "127.0.0.1:1")
+    if pass_.host == "unix":
+        assert rest.startswith(f"unix:{pass_.port}")
 
 
 @pytest.mark.parametrize(("target", "named"), VARIABLES)
 def test_a_name_before_variables(binary: nginx.Binary, target: str, named: bool) -> None:
     """A name with variables behind it is that of an upstream if what they are begins the URI."""
-    one = read(f"proxy_pass {target}")
+    pass_ = read(f"proxy_pass {target}")
     _, _, went = seen(binary, f"proxy_pass {target}")
-    assert one.has_variable
-    assert (one.upstream is not None) == named == ("://127.0.0.1:1/" in went or "://127.0.0.1:1?" in went)
+    assert pass_.has_variable
+    assert (pass_.upstream is not None) == named == ("://127.0.0.1:1/" in went or "://127.0.0.1:1?" in went)
 
 
 REFUSED = ["http://app:80", "https://app:443/", "http://127.0.0.1:/x", "http://app#frag", "app", "//app", "http:///x"]

@@ -52,8 +52,8 @@ def test_seconds_are_worth_the_same(binary: nginx.Binary) -> None:
     servers = [f'keepalive_timeout 1m "{text}"; return 204;'.encode() for text in expected]
     with nginx.Instance(binary, servers=servers) as instance:
         answers = [asked(instance, index) for index in range(len(servers))]
-    found = [int(re.search(rb"Keep-Alive: timeout=(\d+)", answer)[1]) for answer in answers]  # type: ignore[index]
-    assert dict(zip(expected, found, strict=True)) == expected
+    seconds = [int(re.search(rb"Keep-Alive: timeout=(\d+)", answer)[1]) for answer in answers]  # type: ignore[index]
+    assert dict(zip(expected, seconds, strict=True)) == expected
 
 
 def test_milliseconds_are_worth_the_same() -> None:
@@ -73,8 +73,8 @@ def test_sizes_are_worth_the_same(binary: nginx.Binary) -> None:
         pytest.skip("this nginx has no slice module")
     with nginx.Instance(binary, servers=servers) as instance:
         answers = [asked(instance, index) for index in range(len(servers))]
-    found = [int(answer.rpartition(b"-")[2]) + 1 for answer in answers]
-    assert dict(zip(expected, found, strict=True)) == expected
+    sizes = [int(answer.rpartition(b"-")[2]) + 1 for answer in answers]
+    assert dict(zip(expected, sizes, strict=True)) == expected
 
 
 def asked(instance: nginx.Instance, server: int) -> bytes:

@@ -10,8 +10,8 @@ from tests.corpus_report import AS_MEANT, AS_WRITTEN, Row, compiled, configurati
 
 def table(options: Options) -> list[Row]:
     """A row for each file."""
-    found = [compiled(row, config, options) for row, config in configurations()]
-    return [row for row in found if row is not None]
+    rows = [compiled(row, config, options) for row, config in configurations()]
+    return [row for row in rows if row is not None]
 
 
 @pytest.mark.parametrize(("options", "least"), [(AS_WRITTEN, 16), (AS_MEANT, 16)], ids=["written", "meant"])

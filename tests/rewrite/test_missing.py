@@ -113,7 +113,7 @@ def test_a_missing_file_is_compiled_as_a_hostile_one(tmp_path: Path, server: str
     there = emitted(read(site(server=server), tmp_path, part=hostile))
     assert after(missing) == after(there)
     stated = [str(premise) for premise in premises.of(missing.plan)]
-    lines = [line for line in missing.maps.decode().splitlines() if not any(each in line for each in stated)]
+    lines = [line for line in missing.maps.decode().splitlines() if not any(size in line for size in stated)]
     assert lines == there.maps.decode().splitlines()
 
 

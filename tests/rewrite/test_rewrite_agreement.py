@@ -47,8 +47,8 @@ def rules(seed: int) -> bytes:
         if kind < 0.25:
             regex = draw.choice(STAYING)
         elif kind < 0.6:
-            found = draw.choice(KINDS)[1](draw, draw.choice((b"/", b"/t/", b"/t/")))
-            regex, uris = found.regex, uris + [uri for uri in found.uris if uri]
+            pattern = draw.choice(KINDS)[1](draw, draw.choice((b"/", b"/t/", b"/t/")))
+            regex, uris = pattern.regex, uris + [uri for uri in pattern.uris if uri]
         else:
             uri = (draw.choice(uris) + draw.choice(TAILS)).replace(b"\0", b"")[:3000]
             uri = draw.choice((bytes, bytes.upper, bytes.lower, bytes.swapcase))(uri)

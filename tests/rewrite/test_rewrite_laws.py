@@ -259,9 +259,9 @@ class Emitted:
         """The target and flag for a URI, or None."""
         variables: dict[str, bytes] = {}
         for directive in self.script:
-            found = self._fires(directive, uri, variables)
-            if found:
-                return found
+            fired = self._fires(directive, uri, variables)
+            if fired:
+                return fired
         return None
 
     def _value(self, word: str, uri: bytes, variables: dict[str, bytes]) -> bytes:
@@ -280,7 +280,7 @@ class Emitted:
             left, _, right = arguments
             if self._value(left, uri, variables) == self._value(right, uri, variables):
                 inner = (self._fires(inside, uri, variables) for inside in directive.block.directives())
-                return next((found for found in inner if found), None)
+                return next((fired for fired in inner if fired), None)
         elif arguments[0] == "^":
             return self._value(arguments[1], uri, variables), encode(arguments[2])
         elif len(arguments) == 3:
@@ -312,9 +312,9 @@ def test_the_emitted_text_does_what_the_rules_do(drawn: list[tuple[bytes, bool, 
     for uri in spellings(rules):
         first = next((rule for rule in rules if rule.matches(uri)), None)
         expected = (b"/to/%d" % first.number, first.flag) if first else None
-        found = emitted.run(uri)
+        outcome = emitted.run(uri)
         # The constant part of a target stands in the directive, before the variable of a map.
-        assert found == expected, uri
+        assert outcome == expected, uri
 
 
 def test_a_second_compilation_of_many_patterns_changes_nothing() -> None:

@@ -85,7 +85,7 @@ def test_nginx_answers_as_before(extra: bytes) -> None:
     """A real nginx gives the same responses, captures included, with and without a rule that stays."""
     emission = compiled(extra)
     run = emission.compiled[0].run.native
-    asked = differential(
+    comparison = differential(
         before=LINES + extra,
         after=server(emission),
         maps=emission.maps,
@@ -94,7 +94,7 @@ def test_nginx_answers_as_before(extra: bytes) -> None:
         binary=the_nginx(),
         limit=20_000,
     )
-    assert asked.requests > 5_000
-    assert asked.ok, asked.mismatches
-    assert not asked.warnings
+    assert comparison.requests > 5_000
+    assert comparison.ok, comparison.mismatches
+    assert not comparison.warnings
     assert prove(emission).holds

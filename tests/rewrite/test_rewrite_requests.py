@@ -40,11 +40,11 @@ def test_what_nginx_receives(uri: bytes) -> None:
 
 def test_everything_is_asked_where_it_fits() -> None:
     """Below the limit nothing is skipped and no request comes twice."""
-    asked = sample([b"/AbC", b"/d"], [b"/fixed"], limit=10_000, capturing=False)
-    assert asked.skipped == 0
-    assert len(set(asked.requests)) == len(asked.requests)
-    assert {form(variant(b"/AbC")) for form in FORMS for variant in VARIANTS} <= set(asked.requests)
-    assert {form(b"/fixed") for form in FORMS} <= set(asked.requests)
+    drawn = sample([b"/AbC", b"/d"], [b"/fixed"], limit=10_000, capturing=False)
+    assert drawn.skipped == 0
+    assert len(set(drawn.requests)) == len(drawn.requests)
+    assert {form(variant(b"/AbC")) for form in FORMS for variant in VARIANTS} <= set(drawn.requests)
+    assert {form(b"/fixed") for form in FORMS} <= set(drawn.requests)
 
 
 @pytest.mark.parametrize(("count", "limit"), [(1000, 3000), (1000, 250), (5, 150)])
@@ -52,10 +52,10 @@ def test_a_sample_leaves_no_kind_out(count: int, limit: int) -> None:
     """Above the limit every variant and every form is still there, on many URIs, and what is skipped is
     counted."""
     keys = [b"/Key%d" % number for number in range(count)]
-    asked = sample(keys, [], limit=limit, capturing=False)
-    requests = set(asked.requests)
+    drawn = sample(keys, [], limit=limit, capturing=False)
+    requests = set(drawn.requests)
     assert len(requests) <= limit
-    assert asked.skipped == count * len(VARIANTS) * len(FORMS) - limit // count * count or limit < 2 * count
+    assert drawn.skipped == count * len(VARIANTS) * len(FORMS) - limit // count * count or limit < 2 * count
     for form in FORMS:
         assert any(form(variant(key)) in requests for key in keys for variant in VARIANTS)
     for variant in VARIANTS:

@@ -119,17 +119,17 @@ def one_hash(count: int) -> list[str]:
 
 def one_list(count: int) -> list[str]:
     """Keys whose hashes are equal modulo 10,007."""
-    found: list[str] = []
+    paths: list[str] = []
     letters = "abcdefghijklmnopqrstuvwxyz"
     pairs = {(31 * ord(a) + ord(b)) % LISTS: a + b for a in letters for b in letters}
     number = 0
-    while len(found) < count:
+    while len(paths) < count:
         prefix = f"/k{number}-"
         number += 1
         pair = pairs.get(-(ngx_hash(prefix) * 961 % 2**64) % LISTS)
         if pair is not None and ngx_hash(prefix + pair) % LISTS == 0:
-            found.append(prefix + pair)
-    return found
+            paths.append(prefix + pair)
+    return paths
 
 
 def rules(keys: list[str]) -> bytes:

@@ -34,8 +34,8 @@ def test_what_the_declared_differences_would_move(readings: Readings, count: int
     compiled = planned(readings)
     assert planning.moved_by_literals(compiled) == count
     lines = list(summary.lines(compiled, None, moved_by_literals=count))
-    told = f"  hint: {count:,} more would move with {flags}, which declare differences"
-    assert (told in lines) == (flags is not None)
+    hint = f"  hint: {count:,} more would move with {flags}, which declare differences"
+    assert (hint in lines) == (flags is not None)
 
 
 def test_the_summary_plans_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,36 +70,36 @@ def main() -> int:
     parser.add_argument(
         "--features", action="store_true", help="print how often each feature occurred with a moved rule"
     )
-    asked = parser.parse_args()
+    options = parser.parse_args()
     figures = Figures()
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="nginxopt-fuzz-") as folder:
-        binaries = [nginx.find(path) for path in asked.nginx or ["nginx"]]
+        binaries = [nginx.find(path) for path in options.nginx or ["nginx"]]
         for index, _ in enumerate(binaries):
             (Path(folder) / str(index)).mkdir()
         benches = [Bench(Path(folder) / str(index), binary) for index, binary in enumerate(binaries)]
         for bench in benches:
             bench.__enter__()
-        number = asked.first
-        seed = asked.seed
-        if asked.only:
-            seed, number = map(int, asked.only.split("-"))
-        while figures.requests < asked.requests and time.monotonic() - started < asked.seconds:
+        number = options.first
+        seed = options.seed
+        if options.only:
+            seed, number = map(int, options.only.split("-"))
+        while figures.requests < options.requests and time.monotonic() - started < options.seconds:
             bench = benches[number % len(benches)]
-            case = generate(seed, number, bench.binary.version, asked.per_case)
+            case = generate(seed, number, bench.binary.version, options.per_case)
             outcome = check(bench, case)
             figures.count(case, outcome)
             if outcome.failure is not None:
-                _failed(bench, case, outcome, figures, asked.keep, asked.small)
+                _failed(bench, case, outcome, figures, options.keep, options.small)
             number += 1
-            if asked.only:
+            if options.only:
                 break
             if figures.cases % 100 == 0:
                 print(f"[{time.monotonic() - started:.0f} s] {figures}", flush=True)
         for bench in benches:
             bench.__exit__()
     print(figures)
-    if asked.features:
+    if options.features:
         print("\n".join(f"  {count:6,} {name}" for name, count in sorted(figures.features.items())))
     return int(bool(figures.failures))
 
@@ -112,13 +112,13 @@ def _failed(bench: Bench, case: Case, outcome: Outcome, figures: Figures, keep: 
         print(f"==== {case.name} {bench.binary}: {kind}: {outcome.failure.text[:200]}", flush=True)
         figures.failures[kind] += 1
         return
-    found = minimise(bench, case, outcome.failure)
-    if found is None:
+    smallest = minimise(bench, case, outcome.failure)
+    if smallest is None:
         figures.unstable += 1
         print(f"==== {case.name} {bench.binary}: {kind} is unstable: {outcome.failure.text[:600]}", flush=True)
         return
     figures.failures[kind] += 1
-    text = f"{bench.binary}, seed and number {reproduction(*found)}"
+    text = f"{bench.binary}, seed and number {reproduction(*smallest)}"
     print(f"==== {text}", flush=True)
     if keep:
         keep.mkdir(parents=True, exist_ok=True)

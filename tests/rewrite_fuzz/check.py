@@ -58,7 +58,7 @@ def check(bench: Bench, case: Case, damage: Damage | None = None, *, repair: boo
     files = _contents(bench.root)
     ran = commands.rewrite_to_map(bench.root, case.command, CPU_SECONDS)
     outcome.slowest = ran.seconds
-    outcome.moved = sum(int(found.replace(",", "")) for found in _MOVED.findall(ran.said))
+    outcome.moved = sum(int(count.replace(",", "")) for count in _MOVED.findall(ran.said))
     if ran.status:
         outcome.failure = _status(ran)
         if ran.status in (2, 3) and "Traceback" not in ran.said and "does not compile" not in ran.said:
@@ -94,9 +94,9 @@ def _before(bench: Bench, case: Case, *, repair: bool) -> tuple[Observation, lis
     raise AssertionError
 
 
-def _repaired(rendered: Rendered, said: bytes) -> bool:
+def _repaired(rendered: Rendered, messages: bytes) -> bool:
     """Take the directive out that nginx names."""
-    place = place_of(said)
+    place = place_of(messages)
     if place is None or place not in rendered.places:
         return False
     nodes, node = rendered.places[place]
@@ -121,11 +121,11 @@ def _after(bench: Bench, case: Case, before: Observation, warnings: list[bytes])
 
 def _observed(bench: Bench, case: Case, before: Observation, warnings: list[bytes]) -> Failure | None:
     try:
-        with bench.running() as said:
+        with bench.running() as messages:
             after = bench.ask(case.asks)
     except RefusedError as error:
         return Failure("refused", str(error))
-    if new := [line for line in said if _unplaced(line) not in map(_unplaced, warnings)]:
+    if new := [line for line in messages if _unplaced(line) not in map(_unplaced, warnings)]:
         return Failure("warning", b"\n".join(new).decode(errors="replace"))
     return compare(case.asks, before, after)
 
@@ -203,7 +203,7 @@ def _unplaced(line: bytes) -> bytes:
     return re.sub(rb" in \S+:\d+$", b"", line)
 
 
-def _shortened(said: str) -> str:
+def _shortened(messages: str) -> str:
     """The message without what is of one case alone."""
-    lines = [line for line in said.splitlines() if line.strip(" ^\t")]
+    lines = [line for line in messages.splitlines() if line.strip(" ^\t")]
     return re.sub(r"/\S+|\d+|\"[^\"]{24,}\"", "*", lines[0] if lines else "")[:160]

@@ -138,11 +138,11 @@ class _Connection:
         return bytes(self._received[:end])
 
     def _find(self, mark: bytes, start: int) -> int:
-        while (found := self._received.find(mark, start)) < 0:
+        while (position := self._received.find(mark, start)) < 0:
             if self.ended:
                 return len(self._received)
             self._more()
-        return found
+        return position
 
     def _take(self, end: int) -> bytes:
         while len(self._received) < end and not self.ended:

@@ -100,7 +100,7 @@ def _apply_fragment(root: Path, command: Command, ran: Ran) -> None:
     out = root.parent / "out"
     if command.mode == "write":
         notes = [line for line in ran.said.splitlines() if "now add" in line]
-        includes = [Path(found[1]) for line in notes for found in _INCLUDE.finditer(line)]
+        includes = [Path(match[1]) for line in notes for match in _INCLUDE.finditer(line)]
     elif command.mode == "folder":
         includes = [path for path in sorted(out.iterdir()) if path.name in ("hash.conf", "http.conf")]
         _overwrite(root / command.targets[0], (out / "server.conf").read_bytes())
@@ -137,9 +137,9 @@ def _raised(text: bytes, sizes: dict[bytes, bytes]) -> bytes:
     http = text.index(b"\nhttp {")
     before, inside = text[:http], text[http:]
     for name, size in sizes.items():
-        found = re.search(rb"^ +%s (\d+);" % name, inside, re.MULTILINE)
-        line = b"\n    %s %d;" % (name, max(int(size), int(found[1]) if found else 0))
-        inside = inside.replace(found[0], b"", 1) if found else inside
+        match = re.search(rb"^ +%s (\d+);" % name, inside, re.MULTILINE)
+        line = b"\n    %s %d;" % (name, max(int(size), int(match[1]) if match else 0))
+        inside = inside.replace(match[0], b"", 1) if match else inside
         inside = inside.replace(b"\nhttp {", b"\nhttp {" + line, 1)
     return before + inside
 

@@ -154,7 +154,7 @@ REPEATABLE = frozenset(
 
 def fill(draw: random.Random, template: str) -> bytes:
     """Return a template with one of each choice."""
-    return " ".join(_CHOICE.sub(lambda found: draw.choice(found[1].split("|")), template).split()).encode()
+    return " ".join(_CHOICE.sub(lambda choice: draw.choice(choice[1].split("|")), template).split()).encode()
 
 
 def some(scope: Scope, count: int) -> list[Node]:

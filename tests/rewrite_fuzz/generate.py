@@ -144,29 +144,31 @@ def _servers(scope: Scope) -> tuple[list[Node], list[tuple[bytes, int, list[byte
         (b"_", b"any.test"),
         (b'"" four.test', b"four.test"),
     ]
-    made: list[Node] = []
+    blocks: list[Node] = []
     named: list[tuple[bytes, int, list[bytes]]] = []
     for name, host in draw.sample(names, draw.choice((1, 1, 2, 3))):
         port = draw.choice((0, 0, 1))
         inner = Scope(draw, "server", b"/", scope.captures, scope.modules, [], scope.features)
         if name.startswith(b"~"):
             scope.features.add("server_name with a regex")
-        made.append(servers.server(inner, name, b"127.0.0.1:@P%d@" % port))
+        blocks.append(servers.server(inner, name, b"127.0.0.1:@P%d@" % port))
         named.append((host, port, inner.uris))
-    return made, named
+    return blocks, named
 
 
-def _fragments(scope: Scope, made: list[Node]) -> list[tuple[str, str]]:
+def _fragments(scope: Scope, blocks: list[Node]) -> list[tuple[str, str]]:
     """Put runs into files that are compiled by themselves; return their names and levels."""
     draw = scope.draw
     fragments: list[tuple[str, str]] = []
     for number in range(draw.choice((1, 1, 2))):
-        node = draw.choice(made)
+        node = draw.choice(blocks)
         level = draw.choice(("server", "server", "location"))
         base = b"/"
         if level == "location":
             inside = [
-                each for each in node.body or [] if each.head in (b"location /", b"location /a/", b"location ^~ /p/")
+                location
+                for location in node.body or []
+                if location.head in (b"location /", b"location /a/", b"location ^~ /p/")
             ]
             node = draw.choice(inside)
             base = {b"location /": b"/", b"location /a/": b"/a/"}.get(node.head, b"/p/")

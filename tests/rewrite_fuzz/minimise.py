@@ -23,8 +23,8 @@ def minimise(
         chosen = (case.asks[:1],)
     for asks in (*chosen, case.asks):
         small = replace(case, tree=copy.deepcopy(case.tree), asks=asks)
-        if found := search.fails(small):
-            return search.reduced(small, found)
+        if failing := search.fails(small):
+            return search.reduced(small, failing)
     return None
 
 
@@ -45,8 +45,8 @@ class _Search:
         for index in range(len(case.command.options)):
             fewer = case.command.options[:index] + case.command.options[index + 1 :]
             smaller = replace(case, command=replace(case.command, options=fewer))
-            if found := self.fails(smaller):
-                return self.reduced(smaller, found) if len(fewer) < len(case.command.options) else (smaller, found)
+            if failing := self.fails(smaller):
+                return self.reduced(smaller, failing) if len(fewer) < len(case.command.options) else (smaller, failing)
         return case, failure
 
     def _without_directives(self, case: Case, failure: Failure, part: int) -> tuple[Case, Failure]:
@@ -60,8 +60,8 @@ class _Search:
                     nodes.remove(node)
             if len(list(walk(tree))) < len(places):
                 smaller = replace(case, tree=tree)
-                if found := self.fails(smaller):
-                    case, failure = smaller, found
+                if failing := self.fails(smaller):
+                    case, failure = smaller, failing
             index -= part
         return case, failure
 

@@ -108,7 +108,7 @@ def _alternation(draw: random.Random, base: bytes) -> Pattern:
     words = [word(draw) for _ in range(draw.randint(2, 4))]
     group = draw.choice((b"(%s)", b"(?:%s)")) % b"|".join(map(escape, words))
     tail = draw.choice((b"", b"/a", b".html"))
-    uris = tuple(base + each + tail for each in words)
+    uris = tuple(base + alternative + tail for alternative in words)
     return Pattern("alternation", b"^%s%s%s$" % (escape(base), group, escape(tail)), 1 - (b"?:" in group), uris)
 
 
@@ -159,7 +159,7 @@ def _tricky(draw: random.Random, base: bytes) -> Pattern:
     tail = draw.choice(TRICKY)
     options = b"(?i)" if draw.random() < 0.1 else b""
     end = draw.choice((b"$", b"$", b"$", b"", rb"\z"))
-    uris = tuple(stem + each for each in (*draw.sample(TAILS, 14), *_literally(tail)))
+    uris = tuple(stem + ending for ending in (*draw.sample(TAILS, 14), *_literally(tail)))
     return Pattern("tricky", b"%s^%s%s%s" % (options, escape(stem), tail, end), tail.count(b"("), uris)
 
 

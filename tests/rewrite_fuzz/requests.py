@@ -96,7 +96,7 @@ def requests(draw: random.Random, named: Sequence[tuple[bytes, int, list[bytes]]
         chosen.append(
             (host, port, target, draw.choices(FORMS, (6, 5, 5, 4, 2, 2, 2, 2, 1, 1, 1, 0.5, 0.3, 0.3, 0.3))[0])
         )
-    asks = [_ask(number, *each, draw) for number, each in enumerate(chosen)]
+    asks = [_ask(number, *chosen_one, draw) for number, chosen_one in enumerate(chosen)]
     return sorted(asks, key=lambda ask: (ask.port, ask.alone))
 
 

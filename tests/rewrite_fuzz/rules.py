@@ -104,13 +104,13 @@ def target(draw: random.Random, flag: bytes, groups: int, base: bytes) -> bytes:
 def rewrite(scope: Scope) -> Node:
     """Return a random rewrite, mostly one that ends the script."""
     draw = scope.draw
-    made = pattern(draw, scope.base)
+    drawn = pattern(draw, scope.base)
     flag = draw.choice(FLAGS)
     if draw.random() < 0.04:
         flag = b"none"
-    scope.uris += made.uris
-    scope.features |= {f"pattern: {made.kind}", f"flag: {flag.decode()} ({scope.level})"}
-    words = [b"rewrite", token(draw, made.regex), token(draw, target(draw, flag, made.groups, scope.base))]
+    scope.uris += drawn.uris
+    scope.features |= {f"pattern: {drawn.kind}", f"flag: {flag.decode()} ({scope.level})"}
+    words = [b"rewrite", token(draw, drawn.regex), token(draw, target(draw, flag, drawn.groups, scope.base))]
     if flag not in (b"implicit", b"none"):
         words.append(flag)
     return Node(draw.choice((b" ",) * 12 + (b"\t", b"  ", b"\n        ")).join(words))

@@ -92,9 +92,9 @@ def location(scope: Scope, head: bytes, base: bytes, nests: bool, depth: int = 0
     inner = scope.inside("location", base)
     body = directives.some(inner, draw.choice((0, 1, 2, 4)))
     if draw.random() < (0.75 if depth < 2 else 0.3):
-        made = rules.block(inner)
+        block_ = rules.block(inner)
         where = draw.choice((0, len(body)))
-        body[where:where] = made
+        body[where:where] = block_
         scope.features.add("run in a location " + head.split()[0].decode() if b" " in head else "run in a location")
     answer = contents(inner)
     taken = {node.head.split()[0] for node in body if not node.raw}
@@ -134,7 +134,7 @@ def server(scope: Scope, names: bytes, listen: bytes) -> Node:
 
 def moved_into_files(draw: random.Random, scope: Scope, node: Node, folder: str, number: int) -> int:
     """Move some of the rewrites of a server into files of their own; return the number of the next."""
-    blocks = [node, *(each for each in node.body or [] if each.head.startswith(b"location "))]
+    blocks = [node, *(child for child in node.body or [] if child.head.startswith(b"location "))]
     for block in blocks:
         body = block.body or []
         rewrites = [index for index, child in enumerate(body) if child.head.startswith(b"rewrite")]

@@ -147,7 +147,7 @@ class Bench:
         logs = self.root / "logs"
         access = [line for path in sorted(logs.glob("[ab].log")) for line in path.read_bytes().split(b"\n")]
         access = [_NO_ARGS.sub(rb"\1||", line) for line in access if b"/sentinel" not in line]
-        errors = [b"%s: %s" % found for found in _ERROR.findall(self.clean((logs / "error.log").read_bytes()))]
+        errors = [b"%s: %s" % error for error in _ERROR.findall(self.clean((logs / "error.log").read_bytes()))]
         # nginx cuts long lines off (NGX_MAX_ERROR_STR), and those of Lua name a place that the command moves.
         errors = [_LUA_LINE.sub(b"(a line):", line)[:900] for line in errors]
         errors = [line for line in errors if b"using uninitialized" not in line and b"/sentinel" not in line]

@@ -32,7 +32,8 @@ def maps(draw: st.DrawFn, most: int = 60) -> str:
     """A map block: rows, perhaps plain keys, a default, and `volatile`."""
     source = draw(st.sampled_from(SOURCES))
     rows = draw(st.lists(_rows(), min_size=1, max_size=most))
-    rows += [f'"{path}" "plain";' for path in sorted({each.lower() for each in draw(st.lists(_PATHS, max_size=2))})]
+    plain_keys = {path.lower() for path in draw(st.lists(_PATHS, max_size=2))}
+    rows += [f'"{key}" "plain";' for key in sorted(plain_keys)]
     rows += draw(st.sampled_from([[], ["default none;"], ["default /d; volatile;"], ['default "";']]))
     order = draw(st.permutations(rows)) if len(rows) < 20 else rows
     return f"map {source} $new {{\n" + "".join(f"    {row}\n" for row in order) + "}\n"

@@ -75,4 +75,4 @@ def test_a_second_run_changes_nothing(blocks: list[str], has_rewrites: bool) -> 
     if emission.maps_path is not None:
         texts[emission.maps_path] = emission.maps
     again, _ = proved(plan(reread(config, texts)))
-    assert not again.changes, [each.map.variable for each in again.plan.maps.compiled]
+    assert not again.changes, [map_.map.variable for map_ in again.plan.maps.compiled]

@@ -21,8 +21,8 @@ def reasons(http: str, server: str = "") -> list[tuple[str, str]]:
     """Return the map that stay, with their reasons."""
     text = f"events {{}} http {{ {http} server {{ {server} }} }}"
     kept = plan(load_text(text.encode(), "nginx.conf")).maps.kept
-    assert all(each.reason in REASONS for each in kept)
-    return [(each.map.variable, each.reason) for each in kept]
+    assert all(row.reason in REASONS for row in kept)
+    return [(row.map.variable, row.reason) for row in kept]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_rows_that_are_shared_or_missing(tmp_path: Path) -> None:
     maps = "map $uri $a { include rows.map; } map $host $b { include rows.map; } map $uri $c { ~a b; include no.map; }"
     (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {maps} }}\n")
     kept = plan(load(tmp_path / "nginx.conf", missing_ok=True)).maps.kept
-    assert [(each.map.variable, each.reason) for each in kept] == [
+    assert [(row.map.variable, row.reason) for row in kept] == [
         ("$a", "shared-rows"),
         ("$b", "shared-rows"),
         ("$c", "missing-rows"),

@@ -22,8 +22,8 @@ def swap_run_and_include(emission: Emission) -> Emission:
 
 def as_one_run(emission: Emission) -> Emission:
     """Put in what is right if a directive of another module stands in place of the include."""
-    one = MISSING.replace(b"include part.conf;", b"gzip on;")
-    other = emit(plan(load_text(one, "nowhere/nginx.conf", missing_ok=True), Options(name="m")))
+    without = MISSING.replace(b"include part.conf;", b"gzip on;")
+    other = emit(plan(load_text(without, "nowhere/nginx.conf", missing_ok=True), Options(name="m")))
     after = other.changes[0].after.replace(b"gzip on;", b"include part.conf;")
     return both(
         maps(emission.maps, other.maps),

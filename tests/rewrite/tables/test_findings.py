@@ -15,7 +15,7 @@ from tests.tables import answer, checked, compiled, reasons
 Found = list[tuple[str, int, int, bytes]]
 
 
-def found(kind: Kind, text: bytes) -> Found:
+def findings_of(kind: Kind, text: bytes) -> Found:
     """Return the findings: kind, line, line of the other row, target."""
     table = checked(kind, text)
     line = table.table.line
@@ -60,9 +60,9 @@ FINDINGS: list[tuple[Kind, bytes, Found]] = [
 
 @pytest.mark.parametrize(("kind", "text", "expected"), FINDINGS)
 def test_findings(kind: Kind, text: bytes, expected: Found) -> None:
-    """Each is found with its line, the line of the other row, and where a chain ends."""
+    """Each is findings_of with its line, the line of the other row, and where a chain ends."""
     compiled(kind, text)
-    assert found(kind, text) == expected
+    assert findings_of(kind, text) == expected
 
 
 @pytest.mark.parametrize(
