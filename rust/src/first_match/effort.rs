@@ -58,7 +58,7 @@ pub struct Bounds {
 impl Bounds {
     /// O(size of the pattern), its translation included. The limit counts anew from each place of a subject.
     pub fn of(pattern: &Pattern, hir: &Hir) -> Bounds {
-        let is_within = |ast: &Ast| effort(ast, LONGEST_SUBJECT).calls <= MOST_CALLS;
+        let is_within = |ast: &Ast| at_the_end(ast, LONGEST_SUBJECT).calls() <= MOST_CALLS;
         let (is_within_limit, fits_stack) = (is_within(&pattern.ast), pattern.longest() == usize::MAX);
         Bounds {
             always_answers: is_within_limit && fits_stack,
@@ -104,17 +104,7 @@ struct Effort {
 /// `rounds`: how many rounds an unbounded repetition can make beyond its least number.
 fn effort(ast: &Ast, rounds: f64) -> Effort {
     match ast {
-        Ast::Concat(items) => items.iter().enumerate().fold(Effort { ways: 1.0, calls: 1.0 }, |before, (at, item)| {
-            let mut item_effort = effort(item, rounds);
-            if items.get(at + 1).is_some_and(|next| ends_where(item, next)) {
-                // All ways but the longest fail at the next item, each with a call.
-                item_effort = Effort { ways: 1.0, calls: item_effort.calls + item_effort.ways };
-            }
-            Effort {
-                ways: (before.ways * item_effort.ways).min(f64::MAX),
-                calls: before.calls + before.ways * item_effort.calls,
-            }
-        }),
+        Ast::Concat(items) => in_turn(items, items.len(), rounds),
         Ast::Alternation(branches) => branches.iter().fold(Effort { ways: 0.0, calls: 1.0 }, |before, branch| {
             let branch = effort(branch, rounds);
             Effort { ways: (before.ways + branch.ways).min(f64::MAX), calls: before.calls + branch.calls }
@@ -131,6 +121,72 @@ fn effort(ast: &Ast, rounds: f64) -> Effort {
             Effort { calls: sub.calls + 1.0, ..sub }
         }
         _ => Effort { ways: 1.0, calls: 0.0 },
+    }
+}
+
+/// The first `count` of the items, one after the other.
+fn in_turn(items: &[Ast], count: usize, rounds: f64) -> Effort {
+    items[..count].iter().enumerate().fold(Effort { ways: 1.0, calls: 1.0 }, |before, (at, item)| {
+        let mut item_effort = effort(item, rounds);
+        if items.get(at + 1).is_some_and(|next| ends_where(item, next)) {
+            // All ways but the longest fail at the next item, each with a call.
+            item_effort = Effort { ways: 1.0, calls: item_effort.calls + item_effort.ways };
+        }
+        Effort {
+            ways: (before.ways * item_effort.ways).min(f64::MAX),
+            calls: before.calls + before.ways * item_effort.calls,
+        }
+    })
+}
+
+/// A bound on the calls for the end of a pattern: a way through it ends the search.
+struct EndEffort {
+    /// For an attempt that fails.
+    failing: f64,
+    /// For the one that does not, beyond `failing`.
+    ending: f64,
+}
+
+impl EndEffort {
+    fn calls(&self) -> f64 {
+        self.failing + self.ending
+    }
+}
+
+/// As `effort`, of a node that nothing follows. The rest of a repetition behind its least rounds fails nowhere there:
+/// `(.*)/(.*)` has as many ways as its first part.
+fn at_the_end(ast: &Ast, rounds: f64) -> EndEffort {
+    let whole = |failing| EndEffort { failing, ending: effort(ast, rounds).calls };
+    match ast {
+        _ if may_be_empty(ast) => whole(0.0),
+        Ast::Concat(items) => {
+            let last = items.last().map_or(EndEffort { failing: 0.0, ending: 0.0 }, |last| at_the_end(last, rounds));
+            let before = in_turn(items, items.len().saturating_sub(1), rounds);
+            EndEffort { failing: before.calls + before.ways * last.failing, ending: last.ending }
+        }
+        Ast::Alternation(branches) => {
+            branches.iter().fold(EndEffort { failing: 1.0, ending: 0.0 }, |before, branch| {
+                let branch = at_the_end(branch, rounds);
+                EndEffort { failing: before.failing + branch.failing, ending: before.ending.max(branch.ending) }
+            })
+        }
+        Ast::Capture { sub, .. } => {
+            let sub = at_the_end(sub, rounds);
+            EndEffort { failing: sub.failing + 1.0, ..sub }
+        }
+        Ast::Repeat { min, sub, .. } => whole(repeated(effort(sub, rounds), f64::from(*min), f64::from(*min)).calls),
+        _ => EndEffort { failing: effort(ast, rounds).calls, ending: 0.0 },
+    }
+}
+
+/// Whether it matches the empty string wherever it is come to.
+fn may_be_empty(ast: &Ast) -> bool {
+    match ast {
+        Ast::Empty | Ast::Repeat { min: 0, .. } => true,
+        Ast::Concat(items) => items.iter().all(may_be_empty),
+        Ast::Alternation(branches) => branches.iter().any(may_be_empty),
+        Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } => may_be_empty(sub),
+        _ => false,
     }
 }
 
@@ -203,6 +259,30 @@ mod tests {
             assert!(bounds_of(pattern).always_answers, "{pattern}");
         }
         for pattern in ["^/(.*)/(.*)$", "^/[^/]+[0-9]+/.*$", "^/(a|b)*$", "^/[^/]+/?(.*)$", "^/a(?!b)"] {
+            assert!(!bounds_of(pattern).always_answers, "{pattern}");
+        }
+    }
+
+    /// What may be empty at the end of a pattern fails nowhere. PCRE2 itself answers on long subjects that get there late.
+    #[test]
+    fn ends() {
+        for pattern in [
+            r"^/a.*\?[a/]+",
+            "^(/Go.*pack.*|/.*b.*|x)",
+            "^/(.*)(?:/(.*)x)?",
+            "^/(.*)/(.*)",
+            "^/(.*)/(?:b|c)?",
+            "^/(.*)/(?:b|a+b)?",
+            "^/(a.*)/(b|/*)",
+        ] {
+            assert!(bounds_of(pattern).always_answers, "{pattern}");
+            let regex = Regex::new(pattern.as_bytes()).unwrap();
+            for subject in ["/".repeat(65_000), format!("/{}", "a".repeat(65_000)), "/a".repeat(32_000) + "/"] {
+                let outcome = regex.is_match(subject.as_bytes(), 10_000_000);
+                assert!(matches!(outcome, MatchOutcome::Yes | MatchOutcome::No), "{pattern}: {outcome:?}");
+            }
+        }
+        for pattern in ["^/(.*)/(.*)x", "^/(.*)/(a|b)*", "^/(.*)/(.*)(?!a)", "^/.*/(?:a*b)+"] {
             assert!(!bounds_of(pattern).always_answers, "{pattern}");
         }
     }

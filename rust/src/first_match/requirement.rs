@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use regex_syntax::hir::literal::{ExtractKind, Extractor};
-use regex_syntax::hir::{Hir, HirKind};
+use regex_syntax::hir::{Capture, Class, ClassBytes, ClassBytesRange, Hir, HirKind, Repetition};
 
 use super::effort;
 use super::matcher::is_anchored;
@@ -77,6 +77,7 @@ impl Requirement {
 fn by_selectivity(hir: &Hir, pattern: &Pattern) -> Vec<Requirement> {
     let ast = &pattern.ast;
     let anchored = is_anchored(hir);
+    let hir = &lower_case(hir);
     let prefix = literals(hir, ExtractKind::Prefix);
     let prefix_length = shortest(&prefix);
     let prefix = Requirement {
@@ -91,6 +92,29 @@ fn by_selectivity(hir: &Hir, pattern: &Pattern) -> Vec<Requirement> {
     let prefix_first = (anchored && prefix_length >= SELECTIVE_PREFIX) || prefix_length >= later_length;
     requirements.insert(if prefix_first { 0 } else { requirements.len().min(1) }, prefix);
     requirements
+}
+
+/// The same in lower case: `(?i)bot` has one literal then, not eight.
+fn lower_case(hir: &Hir) -> Hir {
+    let all = |parts: &[Hir]| parts.iter().map(lower_case).collect();
+    match hir.kind() {
+        HirKind::Literal(literal) => Hir::literal(literal.0.to_ascii_lowercase()),
+        HirKind::Class(Class::Bytes(class)) => Hir::class(Class::Bytes(class_in_lower_case(class))),
+        HirKind::Repetition(repetition) => {
+            Hir::repetition(Repetition { sub: Box::new(lower_case(&repetition.sub)), ..repetition.clone() })
+        }
+        HirKind::Capture(capture) => {
+            Hir::capture(Capture { sub: Box::new(lower_case(&capture.sub)), ..capture.clone() })
+        }
+        HirKind::Concat(parts) => Hir::concat(all(parts)),
+        HirKind::Alternation(branches) => Hir::alternation(all(branches)),
+        HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Unicode(_)) => hir.clone(),
+    }
+}
+
+fn class_in_lower_case(class: &ClassBytes) -> ClassBytes {
+    let bytes = class.ranges().iter().flat_map(|range| range.start()..=range.end());
+    ClassBytes::new(bytes.map(|byte| byte.to_ascii_lowercase()).map(|byte| ClassBytesRange::new(byte, byte)))
 }
 
 /// Sets of literals of which one is in each match, at its end or within; the set with the longest literals first.
@@ -148,6 +172,10 @@ mod tests {
         assert_eq!(need("^/blog/(.*)$"), Some(RequiredLiterals::Prefix(bytes(&["/blog/"]))));
         assert_eq!(need("^/(a1|b2)/x"), Some(RequiredLiterals::Prefix(bytes(&["/a1/x", "/b2/x"]))));
         assert_eq!(need("^/([^/]+)/old-page(.*)"), Some(RequiredLiterals::Literal(bytes(&["/old-page"]))));
+        assert_eq!(
+            need("(?i)^/[^/]+/Facebook[Ee]xternal"),
+            Some(RequiredLiterals::Literal(bytes(&["/facebookexternal"])))
+        );
         assert_eq!(need("wp-login"), Some(RequiredLiterals::Literal(bytes(&["wp-login"]))));
         assert_eq!(need("^/(.*)$"), Some(RequiredLiterals::Prefix(bytes(&["/"]))));
     }

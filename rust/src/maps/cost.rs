@@ -103,7 +103,7 @@ fn probes(rows: &[RowFacts]) -> Vec<Vec<u8>> {
             let fixed = sequence.sets.first().map_or(bytes, |(at, _)| &bytes[..*at]);
             probes.extend([[bytes, JUNK].concat(), [fixed, JUNK].concat(), bytes[..bytes.len() - 1].to_vec()]);
         } else if let Some(literal) = row.needs.first() {
-            probes.push([b"/", &**literal, JUNK].concat());
+            probes.extend([&**literal, &literal[..literal.len() - 1]].map(|bytes| [b"/", bytes, JUNK].concat()));
         }
         if let Some(string) = row.strings.iter().flatten().next() {
             probes.extend([string.clone(), string[..string.len().saturating_sub(1)].to_vec()]);
@@ -129,6 +129,8 @@ mod tests {
         assert_eq!((few.far, few.near, few.worst, few.hit), (1, 1, 1, 1));
         let exact = cost((0..60).map(|number| format!("~^/page{number}$ {number};")).collect());
         assert_eq!((exact.far, exact.near, exact.worst, exact.hit), (0, 0, 0, 1));
+        let anywhere = cost(["googlebot", "bingbot", "slurp", "spider"].map(|bot| format!("~*{bot} {bot};")).concat());
+        assert_eq!((anywhere.far, anywhere.near, anywhere.worst), (1, 1, 1));
         assert_eq!(Cost::of_rows(9).worst, 9);
     }
 }
