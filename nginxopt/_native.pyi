@@ -221,6 +221,12 @@ class Script:
 
     def flag(self, rule: int) -> str: ...
 
+def pattern_facts(pattern: bytes) -> tuple[bool, int, bool] | None:
+    """Return whether every PCRE answers on each subject, the number of groups, and whether one has a name.
+
+    None for a pattern that is not read.
+    """
+
 class Patterns:
     """Patterns of which the first that matches is asked for; `ValueError` where PCRE2 gives up."""
 

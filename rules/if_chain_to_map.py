@@ -1,10 +1,12 @@
-"""Chain of `if`s that test one variable and set another: a `map` needs one lookup, and only on use
+"""Chain of `if`s that test one variable: a `map` needs one lookup
 
-Flags three or more consecutive `if`s that test the same variable, each with a single `set` of the same other variable.
+Flags three or more consecutive `if`s that test the same variable, each with a single `set` of the same other variable,
+which a `map` sets on use only. Also flags eight or more that each contain only a `return`, directly behind each other:
+`nginxopt rewrite-to-map` replaces them by one lookup, with a proof that no response changes.
 
-The fix moves them into a `map` in the http block if all of them compare with `=`, or all with regular expressions. It
-is not safe: a map variable is evaluated on first use and keeps its value, and plain keys ignore letter case. There is
-no fix if the variable is set elsewhere as well, or a value has a capture.
+For those with `set`, the fix moves them into a `map` in the http block if all of them compare with `=`, or all with
+regular expressions. It is not safe: a map variable is evaluated on first use and keeps its value, and plain keys ignore
+letter case. There is no fix if the variable is set elsewhere as well, or a value has a capture.
 
 In a map of regular expressions, `(?:...)` takes the place of `(...)`: up to nginx 1.30.3 and 1.31.2, in builds without
 the fix (Debian's 1.22.1-9+deb12u10 has it), a capture that a map sets while another text with captures is evaluated
@@ -31,6 +33,21 @@ server {
         set $pool dev;
     }
     return 200 $pool;
+}
+```
+
+Each of these is evaluated until one is true:
+```nginx http
+server {
+    if ($http_user_agent ~* bot1) { return 403; }
+    if ($http_user_agent ~* bot2) { return 403; }
+    if ($http_user_agent ~* bot3) { return 403; }
+    if ($http_user_agent ~* bot4) { return 403; }
+    if ($http_user_agent ~* bot5) { return 403; }
+    if ($http_user_agent ~* bot6) { return 403; }
+    if ($http_user_agent ~* bot7) { return 403; }
+    if ($http_user_agent ~* bot8) { return 403; }
+    if ($http_user_agent ~* bot9) { return 301 /bots; }
 }
 ```
 
@@ -84,7 +101,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nginxopt.config import Directive, decode, encode, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, variables, without_captures
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, cost, rule, variables, without_captures
 from nginxopt.semantics import Level, locations, maphash, values
 
 LEAST = 3
@@ -117,6 +134,21 @@ def check(model: Model) -> Iterator[Finding]:
         for cases in chains.values():
             if len(cases) >= LEAST:
                 yield _finding(model, level, cases)
+    yield from _returns(model)
+
+
+def _returns(model: Model) -> Iterator[Finding]:
+    """Find conditions with a `return` that `nginxopt rewrite-to-map` replaces by one lookup."""
+    for compiled in model.plan.chains.compiled:
+        conditions, saved = compiled.chain.conditions, cost.saved(compiled.before.far, compiled.after.far)
+        first = conditions[0].directive
+        command = f"nginxopt rewrite-to-map {model.config.main.path}"
+        yield Finding(
+            first.source,
+            first.name.span,
+            f"{len(conditions)} ifs test {conditions[0].variable} one after the other, up to the one that returns",
+            help=f"{command} makes one lookup of them, which saves about {saved:,} instructions" if saved else "",
+        )
 
 
 def _case(level: Level) -> _Case | None:

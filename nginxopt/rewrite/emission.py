@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from nginxopt import _native
 from nginxopt.config import File
 from nginxopt.rewrite import mapfile, premises, sizes
+from nginxopt.rewrite.chains import text as chains
 from nginxopt.rewrite.maps.edits import edits as edits_of_maps
 from nginxopt.rewrite.maps.reading import MADE_BY
 from nginxopt.rewrite.names import Names
@@ -29,6 +30,7 @@ class FileChange:
     Attributes:
         adds: The words of a new statement in its http block.
         of_maps: Those of the edits that are in maps with regular expressions.
+        of_chains: Those that replace chains of `if`s.
     """
 
     file: File
@@ -36,11 +38,16 @@ class FileChange:
     after: bytes = field(repr=False)
     adds: tuple[str, ...] | None = None
     of_maps: tuple[Edit, ...] = ()
+    of_chains: tuple[Edit, ...] = ()
 
     @property
     def before(self) -> bytes:
-        """The text with `of_maps` only: what the rewrites were before."""
-        return apply(self.file.source.data, self.of_maps)
+        """The text with `of_maps` and `of_chains` only: what the rewrites were before."""
+        return self.with_edits(*self.of_maps, *self.of_chains)
+
+    def with_edits(self, *edits: Edit) -> bytes:
+        """Return the text as it was, with some edits only."""
+        return apply(self.file.source.data, edits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,7 @@ class Emission:
         changes: The files that change.
         compiled: The runs that change, in text order.
         groups: Of the file of maps, the trees before `trees`, which tell the group of rules that a URI belongs to.
-        trees: The rest of the file of maps: the trees of maps with regular expressions.
+        trees: The rest of the file of maps: the trees of maps with regular expressions, and the maps of chains.
         sizes: The hash table sizes that the maps need, by directive, without nginx's defaults. A http block sets them
             once, before all maps: in a whole configuration, they are among the changes.
     """
@@ -100,6 +107,7 @@ def emit(plan: Plan) -> Emission:
     names = [Names(stem) for stem, _ in zip(stems, runs, strict=False)]
     natives = [run.native for _, run in runs]
     trees = b"".join(compiled.native.maps for compiled in plan.maps.compiled)
+    trees += b"".join(map(chains.maps, plan.chains.compiled))
     variables = [name for run, named in zip(natives, names, strict=True) for name in run.variables(named)]
     groups = b"".join(run.trees(named) for run, named in zip(natives, names, strict=True))
     place = _place(plan, {*map(encode, variables), *sizes.variables(groups)})
@@ -118,23 +126,28 @@ def emit(plan: Plan) -> Emission:
 def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> Iterator[FileChange]:
     """Yield the changes of the files."""
     of_maps = edits_of_maps(plan.maps.compiled, place.name)
+    of_chains = chains.edits(plan.chains.compiled, place.name)
     edits: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
     for run in compiled:
         edits.setdefault(run.part.file, []).extend(_replace(run.part.file, run.run, run.text))
-    for file in dict.fromkeys([*edits, *of_maps]):
-        data = file.source.data
-        together = (*edits.get(file, ()), *of_maps.get(file, ()))
-        yield FileChange(file, together, apply(data, together), place.adds.get(file), tuple(of_maps.get(file, ())))
+    for file in dict.fromkeys([*edits, *of_maps, *of_chains]):
+        parts = of_maps.get(file, ()), of_chains.get(file, ())
+        together = (*edits.get(file, ()), *parts[0], *parts[1])
+        after = apply(file.source.data, together)
+        yield FileChange(file, together, after, place.adds.get(file), tuple(parts[0]), tuple(parts[1]))
 
 
 def _place(plan: Plan, variables: set[bytes]) -> mapfile.Place:
     runs = [run.native for part in plan.parts for run in part.compiled]
     trees = [compiled.native for compiled in plan.maps.compiled if compiled.native.guard is None]
-    if not (runs or trees):
+    chained = plan.chains.compiled
+    if not (runs or trees or chained):
         return mapfile.Place(plan.maps_name, None, {})
     standing = sizes.standing(plan.config)
-    names = variables | {encode(name) for tree in trees for name in tree.variables}
-    tables = [keys for tree in trees for keys in tree.keys if keys]
+    defined = [*(tree.variables for tree in trees), *(chain.variables for chain in chained)]
+    names = variables | {encode(name) for names in defined for name in names}
+    all_tables = [*(tree.keys for tree in trees), *(chain.keys for chain in chained)]
+    tables = [keys for tables in all_tables for keys in tables if keys]
     needed = sizes.needed(runs, plan.config, names, standing, tables)
     return mapfile.place(plan.config, plan.maps_name, needed, standing)
 
@@ -161,8 +174,10 @@ _TREES = """\
 
 def _moved(plan: Plan) -> str:
     """Return the content of the maps, in words."""
-    moved = [count(plan.moved, "rewrite")] if plan.moved or not plan.maps.moved else []
-    return " and ".join(moved + ([f"{count(plan.maps.moved, 'pattern')} of maps"] if plan.maps.moved else []))
+    moved = [count(plan.moved, "rewrite")] if plan.moved or not (plan.maps.moved or plan.chains.moved) else []
+    moved += [f"{count(plan.maps.moved, 'pattern')} of maps"] if plan.maps.moved else []
+    moved += [f"{count(plan.chains.moved, 'condition')} of chains"] if plan.chains.moved else []
+    return " and ".join(moved)
 
 
 def _header(plan: Plan) -> bytes:

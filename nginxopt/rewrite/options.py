@@ -64,7 +64,7 @@ class Options:
         bound: The number of strings that a moved rule may match.
         around: The head of the map that is put around a file of rows, such as `map $uri $new`.
         target: The target nginx version, if known.
-        groups: Whether rules that match endlessly many URIs are looked up in groups.
+        groups: Whether rules that match endlessly many URIs are looked up in groups, and chains of `if`s at once.
     """
 
     readings: Readings = Readings()

@@ -10,6 +10,8 @@ from nginxopt import _native
 from nginxopt.config import Config, Context, File
 from nginxopt.errors import InputError
 from nginxopt.rewrite import mapfile, names, sections
+from nginxopt.rewrite.chains import planning as chains
+from nginxopt.rewrite.chains.planning import ChainsPlan
 from nginxopt.rewrite.maps import planning as maps
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.planning import MapsPlan
@@ -127,7 +129,8 @@ class Plan:
     `subject` is the file to compile: the main file, or an included file, of which only the rules are planned.
     `assumed` is the context in which the plan assumes that a fragment is included. All variable names for rewrites
     start with `stem`, and the file of maps is called `maps_name`; both are empty if nothing moves. `maps` are the maps
-    with regular expressions. `unproved` says why no rule is in a group, where the proof refused that.
+    with regular expressions, and `chains` those of `if`s. `unproved` says why no rule is in a group, where the proof
+    refused that.
     """
 
     config: Config
@@ -139,6 +142,7 @@ class Plan:
     maps_name: str = ""
     maps: MapsPlan = field(default_factory=MapsPlan)
     unproved: str | None = None
+    chains: ChainsPlan = field(default_factory=ChainsPlan)
 
     @property
     def rules(self) -> int:
@@ -157,8 +161,8 @@ class Plan:
 
     @property
     def moving(self) -> int:
-        """The number of rules that a map replaces, and of patterns of maps that a tree does."""
-        return self.moved + self.maps.moved
+        """The number of rules and conditions that a map replaces, and of patterns of maps that a tree does."""
+        return self.moved + self.maps.moved + self.chains.moved
 
     @property
     def keys(self) -> int:
@@ -189,13 +193,13 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether anything moves."""
-        return bool(self.maps.compiled) or any(part.compiled for part in self.parts)
+        return bool(self.maps.compiled or self.chains.compiled) or any(part.compiled for part in self.parts)
 
     @property
     def cost(self) -> tuple[Cost, Cost]:
         """The number of patterns tried for a request that matches none, before and after, in all scripts and maps."""
-        before = [Cost.of(self.rules), self.maps.before]
-        after = [Cost.of(self._outside), *(run.cost for run in self._runs()), self.maps.after]
+        before = [Cost.of(self.rules), self.maps.before, self.chains.before]
+        after = [Cost.of(self._outside), *(run.cost for run in self._runs()), self.maps.after, self.chains.after]
         return Cost.total(before), Cost.total(after)
 
     def reasons(self) -> Counter[str]:
@@ -259,11 +263,13 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     config, assumed = sections.placed(config)
     parts = _parts(config, options, planned)
     planned_maps = maps.plan(config, options.name, planned)
+    planned_chains = chains.plan(config, options.name, planned) if options.groups else ChainsPlan()
     stem = _stem(config, options, parts) if any(part.compiled for part in parts) else ""
-    result = Plan(config, options, parts, subject, assumed, stem, maps=planned_maps)
+    result = Plan(config, options, parts, subject, assumed, stem, maps=planned_maps, chains=planned_chains)
     if not result.changes:
         return result
-    return replace(result, maps_name=mapfile.free_name(config, stem or planned_maps.stem))
+    stem = stem or (planned_maps.stem if planned_maps.compiled else planned_chains.stem)
+    return replace(result, maps_name=mapfile.free_name(config, stem))
 
 
 def _parts(config: Config, options: Options, planned: Collection[File]) -> tuple[Part, ...]:
@@ -283,7 +289,7 @@ def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
 def without_groups(planned: Plan, why: str | None) -> Plan:
     """Return the plan in which no rule is in a group, as that is not proved: `why`."""
     without = plan(planned.config, replace(planned.options, groups=False), planned.subject)
-    return replace(without, maps=planned.maps, assumed=planned.assumed, unproved=why)
+    return replace(without, maps=planned.maps, assumed=planned.assumed, unproved=why, chains=planned.chains)
 
 
 def moved_by_literals(planned: Plan) -> int:

@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from nginxopt import _native
 from nginxopt.config import Config, File
 from nginxopt.rewrite import captures, premises, sections, surroundings, unread
+from nginxopt.rewrite.chains import proof as chains
+from nginxopt.rewrite.chains.planning import CompiledChain
+from nginxopt.rewrite.chains.proof import ChainRefutation
 from nginxopt.rewrite.emission import Emission, FileChange, emit
 from nginxopt.rewrite.maps import proof as maps
 from nginxopt.rewrite.maps.planning import CompiledMap
@@ -35,6 +38,8 @@ class Proof:
         refutation: The obligation that does not hold.
         counterexample: A URI on which the two texts differ, if one is known.
         of_map: The map whose tree does not hold, if it is that.
+        of_chain: The chain of `if`s whose look-up does not hold, if it is that.
+        conditions: The number of conditions of chains that were compared with their look-ups.
         premises: The assumptions of the proof.
     """
 
@@ -48,6 +53,8 @@ class Proof:
     counterexample: bytes | None = None
     of_map: CompiledMap | None = None
     premises: tuple[Premise, ...] = ()
+    of_chain: CompiledChain | None = None
+    conditions: int = 0
 
     @property
     def checked(self) -> int:
@@ -62,8 +69,12 @@ def prove(emission: Emission) -> Proof:
     if refutation is not None:
         what, counterexample, of_map = refutation.what, refutation.counterexample, refutation.of
         return Proof(False, refutation=what, counterexample=counterexample, of_map=of_map)
+    of_chains = _refutation_of_chains(emission)
+    if of_chains is not None:
+        return Proof(False, refutation=of_chains.what, counterexample=of_chains.counterexample, of_chain=of_chains.of)
     try:
-        checked = _rewrites(emission) if emission.compiled or not plan.maps.compiled else (0, 0, 0, 0)
+        is_asked = emission.compiled or plan.chains.compiled or not plan.maps.compiled
+        checked = _rewrites(emission) if is_asked else (0, 0, 0, 0)
     except _native.Refuted as refuted:
         what, counterexample = refuted.args
         return Proof(False, refutation=what, counterexample=counterexample and bytes(counterexample))
@@ -71,7 +82,7 @@ def prove(emission: Emission) -> Proof:
     unstated = [premise.name for premise in assumed if str(premise).encode() not in emission.maps]
     if unstated and emission.maps:
         return Proof(False, refutation=f"the maps do not state the premise {unstated[0]}")
-    return Proof(True, *checked, rows=plan.maps.moved, premises=assumed)
+    return Proof(True, *checked, rows=plan.maps.moved, premises=assumed, conditions=plan.chains.moved)
 
 
 def proved(plan: Plan) -> tuple[Emission, Proof]:
@@ -84,6 +95,8 @@ def proved(plan: Plan) -> tuple[Emission, Proof]:
         proof = prove(emission)
         if proof.of_map is not None:
             plan = replace(plan, maps=plan.maps.without(proof.of_map))
+        elif proof.of_chain is not None:
+            plan = replace(plan, chains=plan.chains.without(proof.of_chain))
         elif emission.groups and not proof.holds:
             plan = without_groups(plan, proof.refutation)
         else:
@@ -95,22 +108,35 @@ def _refutation_of_maps(emission: Emission) -> MapRefutation | None:
     plan = emission.plan
     if not plan.maps.compiled:
         return None
-    trees = emission.maps[len(emission.maps_of_rewrites + emission.groups) :]
     texts = {change.file: change.after for change in emission.changes}
-    refutation = maps.prove(plan.config, plan.maps, texts, trees)
+    refutation = maps.prove(plan.config, plan.maps, texts, _trees(emission))
     if refutation is not None:
         return refutation
-    texts = {change.file: change.before if emission.compiled else change.after for change in emission.changes}
-    name = None if emission.compiled or emission.maps_path is None else plan.maps_name
+    is_alone = not (emission.compiled or plan.chains.compiled)
+    texts = {
+        change.file: change.after if is_alone else change.with_edits(*change.of_maps) for change in emission.changes
+    }
+    name = plan.maps_name if is_alone and emission.maps_path is not None else None
     difference = maps.difference(plan.config, plan.maps, maps.read_again(plan.config, texts), include=name)
     return MapRefutation(difference) if difference else None
+
+
+def _trees(emission: Emission) -> bytes:
+    """Return the last part of the file of maps, as it is written."""
+    return emission.maps[len(emission.maps_of_rewrites + emission.groups) :]
+
+
+def _refutation_of_chains(emission: Emission) -> ChainRefutation | None:
+    """Return what does not hold of the chains of `if`s, with nothing else changed."""
+    texts = {change.file: change.with_edits(*change.of_chains) for change in emission.changes if change.of_chains}
+    return chains.prove(emission.plan.config, emission.plan.chains, texts, _trees(emission))
 
 
 def _rewrites(emission: Emission) -> tuple[int, int, int, int]:
     """Return the counts of the native proof; raise `Refuted`."""
     plan = emission.plan
     texts = {change.file: change.before for change in emission.changes}
-    pairs = [change for change in emission.changes if not change.of_maps or change.before != change.after]
+    pairs = [change for change in emission.changes if change.before != change.after]
     changed = {change.file for change in pairs}
     others = [
         (texts.get(file, file.source.data), captures.holds_rows(plan.config, file))

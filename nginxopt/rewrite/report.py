@@ -61,6 +61,7 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
             for regex_map in plan.regex_maps
         ],
         "maps": _maps(plan),
+        "chains": _chains(plan),
         "declared_differences": _declared(plan),
         "premises": [{"name": premise.name, "sentence": premise.sentence} for premise in premises.of(plan)],
         "proof": None if proof is None else _proof(proof),
@@ -98,6 +99,25 @@ def _maps(plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
+def _chains(plan: Plan) -> list[dict[str, Any]]:
+    """Return the chains of `if`s that become look-ups, and the conditions that stay."""
+    compiled = [
+        (each.chain.file, each.chain.conditions, None, each.before, each.after) for each in plan.chains.compiled
+    ]
+    kept = [(each.file, (each.condition,), each.reason, each.cost, each.cost) for each in plan.chains.kept]
+    return [
+        {
+            "file": file.path,
+            "line": conditions[0].directive.line,
+            "variable": conditions[0].variable,
+            "conditions": len(conditions),
+            "reason": reason,
+            "cost": {"before": before._asdict(), "after": after._asdict()},
+        }
+        for file, conditions, reason, before, after in [*compiled, *kept]
+    ]
+
+
 def _declared(plan: Plan) -> list[dict[str, Any]]:
     sentences = Readings.sentences()
     return [
@@ -113,6 +133,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "rules": proof.rules,
         "gone": proof.gone,
         "rows": proof.rows,
+        "conditions": proof.conditions,
         "refutation": proof.refutation,
         "counterexample": _uri(proof.counterexample),
     }

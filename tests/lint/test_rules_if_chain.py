@@ -88,3 +88,13 @@ def test_a_map_overwrites_no_capture_that_is_read(rest: str, is_offered: bool) -
     (diagnostic,) = diagnose("if-chain-to-map", text, context="http")
     assert (diagnostic.fix is not None) is is_offered
     assert is_offered or "~(?:a) v" in diagnostic.finding.help
+
+
+def test_conditions_that_return_name_the_command() -> None:
+    """Conditions that return have no fix; the help names the command, and what it saves."""
+    chain = "".join(f"if ($uri ~ ^/{number}/) {{ return 403; }}\n" for number in range(20))
+    (diagnostic,) = diagnose("if-chain-to-map", f"server {{ {chain} }}", context="http")
+    assert diagnostic.message == "20 ifs test $uri one after the other, up to the one that returns"
+    assert diagnostic.fix is None
+    assert diagnostic.finding.help.startswith("nginxopt rewrite-to-map ")
+    assert diagnose("if-chain-to-map", f"server {{ {''.join(chain.splitlines()[:7])} }}", context="http") == ()

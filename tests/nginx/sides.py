@@ -27,7 +27,8 @@ class Site:
     """A configuration: `main` and `http` stand before the servers, in the main file; each server is a file of its own.
 
     `files` are others that are included, or served; the compilation does not see those that are `missing`. `gives_up`
-    is the pattern of a rule on which PCRE gives up for some URIs; see `limited`. Of its rules, `grouped` are in groups.
+    is the pattern of a rule on which PCRE gives up for some URIs; see `limited`. Of its rules, `grouped` are in groups,
+    and of its conditions, `chained` in look-ups.
     """
 
     servers: Sequence[str]
@@ -37,6 +38,7 @@ class Site:
     gives_up: str = ""
     missing: Mapping[str, str] = field(default_factory=dict)
     grouped: int | None = None
+    chained: int = 0
 
     @property
     def includes(self) -> list[bytes]:
@@ -63,10 +65,11 @@ def compiled(site: Site, folder: Path) -> dict[str, bytes]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     config = load(folder / "nginx.conf", missing_ok=bool(site.missing))
-    emission = emit(plan(config, Options(groups=site.grouped is not None)))
+    emission = emit(plan(config, Options(groups=bool(site.chained) or site.grouped is not None)))
     proof = prove(emission)
     assert proof.holds, (proof.refutation, proof.counterexample)
-    assert emission.plan.moved, dict(emission.plan.reasons())
+    assert emission.plan.moving, dict(emission.plan.reasons())
+    assert emission.plan.chains.moved == site.chained
     assert emission.plan.grouped == (site.grouped or 0)
     after = {str(Path(file.path).relative_to(folder)): emission.after(file) for file in config.files}
     return {**site.texts(), **after, Path(emission.maps_path or "").name: emission.maps}

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt import errors
+from nginxopt.rewrite.chains.planning import REASONS
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import reasons
 from nginxopt.rewrite.premises import PREMISES
@@ -128,6 +129,11 @@ def test_every_declared_difference_is_listed() -> None:
 def test_every_reason_is_told() -> None:
     """The table of reasons has each code and its sentence, in the order of the code."""
     assert list(table_of("Why a rule stays")) == list(reasons().items())
+
+
+def test_every_reason_of_chains_is_told() -> None:
+    """The table of conditions that stay has each code and its sentence, in the order of the code."""
+    assert list(table_of("Chains of `if`")) == list(REASONS.items())
 
 
 def test_every_premise_is_told() -> None:

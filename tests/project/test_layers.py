@@ -35,6 +35,10 @@ NATIVE = {
     "rewrite.tables.patterns": {"Patterns"},
     "rewrite.tables.simulation": {"Patterns"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
+    "rewrite.chains.planning": {
+        *("CompiledMap", "Patterns", "RefusedRow", "StayingMap", "compile_map", "pattern_facts")
+    },
+    "rewrite.chains.proof": {"Patterns", "pattern_facts", "prove_map"},
     "rewrite.maps.blocks": {"map_blocks"},
     "rewrite.maps.planning": {"CompiledMap", "RefusedRow", "compile_map"},
     "rewrite.maps.proof": {"prove_map"},

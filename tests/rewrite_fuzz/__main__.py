@@ -27,7 +27,7 @@ class Figures:
     """What was done and found."""
 
     def __init__(self) -> None:
-        self.requests = self.cases = self.compared = self.moved = self.unstable = 0
+        self.requests = self.cases = self.compared = self.moved = self.grouped = self.chained = self.unstable = 0
         self.slowest = 0.0
         self.skipped: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
@@ -39,6 +39,8 @@ class Figures:
         self.requests += outcome.requests
         self.compared += bool(outcome.requests)
         self.moved += outcome.moved
+        self.grouped += outcome.grouped
+        self.chained += outcome.chained
         self.slowest = max(self.slowest, outcome.slowest)
         if outcome.skipped:
             self.skipped[outcome.skipped] += 1
@@ -48,7 +50,8 @@ class Figures:
     def __str__(self) -> str:
         lines = [
             f"{self.requests:,} requests to {self.compared:,} of {self.cases:,} configurations, {self.moved:,} rules"
-            f" moved, slowest command {self.slowest:.1f} s, {self.failures.total()} failures, {self.unstable} unstable",
+            f" moved, {self.grouped:,} of them in groups, {self.chained:,} conditions of chains, slowest command"
+            f" {self.slowest:.1f} s, {self.failures.total()} failures, {self.unstable} unstable",
             *(f"  {count:6,} skipped: {why}" for why, count in self.skipped.most_common()),
             *(f"  {count:6,} failures: {kind}" for kind, count in self.failures.most_common()),
         ]

@@ -18,6 +18,8 @@ from tests.rewrite_fuzz.sides import Bench, Observation, RefusedError, place_of
 
 CPU_SECONDS = 20
 _REPAIRS = 60
+_CHAINED = re.compile(r"^  in one +([\d,]+)", re.MULTILINE)
+_GROUPED = re.compile(r"^  in groups +([\d,]+)", re.MULTILINE)
 _MOVED = re.compile(r"^  moved +([\d,]+)", re.MULTILINE)
 
 Damage = Callable[[Path], object]
@@ -35,12 +37,14 @@ class Failure:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a case: why nothing was compared, or how many requests were; how many rules moved."""
+    """What became of a case: why nothing was compared, or how many requests were; rules moved, in groups or not."""
 
     failure: Failure | None = None
     skipped: str = ""
     requests: int = 0
     moved: int = 0
+    grouped: int = 0
+    chained: int = 0
     slowest: float = 0.0
     notes: list[str] = field(default_factory=list)
 
@@ -59,6 +63,8 @@ def check(bench: Bench, case: Case, damage: Damage | None = None, *, repair: boo
     ran = commands.rewrite_to_map(bench.root, case.command, CPU_SECONDS)
     outcome.slowest = ran.seconds
     outcome.moved = sum(int(count.replace(",", "")) for count in _MOVED.findall(ran.said))
+    outcome.grouped = sum(int(count.replace(",", "")) for count in _GROUPED.findall(ran.said))
+    outcome.chained = sum(int(count.replace(",", "")) for count in _CHAINED.findall(ran.said))
     if ran.status:
         outcome.failure = _status(ran)
         if ran.status in (2, 3) and "Traceback" not in ran.said and "does not compile" not in ran.said:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tests.rulegen import escape, word
@@ -206,6 +206,6 @@ INFINITE: tuple[tuple[float, Make], ...] = (
 )  # fmt: skip
 
 
-def pattern(draw: random.Random, base: bytes) -> Pattern:
-    """Return a random pattern for URIs below `base`; about two of three are finite."""
-    return draw.choices([make for _, make in KINDS], [weight for weight, _ in KINDS])[0](draw, base)
+def pattern(draw: random.Random, base: bytes, kinds: Sequence[tuple[float, Make]] = KINDS) -> Pattern:
+    """Return a random pattern for URIs below `base`; with the usual kinds, about two of three are finite."""
+    return draw.choices([make for _, make in kinds], [weight for weight, _ in kinds])[0](draw, base)

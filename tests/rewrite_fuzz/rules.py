@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tests.rewrite_fuzz import directives
 from tests.rewrite_fuzz.nodes import Node
-from tests.rewrite_fuzz.patterns import pattern
+from tests.rewrite_fuzz.patterns import INFINITE, KINDS, pattern
 from tests.rulegen import token, word
 
 
@@ -101,10 +101,13 @@ def target(draw: random.Random, flag: bytes, groups: int, base: bytes) -> bytes:
     return text
 
 
-def rewrite(scope: Scope) -> Node:
-    """Return a random rewrite, mostly one that ends the script."""
+def rewrite(scope: Scope, *, infinite: bool = False) -> Node:
+    """Return a random rewrite, mostly one that ends the script.
+
+    `infinite`: mostly one that matches infinitely many URIs.
+    """
     draw = scope.draw
-    drawn = pattern(draw, scope.base)
+    drawn = pattern(draw, scope.base, INFINITE if infinite else KINDS)
     flag = draw.choice(FLAGS)
     if draw.random() < 0.04:
         flag = b"none"
@@ -124,12 +127,66 @@ def run(scope: Scope) -> list[Node]:
     if draw.random() < 0.015:
         count = draw.choice((120, 300, 600))
         scope.features.add(f"run of hundreds ({scope.level})")
+    infinite = draw.random() < 0.3
+    if infinite:
+        count = max(count, draw.choice((6, 8, 12, 25)))
+        scope.features.add(f"run of rules for groups ({scope.level})")
     for _ in range(count):
-        if draw.random() < min(0.07, 3 / count):
+        if draw.random() < min(0.07, 1 / count if infinite else 3 / count):
             nodes += between(scope, "between")
-        nodes.append(rewrite(scope))
+        nodes.append(rewrite(scope, infinite=infinite))
         if draw.random() < 0.03:
             nodes.append(Node(nodes[-1].head))
+    return nodes
+
+
+COMPARED = (
+    b"$uri",
+    b"$uri",
+    b"$request_uri",
+    b"$args",
+    b"$arg_x",
+    b"$http_x_f",
+    b"$host",
+    b"$mapped",
+    b"$sv",
+    b"$cookie_k",
+)
+RETURNS = (
+    b"403", b"403", b"404", b"204", b"444", b"418", b"301 /new", b"302 /b?x=1", b"301 https://ex.test$request_uri",
+    b"https://ex.test/", b"$scheme://$host/x", b'200 ""', b'404 ""', b'200 "$uri $args"', b'404 "$arg_none"', b"301",
+    b'403 "no $http_x_f"', b"303 $mapped", b"308 /a/old", b'200 "0"',
+)  # fmt: skip
+
+
+def chain(scope: Scope) -> list[Node]:
+    """Return conditions on one variable that return, and among them perhaps one that does something else."""
+    draw = scope.draw
+    variable = draw.choice(COMPARED)
+    is_path = variable in (b"$uri", b"$request_uri")
+    makers = (INFINITE, KINDS) if draw.random() < 0.5 else (INFINITE,)
+    returns = draw.sample(RETURNS, draw.choice((1, 3, 8, 15)))
+    scope.features.add(f"chain of ifs on {variable.decode()} ({scope.level})")
+    nodes = []
+    for _ in range(draw.choice((5, 8, 9, 16))):
+        operator = draw.choice((b"~", b"~", b"~", b"~*", b"~*", b"="))
+        if is_path:
+            drawn = pattern(draw, scope.base, draw.choice(makers))
+            scope.uris += drawn.uris
+            compared = drawn.uris[0] if operator == b"=" else drawn.regex
+        else:
+            compared = draw.choice(
+                (b"1", b"A", b"a", b"ab", b"x", b"bee", b"", b"^$", b"2", b"test", b"y.x", b"b$", b"(a|b)")
+            )
+        answer = (
+            draw.choice((*returns, *returns, b"301 /$1"))
+            if scope.captures and draw.random() < 0.1
+            else draw.choice(returns)
+        )
+        body = [Node(b"return " + answer)]
+        if draw.random() < 0.02:
+            body = [Node(b"set $seen chained")]
+        nodes.append(Node(b"if (%s %s %s)" % (variable, operator, token(draw, compared)), body))
     return nodes
 
 
@@ -139,6 +196,8 @@ def block(scope: Scope) -> list[Node]:
     nodes: list[Node] = []
     while draw.random() < 0.4:
         nodes += between(scope, "before")
+    if draw.random() < 0.25:
+        nodes += chain(scope)
     nodes += run(scope)
     while draw.random() < 0.25:
         nodes += between(scope, "behind")

@@ -24,7 +24,7 @@ def edits(compiled: Iterable[CompiledMap], maps_name: str) -> Mapping[File, list
         files |= {file.source: file for file in each.map.files}
         for source, edit in _edits(each, maps_name):
             by_source.setdefault(source, []).append(edit)
-    return {files[source]: _apart(found) for source, found in by_source.items()}
+    return {files[source]: apart(found) for source, found in by_source.items()}
 
 
 def _edits(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
@@ -74,7 +74,7 @@ def _indent(directive: Directive) -> str:
     return found if len(found) > len(own) else own + "    "
 
 
-def _apart(edits: list[Edit]) -> list[Edit]:
+def apart(edits: list[Edit]) -> list[Edit]:
     """Return edits that overlap by blanks only, such as those of rows in one line, as edits that do not."""
     apart: list[Edit] = []
     at = 0

@@ -7,10 +7,11 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::Failed;
-use crate::first_match::{First, FirstMatch};
+use crate::first_match::{Bounds, First, FirstMatch};
 use crate::rewrite::script::{self, Number, Portion, Script};
 use crate::rewrite::suspicious::{self, Never};
 use crate::rewrite::uncaptured;
+use crate::syntax;
 
 /// File, start, end.
 type PyPlace = (usize, usize, usize);
@@ -83,6 +84,15 @@ pub fn suspicious_rewrites(py: Python<'_>, bytes: &[u8], spans: Vec<(usize, usiz
     let suspicious = py.detach(|| suspicious::suspicious(bytes, &ranges(&spans)));
     let suspicious = suspicious.map_err(|unreadable| Failed::from(unreadable).into_py(py))?;
     Ok(suspicious.into_iter().map(|span| (span.start, span.end)).collect())
+}
+
+/// Whether every PCRE answers on each subject of a pattern, the number of its groups, and whether one has a name.
+/// `None` for a pattern that is not read.
+#[pyfunction]
+pub fn pattern_facts(pattern: &[u8]) -> Option<(bool, u32, bool)> {
+    let pattern = syntax::parse(pattern).ok()?;
+    let hir = pattern.translate().hir;
+    Some((Bounds::of(&pattern, &hir).always_answers, pattern.captures, pattern.named))
 }
 
 /// Patterns, to find the first that matches.

@@ -1,0 +1,281 @@
+"""Which chains of `if`s become one look-up, and why conditions stay."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+
+from nginxopt import _native
+from nginxopt.config import Comment, Config, File, layout
+from nginxopt.rewrite import captures, names
+from nginxopt.rewrite.chains.reading import FEWEST, Condition, Sequence, read
+from nginxopt.rewrite.maps.cost import Cost
+from nginxopt.rewrite.maps.stability import Definitions, definitions
+from nginxopt.text import encode
+
+REASONS = {
+    "unstable-variable": "its variable may have another value when it is evaluated again, or is not known",
+    "unstable-text": "it returns a variable that may have another value when it is evaluated again, or is not known",
+    "captures-returned": "it returns a capture, which only its own pattern sets",
+    "captures-read": "its groups may be read later, and only its own pattern sets them",
+    "captures-kept": "it leaves captures as they are, which may be read later",
+    "named-group": "a named group sets a variable that others may read",
+    "unread-pattern": "its pattern is not read exactly",
+    "unbounded-pattern": "PCRE may give up on its pattern, to which nginx responds with 500",
+    "variable-value": "it compares with another variable",
+    "comment-inside": "its block has a comment",
+    "long-token": "a parameter would be longer than nginx accepts",
+    "not-worse": "a look-up would try no fewer patterns",
+    "unproved": "its look-up is not proved, which is a gap in nginxopt: please report this chain",
+}
+"""The codes of the reasons why a condition stays, each with its sentence."""
+
+_CAPTURE = re.compile(r"\$\{?[0-9]")
+_FEW_ANSWERS = 3
+"""So many answers have an `if` each, which compares a number; more are in maps."""
+_LONGEST = 3_900
+"""The bytes of a token, quoted, for which nginx has room (`NGX_CONF_BUFFER`)."""
+
+
+@dataclass(frozen=True)
+class CompiledChain:
+    """A chain that becomes a look-up, whose variables begin with `stem`; `clears`: it leaves `$1` to `$9` empty."""
+
+    chain: Sequence
+    stem: str
+    native: _native.CompiledMap
+    block: bytes
+    clears: bool
+
+    @property
+    def rule(self) -> str:
+        """The variable with the number of the answer."""
+        return f"{self.stem}_answer"
+
+    @property
+    def root(self) -> str:
+        """The map that tells this number."""
+        return root(self.stem)
+
+    @cached_property
+    def answers(self) -> list[tuple[str, str | None]]:
+        """What is returned, each once; the numbers count from 1."""
+        return _answers(self.chain)
+
+    @cached_property
+    def classes(self) -> list[tuple[str, bool]]:
+        """The codes, with and without text."""
+        return list(dict.fromkeys((code, text is not None) for code, text in self.answers))
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether maps tell the code and the text of an answer."""
+        return len(self.answers) > max(_FEW_ANSWERS, len(self.classes))
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables that it defines."""
+        of_classes = [f"{self.stem}_class", f"{self.stem}_text"] if self.has_classes else []
+        return [self.rule, self.root, *of_classes, *self.native.variables]
+
+    @property
+    def keys(self) -> list[list[bytes]]:
+        """The keys of each table."""
+        numbers = [b"%d" % number for number in range(1, len(self.answers) + 1)]
+        return [keys for keys in [*self.native.keys, [b""], *([numbers] * 2 if self.has_classes else [])] if keys]
+
+    @property
+    def before(self) -> Cost:
+        """The patterns tried for a value that none matches; a comparison with a string is no pattern."""
+        return Cost.of(sum(condition.operator != "=" for condition in self.chain.conditions))
+
+    @property
+    def after(self) -> Cost:
+        """As `before`, by the look-up."""
+        return Cost(*self.native.after)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCondition:
+    """A condition of a chain that stays, with the code of the reason."""
+
+    file: File
+    condition: Condition
+    reason: str
+
+    @property
+    def cost(self) -> Cost:
+        """The patterns tried for a value that it does not match."""
+        return Cost.of(int(self.condition.operator != "="))
+
+
+@dataclass(frozen=True, slots=True)
+class ChainsPlan:
+    """The chains in the order of the text: those that become look-ups, and the conditions that stay."""
+
+    compiled: tuple[CompiledChain, ...] = ()
+    kept: tuple[KeptCondition, ...] = ()
+    stem: str = ""
+
+    @property
+    def conditions(self) -> int:
+        """All conditions."""
+        return self.moved + len(self.kept)
+
+    @property
+    def moved(self) -> int:
+        """Those that a look-up replaces."""
+        return sum(len(compiled.chain.conditions) for compiled in self.compiled)
+
+    @property
+    def before(self) -> Cost:
+        """The patterns tried for values that no condition matches."""
+        return Cost.total([each.cost for each in self.kept] + [each.before for each in self.compiled])
+
+    @property
+    def after(self) -> Cost:
+        """As `before`, by look-ups and the conditions that stay."""
+        return Cost.total([each.cost for each in self.kept] + [each.after for each in self.compiled])
+
+    def reasons(self) -> Counter[str]:
+        """Return the number of conditions that stay, by reason."""
+        return Counter(each.reason for each in self.kept)
+
+    def without(self, compiled: CompiledChain) -> ChainsPlan:
+        """Return the plan in which a chain stays, as it is not proved."""
+        others = tuple(each for each in self.compiled if each is not compiled)
+        return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.chain, "unproved")))
+
+
+def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> ChainsPlan:
+    """Divide the chains of the files of `subject`. Linear in their conditions, but for what the native planner does."""
+    found = list(read(config, subject))
+    if not found:
+        return ChainsPlan()
+    defined, captures_matter = definitions(config), captures.may_be_read(config)
+    stem = names.stem(asked_stem, dict.fromkeys(sequence.file for sequence in found), config, "chains")
+    compiled: list[CompiledChain] = []
+    kept: list[KeptCondition] = []
+    for chain, reason in _chains(found, defined, captures_matter=captures_matter):
+        if reason is not None:
+            kept += _kept(chain, reason)
+            continue
+        result = _compile(chain, f"{stem}_c{len(compiled) + 1}", clears=captures_matter)
+        if isinstance(result, CompiledChain):
+            compiled.append(result)
+        else:
+            kept += _kept(chain, result)
+    return ChainsPlan(tuple(compiled), tuple(kept), stem)
+
+
+def _chains(
+    found: list[Sequence], defined: Definitions, *, captures_matter: bool
+) -> Iterator[tuple[Sequence, str | None]]:
+    """Yield the parts of sequences, with the reason for which they stay."""
+    for sequence in found:
+        reasons = [_reason(condition, defined, captures_matter=captures_matter) for condition in sequence.conditions]
+        for reason, part in groupby(zip(sequence.conditions, reasons, strict=True), key=lambda pair: pair[1]):
+            chain = Sequence(sequence.file, tuple(condition for condition, _ in part))
+            yield chain, "not-worse" if reason is None and len(chain.conditions) < FEWEST else reason
+
+
+def _kept(chain: Sequence, reason: str) -> list[KeptCondition]:
+    return [KeptCondition(chain.file, condition, reason) for condition in chain.conditions]
+
+
+def _reason(condition: Condition, defined: Definitions, *, captures_matter: bool) -> str | None:
+    return next(_reasons(condition, defined, captures_matter=captures_matter), None)
+
+
+def _reasons(condition: Condition, defined: Definitions, *, captures_matter: bool) -> Iterator[str]:
+    """Yield why a condition may be in no chain."""
+    block = condition.directive.block
+    if block is not None and any(isinstance(node, Comment) for node in block.nodes):
+        yield "comment-inside"
+    if not defined.is_stable(condition.variable):
+        yield "unstable-variable"
+    if condition.text is not None and _CAPTURE.search(condition.text):
+        yield "captures-returned"
+    if condition.text is not None and not defined.is_stable(condition.text):
+        yield "unstable-text"
+    if condition.operator == "=":
+        if "$" in condition.value:
+            yield "variable-value"
+        if captures_matter:
+            yield "captures-kept"
+    facts = _native.pattern_facts(condition.pattern)
+    if facts is None:
+        yield "unread-pattern"
+        return
+    always_answers, groups, has_name = facts
+    if not always_answers or _first([condition], b"") is None:
+        yield "unbounded-pattern"
+    if has_name:
+        yield "named-group"
+    if groups and captures_matter:
+        yield "captures-read"
+    words = [condition.text or "", f"~*{condition.pattern.decode('utf-8', 'surrogateescape')}"]
+    if any(len(encode(layout.quoted(word))) > _LONGEST for word in words):
+        yield "long-token"
+
+
+def _first(conditions: list[Condition], subject: bytes) -> int | None:
+    """Return the number of the first condition that is true, from 1, or 0; None if that is not known."""
+    try:
+        first = _native.Patterns([condition.pattern for condition in conditions]).first(subject)
+    except ValueError:
+        return None
+    return 0 if first is None else first + 1
+
+
+def root(stem: str) -> str:
+    """Return the name of the map that tells the number of an answer."""
+    return f"{stem}_pattern"
+
+
+def _answers(chain: Sequence) -> list[tuple[str, str | None]]:
+    return list(dict.fromkeys(condition.answer for condition in chain.conditions))
+
+
+def _compile(chain: Sequence, stem: str, *, clears: bool) -> CompiledChain | str:
+    """Return a chain as a look-up, or the reason for which it stays."""
+    numbers = {answer: number for number, answer in enumerate(_answers(chain), 1)}
+    first = _first(list(chain.conditions), b"")
+    if first is None:
+        return "unread-pattern"
+    rows = [(row_of(condition), numbers[condition.answer]) for condition in chain.conditions]
+    of_empty = numbers[chain.conditions[first - 1].answer] if first else None
+    block = text_of_map(chain.conditions[0].variable, root(stem), rows, of_empty)
+    try:
+        native = _native.compile_map(block, stem=f"{names.short(stem)}_p_")
+    except (ValueError, _native.RefusedRow):
+        return "unread-pattern"
+    if isinstance(native, _native.StayingMap):
+        return native.reason if native.reason in REASONS else "not-worse"
+    compiled = CompiledChain(chain, stem, native, block, clears)
+    return compiled if _is_better(compiled) else "not-worse"
+
+
+def _is_better(compiled: CompiledChain) -> bool:
+    """Return whether a look-up costs less than the conditions, of which eight comparisons cost as much as a pattern."""
+    before = compiled.before.worst + (len(compiled.chain.conditions) - compiled.before.worst) // 8
+    return before >= FEWEST and before > compiled.after.worst
+
+
+def row_of(condition: Condition) -> str:
+    """Return the key of a row of a map that is true for what the condition is true for, but the empty string."""
+    if condition.operator == "=":
+        return "~" + condition.pattern.decode("ascii")
+    return condition.operator + condition.value
+
+
+def text_of_map(variable: str, name: str, rows: list[tuple[str, int]], of_empty: int | None) -> bytes:
+    """Return a map; one tries no pattern on the empty string (`ngx_http_map_find`), so that is a key."""
+    lines = [f"map {variable} ${name} {{", "    volatile;", '    default "";']
+    lines += [] if of_empty is None else [f'    "" {of_empty};']
+    lines += [f"    {layout.quoted(key)} {number};" for key, number in rows]
+    return encode("\n".join([*lines, "}", ""]))

@@ -1,0 +1,305 @@
+"""The proof that look-ups answer every request as the chains of `if`s that they replace.
+
+*Lemma.* Let the conditions C1..Cn of a chain compare one variable v, whose value stays the same meanwhile, and let each
+return something and nothing else. Let `$pattern` be, for each value of v, the number of what the first true condition
+returns, or empty if none is true. Then `set $answer $pattern;` and `if`s that return the answer of each number do what
+the chain does. *Proof.* A true condition ends the script, so the first true one decides. If none is true, no number
+equals the empty string, and the script goes on behind the `if`s.
+
+The rest is captures: each condition with a pattern leaves `$1` to `$9` empty where it is false, and where it is true,
+if its pattern has no groups. So do the statements that replace the chain, unless nothing reads captures. A true `if` in
+a location replaces its configuration by that of the `if`, which holds nothing but `return` in both texts.
+
+What `$pattern` is, is proved as any map with patterns is (`rust/src/prove_map`), against a map with the conditions as
+rows. The texts are read again; nothing else in them may differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from nginxopt import _native
+from nginxopt.config import Block, Bulk, Comment, Config, Directive, File, layout, load_text, reread
+from nginxopt.errors import InputError
+from nginxopt.rewrite import captures
+from nginxopt.rewrite.chains.planning import ChainsPlan, CompiledChain
+from nginxopt.rewrite.chains.reading import Condition, condition
+from nginxopt.rewrite.maps import blocks
+from nginxopt.rewrite.maps.blocks import MapBlock
+from nginxopt.rewrite.maps.stability import Definitions, definitions
+from nginxopt.text import encode
+
+_CLEAR = ("rewrite", "^a(?!)", "/")
+_GROUP = re.compile(rb"\(\?P?[<'](\w+)[>']")
+_CAPTURE = re.compile(r"\$\{?[0-9]")
+
+Answer = tuple[str, str | None]
+"""A status, and a text that is not empty."""
+Node = Directive | Bulk
+
+
+class Unproved(Exception):  # noqa: N818 - a verdict, not a failure
+    """What does not hold, and a value of the variable on which the texts differ, if one is known."""
+
+    def __init__(self, what: str, counterexample: bytes | None = None) -> None:
+        super().__init__(what)
+        self.what, self.counterexample = what, counterexample
+
+
+@dataclass(frozen=True, slots=True)
+class ChainRefutation:
+    """What does not hold, and of which chain, if it is of one."""
+
+    what: str
+    counterexample: bytes | None = None
+    of: CompiledChain | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the chains are compared under, and the maps that are emitted, by their variable."""
+
+    defined: Definitions
+    captures_matter: bool
+    maps: Mapping[bytes, MapBlock]
+    used: frozenset[str]
+
+    def check_names(self, names: Collection[str]) -> None:
+        """Check that variables are neither nginx's nor those of the configuration."""
+        if not all(re.fullmatch(r"[a-z_][a-z0-9_]*", name) for name in names):
+            raise Unproved("the name of a variable is not plain, and nginx ignores the case of names")
+        if any(name in self.used or self.defined.is_stable(f"${name}") for name in names):
+            raise Unproved("the name of a variable is in use")
+
+
+def prove(config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: bytes) -> ChainRefutation | None:
+    """Return why a chain of `plan` answers differently once files have these `texts` and http includes `maps`."""
+    if not plan.compiled:
+        return None
+    try:
+        generated = blocks.read(maps)
+        after = reread(config, {file.path: text for file, text in texts.items()})
+    except (InputError, ValueError) as error:
+        return ChainRefutation(f"the result cannot be read: {error}")
+    by_name = {block.variable: block for block in generated}
+    if len(by_name) != len(generated):
+        return ChainRefutation("two maps have one variable")
+    known = _Known(definitions(config), captures.may_be_read(config), by_name, _names(config))
+    chains = {compiled.chain.conditions[0].directive: compiled for compiled in plan.compiled}
+    for file, other in zip(config.files, after.files, strict=True):
+        refutation = _compare(file.block, other.block, chains, known)
+        if refutation is not None:
+            return refutation
+    return None
+
+
+def _compare(
+    before: Block, after: Block, chains: Mapping[Directive, CompiledChain], known: _Known
+) -> ChainRefutation | None:
+    ours, theirs = _nodes(before), _nodes(after)
+    while ours:
+        chain = chains.get(ours[0]) if isinstance(ours[0], Directive) else None
+        if chain is not None:
+            length = len(chain.chain.conditions)
+            try:
+                theirs = theirs[_check(ours[:length], theirs, known) :]
+            except Unproved as unproved:
+                variable = chain.chain.conditions[0].variable
+                what = f"the conditions on {variable}: {unproved.what}"
+                return ChainRefutation(what, unproved.counterexample, chain)
+            ours = ours[length:]
+            continue
+        if not theirs or _words(ours[0]) != _words(theirs[0]):
+            return ChainRefutation(f"line {ours[0].line} of {ours[0].source.path} is not as it was")
+        inner, other = _block(ours[0]), _block(theirs[0])
+        refutation = None if inner is None or other is None else _compare(inner, other, chains, known)
+        if refutation is not None:
+            return refutation
+        ours, theirs = ours[1:], theirs[1:]
+    return ChainRefutation("there is a statement that was not there") if theirs else None
+
+
+def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:
+    """Check that statements do what conditions did; return how many of `emitted` do."""
+    conditions = [_condition(node, known) for node in originals]
+    if len({each.variable for each in conditions}) != 1:
+        raise Unproved("they compare several variables")
+    lookup = _Lookup.read(emitted, known)
+    numbers: dict[Answer, list[int]] = {}
+    for number, answer in lookup.answers.items():
+        numbers.setdefault(answer, []).append(number)
+    rows = []
+    for each in conditions:
+        if len(numbers.get(each.answer, ())) != 1:
+            raise Unproved("what a condition returned is returned no more, or for two numbers")
+        rows.append((each, numbers[each.answer][0]))
+    root = known.maps[lookup.root]
+    reached = blocks.reachable(root.text, known.maps.values())
+    text = b"\n".join([root.text, *(block.text for block in reached if block is not root)])
+    known.check_names(set(_groups(text)))
+    proof = _native.prove_map(_map(rows, lookup.root), text)
+    if not proof.holds:
+        raise Unproved(f"the number of the answer: {proof.refutation}", proof.counterexample)
+    return lookup.length
+
+
+def _condition(node: Node, known: _Known) -> Condition:
+    """Return the condition of an `if` that may be in a chain."""
+    read = condition(node) if isinstance(node, Directive) else None
+    if read is None:
+        raise Unproved("one of them does something else")
+    texts = [read.variable, read.text or ""]
+    if _CAPTURE.search("".join(texts)) or not all(map(known.defined.is_stable, texts)):
+        raise Unproved("its variable, or what it returns, is not stable")
+    if read.operator == "=" and "$" in read.value:
+        raise Unproved("a condition compares with a variable")
+    facts = _native.pattern_facts(read.pattern)
+    if facts is None or not facts[0]:
+        raise Unproved("PCRE may give up on a condition")
+    _, groups, has_name = facts
+    if has_name or (known.captures_matter and (groups or read.operator == "=")):
+        raise Unproved("a condition leaves captures that may be read")
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """Statements that return the answer of a number: that of the map `root`; by number what is returned."""
+
+    root: bytes
+    answers: Mapping[int, Answer]
+    length: int
+
+    @classmethod
+    def read(cls, emitted: list[Node], known: _Known) -> _Lookup:
+        """Read the statements: `set $answer $root;`, `if`s that return, and what leaves `$1` to `$9` empty."""
+        words = _words(emitted[0]) if emitted else ()
+        if len(words) != 3 or words[0] != "set" or not words[2].startswith("$"):
+            raise Unproved("no `set` looks them up")
+        answer, root = words[1], encode(words[2][1:])
+        if root not in known.maps or encode(answer[1:]) in known.maps:
+            raise Unproved("the `set` reads no map of ours, or sets its variable")
+        known.check_names({answer[1:], *(name.decode("latin-1") for name in known.maps)})
+        groups = {group for block in known.maps.values() for group in _groups(block.text)}
+        if answer[1:] in groups or not groups.isdisjoint(name.decode("latin-1") for name in known.maps):
+            raise Unproved("a group sets the variable of a map")
+        returns = []
+        for node in emitted[1:]:
+            read = _returning(node, known)
+            if read is None:
+                break
+            returns.append(read)
+        length = 1 + len(returns)
+        if known.captures_matter:
+            if len(emitted) <= length or _words(emitted[length]) != _CLEAR:
+                raise Unproved("$1 to $9 may be kept where no condition is true")
+            length += 1
+        return cls(root, _answers(answer, returns, known), length)
+
+
+def _returning(node: Node, known: _Known) -> tuple[str, str, list[str]] | None:
+    """Return an `if` that returns: what it compares, with what, and the words of the `return`."""
+    if not isinstance(node, Directive) or node.name != "if" or len(node.args) != 3 or node.args[1] != "=":
+        return None
+    inner = _nodes(node.block) if node.block is not None else []
+    if known.captures_matter:
+        if not inner or _words(inner[0]) != _CLEAR:
+            return None
+        inner = inner[1:]
+    if len(inner) != 1 or _words(inner[0])[0] != "return":
+        return None
+    return str(node.args[0]), str(node.args[2]), [*_words(inner[0])[1:]]
+
+
+def _answers(answer: str, returns: list[tuple[str, str, list[str]]], known: _Known) -> dict[int, Answer]:
+    """Return what is returned for each number: by the first `if` that compares it, or its class, with equal text."""
+    tables: dict[str, dict[str, str]] = {}
+
+    def value(name: str, number: int) -> str:
+        if name == answer:
+            return str(number)
+        if name not in tables:
+            tables[name] = _table(known.maps.get(encode(name[1:])), answer)
+        return tables[name].get(str(number), "")
+
+    compared = {number for name, number, _ in returns if name == answer}
+    for name, _, _ in returns:
+        if name != answer:
+            value(name, 0)
+            compared |= tables[name].keys()
+    if any(not text for _, text, _ in returns) or not all(re.fullmatch("[1-9][0-9]*", text) for text in compared):
+        raise Unproved("an `if` may be true where no condition is")
+    found: dict[int, Answer] = {}
+    for number in map(int, compared):
+        words = next((words for name, text, words in returns if value(name, number) == text), None)
+        if words is None:
+            raise Unproved("a number has no answer")
+        code, *texts = words
+        text = texts[0] if texts else None
+        if text is not None and text.startswith("$") and encode(text[1:]) in known.maps:
+            text = value(text, number)
+            if not text:
+                raise Unproved("a text is empty")
+        found[number] = code, text
+    return found
+
+
+def _table(block: MapBlock | None, source: str) -> dict[str, str]:
+    """Return the rows of a map with plain keys, evaluated each time, that looks up `source`."""
+    if block is None:
+        raise Unproved("an `if` compares something else")
+    (only,) = (node for node in load_text(block.text, context="http").main.block.nodes if isinstance(node, Directive))
+    rows = _nodes(only.block) if only.block is not None else []
+    words = [_words(row) for row in rows]
+    default = [row[1:] for row in words if row[0] == "default"]
+    plain = [row for row in words if row[0] not in ("default", "volatile")]
+    is_plain = all(len(row) == 2 and row[0].isdigit() for row in plain)
+    if _words(only)[1] != source or ("volatile",) not in words or default not in ([], [("",)]) or not is_plain:
+        raise Unproved("a map of answers is something else")
+    if len({row[0] for row in plain}) != len(plain):
+        raise Unproved("a map of answers has a key twice")
+    return {row[0]: row[1] for row in plain}
+
+
+def _map(rows: list[tuple[Condition, int]], name: bytes) -> bytes:
+    """Return the map that the conditions are: their patterns in order, and the empty string."""
+    try:
+        first = _native.Patterns([each.pattern for each, _ in rows]).first(b"")
+    except ValueError:
+        raise Unproved("which condition is true of an empty value is not known") from None
+    lines = [b"map %s $%s {" % (encode(rows[0][0].variable), name), b"volatile;", b'default "";']
+    lines += [] if first is None else [b'"" %d;' % rows[first][1]]
+    for each, number in rows:
+        key = f"~{each.pattern.decode('ascii')}" if each.operator == "=" else each.operator + each.value
+        lines.append(encode(f"{layout.quoted(key)} {number};"))
+    return b"\n".join([*lines, b"}"])
+
+
+def _groups(text: bytes) -> list[str]:
+    """Return the names of the groups in patterns: each is a variable."""
+    return [group.decode("latin-1") for group in _GROUP.findall(text)]
+
+
+def _nodes(block: Block) -> list[Node]:
+    return [node for node in block.nodes if not isinstance(node, Comment)]
+
+
+def _block(node: Node) -> Block | None:
+    return node.block if isinstance(node, Directive) else None
+
+
+def _words(node: Node) -> tuple[str, ...]:
+    if isinstance(node, Bulk):
+        return (node.source.data[node.span.start : node.span.end].decode("latin-1"),)
+    return (str(node.name), *map(str, node.args), *([] if node.block is None else ["{"]))
+
+
+def _names(config: Config) -> frozenset[str]:
+    """Return all words of a configuration that may be names of variables."""
+    return frozenset(name for file in config.files for name in _words_in(file.source.data))
+
+
+def _words_in(data: bytes) -> Iterator[str]:
+    return (word.decode("ascii").lower() for word in re.findall(rb"[A-Za-z0-9_]+", data))

@@ -1,0 +1,26 @@
+"""What became of chains of `if`s, in a few lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.rewrite.chains.planning import REASONS, ChainsPlan
+from nginxopt.text.plural import count
+
+
+def heading(plan: ChainsPlan) -> str:
+    """Return what there is to compile, in words."""
+    return f"{count(plan.conditions, 'condition')} of chains"
+
+
+def lines(plan: ChainsPlan, *, verbose: bool) -> Iterator[str]:
+    """Yield a line for each chain that becomes a look-up, and one for each reason for which conditions stay."""
+    for compiled in plan.compiled:
+        first = compiled.chain.conditions[0]
+        place = f"{first.variable} ({compiled.chain.file.path}:{first.directive.line})"
+        conditions = len(compiled.chain.conditions)
+        yield f"  in one      {conditions:>9,}  conditions on {place}: a map tells the first true one"
+    for reason, staying in plan.reasons().most_common():
+        yield f"  stay        {staying:>9,}  conditions of chains: {REASONS[reason]}  [{reason}]"
+    for kept in plan.kept if verbose else ():
+        yield f"    {kept.file.path}:{kept.condition.directive.line}  [{kept.reason}]"

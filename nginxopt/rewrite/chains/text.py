@@ -1,0 +1,85 @@
+"""Writes chains as look-ups: the maps for the http block, and the statements that replace the `if`s."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from nginxopt.config import File, layout
+from nginxopt.rewrite.chains.planning import CompiledChain
+from nginxopt.rewrite.maps.edits import apart
+from nginxopt.text import Edit, encode
+
+_CLEAR = 'rewrite "^a(?!)" /;'
+"""A rule that matches nothing leaves `$1` to `$9` empty."""
+
+
+def maps(compiled: CompiledChain) -> bytes:
+    """Return the maps of a chain: the tree, and the classes and texts of its answers."""
+    block, native = compiled.block.rstrip(), compiled.native
+    if native.guard is None:
+        head, _, _ = block.partition(b'    default "";\n')
+        exact = [line for line in block.splitlines(keepends=True) if line.startswith(b'    "" ')]
+        block = b"".join([head, b"    default %s;\n" % native.default, *exact, b"}"])
+    else:
+        head, default, rows = block.partition(b'    default "";\n')
+        block = b"".join([head, default, b"    %s\n" % native.guard, rows])
+    return b"\n" + block + b"\n" + native.maps + (encode(_of_answers(compiled)) if compiled.has_classes else b"")
+
+
+def _of_answers(compiled: CompiledChain) -> str:
+    """Return the maps of the class and of the text of each answer."""
+    answers = list(enumerate(compiled.answers, 1))
+    classes = [(number, str(_class(compiled, code, text))) for number, (code, text) in answers]
+    texts = [(number, layout.quoted(text)) for number, (_, text) in answers if text is not None]
+    return _map(compiled, "class", classes) + _map(compiled, "text", texts)
+
+
+def _map(compiled: CompiledChain, name: str, rows: Iterable[tuple[int, str]]) -> str:
+    lines = [f"map ${compiled.rule} ${compiled.stem}_{name} {{", "    volatile;", '    default "";']
+    lines += [f"    {number} {value};" for number, value in rows]
+    return "\n".join(["", *lines, "}", ""])
+
+
+def _class(compiled: CompiledChain, code: str, text: str | None) -> int:
+    return compiled.classes.index((code, text is not None)) + 1
+
+
+def edits(compiled: Iterable[CompiledChain], maps_name: str) -> Mapping[File, list[Edit]]:
+    """Return the edits that replace the `if`s of chains."""
+    found: dict[File, list[Edit]] = {}
+    for each in compiled:
+        first, *others = (condition.directive for condition in each.chain.conditions)
+        indent = f"\n{layout.indent(first)}"
+        text = indent.join([f"# {_note(each, maps_name)}", *_statements(each)])
+        changes = [layout.rewrite(first, text), *map(layout.delete, others)]
+        found.setdefault(each.chain.file, []).extend(change.edit for change in changes)
+    return {file: apart(edits) for file, edits in found.items()}
+
+
+def _note(compiled: CompiledChain, maps_name: str) -> str:
+    conditions = compiled.chain.conditions
+    return f"{len(conditions):,} conditions on {conditions[0].variable} here are looked up in the maps of {maps_name}."
+
+
+def _statements(compiled: CompiledChain) -> Iterator[str]:
+    """Yield the lines that look up the answer and return it."""
+    yield f"set ${compiled.rule} ${compiled.root};"
+    for condition, answer in _returns(compiled):
+        yield f"if ({condition}) {{"
+        yield from [f"    {_CLEAR}"] if compiled.clears else []
+        yield f"    return {answer};"
+        yield "}"
+    if compiled.clears:
+        yield "# Leaves $1 to $9 empty if no condition was true, as the conditions did."
+        yield _CLEAR
+
+
+def _returns(compiled: CompiledChain) -> Iterator[tuple[str, str]]:
+    """Yield the conditions, and what they return."""
+    if compiled.has_classes:
+        for number, (code, has_text) in enumerate(compiled.classes, 1):
+            text = f" ${compiled.stem}_text" if has_text else ""
+            yield f"${compiled.stem}_class = {number}", f"{code}{text}"
+        return
+    for number, (code, answer) in enumerate(compiled.answers, 1):
+        yield f"${compiled.rule} = {number}", code if answer is None else f"{code} {layout.quoted(answer)}"

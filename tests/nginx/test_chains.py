@@ -1,0 +1,144 @@
+"""Chains of `if`s as one look-up, against the `if`s one after the other, on the real nginx."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.rewrite import Options, plan
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
+from tests.nginx.sides import Site, check, get
+
+# {v}: what is compared. Answers of every kind; some conditions are never the first that is true.
+CHAIN = r"""
+if ({v} ~ ^/?old/a) {{ return 301 /new/a?u=$uri; }}
+if ({v} ~ ^/?old/) {{ return 301 https://$host/b; }}
+if ({v} ~* ^/?CASE) {{ return 302 "/c d"; }}
+if ({v} ~ "\.php$") {{ return 403; }}
+if ({v} ~ zz) {{ return 403 "no $request_method $http_x_none"; }}
+if ({v} ~ ^/?old/dead) {{ return 410; }}
+if ({v} ~ ^/?y[yz]) {{ return https://y.test/$args; }}
+if ({v} ~ ^/?closed) {{ return 444; }}
+if ({v} ~ "a b|a%20b") {{ return 200; }}
+if ({v} ~ ^/?empty) {{ return 404 ""; }}
+if ({v} ~ ^/?where) {{ return 303 $scheme://$http_host$request_uri; }}
+if ({v} ~ ^/?0$) {{ return 200 0; }}
+if ({v} ~ ^/?nothing) {{ return 200 "$http_x_none"; }}
+if ({v} ~ ^/?bad) {{ return 404 "$http_x_none"; }}
+if ({v} ~ ^/?x$) {{ return 301; }}
+"""
+# Only where nothing reads captures: groups, and comparisons that leave them as they are.
+GROUPS = r"""
+if ({v} ~ ^/?(one|two)$) {{ return 200 "one or two"; }}
+if ({v} = exact) {{ return 201 exact; }}
+if ({v} = "") {{ return 200 "none"; }}
+if ({v} = Exact) {{ return 202 "Exact"; }}
+"""
+EMPTY = "if ({v} ~ ^$) {{ return 200 'nothing at all'; }}\n"
+
+VALUES = (
+    *(
+        "old/a",
+        "old/ab",
+        "old/",
+        "old/dead",
+        "OLD/a",
+        "case",
+        "Casex",
+        "x.php",
+        "x.php%0A",
+        "x.phpx",
+        "xzzx",
+        "yy",
+        "yz",
+    ),
+    *("ya", "closed", "a%20b", "a+b", "empty", "where", "where?x=1", "0", "00", "nothing", "bad", "x", "x%0A", "one"),
+    *("two", "three", "exact", "Exact", "EXACT", "none", "", "%00", "old%2Fa", "old/a%0Ab", "?old/a", "?x=1"),
+)
+SHOWN = "access_log access.log main; server_name a.test '~^(c)(a)p';"
+HTTP = "log_format main '$status $request_method $uri [$args] $request_uri $sent_http_location';"
+READ = "add_header X-Shown '[$1] [$2] $uri' always;"
+SERVED = "location / { try_files $uri /page; } location = /page { return 200 '$uri $args'; }"
+FILES = {"html/x": "x", "html/page": "page"}
+
+
+def requests(variable: str) -> list[Request]:
+    """Return requests with every value of a variable, and some whose URI has captures."""
+    if variable in ("$uri", "$request_uri", "$document_uri"):
+        asked = [get(f"/{value}") for value in VALUES]
+    elif variable == "$http_x_v":
+        asked = [get("/", headers=f"X-V: {value}\r\n") for value in VALUES] + [get("/")]
+    else:
+        asked = [get(f"/page?v={value}") for value in VALUES] + [get("/page"), get("/page?v"), get("/page?")]
+    return [
+        *asked,
+        get("/x/old", host="cap.test"),
+        get("/old/a", host="cap.test"),
+        get("/old/a?v=old/a", method="HEAD"),
+    ]
+
+
+VARIABLES = ("$uri", "$request_uri", "$document_uri", "$args", "$arg_v", "$http_x_v", "$kept", "$mapped")
+LEVELS = {
+    "server": "%s",
+    "location": "location / { %s try_files $uri /page; }",
+    "location with headers": "location / { add_header X-L 1 always; error_page 403 =200 /page; %s }",
+    "location behind an if": "location / { if ($arg_x) { add_header X-If 1 always; } %s root html; }",
+    "location by a regex": "location ~ ^/(o|c) { %s return 200 '$uri'; }",
+    "location with a set behind": 'location / { %s set $y "$uri"; return 200 $y; }',
+}
+
+
+@pytest.mark.parametrize("reads", [False, True], ids=["captures unread", "captures read"])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_chains(each_binary: nginx.Binary, variable: str, level: str, reads: bool, tmp_path: Path) -> None:
+    """The first true condition decides, whatever it returns; none leaves `$1` to `$9` empty if they are read."""
+    chain = (CHAIN if reads else GROUPS + CHAIN) + EMPTY
+    text = chain.format(v=variable)
+    http = f"{HTTP} map $args $mapped {{ volatile; default -; v= ''; v=x x; v=yy yy; ~old /old/a; }}"
+    sets = "set $kept $arg_v;"
+    rest = SERVED if level == "server" else SERVED.replace("location / {", "location /none {")
+    server = f"{SHOWN} {READ if reads else ''} {sets} {LEVELS[level].replace('%s', text)} {rest}"
+    site = Site([server], http, files=FILES, chained=text.count("if ("))
+    check(each_binary, site, tmp_path, requests(variable))
+
+
+def test_captures_before_and_behind_a_chain(each_binary: nginx.Binary, tmp_path: Path) -> None:
+    """What a rule, a location or an error page reads of `$1` is what it was, whether a condition was true or not."""
+    chain = CHAIN.format(v="$request_uri")
+    server = (
+        f"{SHOWN} rewrite ^/(start)/(.*)$ /$2; {chain} error_page 403 404 @e; location @e {{ return 200 '[$1] [$2]'; }}"
+        " location ~ ^/(.)(.*) { return 200 '[$1] [$2]'; } location = / { return 200 '[$1]'; }"
+        " location = /page { try_files /none =404; }"
+    )
+    asked = [*requests("$request_uri"), *(get(f"/start/{value}") for value in VALUES)]
+    check(each_binary, Site([server], HTTP, files=FILES, chained=chain.count("if (")), tmp_path, asked)
+
+
+STAYS = {
+    "captures-returned": "if ($uri ~ ^/{n}/(.)) {{ return 301 /$1; }}\n",
+    "unstable-text": "if ($uri ~ ^/{n}/) {{ return 200 $msec; }}\n",
+    "unstable-variable": "if ($msec ~ ^{n}) {{ return 200; }}\n",
+    "unbounded-pattern": "if ($uri ~ ^/{n}/(a+)+$) {{ return 200; }}\n",
+    "named-group": "if ($uri ~ ^/{n}/(?<n{n}>.)) {{ return 200; }}\n",
+    "variable-value": "if ($uri = /{n}$args) {{ return 200; }}\n",
+    "unread-pattern": "if ($uri ~ '^/{n}/\\p{{Lu}}') {{ return 200; }}\n",
+    "comment-inside": "if ($uri ~ ^/{n}/) {{\n# Why.\nreturn 200; }}\n",
+    "captures-kept": "if ($uri = /{n}) {{ return 200; }}\n",
+    "captures-read": "if ($uri ~ ^/{n}/(a|b)) {{ return 200; }}\n",
+}
+
+
+@pytest.mark.parametrize("reason", STAYS)
+def test_conditions_that_stay(reason: str) -> None:
+    """Conditions stay where a look-up would not return what they do, with the reason."""
+    text = "".join(STAYS[reason].format(n=number) for number in range(8))
+    reads = READ if reason in ("captures-kept", "captures-read") else ""
+    config = load_text(f"events {{}} http {{ server {{ {reads}\n{text} }} }}".encode())
+    compiled = plan(config, Options(groups=True))
+    assert dict(compiled.chains.reasons()) == {reason: 8}
+    assert compiled.chains.moved == 0

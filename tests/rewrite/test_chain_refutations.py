@@ -1,0 +1,161 @@
+"""The proof refutes each fault of the look-up of a chain of `if`s by the obligation that it breaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from nginxopt.config import Config, Directive, load_text
+from nginxopt.rewrite import Emission, Options, emit, plan
+from nginxopt.rewrite.chains.proof import ChainRefutation, prove
+from nginxopt.rewrite.chains.reading import Sequence
+from nginxopt.text import apply
+
+WHOLE = "events {{}}\nhttp {{\nserver {{\n{reads}set $before 1;\n{chain}set $behind 1;\n}}\n}}\n"
+FEW = "".join(f"if ($uri ~ ^/{number}) {{ return {401 if number % 2 else 403}; }}\n" for number in range(8))
+MANY = "".join(f"if ($uri ~ ^/{number}) {{ return 30{number % 2 + 1} /{number}; }}\n" for number in range(8))
+READS = "add_header X-1 $1;\n"
+
+
+def compiled(chain: str, reads: str = "") -> Emission:
+    """Compile a chain, which is right."""
+    config = load_text(WHOLE.format(chain=chain, reads=reads).encode())
+    return emit(plan(config, Options(name="m", groups=True)))
+
+
+def proof(emission: Emission, text: bytes, maps: bytes) -> ChainRefutation | None:
+    """Prove an emission with another text in place of the main file, and other maps."""
+    return prove(emission.plan.config, emission.plan.chains, {emission.plan.config.main: text}, maps)
+
+
+def text_of(emission: Emission) -> bytes:
+    """Return the main file with the edits of chains only."""
+    [change] = emission.changes
+    return apply(change.file.source.data, change.of_chains)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault in the statements (`old`, `new`) or, if they are not there, in the maps of a chain."""
+
+    says: str
+    old: bytes
+    new: bytes
+    refuted: str
+    chain: str = MANY
+    reads: str = ""
+
+
+CLEAR = b'rewrite "^a(?!)" /;\n'
+NUMBER = "the number of the answer"
+FAULTS = (
+    Fault("A statement before it is another.", b"$before 1", b"$before 2", "is not as it was"),
+    Fault("A statement behind it is gone.", b"set $behind 1;\n", b"", "is not as it was"),
+    Fault("A statement behind it is new.", b"set $behind 1;\n", b"set $behind 1;\nbreak;\n", "that was not there"),
+    Fault("A status is another.", b"return 301", b"return 308", "is returned no more"),
+    Fault("A text is another.", b" /3;", b" /33;", "is returned no more"),
+    Fault("Two numbers have one text.", b" /3;", b" /1;", "is returned no more"),
+    Fault("A text is gone.", b"    4 /3;\n", b"", "a text is empty"),
+    Fault("A number has another class.", b"    4 2;\n", b"    4 1;\n", "is returned no more"),
+    Fault("A number has no class.", b"    4 2;\n", b"", "is returned no more"),
+    Fault("A class has no status.", b"_class = 2)", b"_class = 3)", "a number has no answer"),
+    Fault("A class is that of no condition.", b'default "";\n    1 1;', b"default 1;\n    1 1;", "a map of answers is"),
+    Fault("A text is that of no condition.", b'default "";\n    1 /0;', b"default /0;\n    1 /0;", "a map of answers"),
+    Fault("A map of classes keeps its value.", b"class {\n    volatile;\n", b"class {\n", "a map of answers is"),
+    Fault("A map of texts keeps its value.", b"text {\n    volatile;\n", b"text {\n", "a map of answers is"),
+    Fault("A map of classes looks up the URI.", b"map $m_c1_answer $m_c1_class", b"map $uri $m_c1_class", "a map of"),
+    Fault("A map of classes has a pattern.", b"    1 1;\n", b"    1 1;\n    ~. 1;\n", "a map of answers is"),
+    Fault("A map of classes has a number twice.", b"    1 1;\n", b"    1 1;\n    1 2;\n", "a key twice"),
+    Fault("An `if` is true without a number.", b"_answer = 1)", b'_answer = "")', "may be true where", FEW),
+    Fault("An `if` compares what is sent.", b"($m_c1_answer = 1)", b"($arg_x = 1)", "compares something else", FEW),
+    Fault("The look-up is gone.", b"set $m_c1_answer $m_c1_pattern;\n", b"", "no `set` looks them up"),
+    Fault("The look-up is another map.", b"$m_c1_pattern;\nif", b"$uri;\nif", "reads no map of ours"),
+    Fault("The look-up is a map's.", b"set $m_c1_answer ", b"set $m_c1_class ", "reads no map of ours"),
+    Fault("A name is the configuration's.", b"m_c1_answer", b"before", "is in use", FEW),
+    Fault("A name is nginx's.", b"m_c1_answer", b"arg_x", "is in use", FEW),
+    Fault("A name has capitals.", b"m_c1_answer", b"Answer", "is not plain", FEW),
+    Fault("A group is a map.", b"(?<m_c1_p_key>", b"(?<m_c1_text>", "a group sets the variable"),
+    Fault("A map is there twice.", b"map $m_c1_answer $m_c1_class", b"map $m_c1_answer $m_c1_text", "one variable"),
+    Fault("A number of the look-up is another.", b' "3";', b' "4";', NUMBER),
+    Fault("The look-up keeps its value.", b"    volatile;\n", b"", NUMBER),
+    Fault("A row is gone.", b'    "/3" "4";\n', b"", NUMBER),
+    Fault("A hit keeps what the look-up captures.", b"    " + CLEAR, b"", "$1 to $9 may be kept", FEW, READS),
+    Fault("A miss keeps it.", b"did.\n" + CLEAR, b"did.\n", "$1 to $9 may be kept", FEW, READS),
+)
+
+
+@pytest.mark.parametrize("chain", [FEW, MANY], ids=["few answers", "many answers"])
+@pytest.mark.parametrize("reads", ["", READS], ids=["captures unread", "captures read"])
+def test_the_look_up_without_a_fault(chain: str, reads: str) -> None:
+    """The emissions that the faults are put into are proved."""
+    right = compiled(chain, reads)
+    assert right.plan.chains.moved == 8
+    assert proof(right, text_of(right), right.trees) is None
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.says)
+def test_a_fault_is_refuted(fault: Fault) -> None:
+    """Each fault changes the statements or the maps, and is refuted by the obligation that it breaks."""
+    right = compiled(fault.chain, fault.reads)
+    text, maps = text_of(right), right.trees
+    assert (fault.old in text) or (fault.old in maps), (text.decode(), maps.decode())
+    count = -1 if b"answer" in fault.old and b" " not in fault.old else 1
+    if fault.old not in text:
+        maps = maps.replace(fault.old, fault.new, 1)
+    refutation = proof(right, text.replace(fault.old, fault.new, count), maps)
+    assert refutation is not None
+    assert fault.refuted in refutation.what
+
+
+FORGED = {
+    "one does more": ("return 403; }", "set $x 1; return 403; }", "does something else"),
+    "one sets a variable": ("return 403; }", "set $x 1; }", "does something else"),
+    "one is a comparison that is negated": ("$uri ~ ^/4", "$uri !~ ^/4", "does something else"),
+    "one compares another variable": ("$uri ~ ^/4", "$args ~ ^/4", "several variables"),
+    "one may give up": ("^/4", "^/4(a+)+$", "PCRE may give up"),
+    "one is not read": ("^/4", r"^/4\p", "PCRE may give up"),
+    "one sets a group by name": ("^/4", "^/4(?<x>.)", "leaves captures"),
+    "one returns a capture": ("return 403; }", "return 403 $1; }", "is not stable"),
+    "one returns the time": ("return 403; }", "return 403 $msec; }", "is not stable"),
+    "one compares with a variable": ("~ ^/4", "= $args", "compares with a variable"),
+    "one is for a URI that is longer": ("^/4", "^/44", NUMBER),
+    "one is for any case": ("~ ^/4", "~* ^/4a", NUMBER),
+    "one is for the empty string": ("~ ^/4", "~ ^", NUMBER),
+    "one returns something else": ("^/4) { return 403; }", "^/4) { return 404; }", "is returned no more"),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_forged_look_up_is_refuted(forged: str) -> None:
+    """A chain that may not move is not proved, whoever moves it; the look-up of one that looks like it is."""
+    old, new, what = FORGED[forged]
+    assert old in FEW
+    alike = compiled(FEW)
+    config = load_text(WHOLE.format(chain=FEW.replace(old, new, 1), reads="").encode())
+    refutation = _moved(alike, config)
+    assert refutation is not None
+    assert what in refutation.what
+
+
+def test_a_chain_whose_groups_are_read_is_refuted() -> None:
+    """Groups, and comparisons that leave captures alone, are refuted where captures may be read."""
+    for chain in (FEW.replace("^/4", "^/4(a)?", 1), FEW.replace("~ ^/4", "= /4", 1)):
+        config = load_text(WHOLE.format(chain=chain, reads=READS).encode())
+        refutation = _moved(compiled(FEW, READS), config)
+        assert refutation is not None
+        assert "leaves captures" in refutation.what
+
+
+def _moved(alike: Emission, config: Config) -> ChainRefutation | None:
+    """Return what the proof says of the look-up of another chain, said to be that of `config`."""
+    [chain] = alike.plan.chains.compiled
+    ifs = [directive for directive, _ in config.walk() if _is_if(directive)]
+    pairs = zip(chain.chain.conditions, ifs, strict=True)
+    claimed = Sequence(config.main, tuple(replace(condition, directive=directive) for condition, directive in pairs))
+    claim = replace(alike.plan.chains, compiled=(replace(chain, chain=claimed),))
+    return prove(config, claim, {config.main: text_of(alike)}, alike.trees)
+
+
+def _is_if(directive: Directive) -> bool:
+    return directive.name == "if"

@@ -1,0 +1,99 @@
+"""Chains of `if`s: which become one look-up, what is said of them, and that a second run leaves it."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.rewrite import Options, emit, plan, prove
+from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.report import report
+from nginxopt.rewrite.summary import lines
+
+GROUPED = Options(name="m", groups=True)
+
+
+def chain(count: int, start: int = 0, *, condition: str = "$uri ~ ^/%d/", body: str = "return 403;") -> str:
+    """Return so many conditions."""
+    return "".join(f"if ({condition % number}) {{ {body} }}\n" for number in range(start, start + count))
+
+
+def whole(text: str) -> bytes:
+    """Return a configuration with statements in a server."""
+    return f"events {{}} http {{ server {{ {text} }} }}".encode()
+
+
+def test_a_chain_ends_where_something_else_stands() -> None:
+    """Conditions on one variable, directly behind each other, are one chain; eight or more of them are looked up."""
+    texts = {
+        chain(8): [8],
+        chain(7): [],
+        chain(8) + "set $x 1;\n" + chain(9, 8): [8, 9],
+        chain(5) + "# A comment.\n" + chain(6, 5): [11],
+        chain(8) + chain(8, 8, condition="$args ~ ^%d/"): [8, 8],
+        chain(8) + chain(1, 8, body="return 301 /$1;") + chain(7, 9): [8],
+        chain(8) + "expires 1h;\n" + chain(8, 8): [8, 8],
+        chain(9, condition="$uri = /%d"): [],
+        chain(6, body="set $x 1;"): [],
+    }
+    for text, lengths in texts.items():
+        compiled = plan(load_text(whole(text)), GROUPED).chains
+        assert [len(each.chain.conditions) for each in compiled.compiled] == lengths, text
+
+
+def test_what_is_said() -> None:
+    """The summary has a line for each chain and reason; the report is as its schema says."""
+    text = chain(9) + chain(5, 9, body="return 301 /$1;")
+    emission, proof = proved(plan(load_text(whole(text)), GROUPED))
+    assert (proof.holds, proof.conditions, proof.rules) == (True, 9, 0)
+    said = list(lines(emission.plan, proof, verbose=True))
+    assert said[:3] == [
+        "-: 14 conditions of chains",
+        "  tried              14  patterns for a request that none of them matches; now 6",
+        "  in one              9  conditions on $uri (-:1): a map tells the first true one",
+    ]
+    assert "  stay                5  conditions of chains: it returns a capture" in said[3]
+    assert "  proved              9  conditions: the look-ups return what the first true one did" in said
+    written = report(emission.plan, proof)
+    jsonschema.validate(written, json.loads((files("nginxopt.schemas") / "rewrite-report.json").read_text()))
+    assert [(each["conditions"], each["reason"]) for each in written["chains"]] == [
+        (9, None),
+        *[(1, "captures-returned")] * 5,
+    ]
+
+
+@pytest.mark.parametrize("context", ["server", "location", "http"])
+def test_a_second_run_changes_nothing(context: str) -> None:
+    """What a chain becomes is no chain, however many answers it has."""
+    text = chain(30, body="return 301 /x;") + chain(9, 30, body="return 302;") + chain(9, 40, body="return 404 no;")
+    around = f"server {{ {text} }}" if context == "http" else text
+    emission = emit(plan(load_text(around.encode(), context=context), GROUPED))
+    assert prove(emission).holds
+    assert emission.plan.chains.moved == 48
+    again = plan(load_text(emission.changes[0].after, context=context), GROUPED)
+    assert not again.changes
+    assert not again.chains.conditions
+
+
+def test_chains_and_rewrites_and_maps_together() -> None:
+    """Chains stand beside rewrites and maps that move, in the same server, and all of it is proved."""
+    rules = "".join(f"rewrite ^/r{number}/(.*)$ /to/{number}/$1 permanent;\n" for number in range(9))
+    rows = "".join(f"~^/m{number}/ {number};\n" for number in range(30))
+    servers = f"server {{ {rules} {chain(9)} location / {{ {rules} {chain(9, body='return 301 /$host;')} }} }}"
+    config = f"events {{}} http {{ map $uri $m {{\n{rows} }} {servers} }}"
+    emission = emit(plan(load_text(config.encode()), GROUPED))
+    compiled = emission.plan
+    assert (compiled.grouped, compiled.chains.moved, compiled.maps.moved) == (18, 18, 30)
+    assert prove(emission).holds
+
+
+def test_a_chain_that_is_not_proved_stays() -> None:
+    """If the proof refutes a look-up, its conditions stay, and the others do not."""
+    compiled = plan(load_text(whole(chain(8) + "set $x 1;\n" + chain(9, 8))), GROUPED).chains
+    without = compiled.without(compiled.compiled[0])
+    assert (without.moved, dict(without.reasons())) == (9, {"unproved": 8})
+    assert without.before == compiled.before
