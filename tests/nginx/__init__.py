@@ -1,1 +1,1 @@
-"""What only a real nginx can tell: every test here runs the binary."""
+"""Tests that run a real nginx."""

@@ -89,7 +89,7 @@ def check(
 
 
 def answers(side: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
-    """What a side says, without what differs between any two runs."""
+    """The responses of one side, without what differs between any two runs."""
     with side.client(server) as client:
         return [
             re.sub(rb"\r\nDate: [^\r]*", b"", answer, count=1).replace(b"%d" % side.ports[server], b"<port>")
@@ -98,6 +98,6 @@ def answers(side: Instance, requests: Sequence[Request], server: int = 0) -> lis
 
 
 def different(before: Instance, after: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
-    """The requests that two sides answer differently."""
+    """The requests to which two sides respond differently."""
     both = zip(requests, answers(before, requests, server), answers(after, requests, server), strict=True)
     return [request.data for request, was, is_now in both if was != is_now]

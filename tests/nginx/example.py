@@ -1,4 +1,4 @@
-"""Configurations made fit for `nginx -t` in a private prefix: what stands outside of it is replaced."""
+"""Configurations adapted for `nginx -t` in a private prefix: files and addresses outside it are replaced."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def certificate() -> dict[str, bytes]:
 
 
 def verdict_on(binary: Binary, data: bytes) -> Verdict:
-    """What `nginx -t` says of a whole configuration; a file that it includes and nobody has is empty."""
+    """The verdict of `nginx -t` on a whole configuration; missing included files are empty."""
     config = load_text(data, "nginx.conf", includes=False)
     if any(directive.name == "load_module" for directive in config.main.block.unfolded()):
         pytest.skip("an example with a module that nginx may lack")
@@ -56,7 +56,7 @@ def verdict_on(binary: Binary, data: bytes) -> Verdict:
 
 
 def warnings(verdict: Verdict) -> list[str]:
-    """The warnings in what nginx says, without lines."""
+    """The texts of the warnings in a verdict, without lines."""
     return [warning.text for warning in verdict.warnings]
 
 

@@ -1,4 +1,4 @@
-"""How an answer is written in the tables of experiments."""
+"""The notation of responses in the tables of experiments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layouts that nginx has on a disk, and what every nginx that is there says of them."""
+"""Layouts of configurations on a disk, and checks that nginx accepts them."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def tree(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-def says(binary: nginx.Binary, main: Path, *options: str) -> str:
-    """What nginx says of a configuration, in which it reads from its main file on."""
+def output_of(binary: nginx.Binary, main: Path, *options: str) -> str:
+    """The output of nginx for a configuration, from its main file on."""
     command = [binary.path, "-t", "-c", str(main.absolute()), "-g", f"pid {main.absolute()}.pid;", *options]
     if binary.version >= (1, 19, 5):
         command += ["-e", str(main.absolute()) + ".log"]
@@ -48,7 +48,7 @@ def says(binary: nginx.Binary, main: Path, *options: str) -> str:
 
 def read_files(binary: nginx.Binary, main: Path) -> list[str]:
     """The files that nginx reads, each as often as it is named."""
-    dump = says(binary, main, "-T")
+    dump = output_of(binary, main, "-T")
     return re.findall(r"^# configuration file (.*):$", dump, re.MULTILINE)
 
 
@@ -58,8 +58,8 @@ def maps_of(text: str) -> list[str]:
 
 
 def accepted(binary: nginx.Binary, main: Path) -> None:
-    """The maps are there, each once, and nginx says nothing."""
-    maps = maps_of(says(binary, main, "-T"))
+    """Each map is there once, and nginx prints no message."""
+    maps = maps_of(output_of(binary, main, "-T"))
     assert maps
     assert len(maps) == len(set(maps))
 

@@ -1,4 +1,4 @@
-"""A whole configuration on the real nginx with its master and workers, for what `nginx.Instance` states itself."""
+"""A whole configuration on the real nginx with master and workers, for directives that `nginx.Instance` sets itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole configuration on the real nginx, as it was and as `rewrite-to-map` makes it: what either says to requests."""
+"""A whole configuration on the real nginx before and after `rewrite-to-map`: responses and logs of both."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Site:
 
 
 def compiled(site: Site, folder: Path) -> dict[str, bytes]:
-    """The files of a site as they become; what is emitted is proved, and something moves."""
+    """The files of a site after `rewrite-to-map`; its output is proved, and at least one rule moves."""
     for name, data in site.texts().items():
         if name in site.missing:
             continue
@@ -100,8 +100,8 @@ class Said:
     errors: tuple[str, ...]
 
 
-def said(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], requests: Sequence[Request]) -> Said:
-    """What nginx says with these files to requests, which every server gets one after the other."""
+def record(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], requests: Sequence[Request]) -> Said:
+    """Responses and logs of nginx for requests, which every server receives in turn."""
     parts = re.fullmatch(rb"(.*)\nevents \{\}\nhttp \{(.*?)server \{ include .*", files["nginx.conf"], re.DOTALL)
     assert parts
     with Instance(
@@ -154,8 +154,8 @@ def get(target: str, *, method: str = "GET", host: str = HOST, headers: str = ""
 
 def check(binary: nginx.Binary, site: Site, folder: Path, requests: Sequence[Request]) -> Said:
     """Compile a site, and ask nginx on both sides; returns what it says, after it was found to be the same."""
-    was = said(binary, site, _limited(site, site.texts()), requests)
-    is_now = said(binary, site, _limited(site, compiled(site, folder)), requests)
+    was = record(binary, site, _limited(site, site.texts()), requests)
+    is_now = record(binary, site, _limited(site, compiled(site, folder)), requests)
     for request, original, changed in zip([*requests] * len(site.servers), was.answers, is_now.answers, strict=True):
         assert original == changed, (request.data, original, changed)
     # A connection that ends with its response may be logged behind the request on the next one.

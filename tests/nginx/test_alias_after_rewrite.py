@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.system import nginx
-from tests.nginx.sides import Site, check, get, said
+from tests.nginx.sides import Site, check, get, record
 
 FILES = {"html/l/file": "file", "html/l/sub/file": "sub", "html/page": "page"}
 SHOWN = "access_log access.log main; add_header X-Path '[$request_filename] [$1] $uri' always; server_name a.test;"
@@ -67,15 +67,15 @@ def test_moved_rules_and_alias(each_binary: nginx.Binary, around: str, tmp_path:
 
 
 def test_what_builds_do_with_alias(each_binary: nginx.Binary) -> None:
-    """After `break` all refuse the path, after `last` none does; before the next location is found, some do."""
+    """After `break` all builds refuse the path, after `last` none; before the next location is found, some do."""
     rules = "rewrite ^/l/break$ /l/file break; rewrite ^/l/last$ /l/file last; rewrite ^/l/gone$ /l/file permanent;"
     site = Site([f"{SHOWN} location /l/ {{ alias html/l/; {rules} }}"], HTTP, files=FILES)
-    record = said(each_binary, site, site.texts(), [get(f"/l/{name}") for name in ("break", "last", "gone")])
-    broken, served, gone = record.answers
+    outcome = record(each_binary, site, site.texts(), [get(f"/l/{name}") for name in ("break", "last", "gone")])
+    broken, served, gone = outcome.answers
     assert broken.startswith(b"HTTP/1.1 500 ")
     assert b"X-Path: []" in broken
     assert b"X-Path: [<prefix>/html/l/file]" in served
     refuses = b"X-Path: []" in gone
     assert refuses or b"X-Path: [<prefix>/html/l/gone]" in gone
-    errors = [line for line in record.errors if "GET /l/gone" in line]
+    errors = [line for line in outcome.errors if "GET /l/gone" in line]
     assert refuses == any(REFUSED in line for line in errors)

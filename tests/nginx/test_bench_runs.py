@@ -94,7 +94,7 @@ def figures(result: Result, case: str, name: str) -> dict[str, float]:
 
 
 def test_rewrites(generator: Generator, tmp_path: Path) -> None:
-    """Rules that are tried one after the other cost CPU time that what they compile to does not."""
+    """Rules tried in sequence take CPU time that their compiled form does not."""
     cpu = figures(run(made("rewrites", generator, "near miss", "hit last"), generator, tmp_path), "near miss", "cpu")
     assert cpu["4000 rewrites"] > 1.5 * cpu["4000 compiled"]
     assert cpu["4000 rewrites"] > 1.5 * cpu["no rules"]
@@ -177,7 +177,7 @@ def test_compare(tmp_path: Path) -> None:
 
 @needs_vegeta
 def test_the_capacity_is_found_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a rate, an attack is at a stated share of what the slowest variant can do."""
+    """Without a rate, the load is a stated share of the capacity of the slowest variant."""
     monkeypatch.setattr(rounds, "CAPACITY_SECONDS", 0.2)
     experiment = made("rewrites", Vegeta(), "near miss")
     result = run(experiment.with_loads(lambda _: OpenLoop(None, 0.2, share=0.1)), Vegeta(), tmp_path)
@@ -263,7 +263,7 @@ def nothing_left(tmp_path: Path) -> Iterator[None]:
 
 @pytest.mark.usefixtures("nothing_left")
 def test_nginx_does_not_start(tmp_path: Path) -> None:
-    """nginx's reason is told with the variant and the role, and those that ran end."""
+    """The error gives nginx's reason, the variant and the role, and running variants are stopped."""
     good, bad = simple().variants[0], Variant("bad", "", (node("edge", "nonsense on;"),))
     attacks = tuple(Attack(name, "case", (Target("/"),), OpenLoop(50, 0.2)) for name in ("only", "bad"))
     experiment = Experiment("test", "", "", (good, bad), attacks, (Comparison("only", "bad"),), "latency")
@@ -274,7 +274,7 @@ def test_nginx_does_not_start(tmp_path: Path) -> None:
 @needs_vegeta
 @pytest.mark.usefixtures("nothing_left")
 def test_a_port_is_taken(binary: nginx.Binary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A port that somebody else takes first is another one in the next try; if all are taken, that is told."""
+    """If another process takes a port first, the next try uses another; if all are taken, that is an error."""
     free = local._free
 
     with nginx.Instance(binary) as other:
@@ -306,7 +306,7 @@ def script(path: Path, text: str) -> str:
     [("kill -9 $$", "was ended by SIGKILL"), ("echo broken >&2; exit 7", "ended with status 7: broken")],
 )
 def test_vegeta_dies(tmp_path: Path, does: str, message: str) -> None:
-    """A load generator that fails is told with how it ended and its last words."""
+    """A failing load generator is reported with its exit status or signal and its last words."""
     fake = script(tmp_path / "fake", f'case "$1" in attack) {does};; esac')
     with pytest.raises(RunError, match=message):
         run(simple(), Vegeta(fake), tmp_path)
@@ -314,14 +314,14 @@ def test_vegeta_dies(tmp_path: Path, does: str, message: str) -> None:
 
 @pytest.mark.usefixtures("nothing_left")
 def test_vegeta_is_missing(tmp_path: Path) -> None:
-    """A load generator that is not there is named, with what to do."""
+    """The error names a missing load generator and how to install it."""
     with pytest.raises(MissingError, match="nowhere/vegeta cannot be run: No such file"):
         run(simple(), Vegeta("nowhere/vegeta"), tmp_path)
 
 
 @pytest.mark.usefixtures("nothing_left")
 def test_vegeta_hangs(tmp_path: Path) -> None:
-    """A command that does not end in time is ended."""
+    """A command that exceeds its time limit is stopped."""
     with pytest.raises(RunError, match="did not end within 0 seconds"):
         local.execute(("sleep", "60"), tmp_path, 0.1)
 
@@ -343,7 +343,7 @@ def test_the_disk_is_full(tmp_path: Path) -> None:
 @needs_vegeta
 @pytest.mark.usefixtures("nothing_left")
 def test_answers_that_change(tmp_path: Path) -> None:
-    """An attack that is answered otherwise than the probe ends the run, with how many were."""
+    """Responses that differ from the probe's end the run with their number."""
     limited = "limit_req zone=few;\nlocation / {\n    try_files /x =404;\n}"
     few = node("edge", limited, http="limit_req_zone few zone=few:32k rate=1r/s;", files={"html/x": b"ok"})
     experiment = simple()
@@ -355,7 +355,7 @@ def test_answers_that_change(tmp_path: Path) -> None:
 @needs_vegeta
 @pytest.mark.usefixtures("nothing_left")
 def test_counts_that_do_not_hold(tmp_path: Path) -> None:
-    """A counter that is not what it must be ends the run, with both numbers."""
+    """A counter outside its limits ends the run, with both numbers."""
     experiment = simple()
     attack = replace(experiment.attacks[0], counts=(Count("requests", "edge", most=0.5),))
     expected = r"edge counted 10 requests for 10 requests of the load, 1\.000 each; expected 0 to 0\.5"
@@ -365,7 +365,7 @@ def test_counts_that_do_not_hold(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("nothing_left")
 def test_limits_that_are_not_in_force(tmp_path: Path) -> None:
-    """A limit of open files that the workers do not have ends the run."""
+    """The run ends if workers lack the stated limit of open files."""
     with pytest.raises(RunError, match=r"only: workers of edge may open [\d,]+ files, expected 7"):
         run(simple(probes=(OpenFiles("edge", 7),)), Vegeta(), tmp_path)
 
@@ -388,7 +388,7 @@ def bench(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 @needs_vegeta
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_bench_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
-    """However the bench ends, nothing it started goes on and no file stays for good; other runs are left alone."""
+    """However the bench ends, none of its processes and files remain; other runs are left alone."""
     with bench(tmp_path, "keepalive", "--duration", "60") as running:
         wait_until(lambda: any(b"vegeta" in command_of(pid) for pid in processes(tmp_path)))
         running.send_signal(number)
@@ -416,7 +416,7 @@ def command_of(pid: int) -> bytes:
 
 @needs_vegeta
 def test_what_was_measured_is_kept(tmp_path: Path) -> None:
-    """After a Ctrl-C the result is there, with what was measured until then."""
+    """After Ctrl-C the result has what was measured until then."""
     output = tmp_path / "result.json"
     options = ("--duration", "0.3", "--rounds", "1000", "--format", "json", "--output", str(output))
     with bench(tmp_path, "keepalive", *options) as running:
@@ -432,7 +432,7 @@ def test_what_was_measured_is_kept(tmp_path: Path) -> None:
 
 @needs_vegeta
 def test_gates_set_the_exit_status(tmp_path: Path) -> None:
-    """A gate that does not hold is exit status 1, and the table tells by how much."""
+    """A gate that does not hold makes the exit status 1, and the table shows by how much."""
     options = ("keepalive", "--rounds", "1", "--duration", "0.3", "--gate", "errors==0", "--gate", "accepts.app<=0.001")
     with bench(tmp_path, *options) as running:
         output, _ = running.communicate(timeout=PATIENCE)
@@ -442,6 +442,6 @@ def test_gates_set_the_exit_status(tmp_path: Path) -> None:
 
 
 def test_a_closed_loop_has_its_connections(generator: Generator, tmp_path: Path) -> None:
-    """As many connections as are asked for, each used again."""
+    """A closed loop opens the stated number of connections and reuses each."""
     result = run(simple(load=ClosedLoop(7, SECONDS[generator.name])), generator, tmp_path)
     assert result.samples[0].nodes["edge"].accepts in (7, 8)  # wrk tries the address first

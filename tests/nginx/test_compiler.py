@@ -1,8 +1,4 @@
-"""The compiler against a real nginx: what is emitted is proved, and answers every request as the rules do.
-
-Random rule lists, awkward ones made by hand, and the files of set A of the corpus (`tests/config/test_corpus.py`), each
-run before and after; `compiling` says how to make the run longer.
-"""
+"""The compiler against a real nginx: its output is proved, and responds to every request as the rules do."""
 
 from __future__ import annotations
 
@@ -216,7 +212,7 @@ def damaged(draw: random.Random, text: bytes) -> bytes:
 
 @pytest.mark.parametrize("seed", range(3000, 3000 + SEEDS))
 def test_random_damage(binary: nginx.Binary, seed: int, tally: Counter[str]) -> None:
-    """What is damaged at random is refuted, or nginx answers as before."""
+    """Random damage is refuted, or nginx responds as before."""
     draw = random.Random(seed)
     phase = draw.choice(PHASES)
     rules = rulegen.generate(seed, draw.choice([3, 6, 12]))

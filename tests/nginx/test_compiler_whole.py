@@ -1,4 +1,4 @@
-"""The compiler on whole configurations with servers, locations and includes: real nginx answers as before."""
+"""The compiler on whole configurations with servers, locations and includes: real nginx responds as before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The differential run finds no difference where there is none, and finds the differences there are."""
+"""The differential run finds the differences there are, and no others."""
 
 import pytest
 
@@ -162,7 +162,7 @@ def test_variables_of_the_user_are_given(binary: nginx.Binary) -> None:
 
 
 def test_answers_that_always_differ_say_nothing(binary: nginx.Binary) -> None:
-    """A request whose answer differs each time on the same side is counted apart."""
+    """A request whose responses differ on one side is counted as unstable."""
     rules = b"rewrite ^/a$ https://ex.com/$request_id permanent;"
     comparison = differential(before=rules, after=rules, phase="server", keys=[b"/a"], binary=binary)
     assert comparison.ok
@@ -170,7 +170,7 @@ def test_answers_that_always_differ_say_nothing(binary: nginx.Binary) -> None:
 
 
 def test_warnings_of_the_compiled_form(binary: nginx.Binary) -> None:
-    """What nginx warns about in the compiled form only is told: here too small a hash table."""
+    """Warnings of nginx about the compiled form only are reported: here a hash table that is too small."""
     keys = b"".join(b"/key%d v;" % number for number in range(3000))
     comparison = differential(
         before=b"", after=b"", maps=b"map $uri $nxo { %s }" % keys, phase="server", keys=[], binary=binary

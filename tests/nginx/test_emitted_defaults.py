@@ -1,4 +1,4 @@
-"""`default "";` in a map says what nginx does without it: the same values, tables and warnings, in each binary."""
+"""`default "";` in a map states what nginx does without it: the same values, tables and warnings, in each binary."""
 
 from __future__ import annotations
 

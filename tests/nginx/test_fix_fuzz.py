@@ -1,4 +1,4 @@
-"""Fixes on the real nginx: the faults that they had are seen, and those of today make no difference."""
+"""Fixes on the real nginx: past faults make a difference, and the fixes of today make none."""
 
 from __future__ import annotations
 

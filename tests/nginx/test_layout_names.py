@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.system import nginx
-from tests.nginx.layouts import DOCKER, LONG, Ran, accepted, says, server, tree
+from tests.nginx.layouts import DOCKER, LONG, Ran, accepted, output_of, server, tree
 
 
 @pytest.mark.parametrize("long", [False, True])
@@ -87,7 +87,7 @@ def test_many_runs(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path:
         for n in range(servers)
     )
     main = tree(tmp_path, {"nginx.conf": f"events {{}}\nhttp {{\n{blocks}}}\n"}) / "nginx.conf"
-    says(each_binary, main)
+    output_of(each_binary, main)
     assert run("nginx.conf", "--write", "-q").status == 0
     accepted(each_binary, main)
 
@@ -98,7 +98,7 @@ def test_names_that_are_taken(each_binary: nginx.Binary, run: Callable[..., Ran]
     main = tree(tmp_path, {**DOCKER, "conf.d/other.conf": server("other", "a", inside=inside)}) / "nginx.conf"
     assert run("conf.d/default.conf", "--write", "-q", "--name", "m").status == 0
     assert (tmp_path / "m3.conf").exists() or (tmp_path / "m.conf").exists()
-    assert "map $uri $m3_1_key {" in says(each_binary, main, "-T")
+    assert "map $uri $m3_1_key {" in output_of(each_binary, main, "-T")
 
 
 def test_maps_are_as_private_as_their_rules(run: Callable[..., Ran], tmp_path: Path) -> None:

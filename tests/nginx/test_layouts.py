@@ -14,7 +14,7 @@ import pytest
 
 from nginxopt import cli
 from nginxopt.system import nginx
-from tests.nginx.layouts import DEBIAN, DOCKER, LONG, RHEL, Ran, accepted, says, server, tree
+from tests.nginx.layouts import DEBIAN, DOCKER, LONG, RHEL, Ran, accepted, output_of, server, tree
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ from tests.nginx.layouts import DEBIAN, DOCKER, LONG, RHEL, Ran, accepted, says,
 def test_a_file_of_a_layout(
     each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, layout: dict[str, str], files: Sequence[str]
 ) -> None:
-    """One or several files, all at once or one after the other, twice: nginx takes the whole of it each time."""
+    """nginx accepts the whole configuration after files are compiled together or one by one, and twice."""
     main = tree(tmp_path / "etc", layout) / "nginx.conf"
-    says(each_binary, main)
+    output_of(each_binary, main)
     names = [f"etc/{file}" for file in files]
     assert run(*names, "--diff", "-q").status == 1
     ran = run(*names, "--write", f"--nginx={each_binary.path}")
@@ -187,7 +187,7 @@ def test_odd_layouts(
     """One line, other line ends, links, blanks, files that stand in several places, an http block in another file."""
     layout = {name: text for name, text in layout.items() if f"{name.split('/')[0]}@" not in layout}
     main = tree(tmp_path / "prefix" / "conf", layout) / "nginx.conf"
-    says(each_binary, main)
+    output_of(each_binary, main)
     named = [] if (main.parent / file).resolve().is_relative_to(main.parent) else ["-c", str(main)]
     ran = run(str(main.parent / file), *named, "--write", f"--nginx={each_binary.path}")
     assert ran.status == 0, ran.err

@@ -1,9 +1,4 @@
-"""The lexer against nginx: the same tokens, the same accept or reject, the same words and line.
-
-Three deliberate differences, each held by a test of its own: `*_by_lua_block`, which stock nginx does not
-know, is read as OpenResty reads it; a NUL byte is refused everywhere, in a comment too; blocks nest at most
-`tree.DEPTH` deep. Everything else that is random here must agree.
-"""
+"""The lexer against nginx: the same tokens, verdicts, words and lines."""
 
 from __future__ import annotations
 

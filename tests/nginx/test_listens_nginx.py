@@ -1,4 +1,4 @@
-"""Addresses as nginx sees them: which servers share one, and how many sockets it opens."""
+"""Addresses as nginx sees them: servers that share one, and the number of its sockets."""
 
 from __future__ import annotations
 

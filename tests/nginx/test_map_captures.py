@@ -1,4 +1,4 @@
-"""Who sees that a map became a tree: those that read captures after it was evaluated, and nobody else."""
+"""Readers that see whether a map became a tree: those that read captures after it was evaluated, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Some maps with regular expressions before and after; `python -m tests.map_fuzz` makes as many as one likes."""
+"""Some maps with regular expressions before and after; `python -m tests.map_fuzz` runs as many as wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A map and its tree answer alike on a real nginx, whatever is looked up."""
+"""A map and its tree give equal responses on a real nginx, whatever is looked up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNANCHORED = "".join(f'"~topic{number}[0-9]+" /topic/{number};\n' for number in 
 )
 @pytest.mark.parametrize("flags", ["", "volatile; default none;"])
 def test_a_map_and_its_tree(each_binary: nginx.Binary, source: str, flags: str) -> None:
-    """Values that the rows match and those next to them are answered alike."""
+    """The responses to values that the rows match, and to values near them, are equal."""
     block = f"map {source} $new {{ {flags} {ROWS} {UNANCHORED} /archive/1-plain plain; }}"
     emission = emit(plan(load_text(block.encode(), context="http")))
     assert emission.plan.maps.compiled
@@ -33,7 +33,7 @@ def test_a_map_and_its_tree(each_binary: nginx.Binary, source: str, flags: str) 
 
 
 def test_a_difference_is_found(each_binary: nginx.Binary) -> None:
-    """A tree with one wrong value is told by a request."""
+    """A request reveals a tree with one wrong value."""
     from dataclasses import replace
 
     emission = emit(plan(load_text(f"map $uri $new {{ {ROWS} }}".encode(), context="http")))
@@ -46,7 +46,7 @@ def test_a_difference_is_found(each_binary: nginx.Binary) -> None:
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(maps(40))
 def test_random_maps(each_binary: nginx.Binary, block: str) -> None:
-    """Any tree that is proved answers as its map does."""
+    """Every tree that is proved gives the responses of its map."""
     emission = emit(plan(load_text(block.encode(), context="http")))
     if emission.plan.maps.compiled and prove(emission).holds:
         for comparison in ask(emission, each_binary):

@@ -1,7 +1,4 @@
-"""What nginx does with maps that have regular expressions: the facts that trees of look-ups rest on.
-
-Each experiment claims something and runs on an nginx of its own. `MAPPED` are those whose server only returns `$m`.
-"""
+"""What nginx does with maps of regular expressions: the facts that trees of look-ups rely on."""
 
 from __future__ import annotations
 
@@ -323,7 +320,7 @@ EXPERIMENTS = [
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=[experiment.claim for experiment in EXPERIMENTS])
 def test_experiment(each_binary: nginx.Binary, experiment: Experiment) -> None:
-    """The server answers as the experiment claims."""
+    """The server responds as the experiment claims."""
     http, server = experiment.http.encode(), experiment.server.encode()
     with nginx.Instance(
         each_binary, servers=[server], http=http, main=experiment.main.encode(), log_level="error"
@@ -364,7 +361,7 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_limits(each_binary: nginx.Binary, what: str) -> None:
-    """What is one too many is refused."""
+    """nginx refuses what exceeds a limit by one."""
     http, message = REFUSED[what]
     with pytest.raises(InputError, match=re.escape(message)), nginx.Instance(each_binary, http=http.encode()):
         pass
@@ -372,7 +369,7 @@ def test_limits(each_binary: nginx.Binary, what: str) -> None:
 
 @pytest.mark.parametrize("what", ACCEPTED)
 def test_up_to_the_limits(each_binary: nginx.Binary, what: str) -> None:
-    """What is just below a limit is accepted."""
+    """nginx accepts what reaches a limit."""
     with nginx.Instance(each_binary, http=ACCEPTED[what].encode()) as instance, instance.client() as client:
         (answer,) = client.ask([_request("/", header=False)])
     assert answer

@@ -1,7 +1,7 @@
-"""Missing includes on the real nginx: whatever they turn out to hold, no response changes.
+"""Missing includes on the real nginx: no response changes, whatever the files contain.
 
 The rules are compiled without a file that is included between them, in the http block or at the main level. Then the
-file is there, with a text that is as hostile as can be, and both sides are asked.
+file exists, with text as hostile as possible, and both sides receive the same requests.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 
 from nginxopt.system import nginx
 from tests.nginx.modules import LUA, require_lua, require_njs
-from tests.nginx.sides import Site, check, compiled, get, said
+from tests.nginx.sides import Site, check, compiled, get, record
 from tests.nginx.test_surroundings import FILES, GIVES_UP, HTTP, MOVED, NJS, REQUESTS, RULES
 
 BETWEEN = MOVED.splitlines(keepends=True)
@@ -175,24 +175,24 @@ def test_sizes_behind_a_map_are_refused(each_binary: nginx.Binary) -> None:
 
 
 def test_rules_in_a_location_are_what_the_premise_is_for(each_binary: nginx.Binary, tmp_path: Path) -> None:
-    """A missing file that includes the rules in a location gets the form of a server, in which an `if` is lost."""
+    """A missing file that includes the rules in a location gets the form for a server, in which an `if` is lost."""
     rules = "rewrite ^/l/old$ /l/file break;\nrewrite ^/l/other$ /l/file break;\n"
     hostile = "location /l/ { if ($uri) { add_header X-If yes always; } include server-1.conf; }"
     missing = {"more.conf": hostile, "unread.conf": ""}
     site = Site(["include more.conf;", rules], "include unread.conf;", files=FILES, missing=missing)
     requests = [get("/l/old"), get("/l/none")]
-    before, after = (said(each_binary, site, files, requests) for files in (site.texts(), compiled(site, tmp_path)))
+    before, after = (record(each_binary, site, files, requests) for files in (site.texts(), compiled(site, tmp_path)))
     assert [b"X-If: yes" in answer for answer in before.answers[:2]] == [True, True]
     assert [b"X-If: yes" in answer for answer in after.answers[:2]] == [False, True]
 
 
 def test_the_requests_see_what_a_known_file_hides(each_binary: nginx.Binary, tmp_path: Path) -> None:
-    """Rules that are compiled with an empty file in place of the hostile one answer another way: captures stay set."""
+    """Rules compiled with an empty file in place of the hostile one respond differently: captures stay set."""
     part = "rewrite ^/start$ /l/none; rewrite ^/(l)/(none)$ /$1/$2; include once.conf; " + PARTS[0]
     site = Site([part], files=FILES | {"once.conf": ""})
     answers: list[bytes] = []
     for texts in (site.texts(), compiled(site, tmp_path)):
         hostile = {**texts, "server-0.conf": texts["server-0.conf"] + SHOWN.encode()}
-        answers += said(each_binary, site, hostile, [get("/l/none")]).answers
+        answers += record(each_binary, site, hostile, [get("/l/none")]).answers
     assert b"X-Shown: [] []" in answers[0]
     assert b"X-Shown: [l] [none]" in answers[1]

@@ -1,4 +1,4 @@
-"""nginxopt.system.nginx: the binary is found, tested, started, asked and ended, and nothing is left behind."""
+"""nginxopt.system.nginx: nginx is found, tested, started and stopped, and nothing is left behind."""
 
 import contextlib
 import os

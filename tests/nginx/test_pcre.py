@@ -1,4 +1,4 @@
-"""Patterns that PCRE libraries read differently, on nginx with the system's PCRE2 and with one of its own."""
+"""Patterns that PCRE libraries read differently, on nginx with the system's PCRE2 and with its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few whole configurations through the command line; `python -m tests.rewrite_fuzz` makes as many as one likes."""
+"""A few whole configurations through the command line; `python -m tests.rewrite_fuzz` runs as many as wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""nginx accepts every example of every rule, and what the fixes make of it."""
+"""nginx accepts every example of every rule, before and after its fixes."""
 
 from __future__ import annotations
 

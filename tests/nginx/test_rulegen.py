@@ -1,4 +1,4 @@
-"""The random rules of tests.rulegen are rules to nginx."""
+"""nginx accepts the random rules of tests.rulegen."""
 
 from nginxopt.system import nginx
 from tests.rulegen import PATTERNS, generate

@@ -1,4 +1,4 @@
-"""What the rules about caches claim, on the real nginx: requests that reach the origin are counted."""
+"""Rules about caches on the real nginx: requests that reach the origin are counted."""
 
 from __future__ import annotations
 

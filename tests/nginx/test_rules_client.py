@@ -1,4 +1,4 @@
-"""What the rules about clients claim, on the real nginx: what is compressed, and which connections end."""
+"""Rules about clients on the real nginx: which responses are compressed, and which connections end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def content(answer: bytes) -> bytes:
 
 
 def fixed_server(rule: str, server: str) -> str:
-    """What the fixes of a rule make of a server; something else than it was."""
+    """A server after the fixes of a rule, which change it."""
     text = fixed(rule, server, context="server", target="1.22.1").decode()
     assert text != server
     return text
@@ -70,8 +70,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_what_is_compressed(binary: nginx.Binary, rule: str) -> None:
-    """The fix changes which files are compressed, as it says, and no file for who reads it; nginx warns of nothing."""
+def test_the_fix_changes_which_files_are_compressed(binary: nginx.Binary, rule: str) -> None:
+    """The fix changes which files are compressed, as its page says, and no content; nginx gives no warning."""
     server, before, after = CASES[rule]
     original, fixed_ = answers(binary, server), answers(binary, fixed_server(rule, server))
     assert {name for name, answer in original.items() if is_compressed(answer)} == before
@@ -142,7 +142,7 @@ def conversation(client: Client) -> tuple[list[bytes], int]:
 
 
 def test_nodelay_is_the_default(binary: nginx.Binary) -> None:
-    """Without `tcp_nodelay off` the answers are the same."""
+    """Removing `tcp_nodelay off` changes no response."""
     server = "tcp_nodelay off;\n"
     served = [answers(binary, text) for text in (server, fixed_server("tcp-nodelay-off", server))]
     before, after = ({name: content(answer) for name, answer in files.items()} for files in served)

@@ -1,4 +1,4 @@
-"""What the rules about the configuration claim, asked of the real nginx."""
+"""Rules about the configuration on the real nginx."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules about logs claim, on the real nginx: lines, files that appear, files that stay open."""
+"""Rules about logs on the real nginx: lines, new files, and open files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ BOGUS = {
 
 @pytest.mark.parametrize(("server", "name"), BOGUS.items())
 def test_a_switch_is_a_file(binary: nginx.Binary, server: str, name: str) -> None:
-    """nginx writes a file with the name of the switch; after the fix it does not, and answers the same."""
+    """nginx writes a file named like the switch; after the fix it does not, and the response is the same."""
     with nginx.Instance(binary, servers=[server.encode()], files=FILES) as before:
         answers = bodies(before)
         assert (before.prefix / name).is_file()

@@ -1,4 +1,4 @@
-"""What the rules about workers claim, on the real nginx: processes, limits of open files, connections."""
+"""Rules about workers on the real nginx: processes, limits of open files, connections."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def open_files(server: Running) -> int:
 
 
 def answered(client: socket.socket) -> bytes:
-    """As `asked`, soon."""
+    """The beginning of the response, if it arrives within a short time-out."""
     client.settimeout(0.02)
     return asked(client)
 

@@ -1,4 +1,4 @@
-"""The proxy rules on the real nginx: connections are counted, and what the upstream sees, before and after fixes."""
+"""Proxy rules on the real nginx: connections, and what the upstream receives, before and after fixes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Setup:
         return cls(http.partition("http {\n")[2], server.removesuffix("\n}\n}\n"))
 
     def fixed_by(self, *rules: str, target: Version, unsafe: bool = False) -> Setup:
-        """What one run of the fixes of these rules makes of it."""
+        """The setup after one run of the fixes of these rules."""
         selected = tuple(Selected(catalogue()[rule], catalogue()[rule].severity) for rule in rules)
         judge = Judge(selected, target, Settings(), assumed=PREMISES_OF_POOLS)
 
@@ -103,7 +103,7 @@ def connections(answers: Sequence[bytes]) -> int:
 
 
 def seen(answers: Sequence[bytes]) -> dict[str, str]:
-    """What the backend saw of the last request, without the number of the connection."""
+    """What the backend received with the last request, without the number of the connection."""
     body = answers[-1].partition(b"\r\n\r\n")[2].decode().strip()
     facts = dict(word.split("=", 1) for word in body.split(" "))
     return {name: value for name, value in facts.items() if name != "connection"}
@@ -190,8 +190,8 @@ UNSAFE = {
 
 
 @pytest.mark.parametrize(("rule", "setup"), UNSAFE.items(), ids=UNSAFE)
-def test_what_is_written_is_mended(binary: nginx.Binary, rule: str, setup: Setup) -> None:
-    """A word that keeps the pool unused is changed on request, and the pool is used."""
+def test_a_stated_directive_is_fixed_on_request(binary: nginx.Binary, rule: str, setup: Setup) -> None:
+    """A directive that keeps the pool unused is changed on request, and the pool is used."""
     assert connections(asked(binary, setup)) == REQUESTS
     assert connections(asked(binary, setup.fixed_by(rule, target=target(binary), unsafe=True))) == 1
 
@@ -204,7 +204,7 @@ def test_keepalive_moves_behind_the_method(binary: nginx.Binary) -> None:
     assert connections(asked(binary, fixed_setup)) == 1
 
 
-def test_an_upgrade_is_asked_for_as_before(binary: nginx.Binary) -> None:
+def test_an_upgrade_sends_the_same_headers(binary: nginx.Binary) -> None:
     """After the fix of a WebSocket map a request that upgrades sends the same headers."""
     setup = COUNTS["a WebSocket map with close"][0]
     fixed_setup = setup.fixed_by("websocket-map-close", target=target(binary))
@@ -230,7 +230,7 @@ IMPLICIT = {
 
 @pytest.mark.parametrize("server", IMPLICIT.values(), ids=IMPLICIT)
 def test_an_upstream_is_made_and_all_else_stays(binary: nginx.Binary, server: str) -> None:
-    """The fixes make an upstream and a pool; headers, URIs and rewritten redirects are those of before."""
+    """The fixes add an upstream with a pool; headers, URIs and rewritten redirects stay the same."""
     backend = (
         b"location / { if ($arg_to) { return 302 http://$http_host/b/x; }"
         b' return 200 "connection=$connection host=$http_host connection_header=$http_connection'
@@ -333,7 +333,7 @@ def _answer(connection: socket.socket) -> None:
                 keep = keep_next
 
 
-def test_fastcgi_connections_are_kept_when_asked_for(binary: nginx.Binary) -> None:
+def test_fastcgi_connections_are_kept(binary: nginx.Binary) -> None:
     """20 requests to a FastCGI pool open 20 connections, and 1 after the fix."""
     counts = []
     with fastcgi() as (port, count):

@@ -1,4 +1,4 @@
-"""What the pages of the rewrite rules claim, seen on the real nginx."""
+"""Claims of the pages of the rewrite rules on the real nginx."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ REQUESTS = [
     ],
 )
 def test_a_single_literal_answers_alike(rewrite: str) -> None:
-    """`return` in the place of the only rewrite of an exact location gives the same bytes."""
+    """`return` in place of the only rewrite of an exact location sends the same bytes."""
     before = f"location = /x {{ {rewrite} }}"
     after = fixed("rewrite-single-literal", before, context="server").decode()
     assert "return" in after
@@ -85,7 +85,7 @@ def test_a_single_literal_answers_alike(rewrite: str) -> None:
 
 
 def test_a_single_literal_differs_with_a_body() -> None:
-    """That is why its fix is not safe: 100-continue, and a chunk that is none."""
+    """With 100-continue or an invalid chunk the responses differ, so the fix is not safe."""
     before = "location = /x { rewrite ^/x$ /y permanent; }"
     after = fixed("rewrite-single-literal", before, context="server").decode()
     expect = get("/x", method="POST", head="Content-Length: 1\r\nExpect: 100-continue\r\n")
@@ -132,7 +132,7 @@ NEVER = [
 
 @pytest.mark.parametrize(("pattern", "targets"), NEVER)
 def test_never_matches(pattern: str, targets: list[str]) -> None:
-    """What is flagged is not fired by the requests that it was written for."""
+    """Flagged rules do not fire for the requests that they were written for."""
     rewrite = f"rewrite {pattern} /hit permanent;"
     assert diagnose("rewrite-never-matches", rewrite, context="server")
     (replies,) = answers([rewrite + STATE], [get(target.replace(" ", "%20")) for target in targets])
@@ -313,7 +313,7 @@ def test_try_files_answers_alike() -> None:
 
 @pytest.mark.parametrize("operator", ["=", "~"])
 def test_a_chain_answers_as_its_map(operator: str) -> None:
-    """The value is the same, the last condition that matches being the first regular expression of the map."""
+    """The map gives the value of the chain: its first regular expression is the last matching condition."""
     ifs = "\n".join(f"if ($arg_k {operator} {key}) {{\n set $x v{key};\n}}" for key in ("a", "ab", "b"))
     before = f'events {{}}\nhttp {{\nserver {{\nset $x none;\n{ifs}\nreturn 200 "$x";\n}}\n}}\n'
     after = fix_text("if-chain-to-map", before.encode()).decode()
@@ -401,7 +401,7 @@ def test_a_shadowed_rule_never_fires() -> None:
 
 
 def test_a_regex_location_answers_alike() -> None:
-    """For a URI and its neighbours, an exact location does what the pattern did."""
+    """An exact location responds to the URI and its neighbours as the pattern did."""
     before = "location ~ ^/s$ { return 200 hit; }" + STATE
     after = fixed("regex-location-literal", before, context="server").decode()
     original, fixed_ = answers([before, after], [get(uri) for uri in ("/s", "/s?a", "/s/", "/S", "/ss", "//s", "/%73")])

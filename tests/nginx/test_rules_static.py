@@ -1,7 +1,4 @@
-"""What the rules about files claim, on the real nginx: how files are sent, and which stay open.
-
-The debug log tells what nginx asks the kernel for.
-"""
+"""Rules about static files on the real nginx: how files are sent, and which stay open."""
 
 from __future__ import annotations
 
@@ -52,7 +49,7 @@ def received(path: Path, target: str) -> bytes:
 
 
 def fixed_http(rule: str, http: str) -> str:
-    """What the fixes of a rule make of what stands in http; something else than that."""
+    """The http block after the fixes of a rule, which change it."""
     text = fixed(rule, http, context="http", target="1.22.1").decode()
     assert text != http
     return text

@@ -1,4 +1,4 @@
-"""What the rules about TLS claim, on the real nginx: resumed sessions, the protocol agreed on, sizes of records."""
+"""Rules about TLS on the real nginx: resumed sessions, the negotiated protocol, sizes of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Safe fixes on the real nginx: every response is the same before and after, header and body."""
+"""Safe fixes on the real nginx: every response, header and body, stays the same."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def responses_to(binary: nginx.Binary, http: str, server: str) -> list[bytes]:
 
 @pytest.mark.parametrize("rule", CASES)
 def test_every_response_stays(each_binary: nginx.Binary, rule: str) -> None:
-    """What the safe fixes of a rule make of a server answers all requests as before."""
+    """A server after the safe fixes of a rule gives the same responses."""
     assert Safety.SAFE in catalogue()[rule].fixes
     http, server = CASES[rule]
     before = f"{http}server {{\n{server}\n}}\n"

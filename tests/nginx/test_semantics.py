@@ -1,8 +1,4 @@
-"""What nginx does with rewrite rules and maps, seen on the real binary: the facts the compiler and the proof rest on.
-
-`EXPERIMENTS` is a table: a sentence that is claimed, a configuration, and what nginx answers. All experiments share one
-nginx, each with a server of its own.
-"""
+"""What nginx does with rewrite rules and maps: the facts that the compiler and the proof rely on."""
 
 from __future__ import annotations
 
@@ -359,7 +355,7 @@ def laboratory(binary: nginx.Binary) -> Iterator[nginx.Instance]:
 
 @pytest.mark.parametrize("index", range(len(EXPERIMENTS)), ids=[experiment.claim for experiment in EXPERIMENTS])
 def test_experiment(laboratory: nginx.Instance, index: int) -> None:
-    """The server answers as the experiment claims."""
+    """The server responds as the experiment claims."""
     experiment = EXPERIMENTS[index]
     requests = [
         Request(f"GET {target} HTTP/1.1\r\nHost: {experiment.host}\r\n\r\n".encode()) for target in experiment.answers

@@ -1,4 +1,4 @@
-"""TLS sessions and who may come back with one, on the real nginx: revoked clients, and what tells."""
+"""Resumed TLS sessions on the real nginx: revoked clients, and how a response may reveal one."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_revoked_client_comes_back(
 
 
 def test_no_cache_is_offered_for_sessions_that_servers_share() -> None:
-    """Where another server of the address asks for certificates there is no fix, whatever is assumed."""
+    """If another server of the address requests certificates there is no fix, whatever is assumed."""
     other = "} server { listen 203.0.113.1:443 ssl; server_name b.example;"
     for rule, tickets in TICKETS.items():
         for server in (f"{VERIFIED} {other}", f"{other} {VERIFIED}"):

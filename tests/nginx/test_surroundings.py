@@ -15,7 +15,7 @@ from nginxopt.rewrite import emit, plan, prove
 from nginxopt.system import nginx
 from nginxopt.system.nginx import Instance
 from tests.nginx.modules import LUA, require_lua, require_njs
-from tests.nginx.sides import Site, check, get, limited, said
+from tests.nginx.sides import Site, check, get, limited, record
 
 GIVES_UP = "^/l/(a+)+$"
 FAILS = f"rewrite {GIVES_UP} /l/kept permanent;\n"
@@ -360,5 +360,5 @@ def test_a_fragment_is_right_wherever_it_is_included(each_binary: nginx.Binary, 
     main = site.texts()["nginx.conf"].replace(b"http {", b"http { include maps.conf;", 1)
     after = {**site.texts(), "nginx.conf": main, "maps.conf": fragment.maps, "rules.conf": server}
     requests = [request for request in REQUESTS if FAILURE.encode() not in request.data]
-    was, is_now = (said(each_binary, site, files, requests) for files in (before, after))
+    was, is_now = (record(each_binary, site, files, requests) for files in (before, after))
     assert was == is_now

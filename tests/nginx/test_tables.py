@@ -1,4 +1,4 @@
-"""Tables of redirects on a real nginx: each row is answered as it says, and nothing else is."""
+"""Tables of redirects on a real nginx: each row is served as written, and nothing else is."""
 
 from __future__ import annotations
 

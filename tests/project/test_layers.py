@@ -50,6 +50,7 @@ CRATE_USES: dict[str, set[str]] = {
     "map_block": {"lexer"},
     "quote": {"lexer"},
     "hash": set(),
+    "collisions": {"hash"},
     "syntax": set(),
     "pcre": set(),
     "parallel": set(),
@@ -61,7 +62,7 @@ CRATE_USES: dict[str, set[str]] = {
     "language": {"syntax", "pcre", "first_match"},
     "rewrite": {
         *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
-        *("map_block", "maps", "pattern_text", "phase"),
+        *("map_block", "maps", "pattern_text", "phase", "collisions"),
     },
     "prove": {
         *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match"),
@@ -69,7 +70,7 @@ CRATE_USES: dict[str, set[str]] = {
     },
     "maps": {
         *("map_block", "map_machine", "quote", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
-        "pattern_text",
+        *("pattern_text", "collisions"),
     },
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "border": {

@@ -14,6 +14,7 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
 from nginxopt.rewrite.names import LONGEST_GROUP, Names
+from nginxopt.rewrite.proof import proved
 from nginxopt.semantics.maphash import suitable, verdict
 
 WHOLE = b"events {}\n%s\nhttp {\n    %s\n    server { rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent; }\n}\n"
@@ -147,6 +148,19 @@ def test_keys_of_one_hash(length: int) -> None:
     assert set(reasons) == {"hash-collision"}
     assert emission.plan.moved + reasons["hash-collision"] == 1024
     assert 0 < emission.plan.moved <= 64
+
+
+def test_patterns_of_one_hash() -> None:
+    """Neither groups nor the tree of a map take the keys that no table parts."""
+    keys = one_hash(1024)
+    grouped = plan(load_text(rules(keys), context="server"), Options(groups=True))
+    assert grouped.grouped == 0
+    emission, proof = proved(grouped)
+    assert proof.holds
+    assert emission.sizes
+    rows = "".join(f"~^{key}$ {number};" for number, key in enumerate(keys))
+    kept = plan(load_text(f"events {{}} http {{ map $uri $to {{ {rows} }} }}".encode())).maps.kept
+    assert [each.reason for each in kept] == ["hash-collision"]
 
 
 def test_keys_of_one_list() -> None:

@@ -30,6 +30,7 @@ REASONS = {
     "too-deep": "the maps of the tree would be nested more deeply than nginx evaluates",
     "long-token": "a parameter would be longer than nginx accepts",
     "too-many-rows": "it has too many rows",
+    "hash-collision": "nginx's hash tables would not separate the keys of the tree",
     "unproved": "its tree is not proved, which is a gap in nginxopt: please report this map",
 }
 """The codes of the reasons why a map stays, each with its sentence."""

@@ -63,14 +63,28 @@ fn is_case_closed(hir: &Hir) -> bool {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => true,
         HirKind::Literal(literal) => !literal.0.iter().any(u8::is_ascii_alphabetic),
-        HirKind::Class(class) => {
-            let members = members(class);
-            let other_case = |letter: u8| members.contains(&vec![letter ^ 32]);
-            members.iter().all(|member| !member[0].is_ascii_alphabetic() || other_case(member[0]))
-        }
+        HirKind::Class(class) => (b'a'..=b'z').all(|letter| contains(class, letter) == contains(class, letter ^ 32)),
         HirKind::Repetition(Repetition { sub, .. }) => is_case_closed(sub),
         HirKind::Capture(capture) => is_case_closed(&capture.sub),
         HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(is_case_closed),
+    }
+}
+
+/// Whether an ASCII byte is in a class.
+fn contains(class: &Class, byte: u8) -> bool {
+    match class {
+        Class::Bytes(bytes) => bytes.ranges().iter().any(|range| (range.start()..=range.end()).contains(&byte)),
+        Class::Unicode(characters) => {
+            characters.ranges().iter().any(|range| (range.start()..=range.end()).contains(&char::from(byte)))
+        }
+    }
+}
+
+/// How many strings a class has.
+fn size(class: &Class) -> usize {
+    match class {
+        Class::Bytes(bytes) => bytes.ranges().iter().map(|range| range.len()).sum(),
+        Class::Unicode(characters) => characters.ranges().iter().map(|range| range.len()).sum(),
     }
 }
 
@@ -142,6 +156,10 @@ impl Lister {
     }
 
     fn class(&self, class: &Class) -> Result<Fragments, Stop> {
+        let capitals = usize::from(b'Z' - b'A') + 1;
+        if size(class) > self.bound + capitals {
+            return Err(Stop::TooMany);
+        }
         let mut fragments = Fragments::default();
         let listed = members(class).into_iter().filter(|member| !(self.lower && member[0].is_ascii_uppercase()));
         fragments.extend(listed.map(|member| Fragment::of(&member)), self.bound)?;

@@ -12,4 +12,4 @@ mod product;
 
 pub use dead::{Liveness, liveness};
 pub use finite::{Finite, finite, finite_spelled};
-pub use product::{Limits, Question, Subjects, Witness, witness, witness_among};
+pub use product::{Limits, Question, Subjects, Witness, counted_witness, witness, witness_among};

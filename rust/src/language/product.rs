@@ -71,18 +71,31 @@ pub fn witness_among(
     others: &[&Hir],
     limits: &Limits,
 ) -> Witness {
+    counted_witness(subjects, question, language, others, limits).0
+}
+
+/// The answer of [`witness_among`], and how many pairs of states it took.
+pub fn counted_witness(
+    subjects: Subjects,
+    question: Question,
+    language: &Hir,
+    others: &[&Hir],
+    limits: &Limits,
+) -> (Witness, usize) {
     let nothing = Hir::fail();
     let others = if others.is_empty() { &[&nothing] } else { others };
-    let search = || -> Result<Option<Vec<u8>>, TooLarge> {
+    let mut visits = Vec::new();
+    let mut search = || -> Result<Option<Vec<u8>>, TooLarge> {
         let language = Automaton::new(&[language], limits)?;
         let others = Automaton::new(others, limits)?;
-        Product { subjects, question, language, others }.search(limits.states)
+        Product { subjects, question, language, others }.search(&mut visits, limits.states)
     };
-    match search() {
+    let witness = match search() {
         Ok(Some(uri)) => Witness::Found(uri),
         Ok(None) => Witness::Nothing,
         Err(TooLarge) => Witness::Unknown,
-    }
+    };
+    (witness, visits.len())
 }
 
 /// One question, with the automata of both sides.
@@ -104,16 +117,16 @@ struct Visit {
 }
 
 impl Product {
-    fn search(&mut self, most: usize) -> Result<Option<Vec<u8>>, TooLarge> {
+    fn search(&mut self, visits: &mut Vec<Visit>, most: usize) -> Result<Option<Vec<u8>>, TooLarge> {
         let start = (self.language.start()?, self.others.start()?);
         // The first bytes are read here: the visit that has read nothing is not a subject and differs from all later
         // ones, even if its pair of states recurs.
-        let mut visits = vec![Visit { pair: start, from: 0, byte: 0 }];
+        visits.push(Visit { pair: start, from: 0, byte: 0 });
         let mut seen = HashSet::new();
         let bytes = self.representatives();
         let first = if self.subjects == Subjects::Uris { &b"/"[..] } else { &bytes };
         for &byte in first {
-            self.step(&mut visits, &mut seen, 0, byte)?;
+            self.step(visits, &mut seen, 0, byte)?;
         }
         let mut current = 1;
         while current < visits.len() {
@@ -121,10 +134,10 @@ impl Product {
                 return Err(TooLarge);
             }
             if self.is_answer(visits[current].pair)? {
-                return Ok(Some(spell(&visits, current)));
+                return Ok(Some(spell(visits, current)));
             }
             for &byte in &bytes {
-                self.step(&mut visits, &mut seen, current, byte)?;
+                self.step(visits, &mut seen, current, byte)?;
             }
             current += 1;
         }

@@ -1,5 +1,6 @@
 //! Compiles a map into the maps that replace its patterns.
 
+use crate::collisions;
 use crate::first_match::FirstMatch;
 use crate::map_block::MapBlock;
 use crate::maps::captures::CaptureNames;
@@ -59,7 +60,7 @@ fn cheaper(tree: Result<Compiled, Stays>, chain: Result<Compiled, Stays>) -> Res
     match (tree, chain) {
         (Ok(tree), Ok(chain)) => Ok(if rank(&chain) < rank(&tree) { chain } else { tree }),
         (Ok(compiled), Err(_)) | (Err(_), Ok(compiled)) => Ok(compiled),
-        (Err(reason), Err(_)) => Err(reason),
+        (Err(Stays::NotWorse), Err(reason)) | (Err(reason), Err(_)) => Err(reason),
     }
 }
 
@@ -70,6 +71,9 @@ fn check(compiled: &Compiled, rows: usize) -> Result<(), Stays> {
     }
     if compiled.depth() > DEEPEST {
         return Err(Stays::TooDeep);
+    }
+    if compiled.keys().iter().any(|keys| collisions::overload(keys)) {
+        return Err(Stays::HashCollision);
     }
     if compiled.cost.far < rows && compiled.cost.near < rows { Ok(()) } else { Err(Stays::NotWorse) }
 }

@@ -17,6 +17,8 @@ pub enum Stays {
     LongToken,
     /// There are more rows than numbers or an index over patterns can hold.
     TooManyRows,
+    /// The keys of a table would overload nginx's hash.
+    HashCollision,
 }
 
 impl Stays {
@@ -30,6 +32,7 @@ impl Stays {
             Stays::TooDeep => "too-deep",
             Stays::LongToken => "long-token",
             Stays::TooManyRows => "too-many-rows",
+            Stays::HashCollision => "hash-collision",
         }
     }
 

@@ -144,7 +144,7 @@ struct Leaf {
 }
 
 /// A leaf that hardly any subject reaches takes this many times more rows.
-const RARE: usize = 8;
+const RARE: usize = 2;
 
 impl<'n> Leaves<'n> {
     fn new(size: usize, next: &'n [u8]) -> Leaves<'n> {

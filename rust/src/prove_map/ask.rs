@@ -1,11 +1,11 @@
 //! Questions about languages over all subjects but the empty one, for which nginx tries no pattern.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Look};
 
-use crate::language::{Limits, Question, Subjects, Witness, witness_among};
+use crate::language::{Limits, Question, Subjects, Witness, counted_witness};
 use crate::prove_map::guard::choices;
 use crate::prove_map::row::Language;
 use crate::syntax::{Ast, Hir, Pattern};
@@ -18,28 +18,102 @@ pub fn is_inner_newline(pattern: &[u8]) -> bool {
     pattern == INNER_NEWLINE || pattern == br"(?s)\n."
 }
 
-fn ask(question: Question, language: &Hir, others: &[&Hir]) -> Witness {
-    witness_among(Subjects::All, question, language, others, &Limits::default())
+/// The most states that all questions of a proof may take together, a few seconds.
+const MOST_STATES: usize = 10_000_000;
+
+/// What an automaton costs before its first state.
+const BUILDING: usize = 100;
+
+/// Answers questions about languages as long as their work is within a bound. Then nothing is known any more.
+pub struct Questions {
+    left: Cell<usize>,
+    covers: RefCell<HashMap<CoverQuestion, bool>>,
 }
 
-/// Whether two languages have no subject in common; `false` if that is unknown.
-pub fn are_disjoint(one: &Hir, other: &Hir) -> bool {
-    ask(Question::Inside, one, &[other]) == Witness::Nothing
+/// The pattern after the literal prefix, the rest of the key, whether case is ignored, and whether subjects are left
+/// out.
+type CoverQuestion = (String, Vec<u8>, bool, bool);
+
+impl Default for Questions {
+    fn default() -> Questions {
+        Questions::within(MOST_STATES)
+    }
 }
 
-/// Whether a language is contained in the union of others; `false` if that is unknown.
-pub fn is_included(language: &Hir, others: &[&Hir]) -> bool {
-    ask(Question::Outside, language, others) == Witness::Nothing
-}
+impl Questions {
+    pub fn within(states: usize) -> Questions {
+        Questions { left: Cell::new(states), covers: RefCell::default() }
+    }
 
-/// A short subject in both languages.
-pub fn common(one: &Hir, other: &Hir) -> Option<Vec<u8>> {
-    found(ask(Question::Inside, one, &[other]))
-}
+    fn ask(&self, question: Question, language: &Hir, others: &[&Hir]) -> Witness {
+        let Some(left) = self.left.get().checked_sub(BUILDING * (1 + others.len())) else { return Witness::Unknown };
+        let default = Limits::default();
+        let limits = Limits { states: default.states.min(left), ..default };
+        let (witness, states) = counted_witness(Subjects::All, question, language, others, &limits);
+        self.left.set(left.saturating_sub(states));
+        witness
+    }
 
-/// A short subject in one language and not in the other.
-pub fn outside(one: &Hir, other: &Hir) -> Option<Vec<u8>> {
-    found(ask(Question::Outside, one, &[other]))
+    /// Whether two languages have no subject in common; `false` if that is unknown.
+    pub fn are_disjoint(&self, one: &Hir, other: &Hir) -> bool {
+        self.ask(Question::Inside, one, &[other]) == Witness::Nothing
+    }
+
+    /// Whether a language is contained in the union of others; `false` if that is unknown.
+    pub fn is_included(&self, language: &Hir, others: &[&Hir]) -> bool {
+        self.ask(Question::Outside, language, others) == Witness::Nothing
+    }
+
+    /// A short subject in both languages.
+    pub fn common(&self, one: &Hir, other: &Hir) -> Option<Vec<u8>> {
+        found(self.ask(Question::Inside, one, &[other]))
+    }
+
+    /// A short subject in one language and not in the other.
+    pub fn outside(&self, one: &Hir, other: &Hir) -> Option<Vec<u8>> {
+        found(self.ask(Question::Outside, one, &[other]))
+    }
+
+    /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has
+    /// to stay so whatever is put in front of it.
+    pub fn covers(&self, language: &Language, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
+        if !language.translation.exact {
+            return false;
+        }
+        let Ast::Concat(items) = &language.pattern.ast else {
+            return self.holds(&language.translation.hir, key, caseless, left_out);
+        };
+        let [Ast::Start, behind @ ..] = items.as_slice() else {
+            return self.holds(&language.translation.hir, key, caseless, left_out);
+        };
+        // One byte of the key remains, so that the question includes an empty rest of the subject.
+        let most = key.len().saturating_sub(1);
+        let taken = behind.iter().zip(&key[..most]).take_while(|(item, _)| is_single(item)).count();
+        if !behind.iter().zip(&key[..taken]).all(|(item, byte)| takes(item, *byte, caseless)) {
+            return false;
+        }
+        let (rest, tail) = (&behind[taken..], &key[taken..]);
+        if rest.is_empty() {
+            return true;
+        }
+        if !rest.iter().all(looks_forward) {
+            return self.holds(&language.translation.hir, key, caseless, left_out);
+        }
+        let question = (format!("{rest:?}"), tail.to_vec(), caseless, left_out.is_some());
+        if let Some(answer) = self.covers.borrow().get(&question) {
+            return *answer;
+        }
+        let ast = Ast::Concat([&[Ast::Start], rest].concat());
+        let rest = Pattern { ast, looks: Vec::new(), ..language.pattern.clone() }.translate();
+        let answer = rest.exact && self.holds(&rest.hir, tail, caseless, left_out);
+        self.covers.borrow_mut().insert(question, answer);
+        answer
+    }
+
+    fn holds(&self, hir: &Hir, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
+        let others: Vec<&Hir> = [hir].into_iter().chain(left_out).collect();
+        self.is_included(&beginning_with(key, caseless), &others)
+    }
 }
 
 fn found(witness: Witness) -> Option<Vec<u8>> {
@@ -80,57 +154,6 @@ pub fn has_no_inner_newline(ast: &Ast) -> bool {
         },
         _ => false,
     }
-}
-
-/// A cache of which patterns match all subjects with a key: most patterns are alike after their literal prefix.
-#[derive(Default)]
-pub struct Covers(RefCell<HashMap<Asked, bool>>);
-
-/// The pattern after the literal prefix, the rest of the key, whether case is ignored, and whether subjects are left
-/// out.
-type Asked = (String, Vec<u8>, bool, bool);
-
-impl Covers {
-    /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has
-    /// to stay so whatever is put in front of it.
-    pub fn holds(&self, language: &Language, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
-        if !language.translation.exact {
-            return false;
-        }
-        let Ast::Concat(items) = &language.pattern.ast else {
-            return holds(language.translation.hir.clone(), key, caseless, left_out);
-        };
-        let [Ast::Start, behind @ ..] = items.as_slice() else {
-            return holds(language.translation.hir.clone(), key, caseless, left_out);
-        };
-        // One byte of the key remains, so that the question includes an empty rest of the subject.
-        let most = key.len().saturating_sub(1);
-        let taken = behind.iter().zip(&key[..most]).take_while(|(item, _)| is_single(item)).count();
-        if !behind.iter().zip(&key[..taken]).all(|(item, byte)| takes(item, *byte, caseless)) {
-            return false;
-        }
-        let (rest, tail) = (&behind[taken..], &key[taken..]);
-        if rest.is_empty() {
-            return true;
-        }
-        if !rest.iter().all(looks_forward) {
-            return holds(language.translation.hir.clone(), key, caseless, left_out);
-        }
-        let question = (format!("{rest:?}"), tail.to_vec(), caseless, left_out.is_some());
-        if let Some(answer) = self.0.borrow().get(&question) {
-            return *answer;
-        }
-        let ast = Ast::Concat([&[Ast::Start], rest].concat());
-        let rest = Pattern { ast, looks: Vec::new(), ..language.pattern.clone() }.translate();
-        let answer = rest.exact && holds(rest.hir, tail, caseless, left_out);
-        self.0.borrow_mut().insert(question, answer);
-        answer
-    }
-}
-
-fn holds(hir: Hir, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
-    let others: Vec<&Hir> = [&hir].into_iter().chain(left_out).collect();
-    is_included(&beginning_with(key, caseless), &others)
 }
 
 fn is_single(ast: &Ast) -> bool {
@@ -236,7 +259,7 @@ mod tests {
 
     fn covers(pattern: &str, key: &str, caseless: bool, lines: bool) -> bool {
         let newline = language("(?s)\n.").translation.hir;
-        Covers::default().holds(&language(pattern), key.as_bytes(), caseless, lines.then_some(&newline))
+        Questions::default().covers(&language(pattern), key.as_bytes(), caseless, lines.then_some(&newline))
     }
 
     /// A pattern without an end covers all; one that ends in `.*$` only what has no inner newline.
@@ -285,13 +308,23 @@ mod tests {
         assert_eq!(extended("^/a*b", "/"), ["/"]);
     }
 
+    /// Work is bounded: then nothing is known.
+    #[test]
+    fn bounded() {
+        let [one, other] = ["^/a/.*b$", "^/b"].map(|pattern| language(pattern).translation.hir);
+        let questions = Questions::within(3 * BUILDING);
+        assert!(questions.are_disjoint(&one, &other));
+        assert!(!questions.are_disjoint(&one, &other) && questions.common(&one, &one).is_none());
+        assert!(!Questions::within(2 * BUILDING + 3).is_included(&one, &[&one]));
+    }
+
     /// A newline behind a newline is an inner one, too.
     #[test]
     fn newlines() {
         for pattern in ["^/a.*$", "^/a$", r"^/a[^\n]*\z", "^/a(b|c)?$"] {
             assert!(has_no_inner_newline(&language(pattern).pattern.ast), "{pattern}");
             let newline = language("(?s)\n.").translation.hir;
-            assert!(are_disjoint(&newline, &language(pattern).translation.hir), "{pattern}");
+            assert!(Questions::default().are_disjoint(&newline, &language(pattern).translation.hir), "{pattern}");
         }
         for pattern in ["^/a", "^/a[^b]*$", "/a$", "^/a\n$", "(?s)^/a.*$", "^/a$|^/b$"] {
             assert!(!has_no_inner_newline(&language(pattern).pattern.ast), "{pattern}");

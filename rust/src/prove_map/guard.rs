@@ -165,7 +165,7 @@ fn pushed<'a>(stack: &[&'a Ast], items: &'a [Ast]) -> Vec<&'a Ast> {
 #[cfg(test)]
 mod tests {
     use super::Guarding;
-    use crate::prove_map::ask;
+    use crate::prove_map::ask::Questions;
     use crate::syntax::parse;
 
     fn check(row: &str, guard: &str) -> bool {
@@ -173,7 +173,7 @@ mod tests {
         let guarding = Guarding::new(&guard_ast.ast);
         let implied = guarding.is_begun_by_pattern(&row_ast.ast) || guarding.is_held_by_pattern(&row_ast.ast);
         let [row_hir, guard_hir] = [&row_ast, &guard_ast].map(|pattern| pattern.translate().hir);
-        assert!(!implied || ask::is_included(&row_hir, &[&guard_hir]), "{row} {guard}");
+        assert!(!implied || Questions::default().is_included(&row_hir, &[&guard_hir]), "{row} {guard}");
         implied
     }
 

@@ -1,6 +1,6 @@
 //! Evaluates maps for one subject as nginx does, with real PCRE2, to find a witness where a proof fails.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use crate::language::{Limits, Question, Subjects, Witness, witness_among};
@@ -11,7 +11,11 @@ use crate::prove_map::text::Texts;
 use crate::syntax::Hir;
 
 /// The limit of `match()` calls for a pattern: enough for these subjects.
-const CALLS: u32 = 100_000;
+const CALLS: u32 = 10_000;
+/// The limit on the work of an interpreter: rows that are tried, and calls of patterns on which PCRE gives up.
+const MOST_WORK: usize = 3_000_000;
+/// The limit on the states that tell the shortest match of a pattern.
+const MOST_STATES: usize = 2_000;
 /// Limits on the rows that subjects are derived from, and on the subjects that are tried.
 const MOST_ROWS: usize = 400;
 const MOST_SUBJECTS: usize = 8_000;
@@ -23,6 +27,8 @@ pub struct Interpreter<'b> {
     source: &'b [u8],
     maps: HashMap<&'b [u8], &'b MapBlock<'b>>,
     regexes: RefCell<Regexes<'b>>,
+    /// How much work is left.
+    left: Cell<usize>,
 }
 
 /// Patterns by whether they ignore case, and their text; `None` for those that PCRE2 does not compile.
@@ -41,11 +47,11 @@ struct Captured {
 impl<'b> Interpreter<'b> {
     pub fn new(source: &'b [u8], maps: impl Iterator<Item = &'b MapBlock<'b>>) -> Interpreter<'b> {
         let maps = maps.map(|block| (&*block.variable, block)).collect();
-        Interpreter { source, maps, regexes: RefCell::default() }
+        Interpreter { source, maps, regexes: RefCell::default(), left: Cell::new(MOST_WORK) }
     }
 
-    /// The value of a variable for a subject. Variables that no map defines stay as written; `None` if maps nest too
-    /// deep.
+    /// The value of a variable for a subject. Variables that no map defines stay as written; `None` if that is unknown:
+    /// maps nest too deep, a pattern takes too long, or all work is done.
     pub fn value(&self, variable: &[u8], subject: &[u8]) -> Option<Vec<u8>> {
         self.evaluate(self.maps.get(variable)?, subject, &mut Captured::default(), 0)
     }
@@ -65,21 +71,33 @@ impl<'b> Interpreter<'b> {
             Some(name) if block.hostnames => name,
             _ => &looked_up,
         };
+        self.work(block.exact.len())?;
         if let Some(row) = block.exact.iter().find(|row| row.key.eq_ignore_ascii_case(looked_up)) {
             return self.expand(&row.value, subject, captures, depth);
         }
         for row in block.patterns.iter().filter(|_| !looked_up.is_empty()) {
-            match self.captures(&row.pattern, row.caseless, looked_up) {
-                Ok(Some(groups)) => {
-                    *captures = Captured { numbered: groups.0, named: std::mem::take(&mut captures.named) };
-                    captures.named.extend(groups.1);
-                    return self.expand(&row.value, subject, captures, depth);
-                }
-                Ok(None) => {}
-                Err(_) => break,
+            self.work(1)?;
+            let Ok(found) = self.captures(&row.pattern, row.caseless, looked_up) else {
+                return self.work(CALLS as usize).and(None);
+            };
+            if let Some(groups) = found {
+                *captures = Captured { numbered: groups.0, named: std::mem::take(&mut captures.named) };
+                captures.named.extend(groups.1);
+                return self.expand(&row.value, subject, captures, depth);
             }
         }
         self.expand(block.fallback(), subject, captures, depth)
+    }
+
+    /// Takes work from what is left, `None` if that is less.
+    fn work(&self, work: usize) -> Option<()> {
+        let left = self.left.get().checked_sub(work);
+        self.left.set(left.unwrap_or(0));
+        left.map(drop)
+    }
+
+    fn has_work_left(&self) -> bool {
+        self.left.get() > 0
     }
 
     /// The groups of the match, `None` if there is no match. The error is a code of PCRE2.
@@ -146,8 +164,12 @@ pub fn counterexample(texts: &Texts, suggested: Option<Vec<u8>>) -> Option<Vec<u
     let original = Interpreter::new(&texts.original.source, std::iter::once(&texts.original));
     let emitted = Interpreter::new(&texts.original.source, texts.emitted());
     let variable = &texts.original.variable;
-    let differs = |subject: &[u8]| original.value(variable, subject) != emitted.value(variable, subject);
-    let mut tried = suggested.into_iter().chain(suggestions(texts)).take(MOST_SUBJECTS);
+    let differs = |subject: &[u8]| {
+        let values = (original.value(variable, subject), emitted.value(variable, subject));
+        matches!(values, (Some(before), Some(after)) if before != after)
+    };
+    let tried = suggested.into_iter().chain(suggestions(texts)).take(MOST_SUBJECTS);
+    let mut tried = tried.take_while(|_| original.has_work_left() && emitted.has_work_left());
     tried.find_map(|subject| variants(&subject).into_iter().find(|variant| differs(variant)))
 }
 
@@ -157,7 +179,8 @@ fn suggestions(texts: &Texts) -> impl Iterator<Item = Vec<u8>> {
     let patterns = blocks().flat_map(|block| &block.patterns).map(|row| as_text(&row.pattern, row.caseless));
     let shortest = patterns.take(MOST_ROWS).filter_map(|text| {
         let hir: Hir = crate::syntax::parse(&text).ok()?.translate().hir;
-        match witness_among(Subjects::All, Question::Outside, &hir, &[], &Limits::default()) {
+        let limits = Limits { states: MOST_STATES, ..Limits::default() };
+        match witness_among(Subjects::All, Question::Outside, &hir, &[], &limits) {
             Witness::Found(subject) => Some(subject),
             Witness::Nothing | Witness::Unknown => None,
         }
@@ -176,8 +199,10 @@ fn variants(subject: &[u8]) -> Vec<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Interpreter;
+    use super::{Interpreter, MOST_WORK, counterexample};
     use crate::map_block;
+    use crate::prove_map::Proved;
+    use crate::prove_map::text::Texts;
 
     /// Order, exact keys, captures, the empty subject and nested maps behave as in nginx.
     #[test]
@@ -191,5 +216,29 @@ mod tests {
         {
             assert_eq!(maps.value(b"v", subject.as_bytes()).unwrap(), value.as_bytes(), "{subject}");
         }
+    }
+
+    /// What takes too much work is unknown: a pattern, or all of it.
+    #[test]
+    fn bounded() {
+        let text = br#"map $uri $v { "~^(a|aa)+$" 1; default 0; }"#;
+        let blocks = map_block::read(text).unwrap();
+        let maps = Interpreter::new(b"$uri", blocks.iter());
+        assert_eq!(maps.value(b"v", b"aaa").unwrap(), b"1");
+        assert_eq!(maps.value(b"v", &[&[b'a'; 60][..], b"b"].concat()), None);
+        maps.work(MOST_WORK);
+        assert_eq!((maps.value(b"v", b"aaa"), maps.has_work_left()), (None, false));
+    }
+
+    /// The search ends after some work, however many rows and keys there are.
+    #[test]
+    fn search_ends() {
+        let rows = |value: &str| (0..20_000).map(|number| format!("~x{number}y {value};")).collect::<String>();
+        let [original, emitted] = ["1", "1"].map(|value| format!("map $uri $v {{ {} }}", rows(value)));
+        let texts = Texts::read(original.as_bytes(), emitted.as_bytes(), &Proved::default()).unwrap();
+        assert_eq!(counterexample(&texts, None), None);
+        let emitted = format!("map $uri $v {{ {} }}", rows("2"));
+        let texts = Texts::read(original.as_bytes(), emitted.as_bytes(), &Proved::default()).unwrap();
+        assert_eq!(counterexample(&texts, Some(b"x7y".to_vec())), Some(b"x7y".to_vec()));
     }
 }

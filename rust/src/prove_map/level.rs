@@ -103,7 +103,7 @@ impl<'b> Prover<'b> {
             let early = &self.rows.list[other];
             let languages = (early.events(), late.events());
             let is_apart = !may_meet(early, late)
-                || matches!(languages, (Some(one), Some(other)) if ask::are_disjoint(&one.translation.hir, &other.translation.hir));
+                || matches!(languages, (Some(one), Some(other)) if self.questions.are_disjoint(&one.translation.hir, &other.translation.hir));
             if !is_apart {
                 let what = format!("{} is tried before {}, which it may meet", self.name(row), self.name(other));
                 let subject = self.common(other, row);
@@ -140,10 +140,11 @@ impl<'b> Prover<'b> {
         for (place, _) in place.live.iter().enumerate().filter(|(row, live)| **live && !is_tried[*row]) {
             let events = self.rows.list[place].events();
             let is_apart = events.is_some_and(|events| {
-                ask::has_no_inner_newline(&events.pattern.ast) || ask::are_disjoint(&newline, &events.translation.hir)
+                ask::has_no_inner_newline(&events.pattern.ast)
+                    || self.questions.are_disjoint(&newline, &events.translation.hir)
             });
             if !is_apart {
-                let counterexample = events.and_then(|events| ask::common(&newline, &events.translation.hir));
+                let counterexample = events.and_then(|events| self.questions.common(&newline, &events.translation.hir));
                 let what = format!("{} may match a subject with a newline, and is not tried there", self.name(place));
                 return Err(MapRefutation { obligation: Obligation::Newline, what, counterexample });
             }
@@ -262,7 +263,8 @@ impl<'b> Prover<'b> {
     /// A row whose strings are all looked up matches no remaining subject.
     fn leave_exact(&self, known: &LookedUp, place: &mut Place) {
         for (row, live) in self.rows.list.iter().zip(&mut place.live) {
-            let Some(events) = row.events().filter(|_| *live) else { continue };
+            let is_finite = |events: &&Language| events.translation.hir.properties().maximum_len().is_some();
+            let Some(events) = row.events().filter(is_finite).filter(|_| *live) else { continue };
             if let Finite::Strings { strings, any_case } = finite(&events.translation.hir, MOST_STRINGS) {
                 // nginx matches no pattern against the empty string.
                 *live = strings.iter().any(|string| !string.is_empty() && !known.has(string, any_case));

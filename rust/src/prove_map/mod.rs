@@ -102,7 +102,7 @@ use std::cell::RefCell;
 
 pub use obligation::{MapRefutation, Obligation, Proved};
 
-use ask::Covers;
+use ask::Questions;
 use prover::{Place, Prover};
 use row::Rows;
 use text::Texts;
@@ -132,7 +132,7 @@ fn check(texts: &Texts, proved: &Proved) -> Result<(), MapRefutation> {
         maps,
         rows,
         proved,
-        covers: Covers::default(),
+        questions: Questions::default(),
         used: RefCell::default(),
     };
     prover.own(place)?;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::first_match::Bounds;
 use crate::map_block::{MapBlock, PatternRow};
 use crate::pcre::Regex;
-use crate::prove_map::ask::{self, Covers};
+use crate::prove_map::ask::{self, Questions};
 use crate::prove_map::guard::Guarding;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::row::{Heads, Language, Rows, as_text, group_names};
@@ -19,7 +19,7 @@ pub struct Prover<'b> {
     pub maps: HashMap<&'b [u8], &'b MapBlock<'b>>,
     pub rows: Rows<'b>,
     pub proved: &'b Proved,
-    pub covers: Covers,
+    pub questions: Questions,
     /// The maps that the proof has reached.
     pub used: RefCell<HashSet<&'b [u8]>>,
 }
@@ -112,7 +112,7 @@ impl<'b> Prover<'b> {
     /// A subject that two rows match, judged by their languages.
     pub fn common(&self, one: usize, other: usize) -> Option<Vec<u8>> {
         let [one, other] = [one, other].map(|row| self.rows.list[row].language.as_ref());
-        ask::common(&one?.translation.hir, &other?.translation.hir)
+        self.questions.common(&one?.translation.hir, &other?.translation.hir)
     }
 
     /// Whether a map has the form of one that holds rows.
@@ -282,7 +282,7 @@ impl<'b> Prover<'b> {
                 let what = format!("a guard skips {} where it may match", self.name(place));
                 let skipped = self.rows.list[place].language.as_ref();
                 let counterexample =
-                    skipped.and_then(|row| ask::outside(&row.translation.hir, &language.translation.hir));
+                    skipped.and_then(|row| self.questions.outside(&row.translation.hir, &language.translation.hir));
                 return Err(MapRefutation { obligation: Obligation::Guard, what, counterexample });
             }
             self.proved.discharge(Obligation::Guard);
@@ -302,7 +302,8 @@ impl<'b> Prover<'b> {
         if by_heads || by_beginning() || by_content() {
             return true;
         }
-        row.events().is_some_and(|events| ask::is_included(&events.translation.hir, &[&guard.translation.hir]))
+        row.events()
+            .is_some_and(|events| self.questions.is_included(&events.translation.hir, &[&guard.translation.hir]))
     }
 
     /// The language that a new row lets pass: it is known exactly, PCRE compiles the pattern and never gives up on it.

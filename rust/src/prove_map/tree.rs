@@ -10,7 +10,7 @@ use crate::prove_map::keys::{Keys, buckets};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::prover::{Chain, Place, Prover};
-use crate::prove_map::row::{Heads, Language, OriginalRow};
+use crate::prove_map::row::{Heads, OriginalRow};
 use crate::syntax::Hir;
 
 /// Limit of the pairs of a row and a bucket in which it may match.
@@ -136,27 +136,32 @@ impl<'p, 'b> TreeProof<'p, 'b> {
     fn check(&mut self, bucket: BucketId, value: &'b [u8]) -> Result<(), MapRefutation> {
         let leaf = self.leaf(value)?;
         let goes_on = self.goes_on(&leaf);
-        let missing = self.missing(bucket, &leaf, goes_on);
-        let Some(missing) = missing else {
-            if goes_on || leaf.end == self.place.end {
+        for row in self.untried(bucket, &leaf, goes_on) {
+            if self.leads_elsewhere(bucket, row) {
+                continue;
+            }
+            if leaf.rows.iter().rev().any(|&other| other < row && self.covers(bucket, other)) {
+                self.prover.proved.discharge(Obligation::Cover);
                 return Ok(());
             }
-            let what = format!("{} ends with another value than the default", self.name(bucket));
-            return refute(Obligation::End, what);
-        };
-        if leaf.rows.iter().rev().any(|&row| row < missing && self.covers(bucket, row)) {
-            self.prover.proved.discharge(Obligation::Cover);
+            let is_end = !goes_on && self.prover.says(row, leaf.end, self.place);
+            if is_end && self.covers(bucket, row) {
+                return self.check_cover(bucket, &leaf, row);
+            }
+            if !self.is_apart(bucket, row) {
+                return if is_end { self.check_cover(bucket, &leaf, row) } else { self.refute_missing(bucket, row) };
+            }
+        }
+        if goes_on || leaf.end == self.place.end {
             return Ok(());
         }
-        if !goes_on && self.prover.says(missing, leaf.end, self.place) {
-            return self.check_cover(bucket, &leaf, missing);
-        }
-        let what = format!("{} may match in {}, and is not tried there", self.prover.name(missing), self.name(bucket));
-        Err(MapRefutation {
-            obligation: Obligation::Bucket,
-            what,
-            counterexample: self.subject(bucket, &self.prover.rows.list[missing]),
-        })
+        refute(Obligation::End, format!("{} ends with another value than the default", self.name(bucket)))
+    }
+
+    fn refute_missing(&self, bucket: BucketId, row: usize) -> Result<(), MapRefutation> {
+        let what = format!("{} may match in {}, and is not tried there", self.prover.name(row), self.name(bucket));
+        let counterexample = self.subject(bucket, &self.prover.rows.list[row]);
+        Err(MapRefutation { obligation: Obligation::Bucket, what, counterexample })
     }
 
     fn goes_on(&self, leaf: &Chain) -> bool {
@@ -191,49 +196,50 @@ impl<'p, 'b> TreeProof<'p, 'b> {
         Ok(())
     }
 
-    /// The first row that may match in a bucket and is not tried there.
-    fn missing(&self, bucket: BucketId, leaf: &Chain, goes_on: bool) -> Option<usize> {
+    /// The rows, ascending, that may match in a bucket by their heads and are not tried there.
+    fn untried(&self, bucket: BucketId, leaf: &Chain, goes_on: bool) -> Vec<usize> {
         let candidates = &self.candidates[bucket.unwrap_or(self.candidates.len() - 1)];
-        let is_missing = |row: usize| leaf.rows.binary_search(&row).is_err() && !self.is_apart(bucket, row);
-        let missing = candidates.iter().map(|&row| row as usize).find(|&row| is_missing(row));
+        let is_untried = |row: &usize| leaf.rows.binary_search(row).is_err();
+        let mut untried: Vec<usize> = candidates.iter().map(|&row| row as usize).filter(is_untried).collect();
         if goes_on || self.floats.rows.is_empty() {
-            return missing;
+            return untried;
         }
         let key = bucket.map_or(&[][..], |place| &self.keys.keys.strings()[place]);
-        let Some(first) = self.comparable.first_of(key) else { return missing };
-        let floats = self.floats.rows.iter().copied().filter(|&float| first <= float);
-        let mut floats = floats.take_while(|&float| missing.is_none_or(|missing| float < missing));
-        floats.find(|&float| self.place.live[float] && is_missing(float)).or(missing)
+        if let Some(first) = self.comparable.first_of(key) {
+            let floats = self.floats.rows.iter().copied().filter(|&float| first <= float && self.place.live[float]);
+            untried.extend(floats.filter(is_untried));
+            untried.sort_unstable();
+        }
+        untried
     }
 
-    /// Whether PCRE neither matches a row nor gives up on it for the subjects of a bucket, judged by languages.
+    /// Whether PCRE neither matches a row nor gives up on it for the subjects of a bucket, as they begin with a key or,
+    /// without one, do not.
+    fn leads_elsewhere(&self, bucket: BucketId, row: usize) -> bool {
+        let keys = &self.keys.keys;
+        let key = bucket.map_or(&[][..], |place| &keys.strings()[place]);
+        self.prover.rows.list[row].beginning().is_some_and(|row| {
+            let extended = ask::extended(&row.pattern.ast, key, self.keys.caseless);
+            extended.iter().all(|extended| keys.longest(extended) != bucket)
+        })
+    }
+
+    /// The same, judged by languages.
     fn is_apart(&self, bucket: BucketId, row: usize) -> bool {
-        let row = &self.prover.rows.list[row];
-        let caseless = self.keys.caseless;
-        let Some(place) = bucket else {
-            let leads_to_keys = |row: &Language| {
-                let extended = ask::extended(&row.pattern.ast, b"", caseless);
-                extended.iter().all(|extended| self.keys.keys.longest(extended).is_some())
-            };
-            return row.beginning().is_some_and(leads_to_keys)
-                || row.events().is_some_and(|events| self.have_keys(&events.translation.hir));
-        };
-        let key = &self.keys.keys.strings()[place];
-        let leads_elsewhere = |row: &Language| {
-            let extended = ask::extended(&row.pattern.ast, key, caseless);
-            extended.iter().all(|extended| self.keys.keys.longest(extended) != Some(place))
-        };
-        row.beginning().is_some_and(leads_elsewhere)
-            || row
-                .events()
-                .is_some_and(|row| ask::are_disjoint(&ask::beginning_with(key, caseless), &row.translation.hir))
+        let Some(events) = self.prover.rows.list[row].events() else { return false };
+        let Some(place) = bucket else { return self.have_keys(&events.translation.hir) };
+        let region = ask::beginning_with(&self.keys.keys.strings()[place], self.keys.caseless);
+        self.prover.questions.are_disjoint(&region, &events.translation.hir)
     }
 
     /// Whether all subjects of a language begin with a key.
     fn have_keys(&self, language: &Hir) -> bool {
         let keys = self.keys.keys.strings();
+        if keys.is_empty() || keys.len() > MOST_KEYS {
+            return false;
+        }
         let starts: Vec<Hir> = keys.iter().map(|key| ask::beginning_with(key, self.keys.caseless)).collect();
-        keys.len() <= MOST_KEYS && !keys.is_empty() && ask::is_included(language, &starts.iter().collect::<Vec<_>>())
+        self.prover.questions.is_included(language, &starts.iter().collect::<Vec<_>>())
     }
 
     /// Whether a row matches all subjects of a bucket but the empty one, and PCRE never gives up on it.
@@ -241,7 +247,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
         let key = bucket.map_or(&[][..], |place| &self.keys.keys.strings()[place]);
         let language = self.prover.rows.list[row].exact();
         let left_out = self.place.left_out.as_deref();
-        language.is_some_and(|language| self.prover.covers.holds(language, key, self.keys.caseless, left_out))
+        language.is_some_and(|language| self.prover.questions.covers(language, key, self.keys.caseless, left_out))
     }
 
     /// Checks a value that replaces a row: the row matches all subjects of the bucket that no earlier row matches.
@@ -280,7 +286,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
     fn subject(&self, bucket: BucketId, row: &OriginalRow) -> Option<Vec<u8>> {
         let language = row.language.as_ref()?;
         let region = ask::beginning_with(&self.keys.keys.strings()[bucket?], self.keys.caseless);
-        ask::common(&region, &language.translation.hir)
+        self.prover.questions.common(&region, &language.translation.hir)
     }
 }
 

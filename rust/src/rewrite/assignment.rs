@@ -5,9 +5,10 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use crate::collisions;
 use crate::first_match::{Doubt, First, FirstMatch};
+use crate::hash::Element;
 use crate::rewrite::candidate::{Candidate, MOST_SPELLINGS, Movable};
-use crate::rewrite::collisions;
 use crate::rewrite::plan::{BadPattern, Fate, KeyEntry, MAX_TIERS, NONE, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{Rule, Run};
@@ -158,9 +159,17 @@ impl Assignment {
         }
     }
 
-    /// The rules with keys that overload nginx's hash tables.
+    /// The rules with keys that overload nginx's hash tables, in order.
     pub fn crowded(&self) -> Vec<usize> {
-        collisions::crowded(&self.entries, |entry| self.bytes(entry))
+        let mut tiers: HashMap<u8, Vec<(Element, u32)>> = HashMap::new();
+        for (at, entry) in (0..).zip(&self.entries) {
+            tiers.entry(entry.tier).or_default().push((Element::new(self.bytes(at)), at));
+        }
+        let crowded = tiers.into_values().flat_map(collisions::of_one_map);
+        let mut rules: Vec<usize> = crowded.map(|at| self.entries[at as usize].rule as usize).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        rules
     }
 
     fn bytes(&self, entry: u32) -> &[u8] {

@@ -4,7 +4,6 @@
 
 pub mod assignment;
 pub mod candidate;
-pub mod collisions;
 pub mod emit;
 pub mod example;
 pub mod grouping;

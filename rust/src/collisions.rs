@@ -6,10 +6,7 @@
 //! one bucket whatever the size of the table (`ngx_hash_init`): beyond 64 kB nginx warns, and a look-up walks all of
 //! them. Neither happens by chance.
 
-use std::collections::HashMap;
-
 use crate::hash::Element;
-use crate::rewrite::plan::KeyEntry;
 
 /// `NGX_HASH_LARGE_HSIZE`
 const LISTS: usize = 10_007;
@@ -20,21 +17,9 @@ const MOST_BYTES: usize = 32_768;
 const MOST_IN_LIST: usize = 256;
 const MOST_UNEVEN: usize = 8;
 
-/// The rules with keys that are too many for a list or a bucket, in order; the first keys of each stay.
-pub fn crowded<'k>(entries: &[KeyEntry], key: impl Fn(u32) -> &'k [u8]) -> Vec<usize> {
-    let mut tiers: HashMap<u8, Vec<(Element, u32)>> = HashMap::new();
-    for (at, entry) in entries.iter().enumerate() {
-        let at = at as u32;
-        tiers.entry(entry.tier).or_default().push((Element::new(key(at)), at));
-    }
-    let mut crowded: Vec<usize> =
-        tiers.into_values().flat_map(of_one_map).map(|at| entries[at as usize].rule as usize).collect();
-    crowded.sort_unstable();
-    crowded.dedup();
-    crowded
-}
-
-fn of_one_map(mut keys: Vec<(Element, u32)>) -> Vec<u32> {
+/// Which keys of a table are too many for a list or a bucket, by the numbers that stand beside them; the first keys of
+/// each stay.
+pub fn of_one_map(mut keys: Vec<(Element, u32)>) -> Vec<u32> {
     let mut crowded = of_one_list(&keys);
     keys.sort_unstable_by_key(|(element, at)| (element.hash, *at));
     for equal in keys.chunk_by(|(element, _), (next, _)| element.hash == next.hash) {
@@ -58,4 +43,9 @@ fn of_one_list(keys: &[(Element, u32)]) -> Vec<u32> {
         *list > most
     };
     keys.iter().filter(crowds).map(|(_, at)| *at).collect()
+}
+
+/// Whether the keys of a table are too many for a list or a bucket.
+pub fn overload(keys: &[Vec<u8>]) -> bool {
+    !of_one_map((0..).zip(keys).map(|(at, key)| (Element::new(key), at)).collect()).is_empty()
 }
