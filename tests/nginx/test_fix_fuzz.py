@@ -42,6 +42,10 @@ def on_stage(
     return asyncio.run(whole())
 
 
+ATTEMPTS = 3
+"""How often a fault is looked for: what it changes is not seen if a busy machine did the same to a run without it."""
+
+
 def _with(chosen: Callable[[Seeded], bool]) -> pytest.MarkDecorator:
     """Parametrize a test by the faults that are chosen, each with every nginx that has what it needs."""
     pairs = [
@@ -69,7 +73,7 @@ def test_faults_are_seen(nginx_: nginx.Binary, name: str) -> None:
         differences = await trial.compare(case, case.files, {MAIN: seeded.after})
         return frozenset(difference.kind for difference in differences)
 
-    assert on_stage(nginx_, act) >= seeded.kinds
+    assert any(on_stage(nginx_, act) >= seeded.kinds for _ in range(ATTEMPTS))
 
 
 @_with(lambda _: True)
@@ -91,9 +95,11 @@ def test_premises_are_needed(nginx_: nginx.Binary, name: str) -> None:
     async def act(trial: Trial) -> Fault | None:
         return await trial.check(seeded.case(name))
 
-    fault = on_stage(nginx_, act, *options, assumed=True)
-    assert fault
-    assert fault.kinds & seeded.kinds
+    def is_seen() -> bool:
+        fault = on_stage(nginx_, act, *options, assumed=True)
+        return fault is not None and bool(fault.kinds & seeded.kinds)
+
+    assert any(is_seen() for _ in range(ATTEMPTS))
 
 
 @pytest.mark.no_cover
