@@ -80,6 +80,30 @@ def test_the_stack_of_jit(each_binary: nginx.Binary, text: bytes, jit: bytes) ->
         assert different(before, after, requests) == []
 
 
+# Patterns that end in what fails nowhere, so that PCRE answers however long a URI is (`first_match/effort.rs`).
+ENDING = (
+    rb"^/a.*\?[a/]+", b"^(/Go.*pack.*|/.*b.*|x)", b"^/(.*)(?:/(.*)x)?", b"^/(.*)/(.*)", b"^/(.*)/(?:b|a+b)?",
+    b"^/(a.*)/(b|/*)", rb"^/.*=\w+", rb"^/x.*y\d*[a-z]*.*",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("jit", [b"off", b"on"])
+def test_patterns_that_end_in_what_may_be_empty(each_binary: nginx.Binary, jit: bytes) -> None:
+    """No PCRE gives up on long URIs that come to the end of the pattern late, or never."""
+    repeated = (b"a", b"/a", b"b", b"a%3Fa", b"xy1a", b"Gopac", b"/=", b"=a", b"/x", b"a/")
+    targets = [b"/" + part * (60_000 // len(part)) for part in repeated]
+    requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % target) for target in targets]
+    rewrite = b"merge_slashes off; large_client_header_buffers 4 64k; rewrite '%s' /hit? permanent; return 204;"
+    with Instance(
+        each_binary, servers=[rewrite % pattern for pattern in ENDING], main=b"pcre_jit %s;" % jit
+    ) as instance:
+        for server, pattern in enumerate(ENDING):
+            with instance.client(server) as client:
+                statuses = {answer[9:12] for answer in client.ask(requests)}
+            assert b"301" in statuses, pattern
+            assert statuses <= {b"204", b"301"}, pattern
+
+
 @pytest.mark.parametrize("pattern", BACKTRACKING)
 def test_behind_what_fails_at_once(each_binary: nginx.Binary, pattern: bytes) -> None:
     """What stands behind a rule that fails at the first letters of its URI moves: no limit is near."""
