@@ -221,6 +221,9 @@ class Script:
 
     def flag(self, rule: int) -> str: ...
 
+def pattern_error(pattern: bytes) -> str | None:
+    """Return what PCRE2 says of a pattern that it does not compile; None for one that some PCRE compiles."""
+
 def pattern_facts(pattern: bytes) -> tuple[bool, int, bool] | None:
     """Return whether every PCRE answers on each subject, the number of groups, and whether one has a name.
 

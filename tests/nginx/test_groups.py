@@ -73,6 +73,7 @@ def test_groups_answer_as_the_rules(each_binary: nginx.Binary, rules: bytes, gro
     """A rule of any pattern, target and flag fires in its group; one on which PCRE gives up stays alone."""
     emission = emit(plan(load_text(rules, context="server"), Options(groups=True)))
     assert emission.plan.grouped == grouped
+    assert emission.plan.reasons()["backtracking"] == rules.count(GIVES_UP)
     assert prove(emission).holds
     requests = [Request(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in URIS]
     main = b"pcre_jit %s;" % jit

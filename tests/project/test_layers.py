@@ -36,7 +36,7 @@ NATIVE = {
     "rewrite.tables.simulation": {"Patterns"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
     "rewrite.chains.planning": {
-        *("CompiledMap", "Patterns", "RefusedRow", "StayingMap", "compile_map", "pattern_facts")
+        *("CompiledMap", "Patterns", "RefusedRow", "StayingMap", "compile_map", "pattern_error", "pattern_facts")
     },
     "rewrite.chains.proof": {"Patterns", "pattern_facts", "prove_map"},
     "rewrite.maps.blocks": {"map_blocks"},

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from nginxopt.config import load_text
+from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.rewrite.proof import proved
 from nginxopt.rewrite.report import report
@@ -52,12 +53,12 @@ def test_what_is_said() -> None:
     assert (proof.holds, proof.conditions, proof.rules) == (True, 9, 0)
     said = list(lines(emission.plan, proof, verbose=True))
     assert said[:3] == [
-        "-: 14 conditions of chains",
+        "-: 14 conditions in chains of `if`",
         "  tried              14  patterns for a request that none of them matches; now 6",
-        "  in one              9  conditions on $uri (-:1): a map tells the first true one",
+        "  in one              9  conditions on $uri (-:1): a map finds the first that is true",
     ]
-    assert "  stay                5  conditions of chains: it returns a capture" in said[3]
-    assert "  proved              9  conditions: the look-ups return what the first true one did" in said
+    assert "  stay                5  conditions of `if`: it returns a capture" in said[3]
+    assert "  proved              9  conditions: no response changes" in said
     written = report(emission.plan, proof)
     jsonschema.validate(written, json.loads((files("nginxopt.schemas") / "rewrite-report.json").read_text()))
     assert [(each["conditions"], each["reason"]) for each in written["chains"]] == [
@@ -97,3 +98,13 @@ def test_a_chain_that_is_not_proved_stays() -> None:
     without = compiled.without(compiled.compiled[0])
     assert (without.moved, dict(without.reasons())) == (9, {"unproved": 8})
     assert without.before == compiled.before
+
+
+def test_a_pattern_that_nginx_refuses() -> None:
+    """A condition with which nginx does not start is an error with its place."""
+    with pytest.raises(InputError, match="PCRE2 does not compile the pattern: missing closing") as raised:
+        plan(load_text(whole(chain(8) + "if ($uri ~ ^/(a) {\nreturn 403;\n}\n")), GROUPED)
+    assert raised.value.span is not None
+    assert raised.value.source is not None
+    span = raised.value.span
+    assert raised.value.source.data[span.start : span.end] == b"^/(a"

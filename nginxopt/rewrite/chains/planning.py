@@ -11,6 +11,7 @@ from itertools import groupby
 
 from nginxopt import _native
 from nginxopt.config import Comment, Config, File, layout
+from nginxopt.errors import InputError
 from nginxopt.rewrite import captures, names
 from nginxopt.rewrite.chains.reading import FEWEST, Condition, Sequence, read
 from nginxopt.rewrite.maps.cost import Cost
@@ -18,19 +19,19 @@ from nginxopt.rewrite.maps.stability import Definitions, definitions
 from nginxopt.text import encode
 
 REASONS = {
-    "unstable-variable": "its variable may have another value when it is evaluated again, or is not known",
-    "unstable-text": "it returns a variable that may have another value when it is evaluated again, or is not known",
+    "unstable-variable": "its variable is unknown, or may change before it is evaluated again",
+    "unstable-text": "it returns a variable that is unknown, or may change before it is evaluated again",
     "captures-returned": "it returns a capture, which only its own pattern sets",
     "captures-read": "its groups may be read later, and only its own pattern sets them",
-    "captures-kept": "it leaves captures as they are, which may be read later",
+    "captures-kept": "it leaves earlier captures in place, which may be read later",
     "named-group": "a named group sets a variable that others may read",
     "unread-pattern": "its pattern is not read exactly",
-    "unbounded-pattern": "PCRE may give up on its pattern, to which nginx responds with 500",
+    "unbounded-pattern": "PCRE may give up on its pattern; nginx then responds with 500",
     "variable-value": "it compares with another variable",
     "comment-inside": "its block has a comment",
     "long-token": "a parameter would be longer than nginx accepts",
-    "not-worse": "a look-up would try no fewer patterns",
-    "unproved": "its look-up is not proved, which is a gap in nginxopt: please report this chain",
+    "not-worse": "a lookup would try no fewer patterns",
+    "unproved": "its lookup is not proved, which is a gap in nginxopt: please report this chain",
 }
 """The codes of the reasons why a condition stays, each with its sentence."""
 
@@ -209,6 +210,7 @@ def _reasons(condition: Condition, defined: Definitions, *, captures_matter: boo
             yield "captures-kept"
     facts = _native.pattern_facts(condition.pattern)
     if facts is None:
+        _check_compiles(condition)
         yield "unread-pattern"
         return
     always_answers, groups, has_name = facts
@@ -221,6 +223,14 @@ def _reasons(condition: Condition, defined: Definitions, *, captures_matter: boo
     words = [condition.text or "", f"~*{condition.pattern.decode('utf-8', 'surrogateescape')}"]
     if any(len(encode(layout.quoted(word))) > _LONGEST for word in words):
         yield "long-token"
+
+
+def _check_compiles(condition: Condition) -> None:
+    """Raise `InputError` for a pattern with which nginx does not start."""
+    message = _native.pattern_error(condition.pattern)
+    if message is not None:
+        span = condition.directive.args[2].span
+        raise InputError(f"PCRE2 does not compile the pattern: {message}", source=condition.directive.source, span=span)
 
 
 def _first(conditions: list[Condition], subject: bytes) -> int | None:

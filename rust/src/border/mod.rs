@@ -34,5 +34,7 @@ mod _native {
     #[pymodule_export]
     use super::run::{CompiledRun, maps_text};
     #[pymodule_export]
-    use super::script::{Patterns, PyScript, never, path_of, pattern_facts, suspicious_rewrites, without_captures};
+    use super::script::{
+        Patterns, PyScript, never, path_of, pattern_error, pattern_facts, suspicious_rewrites, without_captures,
+    };
 }

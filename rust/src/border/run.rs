@@ -275,9 +275,14 @@ impl CompiledRun {
 
     /// The rules that stay as they are, each with its reason.
     fn staying(&self) -> impl Iterator<Item = (usize, Reason)> {
-        let is_grouped = |rule| self.grouping.as_ref().is_some_and(|grouping| grouping.holds(rule));
+        let grouping = self.grouping.as_ref();
         self.fates.iter().enumerate().filter_map(move |(rule, fate)| match fate {
-            Fate::Kept(reason) if !is_grouped(rule) => Some((rule, *reason)),
+            Fate::Kept(_) if grouping.is_some_and(|grouping| grouping.holds(rule)) => None,
+            // Others of its kind are in groups.
+            Fate::Kept(_) if grouping.is_some_and(|grouping| grouping.may_give_up(rule)) => {
+                Some((rule, Reason::Backtracking))
+            }
+            Fate::Kept(reason) => Some((rule, *reason)),
             _ => None,
         })
     }

@@ -8,6 +8,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::Failed;
 use crate::first_match::{Bounds, First, FirstMatch};
+use crate::maps::refused;
 use crate::rewrite::script::{self, Number, Portion, Script};
 use crate::rewrite::suspicious::{self, Never};
 use crate::rewrite::uncaptured;
@@ -93,6 +94,11 @@ pub fn pattern_facts(pattern: &[u8]) -> Option<(bool, u32, bool)> {
     let pattern = syntax::parse(pattern).ok()?;
     let hir = pattern.translate().hir;
     Some((Bounds::of(&pattern, &hir).always_answers, pattern.captures, pattern.named))
+}
+
+#[pyfunction]
+pub fn pattern_error(pattern: &[u8]) -> Option<String> {
+    refused::error(pattern)
 }
 
 /// Patterns, to find the first that matches.

@@ -16,12 +16,16 @@ pub enum Refused {
     Key(usize),
 }
 
-/// The first row that nginx refuses. PCRE2 is asked only for patterns that no PCRE is known to compile. O(length).
+/// What PCRE2 says of a pattern that it does not compile. It is asked only about those that no PCRE is known to compile.
+pub fn error(pattern: &[u8]) -> Option<String> {
+    syntax::parse(pattern).err().filter(|refusal| refusal.is_error)?;
+    Some(Regex::new(pattern).err()?.to_string())
+}
+
+/// The first row that nginx refuses. O(length).
 pub fn refused(map: &MapBlock) -> Option<Refused> {
-    let pattern = map.patterns.iter().enumerate().find_map(|(at, row)| {
-        syntax::parse(&row.pattern).err().filter(|refusal| refusal.is_error)?;
-        Some(Refused::Pattern(at, Regex::new(&row.pattern).err()?.to_string()))
-    });
+    let mut patterns = map.patterns.iter().enumerate();
+    let pattern = patterns.find_map(|(at, row)| Some(Refused::Pattern(at, error(&row.pattern)?)));
     pattern.or_else(|| {
         let mut keys = HashSet::new();
         let mut plain = map.exact.iter().enumerate().filter(|(_, row)| !row.is_hostname);

@@ -14,7 +14,7 @@ use crate::rewrite::plan::Plan;
 use crate::rewrite::runs::{Rule, Run};
 use crate::rewrite::target::Action;
 use crate::rewrite::text::Names;
-use crate::syntax;
+use crate::syntax::{self, Pattern};
 
 /// Groups beyond this many look-ups cost more than they save; their numbers have two digits in names.
 const MOST_LOOK_UPS: usize = 8;
@@ -27,6 +27,8 @@ pub struct Grouping {
     leading: usize,
     /// The places of the rules in groups, ascending.
     grouped: Vec<usize>,
+    /// The places of the rules on which PCRE may give up, ascending.
+    unbounded: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +38,36 @@ enum StayingPart {
     Alone(Vec<u8>),
 }
 
+/// A rule that stays, and what decides whether it is in a group.
+struct StayingRule<'r> {
+    /// Its place in the run.
+    place: usize,
+    pattern: &'r [u8],
+    statement: &'r [u8],
+    /// Whether its pattern is read, and PCRE may give up on it.
+    may_give_up: bool,
+    /// Whether it may be in a group: it fires on each URI that it matches, and the `if` changes nothing else.
+    may_enter: bool,
+    sets_a_name: bool,
+}
+
+impl<'r> StayingRule<'r> {
+    fn new(bytes: &'r [u8], place: usize, rule: &'r Rule, entering: Entering) -> StayingRule<'r> {
+        let pattern = syntax::parse(&rule.pattern).ok();
+        let gives_up = |pattern: &Pattern| !Bounds::of(pattern, &pattern.translate().hir).always_answers;
+        let may_give_up = pattern.as_ref().is_some_and(gives_up);
+        let is_certain = pattern.is_some() && !may_give_up;
+        StayingRule {
+            place,
+            pattern: &rule.pattern,
+            statement: &bytes[rule.span.clone()],
+            may_give_up,
+            may_enter: is_certain && (entering == Entering::All || rule.action != Action::Break),
+            sets_a_name: pattern.is_some_and(|pattern| pattern.named),
+        }
+    }
+}
+
 impl Grouping {
     /// The grouping of the rules that stay; `None` if none is in a group: where an `if` would change more than the
     /// script, and where groups do not cost less. `bytes` is the text that contains the run.
@@ -43,55 +75,54 @@ impl Grouping {
         if options.entering == Entering::Nothing {
             return None;
         }
-        let staying: Vec<usize> = plan.kept().map(|(rule, _)| rule).collect();
-        let text = |rule: usize| (&*run.rules[rule].pattern, &bytes[run.rules[rule].span.clone()]);
+        let rule = |place: usize| StayingRule::new(bytes, place, &run.rules[place], options.entering);
+        let staying: Vec<StayingRule> = plan.kept().map(|(place, _)| rule(place)).collect();
         // A statement of several lines cannot be indented.
-        if staying.iter().any(|rule| text(*rule).1.contains(&b'\n')) {
+        if staying.iter().any(|rule| rule.statement.contains(&b'\n')) {
             return None;
         }
-        let (before, behind) = staying.split_at(staying.partition_point(|rule| *rule < plan.stands_before(options)));
-        let mut grouping = Grouping { parts: Vec::new(), leading: 0, grouped: Vec::new() };
-        let may_enter = |rule: &usize| may_enter(&run.rules[*rule], options.entering);
-        grouping.add_all(before, run, &may_enter, &text);
+        let first = plan.stands_before(options);
+        let (before, behind) = staying.split_at(staying.partition_point(|rule| rule.place < first));
+        let unbounded = staying.iter().filter(|rule| rule.may_give_up).map(|rule| rule.place).collect();
+        let mut grouping = Grouping { parts: Vec::new(), leading: 0, grouped: Vec::new(), unbounded };
+        grouping.add_all(before);
         grouping.leading = grouping.parts.len();
-        grouping.add_all(behind, run, &may_enter, &text);
+        grouping.add_all(behind);
         (!grouping.grouped.is_empty()).then_some(grouping)
     }
 
     /// Adds rules that stand one behind the other, those that may not enter an `if` alone.
-    fn add_all<'r>(
-        &mut self,
-        rules: &[usize],
-        run: &Run,
-        may_enter: &impl Fn(&usize) -> bool,
-        text: &impl Fn(usize) -> (&'r [u8], &'r [u8]),
-    ) {
-        for rules in rules.chunk_by(|rule, next| may_enter(rule) && may_enter(next)) {
-            if self.add(rules, text) {
+    fn add_all(&mut self, rules: &[StayingRule]) {
+        for rules in rules.chunk_by(|rule, next| rule.may_enter && next.may_enter) {
+            if self.add(rules) {
                 continue;
             }
             // A look-up may try two rules to find the first, so it must not try one whose match sets a named group.
-            let sets_no_name = |rule: &usize| !has_named_group(&run.rules[*rule]);
-            for rules in rules.chunk_by(|rule, next| sets_no_name(rule) && sets_no_name(next)) {
-                if !self.add(rules, text) {
-                    self.parts.extend(rules.iter().map(|rule| StayingPart::Alone(text(*rule).1.to_vec())));
+            for rules in rules.chunk_by(|rule, next| !rule.sets_a_name && !next.sets_a_name) {
+                if !self.add(rules) {
+                    self.parts.extend(rules.iter().map(|rule| StayingPart::Alone(rule.statement.to_vec())));
                 }
             }
         }
     }
 
     /// Adds rules in groups if that costs less than the rules; returns whether it did.
-    fn add<'r>(&mut self, rules: &[usize], text: &impl Fn(usize) -> (&'r [u8], &'r [u8])) -> bool {
-        let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| text(*rule)).collect();
+    fn add(&mut self, rules: &[StayingRule]) -> bool {
+        let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| (rule.pattern, rule.statement)).collect();
         let Some(groups) = Groups::of(&texts).filter(|_| self.look_ups().count() < MOST_LOOK_UPS) else { return false };
         self.parts.push(StayingPart::Groups(groups));
-        self.grouped.extend(rules);
+        self.grouped.extend(rules.iter().map(|rule| rule.place));
         true
     }
 
     /// Whether the rule at a place of the run is in a group.
     pub fn holds(&self, rule: usize) -> bool {
         self.grouped.binary_search(&rule).is_ok()
+    }
+
+    /// Whether PCRE may give up on the rule at a place of the run, so that it is in no group.
+    pub fn may_give_up(&self, rule: usize) -> bool {
+        self.unbounded.binary_search(&rule).is_ok()
     }
 
     /// The number of rules in groups.
@@ -144,20 +175,4 @@ impl Grouping {
             StayingPart::Alone(_) => None,
         })
     }
-}
-
-/// Whether a rule may be in a group: it fires on each URI that it matches, and the `if` changes nothing else.
-fn may_enter(rule: &Rule, entering: Entering) -> bool {
-    (entering == Entering::All || rule.action != Action::Break) && always_answers(rule)
-}
-
-/// Whether every PCRE answers on each URI.
-fn always_answers(rule: &Rule) -> bool {
-    let Ok(pattern) = syntax::parse(&rule.pattern) else { return false };
-    let hir = pattern.translate().hir;
-    Bounds::of(&pattern, &hir).always_answers
-}
-
-fn has_named_group(rule: &Rule) -> bool {
-    syntax::parse(&rule.pattern).is_ok_and(|pattern| pattern.named)
 }
