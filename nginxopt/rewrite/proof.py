@@ -14,13 +14,12 @@ from nginxopt.config import Config, File
 from nginxopt.rewrite import captures, premises, sections, surroundings, unread
 from nginxopt.rewrite.chains import proof as chains
 from nginxopt.rewrite.chains.planning import CompiledChain
-from nginxopt.rewrite.chains.proof import ChainRefutation
 from nginxopt.rewrite.emission import Emission, FileChange, emit
 from nginxopt.rewrite.maps import proof as maps
 from nginxopt.rewrite.maps.planning import CompiledMap
-from nginxopt.rewrite.maps.proof import MapRefutation
 from nginxopt.rewrite.planning import Plan, without_groups
 from nginxopt.rewrite.premises import Premise
+from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import encode
 
 
@@ -37,8 +36,7 @@ class Proof:
         rows: The number of patterns of maps whose trees were compared with them.
         refutation: The obligation that does not hold.
         counterexample: A URI on which the two texts differ, if one is known.
-        of_map: The map whose tree does not hold, if it is that.
-        of_chain: The chain of `if`s whose look-up does not hold, if it is that.
+        of: The map whose tree does not hold, or the chain of `if`s whose lookup does not, if it is that.
         conditions: The number of conditions of chains that were compared with their look-ups.
         premises: The assumptions of the proof.
     """
@@ -51,9 +49,8 @@ class Proof:
     rows: int = 0
     refutation: str | None = None
     counterexample: bytes | None = None
-    of_map: CompiledMap | None = None
+    of: CompiledMap | CompiledChain | None = None
     premises: tuple[Premise, ...] = ()
-    of_chain: CompiledChain | None = None
     conditions: int = 0
 
     @property
@@ -65,13 +62,9 @@ class Proof:
 def prove(emission: Emission) -> Proof:
     """Prove that `emission` answers every request as the configuration of its plan. Linear in both texts."""
     plan = emission.plan
-    refutation = _refutation_of_maps(emission)
+    refutation = _refutation_of_maps(emission) or _refutation_of_chains(emission)
     if refutation is not None:
-        what, counterexample, of_map = refutation.what, refutation.counterexample, refutation.of
-        return Proof(False, refutation=what, counterexample=counterexample, of_map=of_map)
-    of_chains = _refutation_of_chains(emission)
-    if of_chains is not None:
-        return Proof(False, refutation=of_chains.what, counterexample=of_chains.counterexample, of_chain=of_chains.of)
+        return Proof(False, refutation=refutation.what, counterexample=refutation.counterexample, of=refutation.of)
     try:
         is_asked = emission.compiled or plan.chains.compiled or not plan.maps.compiled
         checked = _rewrites(emission) if is_asked else (0, 0, 0, 0)
@@ -88,22 +81,23 @@ def prove(emission: Emission) -> Proof:
 def proved(plan: Plan) -> tuple[Emission, Proof]:
     """Return the emission of a plan and its proof.
 
-    A map whose tree is not proved stays, with the reason `unproved`; so do rules whose groups are not proved.
+    A map whose tree is not proved stays, with the reason `unproved`, and so does a chain whose lookup is not. Rules
+    whose groups are not proved stay as well.
     """
     while True:
         emission = emit(plan)
         proof = prove(emission)
-        if proof.of_map is not None:
-            plan = replace(plan, maps=plan.maps.without(proof.of_map))
-        elif proof.of_chain is not None:
-            plan = replace(plan, chains=plan.chains.without(proof.of_chain))
+        if isinstance(proof.of, CompiledMap):
+            plan = replace(plan, maps=plan.maps.without(proof.of))
+        elif isinstance(proof.of, CompiledChain):
+            plan = replace(plan, chains=plan.chains.without(proof.of))
         elif emission.groups and not proof.holds:
             plan = without_groups(plan, proof.refutation)
         else:
             return emission, proof
 
 
-def _refutation_of_maps(emission: Emission) -> MapRefutation | None:
+def _refutation_of_maps(emission: Emission) -> PartRefutation[CompiledMap] | None:
     """Return what does not hold of the maps with regular expressions, and of what stands around them."""
     plan = emission.plan
     if not plan.maps.compiled:
@@ -118,7 +112,7 @@ def _refutation_of_maps(emission: Emission) -> MapRefutation | None:
     }
     name = plan.maps_name if is_alone and emission.maps_path is not None else None
     difference = maps.difference(plan.config, plan.maps, maps.read_again(plan.config, texts), include=name)
-    return MapRefutation(difference) if difference else None
+    return PartRefutation(difference) if difference else None
 
 
 def _trees(emission: Emission) -> bytes:
@@ -126,7 +120,7 @@ def _trees(emission: Emission) -> bytes:
     return emission.maps[len(emission.maps_of_rewrites + emission.groups) :]
 
 
-def _refutation_of_chains(emission: Emission) -> ChainRefutation | None:
+def _refutation_of_chains(emission: Emission) -> PartRefutation[CompiledChain] | None:
     """Return what does not hold of the chains of `if`s, with nothing else changed."""
     texts = {change.file: change.with_edits(*change.of_chains) for change in emission.changes if change.of_chains}
     return chains.prove(emission.plan.config, emission.plan.chains, texts, _trees(emission))

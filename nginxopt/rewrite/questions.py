@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from nginxopt.rewrite import sizes
+from nginxopt.rewrite.chains.differential import differential as differential_of_chain
 from nginxopt.rewrite.comparison import Differential
 from nginxopt.rewrite.emission import Compiled, Emission
+from nginxopt.rewrite.maps.differential import Limits
 from nginxopt.rewrite.maps.differential import differential as differential_of_map
 from nginxopt.rewrite.maps.proof import EmittedMap, read
 from nginxopt.rewrite.nginx import differential
@@ -41,11 +43,11 @@ def ask(
     """Return the result of a differential run for each question, within `REQUESTS` and `SECONDS` in all.
 
     A fragment is asked as it is. Of a whole configuration, whose ports and certificates are not here, each run is
-    asked by itself, in its phase, and so is each map.
+    asked by itself, in its phase, and so is each map and each chain of `if`s.
     """
-    questions, maps = list(_questions(emission)), _maps(emission)
-    share = max(1, len(questions) + len(maps))
-    limit, seconds = max(500, REQUESTS // share), SECONDS / share
+    questions, maps, chains = list(_questions(emission)), _maps(emission), emission.plan.chains.compiled
+    share = max(1, len(questions) + len(maps) + len(chains))
+    limits = Limits(max(500, REQUESTS // share), SECONDS / share, progress)
     of_rewrites = [
         differential(
             before=question.before,
@@ -57,17 +59,16 @@ def ask(
             binary=binary,
             captures=question.captures,
             tries_files=question.tries_files,
-            limit=limit,
-            seconds=seconds,
-            progress=progress,
+            limit=limits.requests,
+            seconds=limits.seconds,
+            progress=limits.progress,
         )
         for question in questions
     ]
     needed = sizes.text(emission.sizes)
-    return of_rewrites + [
-        differential_of_map(emitted, sizes=needed, binary=binary, limit=limit, seconds=seconds, progress=progress)
-        for emitted in maps
-    ]
+    of_maps = [differential_of_map(emitted, sizes=needed, binary=binary, limits=limits) for emitted in maps]
+    of_chains = [differential_of_chain(chain, sizes=needed, binary=binary, limits=limits) for chain in chains]
+    return of_rewrites + of_maps + of_chains
 
 
 def _maps(emission: Emission) -> list[EmittedMap]:

@@ -15,7 +15,7 @@ from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Span
 from nginxopt.text.plural import count
 
-_UNPROVED = "rules stay, as the look-up of their groups is not proved; please report this"
+_UNPROVED = "rules stay, as the lookup of their groups is not proved; please report this"
 _FEW = 3
 """The number of examples per line."""
 _PAYS_FROM = 5
@@ -137,7 +137,7 @@ def _proof(compiled: Plan, proof: Proof) -> Iterator[str]:
     if proof.rows:
         yield f"  proved      {proof.rows:>9,}  patterns of maps: the trees answer every value as they did"
     if proof.conditions:
-        yield f"  proved      {proof.conditions:>9,}  conditions: the look-ups return what the first true one did"
+        yield f"  proved      {proof.conditions:>9,}  conditions: no response changes"
     if not proof.rules:
         return
     as_declared = " except as declared" if any(compiled.changed.values()) else ""

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite import Options, plan
+from nginxopt.rewrite import Emission, Options, emit, plan
+from nginxopt.rewrite.chains import text
+from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from tests.nginx.sides import Site, check, get
@@ -98,12 +100,12 @@ LEVELS = {
 def test_chains(each_binary: nginx.Binary, variable: str, level: str, reads: bool, tmp_path: Path) -> None:
     """The first true condition decides, whatever it returns; none leaves `$1` to `$9` empty if they are read."""
     chain = (CHAIN if reads else GROUPS + CHAIN) + EMPTY
-    text = chain.format(v=variable)
+    conditions = chain.format(v=variable)
     http = f"{HTTP} map $args $mapped {{ volatile; default -; v= ''; v=x x; v=yy yy; ~old /old/a; }}"
     sets = "set $kept $arg_v;"
     rest = SERVED if level == "server" else SERVED.replace("location / {", "location /none {")
-    server = f"{SHOWN} {READ if reads else ''} {sets} {LEVELS[level].replace('%s', text)} {rest}"
-    site = Site([server], http, files=FILES, chained=text.count("if ("))
+    server = f"{SHOWN} {READ if reads else ''} {sets} {LEVELS[level].replace('%s', conditions)} {rest}"
+    site = Site([server], http, files=FILES, chained=conditions.count("if ("))
     check(each_binary, site, tmp_path, requests(variable))
 
 
@@ -136,9 +138,32 @@ STAYS = {
 @pytest.mark.parametrize("reason", STAYS)
 def test_conditions_that_stay(reason: str) -> None:
     """Conditions stay where a look-up would not return what they do, with the reason."""
-    text = "".join(STAYS[reason].format(n=number) for number in range(8))
+    conditions = "".join(STAYS[reason].format(n=number) for number in range(8))
     reads = READ if reason in ("captures-kept", "captures-read") else ""
-    config = load_text(f"events {{}} http {{ server {{ {reads}\n{text} }} }}".encode())
+    config = load_text(f"events {{}} http {{ server {{ {reads}\n{conditions} }} }}".encode())
     compiled = plan(config, Options(groups=True))
     assert dict(compiled.chains.reasons()) == {reason: 8}
     assert compiled.chains.moved == 0
+
+
+def chained(conditions: str) -> Emission:
+    """Return the emission of a server with a chain."""
+    return emit(plan(load_text(f"events {{}} http {{ server {{ {conditions} }} }}".encode()), Options(groups=True)))
+
+
+@pytest.mark.parametrize("variable", ["$request_uri", "$http_x_v", "$remote_user"])
+def test_nginx_is_asked_about_chains(each_binary: nginx.Binary, variable: str) -> None:
+    """`--nginx` finds no difference where there is none, for variables that a request sets and for another."""
+    (differential,) = ask(chained(CHAIN.format(v=variable)), each_binary)
+    assert differential.ok
+    assert differential.requests > 100
+
+
+def test_nginx_sees_a_wrong_answer(binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that belongs to another condition is a difference."""
+    emission = chained(CHAIN.format(v="$request_uri"))
+    maps = text.maps
+    monkeypatch.setattr(text, "maps", lambda compiled: maps(compiled).replace(b"https://$host/b", b"https://$host/c"))
+    (differential,) = ask(emission, binary)
+    assert differential.mismatches
+    assert all(b"/old" in mismatch.request for mismatch in differential.mismatches)

@@ -8,8 +8,10 @@ import pytest
 
 from nginxopt.config import Config, Directive, load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.chains.proof import ChainRefutation, prove
+from nginxopt.rewrite.chains.planning import CompiledChain
+from nginxopt.rewrite.chains.proof import prove
 from nginxopt.rewrite.chains.reading import Sequence
+from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import apply
 
 WHOLE = "events {{}}\nhttp {{\nserver {{\n{reads}set $before 1;\n{chain}set $behind 1;\n}}\n}}\n"
@@ -24,7 +26,7 @@ def compiled(chain: str, reads: str = "") -> Emission:
     return emit(plan(config, Options(name="m", groups=True)))
 
 
-def proof(emission: Emission, text: bytes, maps: bytes) -> ChainRefutation | None:
+def proof(emission: Emission, text: bytes, maps: bytes) -> PartRefutation[CompiledChain] | None:
     """Prove an emission with another text in place of the main file, and other maps."""
     return prove(emission.plan.config, emission.plan.chains, {emission.plan.config.main: text}, maps)
 
@@ -147,7 +149,7 @@ def test_a_chain_whose_groups_are_read_is_refuted() -> None:
         assert "leaves captures" in refutation.what
 
 
-def _moved(alike: Emission, config: Config) -> ChainRefutation | None:
+def _moved(alike: Emission, config: Config) -> PartRefutation[CompiledChain] | None:
     """Return what the proof says of the look-up of another chain, said to be that of `config`."""
     [chain] = alike.plan.chains.compiled
     ifs = [directive for directive, _ in config.walk() if _is_if(directive)]

@@ -29,6 +29,7 @@ from nginxopt.rewrite.chains.reading import Condition, condition
 from nginxopt.rewrite.maps import blocks
 from nginxopt.rewrite.maps.blocks import MapBlock
 from nginxopt.rewrite.maps.stability import Definitions, definitions
+from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import encode
 
 _CLEAR = ("rewrite", "^a(?!)", "/")
@@ -49,15 +50,6 @@ class Unproved(Exception):  # noqa: N818 - a verdict, not a failure
 
 
 @dataclass(frozen=True, slots=True)
-class ChainRefutation:
-    """What does not hold, and of which chain, if it is of one."""
-
-    what: str
-    counterexample: bytes | None = None
-    of: CompiledChain | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Known:
     """What the chains are compared under, and the maps that are emitted, by their variable."""
 
@@ -74,7 +66,9 @@ class _Known:
             raise Unproved("the name of a variable is in use")
 
 
-def prove(config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: bytes) -> ChainRefutation | None:
+def prove(
+    config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: bytes
+) -> PartRefutation[CompiledChain] | None:
     """Return why a chain of `plan` answers differently once files have these `texts` and http includes `maps`."""
     if not plan.compiled:
         return None
@@ -82,10 +76,10 @@ def prove(config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: b
         generated = blocks.read(maps)
         after = reread(config, {file.path: text for file, text in texts.items()})
     except (InputError, ValueError) as error:
-        return ChainRefutation(f"the result cannot be read: {error}")
+        return PartRefutation(f"the result cannot be read: {error}")
     by_name = {block.variable: block for block in generated}
     if len(by_name) != len(generated):
-        return ChainRefutation("two maps have one variable")
+        return PartRefutation("two maps have one variable")
     known = _Known(definitions(config), captures.may_be_read(config), by_name, _names(config))
     chains = {compiled.chain.conditions[0].directive: compiled for compiled in plan.compiled}
     for file, other in zip(config.files, after.files, strict=True):
@@ -97,7 +91,7 @@ def prove(config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: b
 
 def _compare(
     before: Block, after: Block, chains: Mapping[Directive, CompiledChain], known: _Known
-) -> ChainRefutation | None:
+) -> PartRefutation[CompiledChain] | None:
     ours, theirs = _nodes(before), _nodes(after)
     while ours:
         chain = chains.get(ours[0]) if isinstance(ours[0], Directive) else None
@@ -108,17 +102,17 @@ def _compare(
             except Unproved as unproved:
                 variable = chain.chain.conditions[0].variable
                 what = f"the conditions on {variable}: {unproved.what}"
-                return ChainRefutation(what, unproved.counterexample, chain)
+                return PartRefutation(what, unproved.counterexample, chain)
             ours = ours[length:]
             continue
         if not theirs or _words(ours[0]) != _words(theirs[0]):
-            return ChainRefutation(f"line {ours[0].line} of {ours[0].source.path} is not as it was")
+            return PartRefutation(f"line {ours[0].line} of {ours[0].source.path} is not as it was")
         inner, other = _block(ours[0]), _block(theirs[0])
         refutation = None if inner is None or other is None else _compare(inner, other, chains, known)
         if refutation is not None:
             return refutation
         ours, theirs = ours[1:], theirs[1:]
-    return ChainRefutation("there is a statement that was not there") if theirs else None
+    return PartRefutation("there is a statement that was not there") if theirs else None
 
 
 def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:

@@ -1,4 +1,4 @@
-"""What became of chains of `if`s, in a few lines for people."""
+"""The summary of chains of `if`s."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nginxopt.text.plural import count
 
 def heading(plan: ChainsPlan) -> str:
     """Return what there is to compile, in words."""
-    return f"{count(plan.conditions, 'condition')} of chains"
+    return f"{count(plan.conditions, 'condition')} in chains of `if`"
 
 
 def lines(plan: ChainsPlan, *, verbose: bool) -> Iterator[str]:
@@ -19,8 +19,8 @@ def lines(plan: ChainsPlan, *, verbose: bool) -> Iterator[str]:
         first = compiled.chain.conditions[0]
         place = f"{first.variable} ({compiled.chain.file.path}:{first.directive.line})"
         conditions = len(compiled.chain.conditions)
-        yield f"  in one      {conditions:>9,}  conditions on {place}: a map tells the first true one"
+        yield f"  in one      {conditions:>9,}  conditions on {place}: a map finds the first that is true"
     for reason, staying in plan.reasons().most_common():
-        yield f"  stay        {staying:>9,}  conditions of chains: {REASONS[reason]}  [{reason}]"
+        yield f"  stay        {staying:>9,}  conditions of `if`: {REASONS[reason]}  [{reason}]"
     for kept in plan.kept if verbose else ():
         yield f"    {kept.file.path}:{kept.condition.directive.line}  [{kept.reason}]"

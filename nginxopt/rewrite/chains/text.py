@@ -50,7 +50,7 @@ def edits(compiled: Iterable[CompiledChain], maps_name: str) -> Mapping[File, li
     for each in compiled:
         first, *others = (condition.directive for condition in each.chain.conditions)
         indent = f"\n{layout.indent(first)}"
-        text = indent.join([f"# {_note(each, maps_name)}", *_statements(each)])
+        text = indent.join([f"# {_note(each, maps_name)}", *statements(each)])
         changes = [layout.rewrite(first, text), *map(layout.delete, others)]
         found.setdefault(each.chain.file, []).extend(change.edit for change in changes)
     return {file: apart(edits) for file, edits in found.items()}
@@ -61,8 +61,8 @@ def _note(compiled: CompiledChain, maps_name: str) -> str:
     return f"{len(conditions):,} conditions on {conditions[0].variable} here are looked up in the maps of {maps_name}."
 
 
-def _statements(compiled: CompiledChain) -> Iterator[str]:
-    """Yield the lines that look up the answer and return it."""
+def statements(compiled: CompiledChain) -> Iterator[str]:
+    """Yield the lines that look up the answer and return it, in place of the `if`s."""
     yield f"set ${compiled.rule} ${compiled.root};"
     for condition, answer in _returns(compiled):
         yield f"if ({condition}) {{"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from nginxopt.rewrite.comparison import Differential, Mismatch, compare
@@ -31,62 +31,73 @@ Sender = Callable[[bytes], Request | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
-    """The text of one of the two configurations."""
+class Side:
+    """One of the two configurations: its maps, and the content of its server."""
 
     maps: bytes
-    returned: bytes
-    variables: tuple[str, ...]
+    content: bytes
 
     def server(self) -> bytes:
-        buffers = b"large_client_header_buffers 4 64k; merge_slashes off;"
-        return b'server_name %s;%s location / { return 200 "%s"; }' % (HOST, buffers, self.returned)
+        """Return the server, which accepts long values."""
+        return b"server_name %s; large_client_header_buffers 4 64k; merge_slashes off; %s" % (HOST, self.content)
 
-    def http(self) -> bytes:
-        return b"\n".join([b"include maps.conf;", *definitions(self.variables)])
+    def test(self, binary: Binary, variables: tuple[str, ...]) -> Verdict:
+        """Return what nginx says of the configuration, with values for variables that it does not define."""
+        return binary.test(configuration([self.server()], http=_http(variables)), {"maps.conf": self.maps})
 
-    def test(self, binary: Binary) -> Verdict:
-        return binary.test(configuration([self.server()], http=self.http()), {"maps.conf": self.maps})
-
-    def run(self, binary: Binary, avoid: bytes) -> Instance:
-        files = {"maps.conf": self.maps}
-        return Instance(binary, servers=[self.server()], http=self.http(), files=files, log_level="emerg", avoid=avoid)
+    def run(self, binary: Binary, variables: tuple[str, ...], avoid: bytes) -> Instance:
+        """Return an instance of the configuration."""
+        files, http = {"maps.conf": self.maps}, _http(variables)
+        return Instance(binary, servers=[self.server()], http=http, files=files, log_level="emerg", avoid=avoid)
 
 
-def differential(
-    emitted: EmittedMap,
-    *,
-    sizes: bytes,
-    binary: Binary,
-    limit: int,
-    seconds: float,
-    progress: Callable[[int, int], None] | None = None,
-) -> Differential:
+def _http(variables: tuple[str, ...]) -> bytes:
+    return b"\n".join([b"include maps.conf;", *definitions(variables)])
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """At most `requests` are put to each side, within `seconds`; `progress` gets those done and their total."""
+
+    requests: int
+    seconds: float
+    progress: Callable[[int, int], None] | None = None
+
+
+def differential(emitted: EmittedMap, *, sizes: bytes, binary: Binary, limits: Limits) -> Differential:
     """Return the differences between the values of a map and of its tree.
 
-    `sizes` are the directives for its hash tables. At most `limit` requests are put to each side, within `seconds`.
-    Raises `InputError` if nginx refuses the map.
+    `sizes` are the directives for its hash tables. Raises `InputError` if nginx refuses the map.
     """
-    started, compiled = time.monotonic(), emitted.compiled
+    compiled = emitted.compiled
     send, source = sender(compiled.map.source)
     before, after = (
         with_source(text, encode(compiled.map.source), source) for text in (compiled.map.text(), emitted.text)
     )
-    returned = encode(f"[{compiled.map.variable}]")
-    path = compiled.map.directive.source.path
-    variables, _ = unknown_variables(lambda names: _Side(before, returned, names).test(binary), path)
-    sides = [_Side(before, returned, variables), _Side(sizes + after, returned, variables)]
-    verdict = sides[1].test(binary)
+    content = b'location / { return 200 "%s"; }' % encode(f"[{compiled.map.variable}]")
+    keys = [key for block in emitted.tree for key in block.keys]
+    requests = (send(value) for value in of_map(compiled.map, keys))
+    sides = Side(before, content), Side(sizes + after, content)
+    return compare_sides(*sides, requests, compiled.map.directive.source.path, binary, limits)
+
+
+def compare_sides(
+    before: Side, after: Side, requests: Iterable[Request | None], path: str, binary: Binary, limits: Limits
+) -> Differential:
+    """Return the differences between the responses of two sides. Raises `InputError` if nginx refuses `before`."""
+    started = time.monotonic()
+    variables, _ = unknown_variables(lambda names: before.test(binary, names), path)
+    verdict = after.test(binary, variables)
     if not verdict.ok:
         start = Mismatch("start", b"", b"", reasons(verdict).encode(errors="surrogateescape"))
         return Differential(0, (start,), 1, time.monotonic() - started, 0, variables=variables)
-    keys = [key for block in emitted.tree for key in block.keys]
-    requests = list(dict.fromkeys(request for value in of_map(compiled.map, keys) if (request := send(value))))
-    asked = requests[:: len(requests) // limit + 1]
+    distinct = list(dict.fromkeys(request for request in requests if request))
+    chosen = distinct[:: len(distinct) // limits.requests + 1]
+    avoid = before.maps + before.content + after.maps + after.content
     with contextlib.ExitStack() as running:
-        pair = [running.enter_context(side.run(binary, before + after)) for side in sides]
-        tally = compare(pair[0], pair[1], asked, started + seconds, progress)
-    skipped = len(requests) - tally.requests
+        pair = [running.enter_context(side.run(binary, variables, avoid)) for side in (before, after)]
+        tally = compare(pair[0], pair[1], chosen, started + limits.seconds, limits.progress)
+    skipped = len(distinct) - tally.requests
     return Differential(
         tally.requests, tuple(tally.shown), tally.mismatched, time.monotonic() - started, skipped, tally.unstable
     )

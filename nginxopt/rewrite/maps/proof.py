@@ -15,18 +15,10 @@ from nginxopt.rewrite.maps import blocks
 from nginxopt.rewrite.maps.blocks import MapBlock
 from nginxopt.rewrite.maps.planning import CompiledMap, MapsPlan
 from nginxopt.rewrite.maps.reading import http_maps, inlined
+from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.rewrite.sizes import DEFAULTS
 
 _CHANGED = ("default",)
-
-
-@dataclass(frozen=True, slots=True)
-class MapRefutation:
-    """What does not hold, a subject that the two texts answer differently if one was found, and of which map."""
-
-    what: str
-    counterexample: bytes | None = None
-    of: CompiledMap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +35,9 @@ class EmittedMap:
         return b"\n".join([self.block, *(block.text for block in self.tree)])
 
 
-def prove(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes) -> MapRefutation | None:
+def prove(
+    config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes
+) -> PartRefutation[CompiledMap] | None:
     """Return why a map of `plan` answers differently once files have these `texts` and http includes `maps`."""
     try:
         for emitted in read(config, plan, texts, maps):
@@ -51,9 +45,9 @@ def prove(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: byt
             proof = _native.prove_map(regex_map.text(), emitted.text)
             if not proof.holds:
                 what = f"the map {regex_map.variable}: {proof.refutation}"
-                return MapRefutation(what, proof.counterexample, emitted.compiled)
+                return PartRefutation(what, proof.counterexample, emitted.compiled)
     except (InputError, ValueError) as error:
-        return MapRefutation(f"the result cannot be read: {error}")
+        return PartRefutation(f"the result cannot be read: {error}")
     return None
 
 

@@ -38,8 +38,13 @@ def of_map(regex_map: RegexMap, keys: Iterable[bytes]) -> Iterator[bytes]:
     """Yield values for which a map and a tree with these `keys` may differ, the likelier ones first."""
     known = [example(encode(row.name).lstrip(b"~*")) for row in regex_map.patterns]
     known += [encode(row.name) for row in regex_map.rows if row.args and not row.name.startswith("~")]
-    values = list(dict.fromkeys([b"", *known, *keys]))
-    return (variant(value) for variant in VARIANTS for value in values)
+    return variants([b"", *known, *keys])
+
+
+def variants(values: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield values and their close variants, the values themselves first."""
+    distinct = list(dict.fromkeys(values))
+    return (variant(value) for variant in VARIANTS for value in distinct)
 
 
 def example(pattern: bytes) -> bytes:

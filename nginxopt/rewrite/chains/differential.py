@@ -1,0 +1,38 @@
+"""Asks a real nginx whether the look-up of a chain responds as its `if`s do, for values of their variable.
+
+Both sides run in a server. A variable that a request can set is set by it; in place of any other stands a header.
+"""
+
+from __future__ import annotations
+
+from nginxopt.rewrite.chains import text
+from nginxopt.rewrite.chains.planning import CompiledChain
+from nginxopt.rewrite.comparison import Differential
+from nginxopt.rewrite.maps.differential import Limits, Side, compare_sides, sender, with_source
+from nginxopt.rewrite.maps.subjects import example, variants
+from nginxopt.system.nginx import Binary
+from nginxopt.text import encode
+
+_OTHERWISE = b'\nlocation / { return 200 "no condition is true"; }'
+
+
+def differential(compiled: CompiledChain, *, sizes: bytes, binary: Binary, limits: Limits) -> Differential:
+    """Return the differences between the responses of a chain and of its look-up.
+
+    `sizes` are the directives for hash tables. Raises `InputError` if nginx refuses the chain.
+    """
+    conditions = compiled.chain.conditions
+    send, source = sender(conditions[0].variable)
+    variable, path = encode(conditions[0].variable), compiled.chain.file.path
+    data = compiled.chain.file.source.data
+    spans = [condition.directive.span for condition in conditions]
+    before = b"\n".join(data[span.start : span.end].replace(variable, source, 1) for span in spans)
+    after = encode("\n".join(text.statements(compiled)))
+    maps = sizes + with_source(text.maps(compiled), variable, source)
+    known = [
+        encode(condition.value) if condition.operator == "=" else example(encode(condition.value))
+        for condition in conditions
+    ]
+    values = variants([b"", *known, *(key for keys in compiled.native.keys for key in keys)])
+    sides = Side(b"", before + _OTHERWISE), Side(maps, after + _OTHERWISE)
+    return compare_sides(*sides, map(send, values), path, binary, limits)
