@@ -13,16 +13,16 @@ from nginxopt.version import Version
 
 TARGET = Version(1, 22, 1)
 
-Mend = Callable[[Directive], Fix | None]
+MakeFix = Callable[[Directive], Fix | None]
 
 
-def rule_of(check: Check, name: str = "made", since: Version | None = None, until: Version | None = None) -> Rule:
+def rule_of(check: Check, name: str = "test-rule", since: Version | None = None, until: Version | None = None) -> Rule:
     """A rule that does nothing but check."""
     return Rule(name, check, Page("A page"), Severity.WARNING, "config", (Safety.UNSAFE,), since, until)
 
 
-def about(directive: str, make_fix: Mend = lambda _: None, name: str = "made") -> Rule:
-    """A rule that finds every directive of that name, once for each place, and mends it."""
+def about(directive: str, make_fix: MakeFix = lambda _: None, name: str = "test-rule") -> Rule:
+    """A rule that reports every directive with that name, with the fix that `make_fix` returns."""
 
     def check(model: Model) -> Iterator[Finding]:
         for matched, _ in model.each(directive):

@@ -102,7 +102,7 @@ def test_the_same_change_is_made_once() -> None:
 
     fixed = fix_texts({"nginx.conf": b"head;\na; a; a;\n"}, rule_of(check))
     assert fixed.drafts["nginx.conf"].text == b"head;\nnew;\na; a; a;\n"
-    assert fixed.made == {"made": 3}
+    assert fixed.made == {"test-rule": 3}
 
 
 def test_a_fix_may_name_a_change_twice() -> None:
@@ -128,7 +128,7 @@ def test_many_lines_at_one_place() -> None:
     fixed = fix_texts(
         {"nginx.conf": b"head;\n" + b"".join(b"a %d;\n" % number for number in range(count))}, rule_of(check)
     )
-    assert fixed.made == {"made": count}
+    assert fixed.made == {"test-rule": count}
     assert fixed.drafts["nginx.conf"].text.count(b"new ") == count
 
 
@@ -141,7 +141,7 @@ def test_rules_that_fight_are_a_defect() -> None:
 def test_fixes_that_grow_without_end_are_a_defect() -> None:
     """A fix that creates two new findings each time raises a defect."""
     grow = about("a", lambda node: Fix("more", (after(node, ["a;"]),)) if node.span.start == 0 else None)
-    with pytest.raises(DefectError, match="the fixes of made do not terminate"):
+    with pytest.raises(DefectError, match="the fixes of test-rule do not terminate"):
         result(b"a;\n", grow)
 
 
@@ -155,7 +155,7 @@ def test_a_fix_that_breaks_the_text_is_a_defect() -> None:
     """A fix after which the text cannot be parsed raises a defect that names its rule."""
     rule = about("a", lambda node: Fix("break it", (Change(node.source, Edit(node.span, b"{")),)))
     with pytest.raises(
-        DefectError, match=r"the fixes of made made the file unreadable: nginx\.conf:1:1: missing directive"
+        DefectError, match=r"the fixes of test-rule made the file unreadable: nginx\.conf:1:1: missing directive"
     ):
         result(b"a;", rule)
 
@@ -166,7 +166,7 @@ def test_a_fix_that_contradicts_itself_is_a_defect() -> None:
     def twice(node: Directive) -> Fix:
         return Fix("both", (delete(node), replace(node, node.name, "b")))
 
-    with pytest.raises(DefectError, match="the fixes of made cannot be applied: edits overlap at byte 0"):
+    with pytest.raises(DefectError, match="the fixes of test-rule cannot be applied: edits overlap at byte 0"):
         result(b"a;", about("a", twice))
 
 

@@ -68,7 +68,7 @@ def test_an_error_is_reported_once_and_other_rules_run() -> None:
 
     linted = run_rules(config, rule_of(refuse, "one"), rule_of(refuse, "two"), about("a"))
     assert [error.message for error in linted.errors] == ["this is refused"]
-    assert [diagnostic.rule for diagnostic in linted.diagnostics] == ["made"]
+    assert [diagnostic.rule for diagnostic in linted.diagnostics] == ["test-rule"]
 
 
 TWO_SERVERS = b"http { server { include s; } server { include s; } }"
@@ -195,7 +195,7 @@ def test_fixes_of_all_including_files_are_one_fix() -> None:
     assert diagnostic.fix
     assert len(diagnostic.fix.changes) == 100
     fixed = fix_texts(texts, rule_of(check))
-    assert fixed.made == {"made": 1}
+    assert fixed.made == {"test-rule": 1}
     assert fixed.drafts["nginx.conf"].text.count(b"{ include s; }") == 100
 
 
