@@ -59,7 +59,7 @@ else
 fi
 
 say "4. The published patterns are like ^/about.shtml, which also matches /aboutXshtml and /about.shtml.old. By default,
-   these rules stay. Two options declare the difference, and the rules move:"
+   these rules keep their patterns, behind a tree of lookups. Two options declare the difference, and the rules become keys:"
 run '/^  dead/,/^  declared/{/^  declared/!d;}' \
     nginxopt rewrite-to-map "$published" --literal-dots --literal-ends -o "$out/published"
 

@@ -1,8 +1,8 @@
 """Chain of `if`s that test one variable: a `map` needs one lookup
 
 Flags three or more consecutive `if`s that test the same variable, each with a single `set` of the same other variable,
-which a `map` sets on use only. Also flags eight or more that each contain only a `return`, directly behind each other:
-`nginxopt rewrite-to-map` replaces them by one lookup, with a proof that no response changes.
+which a `map` sets on use only. Also flags eight or more in a row that each contain only a `return`:
+`nginxopt rewrite-to-map` replaces them with one lookup, with a proof that no response changes.
 
 For those with `set`, the fix moves them into a `map` in the http block if all of them compare with `=`, or all with
 regular expressions. It is not safe: a map variable is evaluated on first use and keeps its value, and plain keys ignore
@@ -146,8 +146,8 @@ def _returns(model: Model) -> Iterator[Finding]:
         yield Finding(
             first.source,
             first.name.span,
-            f"{len(conditions)} ifs test {conditions[0].variable} one after the other, up to the one that returns",
-            help=f"{command} makes one lookup of them, which saves about {saved:,} instructions" if saved else "",
+            f"{len(conditions)} ifs test {conditions[0].variable} in turn until one returns",
+            help=f"{command} replaces them with one lookup, which saves about {saved:,} instructions" if saved else "",
         )
 
 

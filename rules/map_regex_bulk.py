@@ -97,5 +97,5 @@ def _help(model: Model, level: Level) -> str:
     for compiled in model.plan.maps.compiled:
         if compiled.map.directive is level.opener:
             saved = cost.saved(compiled.before.far, compiled.after.far)
-            return f"{command} makes a tree of lookups, which saves about {saved:,} instructions" if saved else ""
+            return f"{command} makes them a tree of lookups, which saves about {saved:,} instructions" if saved else ""
     return ""

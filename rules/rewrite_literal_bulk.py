@@ -1,9 +1,9 @@
 """Many rewrites: nginx tries each pattern on every request
 
 Flags a run of rewrites of which 20 or more can be looked up: those that match only URIs that can be listed, such as
-`^/old$` or `^/old/?$`, and in a server also those that match any number of URIs, such as `^/old/(.*)$`.
-`nginxopt rewrite-to-map` moves the former into a map, where nginx finds the match with a single lookup, puts the others
-behind a tree of lookups that selects the few to try, and proves that no response changes.
+`^/old$` or `^/old/?$`, and, in a server and in most locations, those that match any number of URIs, such as
+`^/old/(.*)$`. `nginxopt rewrite-to-map` moves the former into a map, where nginx finds the match with a single lookup,
+puts the others behind a tree of lookups that selects the few to try, and proves that no response changes.
 
 The severity follows the cost, at 472 instructions a rewrite: info; warning from 159 rewrites, which double the
 processor time of a request; error from 1,589, which take ten times as much (`map-regex-bulk` has the figures).
