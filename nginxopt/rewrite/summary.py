@@ -19,7 +19,7 @@ _UNPROVED = "rules stay, as the lookup of their groups is not proved; please rep
 _FEW = 3
 """The number of examples per line."""
 _PAYS_FROM = 5
-"""The number of rules from which a map costs less: a look-up and a guard cost as much as two to five patterns."""
+"""The number of rules from which a map costs less: a lookup and a guard cost as much as two to five patterns."""
 _MANY = 1_000
 """The largest number of kept rules that are checked for dead ones without -v: 50 ms."""
 

@@ -114,7 +114,7 @@ def test_a_fix_may_name_a_change_twice() -> None:
 
 
 def test_many_lines_at_one_place() -> None:
-    """Fixes that insert different lines at one place are all applied, one per round."""
+    """Fixes that insert different lines at one place are all applied, though there are more of them than rounds."""
 
     def check(model: Model) -> Iterator[Finding]:
         there = {str(node.args[0]) for node, _ in model.each("new")}
