@@ -14,12 +14,14 @@ from typing import TypedDict
 
 from nginxopt.errors import UsageError
 from nginxopt.request.client import Request
-from nginxopt.request.urls import Url
+from nginxopt.request.urls import PORTS, Url
 from nginxopt.semantics.site.form import SiteForm, SocketForm
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """An address to connect to for each that listens everywhere."""
+_NAMELESS = frozenset(["", "_", "localhost"])
+"""Names of servers that no site has."""
 
 
 class ConnectionForm(TypedDict):
@@ -87,6 +89,32 @@ class Gate:
         }
 
     @cached_property
+    def base(self) -> Url | None:
+        """The site of a path without a host: that of the only host with a name, over TLS if it is served so.
+
+        None if there are several hosts.
+        """
+        names = {name for names in self._names for name in names if name not in _NAMELESS}
+        if len(names) > 1 or any(name.startswith(("~", "*", ".")) or name.endswith("*") for name in names):
+            return None
+        return self.likely(next(iter(names), "localhost"))
+
+    def likely(self, name: str) -> Url:
+        """Return the site that a client probably means by a host: over TLS if it is served so."""
+        own = [socket for socket in self._sockets if self._has(socket, name.lower())] or self._sockets
+        socket = next((socket for socket in own if socket["tls"]), next(iter(own), None))
+        if socket is None:
+            return Url("http", name, PORTS["http"], b"/")
+        return Url("https" if socket["tls"] else "http", name, socket["port"], b"/")
+
+    def is_tls(self, port: int) -> bool:
+        """Return whether nginx begins with a TLS handshake at a port."""
+        return any(socket["tls"] for socket in self._sockets if socket["port"] == port)
+
+    def _has(self, socket: SocketForm, name: str) -> bool:
+        return any(name in self._names[server] for server in socket["servers"])
+
+    @cached_property
     def _sockets(self) -> list[SocketForm]:
         """The sockets that a client reaches over TCP."""
         return [socket for socket in self.site["sockets"] if socket["family"] != "unix" and not socket["quic"]]
@@ -95,7 +123,7 @@ class Gate:
         """Return the socket that a name probably leads to."""
         chosen = [
             *(socket for socket in sockets if socket["family"] == "name" and socket["host"] == name),
-            *(socket for socket in sockets if any(name in self._names[server] for server in socket["servers"])),
+            *(socket for socket in sockets if self._has(socket, name)),
             *(socket for socket in sockets if socket["host"] in _EVERYWHERE),
             *sockets,
         ]
