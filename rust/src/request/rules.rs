@@ -32,7 +32,7 @@ pub enum Code {
         /// The block, whose script runs if the condition is true.
         level: LevelId,
     },
-    Rewrites(Run),
+    Rewrites(Box<Run>),
     Return(Return),
     Break {
         node: Node,
@@ -83,7 +83,7 @@ impl Script {
 
 fn end_run(rewrites: &mut Vec<Rewrite>, codes: &mut Vec<Code>) -> Result<(), Refused> {
     if !rewrites.is_empty() {
-        codes.push(Code::Rewrites(Run::new(std::mem::take(rewrites))?));
+        codes.push(Code::Rewrites(Box::new(Run::new(std::mem::take(rewrites))?)));
     }
     Ok(())
 }
