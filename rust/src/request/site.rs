@@ -84,7 +84,7 @@ pub struct Server {
     pub names: Vec<Name>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Name {
     pub node: Node,
     pub text: Bytes,
