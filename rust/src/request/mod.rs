@@ -8,6 +8,15 @@
 //! question about the [`world`] (whether a file exists, what an upstream answers) is asked, or makes the outcome unknown.
 
 pub mod bytes;
+pub mod hosts;
+pub mod locations;
+pub mod names;
 pub mod outcome;
+pub mod patterns;
+pub mod refused;
+pub mod rules;
 pub mod site;
+pub mod tables;
+pub mod uri;
+pub mod wire;
 pub mod world;
