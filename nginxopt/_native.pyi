@@ -311,3 +311,6 @@ def prove_map(original: bytes, emitted: bytes) -> MapProof:
 
     `emitted` has the block of that variable and all maps that it reads, in any order.
     """
+
+def request_settings() -> list[str]:
+    """Return the directives that the model of requests reads from the settings of a level."""

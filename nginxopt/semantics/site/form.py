@@ -18,6 +18,17 @@ class OpaqueForm(TypedDict):
     reason: str
 
 
+Changes = Literal["body", "headers", "response"]
+
+
+class FilterForm(TypedDict):
+    """Something that changes responses on their way out, and is not understood."""
+
+    node: Node
+    reason: str
+    changes: Changes
+
+
 class StatedForm(TypedDict):
     """A directive with its arguments."""
 
@@ -93,7 +104,10 @@ LevelKind = Literal["http", "server", "location", "if", "limit_except"]
 
 
 class LevelForm(TypedDict):
-    """A block. `settings` are those that differ from the level around it; None is one that is not known."""
+    """A block. `settings` are those that differ from the level around it; None is one that is not known.
+
+    `opaque` acts after the script, `filters` on every response that is sent with its settings.
+    """
 
     kind: LevelKind
     node: Node
@@ -104,6 +118,7 @@ class LevelForm(TypedDict):
     limit_except: int | None
     settings: dict[str, list[int] | None]
     opaque: list[OpaqueForm]
+    filters: list[FilterForm]
 
 
 class SocketForm(TypedDict):

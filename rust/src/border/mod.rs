@@ -11,6 +11,7 @@ mod prove_map;
 mod rewrite;
 mod run;
 mod script;
+mod site;
 
 use pyo3::prelude::*;
 
@@ -37,4 +38,6 @@ mod _native {
     use super::script::{
         Patterns, PyScript, never, path_of, pattern_error, pattern_facts, suspicious_rewrites, without_captures,
     };
+    #[pymodule_export]
+    use super::site::request_settings;
 }

@@ -108,10 +108,33 @@ pub struct Level {
     /// The settings that differ from the level around it: the directives in force by name, in the order of reading; an
     /// empty list where the level has none though the level around it does, and `None` where that is unknown.
     ///
-    /// Only directives that [`SETTINGS`] names.
+    /// Only directives that [`SETTINGS`] names. Of `types` it is the rows: the type, then its extensions.
     pub settings: HashMap<String, Option<Vec<DirectiveId>>>,
-    /// What is in force here and not understood, so that any response is possible: Lua, an unread include.
+    /// What is in force here and not understood, so that any response is possible once the script has run: Lua, an
+    /// unread include. What may act before is a statement of the script.
     pub opaque: Vec<Opaque>,
+    /// What may change every response that is sent with these settings.
+    pub filters: Vec<Filter>,
+}
+
+/// Something that changes responses on their way out, and is not understood.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Filter {
+    pub node: Node,
+    /// A phrase: `sub_filter is not modelled`.
+    pub reason: String,
+    pub changes: Changes,
+}
+
+/// What a [`Filter`] may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Changes {
+    Body,
+    /// Headers other than `Location`.
+    Headers,
+    /// Anything.
+    Response,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
