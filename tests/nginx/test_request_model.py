@@ -10,7 +10,10 @@ import pytest
 from nginxopt.system import nginx
 from tests.nginx.request_model import handlers, internal, locations, phases, rewrite, servers, table, wire
 from tests.nginx.request_model.experiment import Experiment, asked, shown
+from tests.site_fuzz.batch import Observation
+from tests.site_fuzz.compare import differences
 from tests.site_fuzz.messages import Request, response
+from tests.site_fuzz.model import Model, build
 from tests.site_fuzz.stage import Stage
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -51,13 +54,17 @@ class Laboratory:
         """Whether this nginx knows its directives."""
         return experiment.since <= self.stage.binary.version < experiment.until
 
-    def answers(self, index: int) -> dict[str | bytes, str]:
-        """What nginx answers to an experiment."""
-        experiment, ports = EXPERIMENTS[index], self.ports(index)
-        requests = [Request(ports[0], asked(text).replace(b"{P}", b"%d" % ports[0])) for text in experiment.answers]
-        raw = [self.stage.unfilled(answer, ports) for answer in self.stage.ask(requests)]
-        texts = [shown(response(answer), experiment.shows) for answer in raw]
-        return dict(zip(experiment.answers, texts, strict=True))
+    def ask(self, index: int) -> list[Observation]:
+        """What nginx answers to the requests of an experiment."""
+        port = self.ports(index)[0]
+        requests = [Request(port, asked(text)) for text in EXPERIMENTS[index].answers]
+        answers = self.stage.ask(requests)
+        return [Observation(request, answer, None) for request, answer in zip(requests, answers, strict=True)]
+
+    def model(self, index: int) -> Model:
+        """The model of the servers of an experiment."""
+        text = _HTTP.format(self.stage.filled(EXPERIMENTS[index].text(), self.ports(index)))
+        return Model.of_text(text, build(self.stage.binary, self.stage.root))
 
 
 @pytest.fixture(scope="module")
@@ -83,4 +90,28 @@ def test_nginx(laboratory: Laboratory, index: int) -> None:
         pytest.skip("a directive that this nginx does not know")
     version = laboratory.stage.binary.version
     expected = {text: experiment.answer(text, version) for text in experiment.answers}
-    assert laboratory.answers(index) == expected, experiment.claim
+    ports = laboratory.ports(index)
+    answers = [response(laboratory.stage.unfilled(observation.raw, ports)) for observation in laboratory.ask(index)]
+    texts = [shown(answer, experiment.shows) for answer in answers]
+    assert dict(zip(experiment.answers, texts, strict=True)) == expected, experiment.claim
+
+
+@pytest.mark.parametrize("index", range(len(EXPERIMENTS)), ids=[experiment.name for experiment in EXPERIMENTS])
+def test_model(laboratory: Laboratory, index: int) -> None:
+    """The model says what nginx answers, and Unknown where the experiment says so only."""
+    experiment = EXPERIMENTS[index]
+    if not laboratory.has(experiment):
+        pytest.skip("a directive that this nginx does not know")
+    observations, model = laboratory.ask(index), laboratory.model(index)
+    outcomes = model.outcomes([observation.request for observation in observations])
+    upstreams = laboratory.stage.upstreams | {"e60up": "http1"}
+    wrong = {}
+    for text, outcome, observation in zip(experiment.answers, outcomes, observations, strict=True):
+        if outcome is None or text in experiment.given:
+            continue  # lines that are no request, and what depends on more than the request
+        unknown = outcome["unknown"]["reason"] if outcome["kind"] == "unknown" else ""
+        reason = experiment.reason(text, laboratory.stage.binary.version)
+        found = differences(outcome, observation, None, upstreams)
+        if found or bool(unknown) != bool(reason) or reason not in unknown:
+            wrong[text] = found or unknown or "known"
+    assert not wrong, experiment.claim

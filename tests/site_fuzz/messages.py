@@ -69,8 +69,10 @@ def parts(data: bytes) -> Parts | None:
     line, *lines = head.split(b"\r\n")
     words = line.split(b" ")
     version = _VERSION.match(words[-1])
+    if len(words) == 2 and not lines:
+        return Parts(words[0], words[1], (0, 9), [])
     fields = [header.partition(b":") for header in lines]
-    if len(words) != 3 or version is None or not all(colon for _, colon, _ in fields):
+    if len(words) != 3 or version is None or version[1] == b"0" or not all(colon for _, colon, _ in fields):
         return None
     return Parts(
         words[0],

@@ -47,11 +47,20 @@ class Stage:
     ) -> None:
         self._stack.close()
 
+    @property
+    def upstreams(self) -> dict[str, str]:
+        """The names of the upstreams by their addresses."""
+        return {f"127.0.0.1:{port}": name for name, port in self._echoes.ports.items()}
+
     def ports(self, count: int) -> Sequence[int]:
         """Return ports that nginx can listen at: the same each time, and more if more are needed."""
         while len(self._ports) < count:
             self._ports.append(self._stack.enter_context(_held_port()))
         return self._ports[:count]
+
+    def place(self, port: int) -> int:
+        """Return which of the ports that is."""
+        return self._ports.index(port)
 
     def filled(self, text: str, ports: Sequence[int] = ()) -> str:
         """Return a text with ports and addresses in place of their names; `{P}` and `{P1}` are the first two ports."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.site_fuzz.messages import Response, request
@@ -18,7 +18,8 @@ class Experiment:
 
     Each server is the inside of one that listens at `{P}` with the root `{T}/r`, or a whole block. `answers` are by
     request, as `asked` reads it. `shows` are headers that the answers have behind them. nginx knows the directives
-    `since` a version, and the build has them only `until` one. The model says Unknown of the requests in `unknown`, each with a phrase of its reason.
+    `since` a version, and `until` one. The model says Unknown of the requests in `unknown`, each with a phrase of its
+    reason; of those in `given` it says what is so if limits are not reached and upstreams answer.
     """
 
     name: str
@@ -29,7 +30,8 @@ class Experiment:
     shows: tuple[bytes, ...] = ()
     since: tuple[int, ...] = (0,)
     until: tuple[int, ...] = (99,)
-    unknown: Mapping[str | bytes, str] = field(default_factory=dict)
+    unknown: Mapping[str | bytes, Answer] = field(default_factory=dict)
+    given: Sequence[str | bytes] = ()
 
     def text(self) -> str:
         """The part of `http`."""
@@ -41,8 +43,15 @@ class Experiment:
 
     def answer(self, asked_as: str | bytes, version: tuple[int, ...]) -> str:
         """What nginx of a version answers."""
-        answer = self.answers[asked_as]
-        return answer if isinstance(answer, str) else answer[version >= (1, 23)]
+        return _of(self.answers[asked_as], version)
+
+    def reason(self, asked_as: str | bytes, version: tuple[int, ...]) -> str:
+        """Why the model does not know what that nginx answers; empty if it does."""
+        return _of(self.unknown.get(asked_as, ""), version)
+
+
+def _of(answer: Answer, version: tuple[int, ...]) -> str:
+    return answer if isinstance(answer, str) else answer[version >= (1, 23)]
 
 
 def asked(text: str | bytes) -> bytes:

@@ -55,7 +55,7 @@ HANDLERS = (
         ("location /up/ { dav_methods PUT DELETE MKCOL; }",),
         {"PUT /up/": "409", "MKCOL /up/x": "409", "POST /up/zzz": "404", "/up/": "404"},
         until=(1, 23),
-        unknown={"PUT /up/": "dav", "MKCOL /up/x": "dav"},
+        unknown={"PUT /up/": "WebDAV", "MKCOL /up/x": "WebDAV"},
     ),
     Experiment(
         "59",

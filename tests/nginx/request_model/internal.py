@@ -103,7 +103,7 @@ INTERNAL = (
             " location /e { error_page 404 /x.html; proxy_pass http://{dead}; }",
         ),
         {"/": "200 [r/x.html]", "/e": "502"},
-        unknown={},
+        given=("/", "/e"),
     ),
     Experiment(
         "53",
@@ -191,6 +191,7 @@ INTERNAL = (
             "/u/f.txt": "404",
             "/g/nx?u=f.txt": "200 [rf.txt]",
         },
+        unknown={"/r/f.txt": "the URI is empty"},
     ),
     Experiment(
         "56",

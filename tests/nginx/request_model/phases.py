@@ -44,7 +44,7 @@ PHASES = (
         ("location / { limit_req zone=e24; deny all; }",),
         {"/a": "403", "/b": "503"},
         http="limit_req_zone $server_port zone=e24:1m rate=1r/m;",
-        unknown={"/a": "limit_req", "/b": "limit_req"},
+        given=("/b",),
     ),
     Experiment(
         "25",
@@ -83,11 +83,7 @@ PHASES = (
             "/none": "403",
             "/other": "200 [r/f.txt]",
         },
-        unknown={
-            "/any" + _AUTHORIZED: "auth_basic",
-            "/one" + _AUTHORIZED: "auth_basic",
-            "/any": "auth_basic",
-            "/one": "auth_basic",
+        unknown={"/any" + _AUTHORIZED: "password", "/one" + _AUTHORIZED: "password",
         },
     ),
     Experiment(

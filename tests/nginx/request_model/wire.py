@@ -72,6 +72,7 @@ WIRE = (
             "OPTIONS *": "400",
             "CONNECT h:1": ("400", "405"),
         },
+        unknown={"CONNECT h:1": ("", "CONNECT")},
     ),
     Experiment(
         "3",
@@ -209,6 +210,7 @@ WIRE = (
             "/ | Transfer-Encoding: gzip": "501",
             "/%": "400",
         },
+        unknown={"CONNECT h:1": ("", "CONNECT")},
     ),
     Experiment(
         "10",

@@ -1,0 +1,110 @@
+"""Whether what the model says of a request is what nginx answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tests.site_fuzz.batch import Logged, Observation
+from tests.site_fuzz.messages import Response
+from tests.site_fuzz.model import Outcome
+
+_PASSED = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
+_TIMES = (b"expires",)
+
+
+def differences(outcome: Outcome, observation: Observation, log: int | None, upstreams: Mapping[str, str]) -> list[str]:
+    """Return what differs, a phrase each; nothing for what the model does not know.
+
+    `log` is the number of the log that the model expects, and `upstreams` are the names of echoes by their addresses.
+    """
+    if outcome["kind"] == "unknown":
+        return []
+    response = observation.response
+    if response is None or outcome["kind"] == "closed":
+        is_same = response is None and outcome["kind"] == "closed"
+        return [] if is_same else [_difference("closed", outcome["kind"] == "closed", response is None)]
+    return [
+        *_status(outcome, response),
+        *_headers(outcome, response),
+        *_body(outcome, observation, response, upstreams),
+        *_logged(outcome, observation.logged, log),
+    ]
+
+
+def _difference(what: str, model: object, nginx: object) -> str:
+    return f"{what}: the model says {model!r}, nginx {nginx!r}"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("latin-1")
+
+
+def _status(outcome: Outcome, response: Response) -> Iterator[str]:
+    expected = outcome["status"]
+    if expected is None and outcome["kind"] in _PASSED:
+        expected = 200  # as all echoes answer
+    if expected is not None and expected != response.status:
+        yield _difference("status", expected, response.status)
+
+
+def _headers(outcome: Outcome, response: Response) -> Iterator[str]:
+    """Compare Location and what add_header and expires add: a part that is unknown is named in the outcome."""
+    added = [(_bytes(header["name"]).lower(), _bytes(header["value"])) for header in outcome["headers"]]
+    if outcome["unknown"] is not None:
+        return
+    # A line feed in a value ends the header, and what is behind it are other lines.
+    locations = [] if outcome["location"] is None else [_bytes(outcome["location"]).partition(b"\r\n")[0]]
+    locations += [value for name, value in added if name == b"location"]
+    if locations != response.values(b"location"):
+        yield _difference("Location", locations, response.values(b"location"))
+    for name in (b"x-a", b"x-b", b"x-c", b"cache-control"):
+        expected = [value for header, value in added if header == name]
+        if expected != response.values(name):
+            yield _difference(name.decode(), expected, response.values(name))
+    expires = [value for name, value in added if name == b"expires"]
+    if expires and expires != response.values(b"expires"):
+        yield _difference("expires", expires, response.values(b"expires"))
+
+
+def _body(
+    outcome: Outcome, observation: Observation, response: Response, upstreams: Mapping[str, str]
+) -> Iterator[str]:
+    if observation.request.is_head or response.status in (204, 304):
+        return
+    if outcome["kind"] in _PASSED:
+        yield from _passed(outcome, response, upstreams)
+    elif outcome["body"] is not None and _bytes(outcome["body"]) != response.body:
+        yield _difference("body", _bytes(outcome["body"]), response.body)
+    elif outcome["kind"] == "static" and outcome["file"] is not None:
+        path = Path(outcome["file"].encode("latin-1").decode("utf-8", "surrogateescape"))
+        if path.is_dir():
+            if b"<title>Index of " not in response.body:
+                yield _difference("listing of", outcome["file"], response.body[:200])
+        elif not path.exists() or path.read_bytes() != response.body:
+            yield _difference("file", outcome["file"], response.body[:200])
+    elif outcome["kind"] in ("error", "redirect") and outcome["body"] is None:
+        if response.body and not response.body.startswith(b"<html>\r\n<head><title>"):
+            yield _difference("body", "a page of nginx", response.body[:200])
+
+
+def _passed(outcome: Outcome, response: Response, upstreams: Mapping[str, str]) -> Iterator[str]:
+    passed = outcome["upstream"]
+    name = upstreams.get(passed["server"], passed["server"])
+    line = response.body.partition(b"\nHost: ")[0]
+    if passed["target"] is None:
+        expected, line = name.encode(), line.partition(b" ")[0]
+    else:
+        expected = b"%s %s %s" % (name.encode(), _bytes(passed["method"]), _bytes(passed["target"]))
+    if line != expected:
+        yield _difference("upstream", expected, line)
+
+
+def _logged(outcome: Outcome, logged: Logged | None, log: int | None) -> Iterator[str]:
+    if logged is None:
+        return
+    if log is not None and log != logged.level:
+        yield _difference("level", log, logged.level)
+    for name, value in (("uri", logged.uri), ("args", logged.args)):
+        if _bytes(outcome[name]) != value:
+            yield _difference(name, _bytes(outcome[name]), value)
