@@ -104,7 +104,7 @@ def test_model(laboratory: Laboratory, index: int) -> None:
         pytest.skip("a directive that this nginx does not know")
     observations, model = laboratory.ask(index), laboratory.model(index)
     outcomes = model.outcomes([observation.request for observation in observations])
-    upstreams = laboratory.stage.upstreams | {"e60up": "http1"}
+    upstreams = model.upstreams(laboratory.stage.upstreams)
     wrong = {}
     for text, outcome, observation in zip(experiment.answers, outcomes, observations, strict=True):
         if outcome is None or text in experiment.given:

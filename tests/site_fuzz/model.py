@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,19 @@ class Model:
         told = [written(piece, request.port) for piece, request in zip(pieces, requests, strict=True) if piece]
         answers = iter(self.native.answers(told, WORLD))
         return [json.loads(next(answers)) if piece else None for piece in pieces]
+
+    def upstreams(self, echoes: Mapping[str, str]) -> dict[str, frozenset[str]]:
+        """Return the echoes behind each name that a request may be passed to, and behind their addresses."""
+        named = {
+            upstream["name"]: frozenset(echoes.get(server, server) for server in upstream["servers"])
+            for upstream in json.loads(self.site.form)["upstreams"]
+        }
+        return {address: frozenset({name}) for address, name in echoes.items()} | named
+
+    def sockets(self) -> list[dict[str, Any]]:
+        """Return the addresses that the site listens at."""
+        sockets: list[dict[str, Any]] = json.loads(self.site.form)["sockets"]
+        return sockets
 
     def log(self, outcome: Outcome) -> int | None:
         """Return the number of the log of the level whose settings are in force; None if there is none."""

@@ -88,7 +88,7 @@ def _compared(
         figures.parts["refusal"] += 1
         yield Difference(batch, index, observations[0], None, (f"refused: {error}",))
         return
-    upstreams = stage.upstreams | {f"up{batch.sites[index].number}": "http1"}
+    upstreams = model.upstreams(stage.upstreams)
     outcomes = model.outcomes([observation.request for observation in observations])
     for observation, outcome in zip(observations, outcomes, strict=True):
         if outcome is None:
