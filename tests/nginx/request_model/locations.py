@@ -192,6 +192,15 @@ LOCATIONS = (
         },
     ),
     Experiment(
+        "35 nested",
+        "internal is inherited by the locations in a location",
+        (
+            "location /a { internal; location /a/b { return 200 b; location ~ c { return 200 c; } } }"
+            " location /d { location /d/e { internal; } return 200 d; } location /r { rewrite ^ /a/b last; }",
+        ),
+        {"/a/b": "404", "/a/b/c": "404", "/d": "200 d", "/d/e": "404", "/r": "200 b"},
+    ),
+    Experiment(
         "36",
         "a named location keeps URI, arguments, method and captures; an unknown one is 500",
         (

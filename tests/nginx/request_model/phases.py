@@ -44,7 +44,7 @@ PHASES = (
         ("location / { limit_req zone=e24; deny all; }",),
         {"/a": "403", "/b": "503"},
         http="limit_req_zone $server_port zone=e24:1m rate=1r/m;",
-        given=("/b",),
+        given=("/a", "/b"),
     ),
     Experiment(
         "25",

@@ -176,6 +176,16 @@ SERVERS = (
         {"/ HTTP/1.0 | -Host": "200 empty[]", "/ HTTP/1.0 | Host: zz": "200 zz"},
     ),
     Experiment(
+        "20 case",
+        "names are lower case, in $server_name and redirects too, but for regular expressions",
+        (
+            'server_name A.Test; server_name_in_redirect on; location / { return 200 "$server_name"; }'
+            " location /r { return 301 /x; }",
+            'server_name ~^B; return 200 "$server_name";',
+        ),
+        {"/ | Host: a.TEST": "200 a.test", "/r | Host: a.test": "301 -> http://a.test:{P}/x", "/ | Host: b.q": "200 ~^B"},
+    ),
+    Experiment(
         "20 default",
         "without a server of an empty name a request without Host goes to the default server",
         ("server_name .d.com other; return 200 $host;", "server_name e; return 200 e;"),
