@@ -37,7 +37,9 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=60, metavar="N", help="requests to each site")
     parser.add_argument("--nginx", action="append", metavar="PATH", help="binaries, asked in turn")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where to write what differs")
-    parser.add_argument("--small", type=int, default=3, metavar="N", help="how many differences of a kind to make small")
+    parser.add_argument(
+        "--small", type=int, default=3, metavar="N", help="how many differences of a kind to make small"
+    )
     parser.add_argument("--corpus", type=Path, metavar="DIR", help="a folder of public configurations with index.tsv")
     options = parser.parse_args()
     if os.access(_MEMORY, os.W_OK | os.X_OK):

@@ -17,7 +17,8 @@ _HTTP = """
     types { text/html html; text/plain txt; }
 """
 _SETTINGS = (
-    "root {T}/r;", "error_page 404 /err/404.html;", "error_page 403 =200 /x.html;", "add_header X-A http;", "autoindex on;",
+    "root {T}/r;", "error_page 404 /err/404.html;", "error_page 403 =200 /x.html;", "add_header X-A http;",
+    "autoindex on;",
     "absolute_redirect off;", "port_in_redirect off;", "index f.txt index.html;", "expires 1h;", "merge_slashes off;",
     "recursive_error_pages on;", "add_header X-B $uri always;", "deny 10.0.0.0/8;", "server_name_in_redirect on;",
 )  # fmt: skip

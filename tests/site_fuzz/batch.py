@@ -81,7 +81,7 @@ def lay(stage: Stage, batch: Batch) -> None:
         place = _PLACE.search(message.place)
         assert place, f"nginx refuses what stands nowhere: {message}"
         index, line = int(place[1]), int(place[2])
-        nodes, node = rendered[index].places.get((_name(index), line)) or _block(rendered[index], index, line)
+        nodes, node = rendered[index].places[_name(index), line]
         nodes.remove(node)
         rendered[index] = _write(stage, batch, index)
     raise AssertionError(f"nginx refuses too much: {batch.refused[-3:]}")
@@ -135,10 +135,6 @@ def _write(stage: Stage, batch: Batch, index: int) -> Rendered:
     text = rendered.files[_name(index)].decode("utf-8", "surrogateescape")
     stage.write({_name(index): stage.filled(text, batch.ports(stage, index))})
     return rendered
-
-
-def _block(rendered: Rendered, index: int, line: int) -> tuple[list, object]:
-    raise AssertionError(f"{_name(index)}:{line}")
 
 
 def _read(log: bytes) -> dict[int, Logged]:

@@ -70,9 +70,7 @@ def _headers(outcome: Outcome, response: Response) -> Iterator[str]:
         yield _difference("expires", expires, response.values(b"expires"))
 
 
-def _body(
-    outcome: Outcome, observation: Observation, response: Response, upstreams: Upstreams
-) -> Iterator[str]:
+def _body(outcome: Outcome, observation: Observation, response: Response, upstreams: Upstreams) -> Iterator[str]:
     if observation.request.is_head or response.status in (204, 304):
         return
     if outcome["kind"] in _PASSED:
@@ -86,9 +84,12 @@ def _body(
                 yield _difference("listing of", outcome["file"], response.body[:200])
         elif not path.exists() or path.read_bytes() != response.body:
             yield _difference("file", outcome["file"], response.body[:200])
-    elif outcome["kind"] in ("error", "redirect") and outcome["body"] is None:
-        if response.body and not response.body.startswith(b"<html>\r\n<head><title>"):
-            yield _difference("body", "a page of nginx", response.body[:200])
+    elif outcome["kind"] in ("error", "redirect") and outcome["body"] is None and not _is_page(response.body):
+        yield _difference("body", "a page of nginx", response.body[:200])
+
+
+def _is_page(body: bytes) -> bool:
+    return not body or body.startswith(b"<html>\r\n<head><title>")
 
 
 def _passed(outcome: Outcome, response: Response, upstreams: Upstreams) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Probes to public configurations: how many the model cannot answer, and why; and what nginx answers where it starts."""
+"""Probes to public configurations: what the model cannot answer, and why; and what nginx answers where it starts."""
 
 from __future__ import annotations
 
@@ -46,11 +46,12 @@ class Figures:
     def __str__(self) -> str:
         total = sum(self.unknown.values())
         lines = [
-            f"{self.probes:,} probes to {self.files:,} configurations: {total:,} unknown ({total / max(self.probes, 1):.1%})",
+            f"{self.probes:,} probes to {self.files:,} configurations: {total:,} unknown"
+            f" ({total / max(self.probes, 1):.1%})",
             *(f"  {count:7,} unknown: {reason}" for reason, count in self.unknown.most_common(40)),
             *(f"  {count:7,} files left out: {reason}" for reason, count in self.left_out.most_common(20)),
-            f"{self.compared:,} probes to {self.started:,} configurations that nginx starts with, {len(self.differing):,}"
-            " answered differently",
+            f"{self.compared:,} probes to {self.started:,} configurations that nginx starts with,"
+            f" {len(self.differing):,} answered differently",
             *self.differing[:60],
         ]
         return "\n".join(lines)

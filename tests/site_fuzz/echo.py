@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -51,8 +52,7 @@ class Echoes:
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
         for name, listening in self._sockets.items():
-            answer = _ANSWERS[name[:-1]]
-            await loop.create_server(lambda name=name, answer=answer: _Upstream(name, answer), sock=listening)
+            await loop.create_server(partial(_Upstream, name, _ANSWERS[name[:-1]]), sock=listening)
         await asyncio.Event().wait()
 
 

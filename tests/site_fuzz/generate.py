@@ -37,29 +37,55 @@ def site(seed: int, number: int, version: tuple[int, ...]) -> Site:
     scope = Scope(draw, number, version)
     servers = [_server(scope, index) for index in range(draw.choice((1, 1, 2, 2, 3, 4)))]
     servers[0].body = [*(servers[0].body or []), _declarations(scope)]
-    return Site(f"{seed}-{number}", number, [*_http(scope), *servers], sorted(scope.hosts), list(dict.fromkeys(scope.uris)), sorted(scope.ports))
+    return Site(
+        f"{seed}-{number}",
+        number,
+        [*_http(scope), *servers],
+        sorted(scope.hosts),
+        list(dict.fromkeys(scope.uris)),
+        sorted(scope.ports),
+    )
 
 
 def _http(scope: Scope) -> list[Node]:
     """Return what the servers use: variables and upstreams."""
     draw, number = scope.draw, scope.number
     source = draw.choice(("$uri", "$arg_a", "$host", "$args", "$request_uri", "$arg_a$arg_v"))
-    rows = [d(word, value) for word, value in dict(zip(draw.sample(_KEYS, 4), draw.choices(_RESULTS, k=4), strict=True)).items()]
+    rows = [
+        d(word, value)
+        for word, value in dict(zip(draw.sample(_KEYS, 4), draw.choices(_RESULTS, k=4), strict=True)).items()
+    ]
     extra = [d("default", draw.choice(_RESULTS))] if chance(draw, 0.6) else []
     extra += [d("volatile")] if chance(draw, 0.3) else []
     hosts = [d("hostnames"), d("*.b.test", "/d/"), d(".a.test", "host"), d("www.*", "1"), d("default", "0")]
+    address = draw.choice(("{http0}", "{http1}", f"up{number}"))
     geo = [d("default", "0"), d("127.0.0.0/8", draw.choice(VALUES[1:])), d("10.0.0.0/8", "ten")]
     return [
         b("map", source, f"$map{number}", inner=[*extra, *rows]),
         b("map", "$host", f"$names{number}", inner=hosts),
-        b("map", "$host", f"$address{number}", inner=[d("default", draw.choice(("{http0}", "{http1}", f"up{number}")))]),
+        b("map", "$host", f"$address{number}", inner=[d("default", address)]),
         b("geo", *(["$arg_ip"] if chance(draw, 0.5) else []), f"$geo{number}", inner=geo),
         b("split_clients", "$uri$args", f"$split{number}", inner=[d("30%", "a"), d("25.5%", "/d/"), d("*", "0")]),
         b("upstream", f"up{number}", inner=[d("server", "{http1}")]),
     ]  # fmt: skip
 
 
-_KEYS = ("/a", "a", "x", "/f.txt", "~^/d", "~*b", "~^(?<m>.)$", "a.test", '""', "0", "/q1", "~/(.+)$", "\\default", "B/C")
+_KEYS = (
+    "/a",
+    "a",
+    "x",
+    "/f.txt",
+    "~^/d",
+    "~*b",
+    "~^(?<m>.)$",
+    "a.test",
+    '""',
+    "0",
+    "/q1",
+    "~/(.+)$",
+    "\\default",
+    "B/C",
+)
 _RESULTS = ("", "0", "1", "/d/", "/f.txt", "a", "$uri", "x$1", "$arg_v", "/x.html", "q?r=1")
 
 

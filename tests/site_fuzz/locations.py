@@ -77,7 +77,9 @@ def _contents(scope: Scope, name: str = "") -> list[Node]:
     if scope.level == "location" and chance(draw, 0.07):
         nodes.append(limit_except(scope))
     if scope.level == "location" and chance(draw, 0.15) and not any(node.head.startswith(b"root ") for node in nodes):
-        alias = "{T}/al/$1" if scope.is_regex else "{T}/al/" if name.endswith("/") else draw.choice(("{T}/al", "{T}/al/"))
+        alias = (
+            "{T}/al/$1" if scope.is_regex else "{T}/al/" if name.endswith("/") else draw.choice(("{T}/al", "{T}/al/"))
+        )
         nodes.append(d("alias", draw.choice((alias, alias, "{T}/al/f.txt", "{T}/$arg_v/"))))
     draw.shuffle(nodes)
     return nodes

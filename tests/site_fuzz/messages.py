@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 Fields = list[tuple[bytes, bytes]]
@@ -53,7 +54,7 @@ def request(
     method: bytes = b"GET",
     host: bytes | None = b"h",
     version: bytes = b"HTTP/1.1",
-    fields: Fields = [],
+    fields: Sequence[tuple[bytes, bytes]] = (),
 ) -> bytes:
     """Return the bytes of a request; `host` None is none."""
     lines = [b"%s %s %s" % (method, target, version)]

@@ -11,6 +11,7 @@ from tests.rewrite_fuzz.nodes import Node
 from tests.site_fuzz import batch as batches
 from tests.site_fuzz.batch import Batch, Observation
 from tests.site_fuzz.compare import differences
+from tests.site_fuzz.generate import Site
 from tests.site_fuzz.minimise import smaller
 from tests.site_fuzz.model import Model, Outcome, RefusedError, build
 from tests.site_fuzz.stage import Stage
@@ -66,12 +67,14 @@ class Difference:
         return self.texts[0] if what == "status" else what
 
 
-def play(stage: Stage, batch: Batch, seed: int, each: int, figures: Figures, damage: Damage | None = None) -> list[Difference]:
+def play(
+    stage: Stage, batch: Batch, seed: int, each: int, figures: Figures, damage: Damage | None = None
+) -> list[Difference]:
     """Ask nginx and the model about each site of a batch; return the differences."""
     batches.lay(stage, batch)
     figures.refused.update(batch.refused)
     build_ = build(stage.binary, stage.root)
-    found = []
+    found: list[Difference] = []
     for index, observations in enumerate(batches.observe(stage, batch, seed, each)):
         figures.sites += 1
         found += _compared(stage, batch, index, observations, build_, figures, damage)
@@ -79,7 +82,13 @@ def play(stage: Stage, batch: Batch, seed: int, each: int, figures: Figures, dam
 
 
 def _compared(
-    stage: Stage, batch: Batch, index: int, observations: list[Observation], build_: Build, figures: Figures, damage: Damage | None
+    stage: Stage,
+    batch: Batch,
+    index: int,
+    observations: list[Observation],
+    build_: Build,
+    figures: Figures,
+    damage: Damage | None,
 ) -> Iterator[Difference]:
     try:
         model = Model.of_text(batch.text(stage, index), build_)
@@ -122,7 +131,7 @@ def minimal(stage: Stage, difference: Difference, damage: Damage | None = None) 
 
     def fails(nodes: list[Node]) -> bool:
         site = replace(difference.batch.sites[difference.index], nodes=nodes)
-        again = _again(stage, replace_site(difference, site), damage)
+        again = _again(stage, _alone(difference, site), damage)
         if again is not None and again.kind == difference.kind:
             smallest[0] = again
             return True
@@ -134,7 +143,7 @@ def minimal(stage: Stage, difference: Difference, damage: Damage | None = None) 
     return smallest[0]
 
 
-def replace_site(difference: Difference, site: batches.Site) -> Difference:
+def _alone(difference: Difference, site: Site) -> Difference:
     """Return the difference in a batch of this site alone."""
     return replace(difference, batch=Batch(difference.batch.http, [site]), index=0)
 

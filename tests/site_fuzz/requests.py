@@ -39,7 +39,19 @@ _FORMS: Sequence[Callable[[bytes], bytes]] = (
     lambda uri: b"http://a.test:7" + percent_encode(uri),
     lambda uri: b"HTTP://Www.Q.Org" + percent_encode(uri),
 )
-_BROKEN = (b"/%", b"/..", b"/%zz", b"/a%00", b"*", b"?a", b"/a/../..", b"x", b"http://h_x/", b"/%2e%2e/", b"http://b.test?a")
+_BROKEN = (
+    b"/%",
+    b"/..",
+    b"/%zz",
+    b"/a%00",
+    b"*",
+    b"?a",
+    b"/a/../..",
+    b"x",
+    b"http://h_x/",
+    b"/%2e%2e/",
+    b"http://b.test?a",
+)
 
 
 def asks(site: Site, seed: int, count: int, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
@@ -64,9 +76,7 @@ def _ask(draw: random.Random, site: Site, number: int) -> tuple[int, bytes]:
         if chance(draw, odds):
             fields.append((name, draw.choice(values)))
     method = draw.choices((b"GET", b"HEAD", b"POST", b"PUT", b"FOO", b"DELETE"), (80, 5, 8, 2, 2, 2))[0]
-    data = request(
-        target, method=method, host=None if host is None else host.encode(), version=version, fields=fields
-    )
+    data = request(target, method=method, host=None if host is None else host.encode(), version=version, fields=fields)
     return draw.choice(site.ports), data
 
 

@@ -15,7 +15,9 @@ def script(scope: Scope, most: int) -> list[Node]:
 
 
 def _statement(scope: Scope) -> Node:
-    match scope.draw.choices(range(5), (5, 6, 6 if "if" not in scope.level else 0, 1, 1.5 if scope.level != "server" else 0.4))[0]:
+    match scope.draw.choices(
+        range(5), (5, 6, 6 if "if" not in scope.level else 0, 1, 1.5 if scope.level != "server" else 0.4)
+    )[0]:
         case 0:
             return d("set", scope.draw.choice(("$v0", "$v1", "$v2", "$v3", "$v0", "$args")), value(scope))
         case 1:
@@ -43,7 +45,11 @@ def _return(scope: Scope) -> Node:
     draw = scope.draw
     code = draw.choice(CODES)
     if code in (301, 302, 303, 307, 308):
-        return d("return", str(code), draw.choice((target(scope), "https://e.test$request_uri", "https://$host$uri", "x$uri")))
+        return d(
+            "return",
+            str(code),
+            draw.choice((target(scope), "https://e.test$request_uri", "https://$host$uri", "x$uri")),
+        )
     if chance(draw, 0.1):
         return d("return", draw.choice(("https://e.test/", "$scheme://$host/x", "http://e.test$uri")))
     if chance(draw, 0.6):

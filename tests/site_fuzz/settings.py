@@ -58,10 +58,13 @@ def limit_except(scope: Scope) -> Node:
 def try_files(scope: Scope) -> Node:
     """Return a `try_files`."""
     draw = scope.draw
-    some = draw.choices(("$uri", "$uri/", "$uri.html", "/f.txt", "/nx", "$uri/index.html", "f.txt", "/d/", "$arg_v", "$uri$1"),
+    paths = ("$uri", "$uri/", "$uri.html", "/f.txt", "/nx", "$uri/index.html", "f.txt", "/d/", "$arg_v", "$uri$1")
+    some = draw.choices(paths,
                         k=draw.choice((1, 1, 2, 3)))  # fmt: skip
     named = sorted(scope.named) or ["@n"]
-    last = draw.choice(("=404", "=403", "=418", "=503", draw.choice(named), draw.choice(named), target(scope), "/index.txt?x=$uri"))
+    last = draw.choice(
+        ("=404", "=403", "=418", "=503", draw.choice(named), draw.choice(named), target(scope), "/index.txt?x=$uri")
+    )
     return d("try_files", *some, last)
 
 
@@ -76,10 +79,15 @@ def _error_page(scope: Scope) -> list[Node]:
     draw = scope.draw
     nodes = []
     for _ in range(draw.choice((1, 1, 2))):
-        codes = [str(draw.choice((404, 404, 403, 405, 410, 418, 500, 503, 301, 302, 400, 502))) for _ in range(draw.choice((1, 2)))]
+        codes = [
+            str(draw.choice((404, 404, 403, 405, 410, 418, 500, 503, 301, 302, 400, 502)))
+            for _ in range(draw.choice((1, 2)))
+        ]
         code = draw.choice(([], [], ["="], ["=200"], ["=404"], ["=301"], ["=503"]))
         named = sorted(scope.named) or ["@n"]
-        page = draw.choice((*TARGETS, draw.choice(named), draw.choice(named), "https://e.test/x", "$arg_v", "/err/404.html?q=$uri"))
+        page = draw.choice(
+            (*TARGETS, draw.choice(named), draw.choice(named), "https://e.test/x", "$arg_v", "/err/404.html?q=$uri")
+        )
         nodes.append(d("error_page", *codes, *code, page))
     return nodes
 
@@ -92,7 +100,9 @@ def _add_header(scope: Scope) -> list[Node]:
 
 
 def _root(scope: Scope) -> list[Node]:
-    return [d("root", scope.draw.choice(("{T}/r", "{T}/r", "{T}/other", "{T}/al", "{T}/r/d", "{T}/$arg_v", "{T}/none")))]
+    return [
+        d("root", scope.draw.choice(("{T}/r", "{T}/r", "{T}/other", "{T}/al", "{T}/r/d", "{T}/$arg_v", "{T}/none")))
+    ]
 
 
 def _one(*words: str) -> Callable[[Scope], list[Node]]:

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 FILES = (
-    "r/f.txt", "r/x.html", "r/a.html", "r/a b.txt", "r/0", "r/50.x", "r/index.txt", "r/d.html", "r/a%2f.txt", "r/q?x.txt",
-    "r/d/index.html", "r/d/g.txt", "r/d/sub/index.html", "r/d/sub/f.txt", "r/x y/index.html", "r/a/f.txt", "r/a/fb.html",
+    "r/f.txt", "r/x.html", "r/a.html", "r/a b.txt", "r/0", "r/50.x", "r/index.txt", "r/d.html", "r/a%2f.txt",
+    "r/q?x.txt",
+    "r/d/index.html", "r/d/g.txt", "r/d/sub/index.html", "r/d/sub/f.txt", "r/x y/index.html", "r/a/f.txt",
+    "r/a/fb.html",
     "r/b/f.txt", "r/b/index.html", "r/z/only.txt", "r/p/index.php", "r/err/404.html", "r/err/50x.html", "r/maint",
     "r/F.TXT", "r/d/50x.html", "al/f.txt", "al/index.html", "al/x.html", "al/sub/index.html", "al/sub/f.txt",
     "al/fb.html", "al/only/x.txt", "alx/f.txt", "rf.txt", "other/f.txt", "other/d/index.html", "other/index.html",

@@ -25,7 +25,9 @@ def value(scope: Scope) -> str:
 def target(scope: Scope) -> str:
     """Return a URI, perhaps with variables and arguments."""
     draw = scope.draw
-    path = draw.choice((*TARGETS, "/z$uri", "/a/$1", "/$2/$1", "$uri/", "/d/$1", f"/{variable(scope)}", "/b$v0", "/%61 b"))
+    path = draw.choice(
+        (*TARGETS, "/z$uri", "/a/$1", "/$2/$1", "$uri/", "/d/$1", f"/{variable(scope)}", "/b$v0", "/%61 b")
+    )
     return path + draw.choice(("", "", "", "?", "?x=1", "?x=$1", "?$args", "?y=$arg_a?"))
 
 

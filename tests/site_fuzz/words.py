@@ -40,12 +40,27 @@ PATTERNS: Sequence[tuple[str, Sequence[str]]] = (
 
 PATHS = (
     "/", "/f.txt", "/x.html", "/a b.txt", "/d", "/d/", "/d/g.txt", "/d/sub", "/d/sub/", "/x y", "/x y/", "/a/f.txt",
-    "/a/fb.html", "/b/", "/b", "/e", "/e/", "/z/", "/z/only.txt", "/p/", "/p/index.php", "/nx", "/nx/", "/0", "/index.txt",
+    "/a/fb.html", "/b/", "/b", "/e", "/e/", "/z/", "/z/only.txt", "/p/", "/p/index.php", "/nx", "/nx/", "/0",
+    "/index.txt",
     "/err/404.html", "/maint", "/F.TXT", "/d.html", "/a%2f.txt", "/q?x.txt", "/sub/f.txt", "/fb.html", "/50.x",
 )  # fmt: skip
 """Decoded URIs: files and folders of the tree, and others."""
 
-TARGETS = ("/f.txt", "/x.html", "/d/", "/d", "/nx", "/a/", "/b/", "/q1", "/z/only.txt", "/p/", "/a/b/c", "/index.txt", "/e")
+TARGETS = (
+    "/f.txt",
+    "/x.html",
+    "/d/",
+    "/d",
+    "/nx",
+    "/a/",
+    "/b/",
+    "/q1",
+    "/z/only.txt",
+    "/p/",
+    "/a/b/c",
+    "/index.txt",
+    "/e",
+)
 HOSTS = ("a.test", "b.test", "www.a.test", "x.b.test", "q.org", "www.q.org", "zz", "a.b.test", "n1.re", "test")
 NAMES = (
     "a.test", "b.test", ".a.test", "*.b.test", "www.*", "www.a.*", ".b.test", "q.org", '""', "_", "a.test.", "*.test",
@@ -54,11 +69,36 @@ NAMES = (
 VARIABLES = (
     "$uri", "$uri", "$args", "$arg_a", "$arg_v", "$request_uri", "$host", "$http_host", "$server_name", "$server_port",
     "$scheme", "$request_method", "$1", "$1", "$2", "$is_args", "$document_uri", "$query_string", "$document_root",
-    "$request_filename", "$http_x_a", "$cookie_c", "$remote_addr", "$server_addr", "$server_protocol", "$https", "$request",
+    "$request_filename", "$http_x_a", "$cookie_c", "$remote_addr", "$server_addr", "$server_protocol", "$https",
+    "$request",
     "$content_length", "$http_referer", "$http_user_agent", "$realpath_root", "$nginx_version",
 )  # fmt: skip
 VALUES = ("", "0", "1", "a", "A", "00", "%20", "/f.txt", "b/c", "x&v=1", "d", "a b", "no", "//x", "..", "q;r")
-CODES = (200, 200, 204, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 404, 404, 405, 410, 418, 444, 500, 502, 503, 599)
+CODES = (
+    200,
+    200,
+    204,
+    301,
+    302,
+    303,
+    304,
+    307,
+    308,
+    400,
+    401,
+    403,
+    404,
+    404,
+    404,
+    405,
+    410,
+    418,
+    444,
+    500,
+    502,
+    503,
+    599,
+)
 
 
 def d(*words: str) -> Node:

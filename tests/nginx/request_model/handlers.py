@@ -62,7 +62,8 @@ HANDLERS = (
         "a root is before the URI; an alias before what follows the name of the location that has it",
         (
             "location /a { alias {T}/al/; } location /b/ { root {T}/al; } location /c { alias {T}/al; }"
-            " location /rv { root {T}/$arg_r; } location /av/ { alias {T}/$arg_r/; } location = /one { alias {T}/al/f.txt; }"
+            " location /rv { root {T}/$arg_r; } location /av/ { alias {T}/$arg_r/; } location = /one { alias"
+            " {T}/al/f.txt; }"
             " location /two { alias {T}/al/f.txt; } location ~ ^/g { alias {T}/al/f.txt; }"
             " location /n/ { alias {T}/al/; location /n/sub/ { } location ~ ^/n/(q.*)$ { alias {T}/al/x.html; }"
             " location ~ ^/n/f { } } location ~ ^/im/(.*)$ { alias {T}/al/$1; index x.html; }",
@@ -99,7 +100,8 @@ HANDLERS = (
             " location /v { set $e60 {http0}; proxy_pass http://$e60; } location /vu { set $e60 {http0};"
             " proxy_pass http://$e60/$arg_x; } location /vr { set $e60 {http0}; proxy_pass http://$e60$request_uri; }"
             " location /r { rewrite ^/r/(.*) /o/$1 break; proxy_pass http://{http0}; }"
-            " location /i { try_files /nx /o/i%20j?k; } location /n { try_files /nx @n; } location @n { proxy_pass http://{http1}; }"
+            " location /i { try_files /nx /o/i%20j?k; } location /n { try_files /nx @n; } location @n { proxy_pass"
+            " http://{http1}; }"
             " location = /e { proxy_pass http://{http0}/E; } location ~ ^/x/(.*)$ { proxy_pass http://{http0}; }"
             " location ~ ^/y/(.*)$ { proxy_pass http://{http0}/Y/$1$is_args$args; } location /m/ { proxy_method PUT;"
             " proxy_pass http://{http0}; }",
@@ -131,7 +133,8 @@ HANDLERS = (
         "60 upstream",
         "a name of an upstream is its servers; names with variables are looked up among them too",
         (
-            "location /a { proxy_pass http://e60up; } location /b/ { set $e60_name e60up; proxy_pass http://$e60_name; }"
+            "location /a { proxy_pass http://e60up; } location /b/ { set $e60_name e60up; proxy_pass"
+            " http://$e60_name; }"
             " location /c { proxy_pass http://e60up/C; }",
         ),
         {"/a": "200 http1 GET /a", "/b/x": "200 http1 GET /b/x", "/cx": "200 http1 GET /Cx"},
@@ -142,7 +145,8 @@ HANDLERS = (
         "fastcgi, uwsgi and scgi get parameters only",
         (
             "location /f { fastcgi_pass {fastcgi0}; fastcgi_param U $uri; fastcgi_param A $args; }"
-            " location /u { uwsgi_pass {uwsgi1}; uwsgi_param U $uri; } location /s { scgi_pass {scgi0}; scgi_param U $uri; }"
+            " location /u { uwsgi_pass {uwsgi1}; uwsgi_param U $uri; } location /s { scgi_pass {scgi0}; scgi_param U"
+            " $uri; }"
             r" location ~ \.php(/|$) { fastcgi_split_path_info ^(.+\.php)(.*)$; fastcgi_pass {fastcgi1};"
             " fastcgi_param S $fastcgi_script_name; fastcgi_param P $fastcgi_path_info; }",
         ),
@@ -182,7 +186,8 @@ HANDLERS = (
         (
             "add_header S s; location /a { return 200; } location /b { add_header L l; return 200; }"
             " location /c { add_header L l; return 404; } location /d { add_header L l always; return 404; }"
-            " location /e { add_header L l; return 301 /; } location /f { add_header L l; error_page 404 /g; return 404; }"
+            " location /e { add_header L l; return 301 /; } location /f { add_header L l; error_page 404 /g; return"
+            " 404; }"
             " location /g { add_header G g always; return 200; } location /h { add_header L l; error_page 404 =200 /i;"
             ' return 404; } location /i { add_header I i; return 200; } location /j { add_header L ""; return 200; }'
             " location /k { add_header L $arg_x; return 200; } location /l { add_header L l; return 418; }"
@@ -222,7 +227,8 @@ HANDLERS = (
         "expires sets Expires and Cache-Control; add_header Cache-Control adds to it",
         (
             "location /a { expires max; return 200; } location /b { expires epoch; return 200; }"
-            " location /c { expires -1; add_header Cache-Control private; return 200; } location /d { expires 1h; return 404; }"
+            " location /c { expires -1; add_header Cache-Control private; return 200; } location /d { expires 1h;"
+            " return 404; }"
             " location /e { expires off; add_header Cache-Control private; return 200; } location /f { expires 1h;"
             " location /f/g { return 200; } return 200; }",
         ),

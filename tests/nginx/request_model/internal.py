@@ -25,9 +25,11 @@ INTERNAL = (
         "a URI page loses method and arguments, a named one keeps them, all else is a redirect",
         (
             "location /a { error_page 404 /t; return 404; } location /b { error_page 404 @n; return 404; }"
-            " location /c { error_page 404 http://x/y?$args; return 404; } location /d { error_page 404 =301 http://x/y;"
+            " location /c { error_page 404 http://x/y?$args; return 404; } location /d { error_page 404 =301"
+            " http://x/y;"
             " return 404; } location /e { error_page 404 =200 http://x/y; return 404; }"
-            " location /g { error_page 404 /t?z=1; return 404; } location /h { error_page 404 /t?z=$arg_q; return 404; }"
+            " location /g { error_page 404 /t?z=1; return 404; } location /h { error_page 404 /t?z=$arg_q; return"
+            " 404; }"
             " location /i { error_page 404 $arg_u; return 404; } location /j { error_page 404 t; return 404; }"
             f" location /t {{ {_STATE} }} location @n {{ {_STATE} }}",
         ),
@@ -53,11 +55,15 @@ INTERNAL = (
         "=code sets the code, = takes that of the target, none keeps it over 200; an error of the target wins",
         (
             "location /a { error_page 404 =201 /t; return 404; } location /b { error_page 404 = /t; return 404; }"
-            " location /c { error_page 404 = /forbidden; return 404; } location /d { error_page 404 /forbidden; return 404; }"
+            " location /c { error_page 404 = /forbidden; return 404; } location /d { error_page 404 /forbidden;"
+            " return 404; }"
             " location /e { error_page 404 =500 /t; return 404; } location /g { error_page 404 /moved; return 404; }"
-            " location /h { error_page 404 =200 /moved; return 404; } location /i { error_page 404 =204 /t; return 404; }"
-            " location /j { error_page 404 =410 /f.txt; return 404; } location /k { error_page 404 /proxied; return 404; }"
-            " location /l { error_page 404 = /proxied; return 404; } location /m { error_page 404 =302 /t; return 404; }"
+            " location /h { error_page 404 =200 /moved; return 404; } location /i { error_page 404 =204 /t; return"
+            " 404; }"
+            " location /j { error_page 404 =410 /f.txt; return 404; } location /k { error_page 404 /proxied; return"
+            " 404; }"
+            " location /l { error_page 404 = /proxied; return 404; } location /m { error_page 404 =302 /t; return"
+            " 404; }"
             f" location /t {{ {_STATE} }} location /forbidden {{ return 403; }} location /moved {{ return 301 /z; }}"
             " location /proxied { proxy_pass http://{http0}; } location /f.txt {}",
         ),
@@ -78,7 +84,8 @@ INTERNAL = (
     ),
     Experiment(
         "51",
-        "one error page a request without recursive_error_pages; the first of equal codes; a level with any has its own",
+        "one error page a request without recursive_error_pages; the first of equal codes; a level with any has its"
+        " own",
         (
             "error_page 404 /n1; error_page 410 =200 /x.html; location = /x.html {} location = /f.txt {}"
             " location /n1 { error_page 403 /x.html; return 403; }"
@@ -110,7 +117,8 @@ INTERNAL = (
         "`x/` is a folder, all else is what is none; a hit sets $uri and stays in the location",
         (
             "location / { try_files $uri $uri.html $uri/ =404; } location /g { try_files /f.txt =404; }"
-            " location /h { try_files /d/ =404; } location /i { try_files /d =404; } location /j { try_files f.txt =404; }"
+            " location /h { try_files /d/ =404; } location /i { try_files /d =404; } location /j { try_files f.txt"
+            " =404; }"
             " location /k { try_files /d/index.html =404; return 200 no; }"
             " location /m { try_files $arg_u =404; }"
             " location /n/ { proxy_pass http://{http0}; try_files /f.txt =404; }"
@@ -141,9 +149,12 @@ INTERNAL = (
         "54",
         "the last is a named location, a code, or an internal redirect, whose arguments are its own",
         (
-            "location /1 { try_files $uri /t; } location /2 { try_files $uri /t?$args; } location /3 { try_files $uri =418; }"
-            " location /4 { try_files $uri @n; } location /5 { try_files $uri @unknown; } location /6 { try_files $uri t; }"
-            " location /7 { try_files $uri /%74; } location /8 { try_files /nx $arg_u; } location /9 { try_files /nx =301; }"
+            "location /1 { try_files $uri /t; } location /2 { try_files $uri /t?$args; } location /3 { try_files"
+            " $uri =418; }"
+            " location /4 { try_files $uri @n; } location /5 { try_files $uri @unknown; } location /6 { try_files"
+            " $uri t; }"
+            " location /7 { try_files $uri /%74; } location /8 { try_files /nx $arg_u; } location /9 { try_files /nx"
+            " =301; }"
             " location /e { error_page 403 =200 /x.html; try_files /nx =403; } location = /x.html {}"
             f' location /q {{ try_files /nx "/t?x=$arg_q&y"; }} location /t {{ {_STATE} }} location @n {{ {_STATE} }}',
         ),
@@ -168,11 +179,14 @@ INTERNAL = (
         "55",
         "with an alias the name of the location is cut from values with variables, not from constants",
         (
-            "location /a/ { alias {T}/al/; try_files $uri /a/fb.html; } location /b/ { alias {T}/al/; try_files $uri =404; }"
-            " location /c/ { alias {T}/al/; try_files $uri $uri/ =404; } location /d1/ { alias {T}/al/; try_files /d1/f.txt"
+            "location /a/ { alias {T}/al/; try_files $uri /a/fb.html; } location /b/ { alias {T}/al/; try_files $uri"
+            " =404; }"
+            " location /c/ { alias {T}/al/; try_files $uri $uri/ =404; } location /d1/ { alias {T}/al/; try_files"
+            " /d1/f.txt"
             " =404; } location /e1/ { alias {T}/al/; try_files f.txt =404; } location ~ ^/r/(.*)$ { alias {T}/al/$1;"
             ' try_files "" =404; } location ~ ^/s/(.*)$ { alias {T}/al; try_files /$1 =404; }'
-            ' location ~ ^/u/(.*)$ { alias {T}/al/$1; try_files $uri =404; } location / { return 200 "root:$uri|$args"; }'
+            " location ~ ^/u/(.*)$ { alias {T}/al/$1; try_files $uri =404; } location / { return 200"
+            ' "root:$uri|$args"; }'
             " location /g/ { alias {T}/al/; try_files $uri /g/$arg_u; }",
         ),
         {
@@ -197,7 +211,8 @@ INTERNAL = (
         "56",
         "an index that exists is looked up anew; one with a slash in front is not tested",
         (
-            "location /b/ {} location /e/ {} location /i1/ { root {T}/r; index nx /t; } location /p/ { index index.php; }"
+            "location /b/ {} location /e/ {} location /i1/ { root {T}/r; index nx /t; } location /p/ { index"
+            " index.php; }"
             f" location ~ \\.php$ {{ {_STATE} }} location /d/ {{ index nx g.txt index.html; }} location = /z/"
             " { index only.$arg_e; } location /al/ { alias {T}/al/; } location /al2 { alias {T}/al/; }"
             " location /au/ { autoindex on; alias {T}/r/e/; } location /nodir/ { autoindex on; }"

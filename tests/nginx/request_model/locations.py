@@ -101,7 +101,8 @@ LOCATIONS = (
             ' location "/s p/" { proxy_pass http://{http0}; } location /f/ { fastcgi_pass {fastcgi0}; }'
             " location /u/ { uwsgi_pass {uwsgi0}; } location /s/ { scgi_pass {scgi0}; }"
             " location /g/ { grpc_pass {http0}; } location /m/ { set $memcached_key 1; memcached_pass {http0}; }"
-            " location /v/ { set $e32 {http0}; proxy_pass http://$e32; } location /d/ { deny all; proxy_pass http://{http0}; }"
+            " location /v/ { set $e32 {http0}; proxy_pass http://$e32; } location /d/ { deny all; proxy_pass"
+            " http://{http0}; }"
             " location /r/ { return 200 rw; proxy_pass http://{http0}; } location / { return 200 root; }"
             " location ^~ /i/ { internal; proxy_pass http://{http0}; }"
             " location /l/ { limit_except GET { deny all; } proxy_pass http://{http0}; }",
@@ -139,7 +140,8 @@ LOCATIONS = (
         "32 nested",
         "a nested location does so too, and not in a regex location",
         (
-            "location / { return 200 root; location /a/ { proxy_pass http://{http0}; } } location ~ ^/a$ { return 200 re; }"
+            "location / { return 200 root; location /a/ { proxy_pass http://{http0}; } } location ~ ^/a$ { return"
+            " 200 re; }"
             " location ~ /b { return 200 b; location /b/ { proxy_pass http://{http0}; } }",
         ),
         {"/a": "301 -> http://h:{P}/a/", "/b": "200 b", "/q": "200 root"},
@@ -204,7 +206,8 @@ LOCATIONS = (
         "36",
         "a named location keeps URI, arguments, method and captures; an unknown one is 500",
         (
-            'location ~ ^/a(.*)$ { error_page 404 = @n; return 404; } location @n { return 200 "$request_method $uri?$args[$1]"; }'
+            'location ~ ^/a(.*)$ { error_page 404 = @n; return 404; } location @n { return 200 "$request_method'
+            ' $uri?$args[$1]"; }'
             " location /b { error_page 404 = @unknown; return 404; } location /c { try_files /nx @nested; }"
             " location @nested { try_files /nx @last; } location @last { return 200 last; }"
             " location /k { error_page 404 @static; return 404; } location @static {}",

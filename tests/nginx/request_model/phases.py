@@ -50,8 +50,10 @@ PHASES = (
         "25",
         "the first allow or deny that matches; any at a level replaces those outside",
         (
-            f"deny all; location /a {{ allow 127.0.0.1; deny all; {_FILE} }} location /b {{ deny all; allow all; {_FILE} }}"
-            f" location /c {{ allow 1.1.1.1; {_FILE} }} location /d {{ {_FILE} }} location /e {{ deny 127.0.0.0/9; {_FILE} }}"
+            f"deny all; location /a {{ allow 127.0.0.1; deny all; {_FILE} }} location /b {{ deny all; allow all;"
+            f" {_FILE} }}"
+            f" location /c {{ allow 1.1.1.1; {_FILE} }} location /d {{ {_FILE} }} location /e {{ deny 127.0.0.0/9;"
+            f" {_FILE} }}"
             f" location /g {{ allow 127.0.0.0/30; deny all; {_FILE} }}",
         ),
         {
@@ -67,7 +69,8 @@ PHASES = (
         "25 satisfy",
         "all: deny answers before a password; any: the first that is content, else 401 if one said so, else 403",
         (
-            f"location /all {{ {_BASIC} deny all; {_FILE} }} location /any {{ satisfy any; {_BASIC} deny all; {_FILE} }}"
+            f"location /all {{ {_BASIC} deny all; {_FILE} }} location /any {{ satisfy any; {_BASIC} deny all;"
+            f" {_FILE} }}"
             f" location /either {{ satisfy any; {_BASIC} allow 127.0.0.1; deny all; {_FILE} }}"
             f" location /one {{ satisfy any; {_BASIC} {_FILE} }} location /none {{ satisfy any; deny all; {_FILE} }}"
             f" location /other {{ satisfy any; allow 1.2.3.4; {_FILE} }}",
@@ -83,7 +86,9 @@ PHASES = (
             "/none": "403",
             "/other": "200 [r/f.txt]",
         },
-        unknown={"/any" + _AUTHORIZED: "password", "/one" + _AUTHORIZED: "password",
+        unknown={
+            "/any" + _AUTHORIZED: "password",
+            "/one" + _AUTHORIZED: "password",
         },
     ),
     Experiment(
@@ -121,9 +126,11 @@ PHASES = (
         "limit_except takes effect before the script: what is in force there has no script and no try_files",
         (
             "location /r { limit_except GET { deny all; } return 200 x; } location /t { limit_except GET { allow all; }"
-            f" {_FILE} }} location /p {{ limit_except GET {{ allow all; }} proxy_pass http://{{http0}}; rewrite ^ /zz break; }}"
+            f" {_FILE} }} location /p {{ limit_except GET {{ allow all; }} proxy_pass http://{{http0}}; rewrite ^"
+            f" /zz break; }}"
             " location /o { limit_except POST { allow all; } return 200 o; }"
-            " location /e { error_page 403 =200 /x.html; limit_except GET { deny all; } return 200 e; } location = /x.html {}",
+            " location /e { error_page 403 =200 /x.html; limit_except GET { deny all; } return 200 e; } location ="
+            " /x.html {}",
         ),
         {
             "/r": "200 x",
@@ -144,8 +151,10 @@ PHASES = (
         "29",
         "a handler excludes index and static files, the last written wins; without one all decline",
         (
-            "location /g { empty_gif; proxy_pass http://{http0}; } location /h { proxy_pass http://{http0}; fastcgi_pass"
-            " {fastcgi0}; fastcgi_param A b; } location /d/ { proxy_pass http://{http0}; index index.html; } location /e/ {}",
+            "location /g { empty_gif; proxy_pass http://{http0}; } location /h { proxy_pass http://{http0};"
+            " fastcgi_pass"
+            " {fastcgi0}; fastcgi_param A b; } location /d/ { proxy_pass http://{http0}; index index.html; }"
+            " location /e/ {}",
         ),
         {
             "/g": "200 http0 GET /g",

@@ -70,7 +70,8 @@ REWRITE = (
     ),
     Experiment(
         "40",
-        "a return below 300 or with a text is sent; else the error page answers, which keeps the Location of a redirect",
+        "a return below 300 or with a text is sent; else the error page answers, which keeps the Location of a"
+        " redirect",
         (
             "error_page 404 =201 /x.html; error_page 301 =200 /f.txt; error_page 444 408 /x.html;"
             " location /a { return 404; } location /b { return 404 text; } location /c { return 301 /zz; }"
@@ -102,7 +103,8 @@ REWRITE = (
         "40 url",
         "a return of a URL alone is a redirect with 302",
         (
-            "location /a { return http://a/b; } location /b { return $scheme://a/b; } location /c { return https://a/$uri; }",
+            "location /a { return http://a/b; } location /b { return $scheme://a/b; } location /c { return"
+            " https://a/$uri; }",
         ),
         {"/a": "302 -> http://a/b", "/b": "302 -> http://a/b", "/c": "302 -> https://a//c"},
     ),
@@ -134,7 +136,8 @@ REWRITE = (
         "$uri in a return or a rewrite is not escaped, $request_uri is as it came",
         (
             "location /a { return 301 https://h$uri; } location /b { rewrite ^ https://h$uri permanent; }"
-            " location /c { rewrite ^([^?]*)$ https://h$1 permanent; } location /d { return 301 https://h$request_uri; }",
+            " location /c { rewrite ^([^?]*)$ https://h$1 permanent; } location /d { return 301"
+            " https://h$request_uri; }",
         ),
         {
             "/a%0d%0aX:1": "301 -> https://h/a X=1",
@@ -151,7 +154,8 @@ REWRITE = (
         (
             'location ~ ^/s/(.*)$ { set $e42 $1; return 200 "$e42"; } location ~ ^/t/(.*)$ { return 200 "$1"; }'
             " location /r/ { rewrite ^/r/(.*)$ /z/$1 permanent; } location /q/ { rewrite ^/q/(.*)$ /z?p=$1 last; }"
-            " location /l/ { rewrite ^/l/(.*)$ /z/$1 last; } location /n/ { rewrite ^/n/(?<e42_n>.*)$ /z/$e42_n permanent; }"
+            " location /l/ { rewrite ^/l/(.*)$ /z/$1 last; } location /n/ { rewrite ^/n/(?<e42_n>.*)$ /z/$e42_n"
+            " permanent; }"
             ' location /z { return 200 "$uri|$args"; } location ~ ^/p/(.*)$ { proxy_pass http://{http0}/$1; }'
             " location ~ ^/f/(.*)$ { try_files /$1 =404; }",
         ),
@@ -182,7 +186,8 @@ REWRITE = (
         "43",
         "in a redirect %26 to %7E are decoded up to the `?`; an internal target stays as it is",
         (
-            "location /e1 { rewrite ^/e1(.*)$ /z$1 permanent; } location /e2 { rewrite ^/e2 /z%41%20%2f%3f%41?%41 permanent; }"
+            "location /e1 { rewrite ^/e1(.*)$ /z$1 permanent; } location /e2 { rewrite ^/e2 /z%41%20%2f%3f%41?%41"
+            " permanent; }"
             f" location /e3 {{ rewrite ^ /z%20//a/../b#c last; }} location /z {{ {_STATE} }}",
         ),
         {
@@ -195,7 +200,8 @@ REWRITE = (
         "44",
         "arguments are kept; a `?` at the end drops them; others stand before the old ones",
         (
-            "location /k { rewrite ^ /t last; } location /d { rewrite ^ /t? last; } location /a { rewrite ^ /t?x=1 last; }"
+            "location /k { rewrite ^ /t last; } location /d { rewrite ^ /t? last; } location /a { rewrite ^ /t?x=1"
+            " last; }"
             " location /b { rewrite ^ /t?x=1? last; } location /ka { rewrite ^ /t permanent; }"
             " location /da { rewrite ^ /t? permanent; } location /aa { rewrite ^ /t?x=1 permanent; }"
             f" location /ba {{ rewrite ^ /t?x=1? permanent; }} location /t {{ {_STATE} }}",
@@ -217,7 +223,8 @@ REWRITE = (
         "what fails clears $1 but for a regex location; names stay, and all survive internal redirects",
         (
             'location ~ ^/b(.*)$ { rewrite ^/zz(.*)$ /q; return 200 "[$1]"; } location ~ ^/c(.*)$ { rewrite ^/c /d;'
-            ' return 200 "[$1]$uri"; } location ~ ^/d(?<e45>.*)$ { if ($arg_x ~ y) { set $e45_q 1; } return 200 "[$e45]"; }'
+            ' return 200 "[$1]$uri"; } location ~ ^/d(?<e45>.*)$ { if ($arg_x ~ y) { set $e45_q 1; } return 200'
+            ' "[$e45]"; }'
             ' location ~ ^/e(.*)$ { try_files /nx /f$1; } location ~ ^/zz { } location /f { return 200 "$uri[$1]"; }'
             ' location ~ ^/g(.*) { if ($arg_x != y) { set $e45_q 1; } return 200 "[$1]"; }'
             ' location ~ ^/i(.)(.) { if ($uri ~ ^/(i)) { set $e45_q 1; } return 200 "[$1$2]"; }',
@@ -258,7 +265,8 @@ REWRITE = (
         "a break after a new URI, in the server too, takes the URI of proxy_pass and the alias away",
         (
             "rewrite ^/s/(.*) /p/$1 break; location /p/ { proxy_pass http://{http0}/U/; } location /b/ { break;"
-            " proxy_pass http://{http0}/U/; } location /q/ { rewrite ^/q/(.*) /q/$1 break; proxy_pass http://{http0}/U/; }"
+            " proxy_pass http://{http0}/U/; } location /q/ { rewrite ^/q/(.*) /q/$1 break; proxy_pass"
+            " http://{http0}/U/; }"
             " location /al/ { alias {T}/al/; rewrite ^/al/x(.*) /al/$1 break; } location /n/ { rewrite ^ /n/z;"
             " break; proxy_pass http://{http0}/U/; }",
         ),
@@ -277,7 +285,8 @@ REWRITE = (
         "`break` ends the script, `last` looks for a location again, and one without a flag goes on",
         (
             "location /a { rewrite ^ /b last; return 200 a; } location /b { rewrite ^ /c break; rewrite ^ /x last;"
-            " return 200 b; } location /c { return 200 c; } location /d { rewrite ^ /c; rewrite ^/c$ /e; return 200 $uri; }"
+            " return 200 b; } location /c { return 200 c; } location /d { rewrite ^ /c; rewrite ^/c$ /e; return 200"
+            " $uri; }"
             " location /g { rewrite ^ /c; }",
         ),
         {"/a": "404", "/d": "200 /e", "/g": "200 c"},
@@ -289,8 +298,10 @@ REWRITE = (
             "location / { try_files /f.txt =404; if ($arg_b) { set $e48 1; } } location /al/ { alias {T}/al/;"
             " if ($arg_b) { set $e48 1; } } location /rt { if ($arg_b) { return 200 r; } proxy_pass http://{http0}; }"
             " location /u/ { proxy_pass http://{http0}/U/; if ($arg_b) { set $e48 1; } }"
-            " location /hd { add_header A a; if ($arg_b) { set $e48 1; } if ($arg_c) { add_header C c; } return 200 ok; }"
-            " location /br { if ($arg_b) { break; } return 200 after; } location /dn { if ($arg_b) { break; } deny all; }"
+            " location /hd { add_header A a; if ($arg_b) { set $e48 1; } if ($arg_c) { add_header C c; } return 200"
+            " ok; }"
+            " location /br { if ($arg_b) { break; } return 200 after; } location /dn { if ($arg_b) { break; } deny"
+            " all; }"
             " location /er { error_page 404 =200 /x.html; if ($arg_b) { break; } } location = /x.html {}"
             " location /eg { empty_gif; if ($arg_b) { set $e48 1; } }"
             " location /pp { proxy_pass http://{http0}; if ($arg_b) { proxy_pass http://{http1}; } }",
@@ -320,7 +331,8 @@ REWRITE = (
         "the error pages of an `if` are in force once it was true",
         (
             "location / { error_page 404 =200 /x.html; if ($arg_b) { return 404; } return 404; }"
-            " location /c { if ($arg_b) { error_page 404 =201 /x.html; return 404; } error_page 404 =200 /f.txt; return 404; }"
+            " location /c { if ($arg_b) { error_page 404 =201 /x.html; return 404; } error_page 404 =200 /f.txt;"
+            " return 404; }"
             " location = /x.html {} location = /f.txt {}",
         ),
         {"/?b=1": "200 [r/x.html]", "/c?b=1": "201 [r/x.html]", "/c": "200 [r/f.txt]"},

@@ -183,7 +183,11 @@ SERVERS = (
             " location /r { return 301 /x; }",
             'server_name ~^B; return 200 "$server_name";',
         ),
-        {"/ | Host: a.TEST": "200 a.test", "/r | Host: a.test": "301 -> http://a.test:{P}/x", "/ | Host: b.q": "200 ~^B"},
+        {
+            "/ | Host: a.TEST": "200 a.test",
+            "/r | Host: a.test": "301 -> http://a.test:{P}/x",
+            "/ | Host: b.q": "200 ~^B",
+        },
     ),
     Experiment(
         "20 default",

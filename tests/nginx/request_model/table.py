@@ -123,7 +123,8 @@ TABLE = (
         "T21",
         "`set` escapes $1 only before a rewrite of the script has matched",
         (
-            'location ~ ^/w/(.*)$ { set $t21_x $1; rewrite ^/w/(.*)$ /v/$1; set $t21_y $1; return 200 "$t21_x,$t21_y"; }',
+            "location ~ ^/w/(.*)$ { set $t21_x $1; rewrite ^/w/(.*)$ /v/$1; set $t21_y $1; return 200"
+            ' "$t21_x,$t21_y"; }',
         ),
         {"/w/a%20b": "200 a%20b,a b"},
     ),
@@ -150,7 +151,8 @@ TABLE = (
         "T25",
         "444, 408 and 499 close without an answer",
         (
-            "location /a { return 408; } location /b { return 444; } location /c { return 499; } error_page 408 /x.html;",
+            "location /a { return 408; } location /b { return 444; } location /c { return 499; } error_page 408"
+            " /x.html;",
         ),
         {"/a": "closed", "/b": "closed", "/c": "closed"},
     ),

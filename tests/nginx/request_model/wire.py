@@ -227,7 +227,8 @@ WIRE = (
         "10 error_page",
         "414 and 494 are the codes for error_page",
         (
-            "location = /x.html {} location / { return 200 ok; } error_page 414 =200 /x.html; error_page 494 =200 /f.txt;"
+            "location = /x.html {} location / { return 200 ok; } error_page 414 =200 /x.html; error_page 494 =200"
+            " /f.txt;"
             " location = /f.txt {}",
         ),
         {"/" + 9000 * "a": "200 [r/x.html]", "/ | X: " + 9000 * "a": "200 [r/f.txt]"},
