@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from nginxopt.config import Config
+from nginxopt.config.tree import collector_paused
 from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.semantics.site.form import BuildForm, SiteForm
@@ -67,7 +68,11 @@ def lower(config: Config, build: Build) -> LoweredSite:
     Nothing is taken to be around a fragment: a file of rules is that of a server of its own. Raises `InputError` for a
     configuration without http, and where nginx refuses its structure.
     """
-    config = placed(config)
+    with collector_paused():
+        return _lowered(placed(config), build)
+
+
+def _lowered(config: Config, build: Build) -> LoweredSite:
     http = http_level(config, build.version)
     nodes = Nodes(config)
     levels = Levels(config, nodes)
