@@ -46,7 +46,8 @@ class LoweredSite:
     """A site for the model of requests.
 
     Attributes:
-        form: A `SiteForm` as JSON.
+        site: What the model reads.
+        form: The same as JSON.
         texts: The texts of its folded runs.
         nodes: Its directives by number.
         levels: Its levels by number.
@@ -54,7 +55,8 @@ class LoweredSite:
         premises: What was taken as given.
     """
 
-    form: bytes
+    site: SiteForm
+    form: str
     texts: tuple[bytes, ...]
     nodes: Nodes
     levels: tuple[Level, ...]
@@ -78,7 +80,7 @@ def _lowered(config: Config, build: Build) -> LoweredSite:
     levels = Levels(config, nodes)
     levels.add(http)
     servers = {level: server for server, level in enumerate(levels.servers)}
-    form: SiteForm = {
+    site: SiteForm = {
         "build": build.form(),
         "sockets": read_sockets(servers, nodes),
         "servers": levels.server_forms(),
@@ -88,5 +90,5 @@ def _lowered(config: Config, build: Build) -> LoweredSite:
         "upstreams": [*upstreams(http, nodes)],
         "opaque": levels.opaque,
     }
-    text = json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()
-    return LoweredSite(text, levels.texts.data(), nodes, tuple(levels.all), tuple(servers), levels.premises())
+    form = json.dumps(site, ensure_ascii=False, separators=(",", ":"))
+    return LoweredSite(site, form, levels.texts.data(), nodes, tuple(levels.all), tuple(servers), levels.premises())
