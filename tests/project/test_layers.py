@@ -26,6 +26,7 @@ NATIVE = {
     "semantics.maphash": {"map_verdict"},
     "semantics.site.nodes": {"statement_spans"},
     "semantics.site.settings": {"request_settings"},
+    "request.connection": {"Patterns"},
     "rewrite.redirects.script": {"Script"},
     "rewrite.redirects.site": {"path_of"},
     "rewrite.suspicious": {"RefusedError", "never", "suspicious_rewrites", "without_captures"},
