@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nginxopt.config import Directive
-from nginxopt.request.outcome import OutcomeForm, OutcomeKind
+from nginxopt.request.outcomes import OutcomeForm, OutcomeKind
 from nginxopt.semantics import Level
 from nginxopt.semantics.upstreams import PROTOCOLS
 

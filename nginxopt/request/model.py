@@ -8,7 +8,7 @@ from nginxopt._native import RequestModel, SiteRefusedError
 from nginxopt.config import Config
 from nginxopt.errors import InputError
 from nginxopt.request.connection import Gate, RequestForm
-from nginxopt.request.outcome import TraceForm
+from nginxopt.request.outcomes import TraceForm
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build, LoweredSite, lower
 

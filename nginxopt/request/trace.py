@@ -9,7 +9,7 @@ from nginxopt.request.client import Request
 from nginxopt.request.connection import Gate, RequestForm
 from nginxopt.request.in_force import InForce, in_force
 from nginxopt.request.model import Model
-from nginxopt.request.outcome import OutcomeForm, StepForm, TraceForm
+from nginxopt.request.outcomes import OutcomeForm, StepForm, TraceForm
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import LoweredSite, Place
@@ -91,6 +91,6 @@ def line_of(place: Place) -> str:
     return f"{place.path}:{place.line}"
 
 
-def text_of(place: Place) -> str:
+def directive_text(place: Place) -> str:
     """Return a directive for people, on one line and shortened."""
     return printable(shorten(place.text, _WIDTH))

@@ -7,7 +7,7 @@ from typing import Any
 
 from nginxopt import __version__
 from nginxopt.config import Directive
-from nginxopt.request.outcome import HeaderForm, OutcomeForm, QuestionForm, StepForm, UnknownForm, shown
+from nginxopt.request.outcomes import HeaderForm, OutcomeForm, QuestionForm, StepForm, UnknownForm, shown
 from nginxopt.request.trace import Trace
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import Place

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.request.outcome import OutcomeForm, PassedForm, QuestionForm, StepForm, StepKind, shown
-from nginxopt.request.trace import Trace, line_of, text_of
+from nginxopt.request.outcomes import OutcomeForm, PassedForm, QuestionForm, StepForm, StepKind, shown
+from nginxopt.request.trace import Trace, directive_text, line_of
 from nginxopt.semantics.site import Place
 from nginxopt.text.escape import printable
 from nginxopt.text.plural import count
@@ -94,7 +94,7 @@ class _Text:
             return printable("server_name " + " ".join(shown(name["text"]) or '""' for name in names))
         if place is None:
             return printable(shown(step["detail"]))
-        return text_of(place)
+        return directive_text(place)
 
     def _passed_over(self, step: StepForm) -> Iterator[str]:
         others = step["passed_over"]
@@ -139,7 +139,7 @@ class _Text:
 
     def _at(self, place: Place) -> str:
         """Return `file:line: directive`."""
-        return f"{self._style(printable(line_of(place)), bold=True)}: {text_of(place)}"
+        return f"{self._style(printable(line_of(place)), bold=True)}: {directive_text(place)}"
 
 
 def headline(outcome: OutcomeForm) -> str:
