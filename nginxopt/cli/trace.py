@@ -78,7 +78,7 @@ def command(
     from nginxopt.lint.target import choose
     from nginxopt.request import trace_json, trace_text
     from nginxopt.request.model import Model
-    from nginxopt.request.trace import trace
+    from nginxopt.request.trace import Circumstances, trace
     from nginxopt.request.world import World
 
     asked = _request(request, headers, client)
@@ -86,9 +86,10 @@ def command(
     target = choose(target_version, None)
     loaded, notes = _load(config, context, prefix, main)
     model = Model(loaded, _build(target.version, prefix))
-    result = trace(model, asked, world, model.gate(_address(connect)), sni=sni, notes=notes)
+    known = Circumstances(world, model.gate(_address(connect)), target.origin, sni, notes)
+    result = trace(model, asked, known)
     if format_ == "json":
-        stdout.write([trace_json.render(result, target.version, target.origin).encode()])
+        stdout.write([trace_json.render(result).encode()])
     else:
         lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
         stdout.write(line.encode(errors="backslashreplace") for line in lines)
@@ -142,7 +143,7 @@ def _load(path: str, context: str | None, prefix: str | None, main: str | None) 
         return config, ()
     around = surroundings.find(path, prefix=prefix, main=main)
     if isinstance(around, Surroundings):
-        return around.config, (f"{path} is part of {around.config.main.path}",)
+        return around.config, ()
     return config, (f"nothing is around {path}: {around.because}",)
 
 
