@@ -23,7 +23,7 @@ from tests.fix_fuzz.play import PORTS
 from tests.site_fuzz.batch import Observation
 from tests.site_fuzz.compare import differences
 from tests.site_fuzz.messages import Request, request
-from tests.site_fuzz.model import Model, RefusedError, build
+from tests.site_fuzz.model import Model, build
 from tests.site_fuzz.stage import Stage
 
 _LUA = re.compile(rb"_by_lua|lua_package|lua_shared_dict")
@@ -83,7 +83,7 @@ def _probe(stage: Stage, path: Path, figures: Figures, each: int) -> None:
     try:
         config = load(path, missing_ok=True)
         model = Model.of(config, build(stage.binary, Path("/etc/nginx")))
-    except (InputError, RefusedError) as error:
+    except InputError as error:
         figures.left_out[re.sub(r"\S*/\S*:\d+:?|\"[^\"]*\"|\d+", "...", str(error))[:100]] += 1
         return
     probes = [Request(port, data) for port, data in _probes(config, model, each)]
@@ -184,7 +184,7 @@ def _compare(stage: Stage, name: str, each: int, figures: Figures) -> None:
     try:
         config = load(path, missing_ok=True)
         model = Model.of(config, build(stage.binary, stage.root))
-    except (InputError, RefusedError) as error:
+    except InputError as error:
         figures.differing.append(f"{name}: refused: {error}")
         return
     requests = [Request(port, data) for port, data in _probes(config, model, each) if port in stage.ports(PORTS)]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nginxopt import _native
+from nginxopt import request
 from nginxopt.config import Config, load_text
-from nginxopt.semantics.site import Build, LoweredSite, lower
+from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.site_fuzz.messages import Parts, Request, parts
@@ -20,10 +20,6 @@ Outcome = dict[str, Any]
 
 _DEBIAN = frozenset({"CVE-2026-15176", "CVE-2026-42945", "max_headers"})
 """The fixes that Debian's 1.22.1 has besides its version."""
-
-
-class RefusedError(Exception):
-    """The model says that nginx does not start."""
 
 
 def build(binary: nginx.Binary, prefix: Path) -> Build:
@@ -36,52 +32,44 @@ def build(binary: nginx.Binary, prefix: Path) -> Build:
 class Model:
     """The model of a configuration."""
 
-    site: LoweredSite
-    native: _native.RequestModel
+    model: request.Model
 
     @classmethod
     def of_text(cls, text: str, build: Build) -> Model:
-        """Return the model of a whole text. `RefusedError` if it says that nginx does not start."""
+        """Return the model of a whole text. `InputError` if it says that nginx does not start."""
         data = text.encode("utf-8", "surrogateescape")
         return cls.of(load_text(data, f"{build.prefix}nginx.conf"), build)
 
     @classmethod
     def of(cls, config: Config, build: Build) -> Model:
-        """Return the model of a configuration. `RefusedError` as above."""
-        site = lower(config, build)
-        try:
-            native = _native.RequestModel(site.form.decode(), list(site.texts))
-        except _native.SiteRefusedError as error:
-            node, message = error.args
-            place = site.nodes.place(node)
-            raise RefusedError(f"{place.path}:{place.line}: {message}") from error
-        return cls(site, native)
+        """Return the model of a configuration. `InputError` as above."""
+        return cls(request.Model(config, build))
 
     def outcomes(self, requests: Sequence[Request]) -> list[Outcome | None]:
         """Return what becomes of requests; None for one whose lines are no request."""
         pieces = [parts(request.data) for request in requests]
         told = [written(piece, request.port) for piece, request in zip(pieces, requests, strict=True) if piece]
-        answers = iter(self.native.answers(told, WORLD))
+        answers = iter(self.model.native.answers(told, WORLD))
         return [json.loads(next(answers)) if piece else None for piece in pieces]
 
     def upstreams(self, echoes: Mapping[str, str]) -> dict[str, frozenset[str]]:
         """Return the echoes behind each name that a request may be passed to, and behind their addresses."""
         named = {
             upstream["name"]: frozenset(echoes.get(server, server) for server in upstream["servers"])
-            for upstream in json.loads(self.site.form)["upstreams"]
+            for upstream in json.loads(self.model.site.form)["upstreams"]
         }
         return {address: frozenset({name}) for address, name in echoes.items()} | named
 
     def sockets(self) -> list[dict[str, Any]]:
         """Return the addresses that the site listens at."""
-        sockets: list[dict[str, Any]] = json.loads(self.site.form)["sockets"]
+        sockets: list[dict[str, Any]] = json.loads(self.model.site.form)["sockets"]
         return sockets
 
     def log(self, outcome: Outcome) -> int | None:
         """Return the number of the log of the level whose settings are in force; None if there is none."""
         if outcome["level"] is None:
             return None
-        stated = self.site.levels[outcome["level"]].setting("access_log").directives
+        stated = self.model.site.levels[outcome["level"]].setting("access_log").directives
         return int(stated[-1].args[1][1:]) if stated and len(stated[-1].args) > 1 else None
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from nginxopt.errors import InputError
 from nginxopt.semantics.site import Build
 from tests.rewrite_fuzz.nodes import Node
 from tests.site_fuzz import batch as batches
@@ -13,7 +14,7 @@ from tests.site_fuzz.batch import Batch, Observation
 from tests.site_fuzz.compare import differences
 from tests.site_fuzz.generate import Site
 from tests.site_fuzz.minimise import smaller
-from tests.site_fuzz.model import Model, Outcome, RefusedError, build
+from tests.site_fuzz.model import Model, Outcome, build
 from tests.site_fuzz.stage import Stage
 
 Damage = Callable[[Outcome], None]
@@ -92,7 +93,7 @@ def _compared(
 ) -> Iterator[Difference]:
     try:
         model = Model.of_text(batch.text(stage, index), build_)
-    except RefusedError as error:
+    except InputError as error:
         figures.differing += 1
         figures.parts["refusal"] += 1
         yield Difference(batch, index, observations[0], None, (f"refused: {error}",))

@@ -105,6 +105,23 @@ def _root(scope: Scope) -> list[Node]:
     ]
 
 
+def _auth_request(scope: Scope) -> list[Node]:
+    uris = ("/f.txt", "/nx", "/q1", "/a/b", "off", "/d/", "/i/")
+    return [d("auth_request", scope.draw.choice(uris))]
+
+
+def _real_ip(scope: Scope) -> list[Node]:
+    header = scope.draw.choice(("X-Real-IP", "X-A", "X-Forwarded-For"))
+    return [d("set_real_ip_from", "127.0.0.0/8"), d("real_ip_header", header)]
+
+
+def _inherit(scope: Scope) -> list[Node]:
+    """`add_header_inherit` came with 1.29.3."""
+    if scope.version < (1, 29, 3):
+        return []
+    return [d("add_header_inherit", scope.draw.choice(("merge", "merge", "off", "on")))]
+
+
 def _one(*words: str) -> Callable[[Scope], list[Node]]:
     return lambda _: [d(*words)]
 
@@ -134,4 +151,9 @@ _SETTINGS: tuple[tuple[float, tuple[Level, ...], Callable[[Scope], list[Node]]],
     (0.05, ("server",), _choice("merge_slashes", "off")),
     (0.04, ("server",), _choice("underscores_in_headers", "on")),
     (0.05, _LOCATION, _one("internal")),
+    (0.03, ("server", "location", "named"), _choice("client_max_body_size", "1", "3", "0")),
+    (0.03, ("server", "location", "named"), _auth_request),
+    (0.04, ("server", "location", "named"), _real_ip),
+    (0.06, _ANY, _inherit),
+    (0.03, ("location", "named", "if"), _choice("proxy_method", "PUT", "$arg_a")),
 )
