@@ -21,7 +21,7 @@ def differences(outcome: Outcome, observation: Observation, log: int | None, ups
     `log` is the number of the log that the model expects, and what is passed to others than
     `upstreams` is not compared.
     """
-    if outcome["kind"] == "unknown" or not _is_echoed(outcome, upstreams):
+    if outcome["kind"] == "unknown" or not _is_known(outcome, upstreams):
         return []
     response = observation.response
     if response is None or outcome["kind"] == "closed":
@@ -103,8 +103,13 @@ def _passed(outcome: Outcome, response: Response, upstreams: Upstreams) -> Itera
         yield _difference("passed", expected, line)
 
 
-def _is_echoed(outcome: Outcome, upstreams: Upstreams) -> bool:
-    return outcome["upstream"] is None or outcome["upstream"]["server"] in upstreams
+def _is_known(outcome: Outcome, upstreams: Upstreams) -> bool:
+    """Return whether what is passed on is known, and an echo gets it."""
+    passed = outcome["upstream"]
+    if passed is None:
+        return True
+    has_target = passed["target"] is not None or outcome["kind"] != "proxy"
+    return has_target and passed["server"] in upstreams
 
 
 def _logged(outcome: Outcome, logged: Logged | None, log: int | None) -> Iterator[str]:

@@ -55,13 +55,14 @@ def request(
     host: bytes | None = b"h",
     version: bytes = b"HTTP/1.1",
     fields: Sequence[tuple[bytes, bytes]] = (),
+    body: bytes = b"",
 ) -> bytes:
     """Return the bytes of a request; `host` None is none."""
     lines = [b"%s %s %s" % (method, target, version)]
     lines += [] if host is None else [b"Host: " + host]
     lines += [b"%s: %s" % field for field in fields]
-    lines += [b"Content-Length: 0"] if method in (b"POST", b"PUT") else []
-    return b"\r\n".join([*lines, b"", b""])
+    lines += [b"Content-Length: %d" % len(body)] if method in (b"POST", b"PUT") else []
+    return b"\r\n".join([*lines, b"", body])
 
 
 def parts(data: bytes) -> Parts | None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nginxopt import request
 from nginxopt.config import Config, load_text
+from nginxopt.request import model as models
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version
@@ -32,7 +32,7 @@ def build(binary: nginx.Binary, prefix: Path) -> Build:
 class Model:
     """The model of a configuration."""
 
-    model: request.Model
+    model: models.Model
 
     @classmethod
     def of_text(cls, text: str, build: Build) -> Model:
@@ -43,7 +43,7 @@ class Model:
     @classmethod
     def of(cls, config: Config, build: Build) -> Model:
         """Return the model of a configuration. `InputError` as above."""
-        return cls(request.Model(config, build))
+        return cls(models.Model(config, build))
 
     def outcomes(self, requests: Sequence[Request]) -> list[Outcome | None]:
         """Return what becomes of requests; None for one whose lines are no request."""

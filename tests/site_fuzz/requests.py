@@ -76,7 +76,10 @@ def _ask(draw: random.Random, site: Site, number: int) -> tuple[int, bytes]:
         if chance(draw, odds):
             fields.append((name, draw.choice(values)))
     method = draw.choices((b"GET", b"HEAD", b"POST", b"PUT", b"FOO", b"DELETE"), (80, 5, 8, 2, 2, 2))[0]
-    data = request(target, method=method, host=None if host is None else host.encode(), version=version, fields=fields)
+    body = b"abc"[: draw.randint(0, 3)] if method in (b"POST", b"PUT") else b""
+    data = request(
+        target, method=method, host=None if host is None else host.encode(), version=version, fields=fields, body=body
+    )
     return draw.choice(site.ports), data
 
 
@@ -85,6 +88,8 @@ _HEADERS: Sequence[tuple[float, bytes, Sequence[bytes]]] = (
     (0.05, b"X-A", (b"2",)),
     (0.1, b"Cookie", (b"c=1", b"a=2; c=/d/", b"C=x")),
     (0.05, b"Referer", (b"http://r/",)),
+    (0.06, b"X-Real-IP", (b"10.1.1.1", b"10.2.3.4", b"127.0.0.1", b"::1", b"x")),
+    (0.04, b"X-Forwarded-For", (b"10.1.1.1", b"10.2.3.4, 127.0.0.2", b"1.2.3.4")),
 )
 
 

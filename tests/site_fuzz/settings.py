@@ -155,5 +155,5 @@ _SETTINGS: tuple[tuple[float, tuple[Level, ...], Callable[[Scope], list[Node]]],
     (0.03, ("server", "location", "named"), _auth_request),
     (0.04, ("server", "location", "named"), _real_ip),
     (0.06, _ANY, _inherit),
-    (0.03, ("location", "named", "if"), _choice("proxy_method", "PUT", "$arg_a")),
+    (0.03, ("server", "location", "named"), _choice("proxy_method", "PUT", "$arg_a")),
 )

@@ -18,7 +18,8 @@ from tests.site_fuzz.echo import Echoes
 from tests.site_fuzz.messages import Request
 
 _NAME = re.compile(r"\{(P\d*|T|dead|[a-z]+\d)\}")
-_GLOBALS = ("-g", "pid nginx.pid; daemon off; master_process off;")
+# The master replaces a worker that a request ends.
+_GLOBALS = ("-g", f"pid nginx.pid; daemon off; worker_processes 1; {nginx.user().decode()}")
 
 
 class Stage:
