@@ -17,7 +17,7 @@ class Answer:
     """What a request got, from the model or from nginx.
 
     Attributes:
-        kind: As that of an outcome; `response` if a real nginx answered.
+        kind: As that of an outcome; `refused` where nginx does not listen, `response` if a real nginx answered.
         status: None if it is not known, or decided by an upstream.
         location: The `Location`; None if there is none, or it is not known.
         target: What the request is passed on to: a URL for http and grpc, else a server; empty if it is not passed on.
@@ -35,6 +35,8 @@ class Answer:
     def __str__(self) -> str:
         if self.kind == "unknown":
             return f"unknown: {self.unknown}"
+        if self.kind == "refused":
+            return f"no connection: {self.unknown}"
         if self.kind == "closed":
             return "closed connection"
         if self.target:
@@ -62,10 +64,16 @@ def answer_of(outcome: OutcomeForm) -> Answer:
     )
 
 
+def expected(row: Row) -> str:
+    """Return what a row expects, a phrase."""
+    what = "a redirect" if row.status is None else str(row.status)
+    return f"{what} to {row.to}" if row.to else what
+
+
 def judge(row: Row, answer: Answer) -> Verdict:
     """Return whether an answer is what a row expects; `unknown` if what decides is not known."""
-    if answer.kind == "unknown":
-        return "unknown"
+    if answer.kind in ("unknown", "refused"):
+        return "unknown" if answer.kind == "unknown" else "failed"
     verdicts = {_of_status(row, answer), _of_target(row, answer)}
     return "failed" if "failed" in verdicts else "unknown" if "unknown" in verdicts else "passed"
 
