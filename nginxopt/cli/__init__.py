@@ -25,6 +25,7 @@ _COMMANDS = {
     "lint": "nginxopt.cli.lint",
     "explain": "nginxopt.cli.explain",
     "rules": "nginxopt.cli.rules",
+    "trace": "nginxopt.cli.trace",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
     "probe": "nginxopt.cli.probe",
     "bench": "nginxopt.cli.bench",

@@ -24,6 +24,7 @@ NATIVE = {
     "config.tokens": {"Events", "LexError"},
     "semantics.locations": {"Patterns"},
     "semantics.maphash": {"map_verdict"},
+    "semantics.site.nodes": {"statement_spans"},
     "semantics.site.settings": {"request_settings"},
     "request.connection": {"Patterns"},
     "rewrite.redirects.script": {"Script"},

@@ -1,0 +1,96 @@
+"""The trace of one request: the outcome, the decisions that led to it, and the settings in force there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from nginxopt.request.client import Request
+from nginxopt.request.connection import Gate, RequestForm
+from nginxopt.request.in_force import InForce, in_force
+from nginxopt.request.model import Model
+from nginxopt.request.outcomes import OutcomeForm, StepForm, TraceForm
+from nginxopt.request.world import World
+from nginxopt.semantics import Level
+from nginxopt.semantics.site import LoweredSite, Place
+from nginxopt.semantics.site.form import Node
+from nginxopt.text.escape import printable
+from nginxopt.text.shorten import shorten
+
+_WIDTH = 100
+"""The longest text of a directive that is shown, in characters: a block of Lua is one word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What becomes of a request, and why.
+
+    Attributes:
+        sent: The request as the model reads it, with the connection.
+        notes: What was taken as given besides the premises of the site.
+    """
+
+    site: LoweredSite
+    request: Request
+    sent: RequestForm
+    outcome: OutcomeForm
+    steps: Sequence[StepForm]
+    notes: tuple[str, ...] = field(default=())
+
+    def place(self, node: Node) -> Place:
+        """Return where a directive stands."""
+        return self.site.nodes.place(node)
+
+    @property
+    def level(self) -> Level | None:
+        """The level whose settings are in force: a location, an `if`, a server; None if none is known."""
+        number = self.outcome["level"]
+        if number is not None:
+            return self.site.levels[number]
+        return self.server
+
+    @property
+    def server(self) -> Level | None:
+        """The server; None for a request that is refused before one is chosen."""
+        number = self.outcome["server"]
+        return None if number is None else self.site.servers[number]
+
+    @property
+    def location(self) -> Level | None:
+        """The location, None if there is none."""
+        return self.level.around("location") if self.level else None
+
+    @property
+    def settings(self) -> list[InForce]:
+        """The settings in force."""
+        return list(in_force(self.level, self.outcome)) if self.level else []
+
+    @property
+    def premises(self) -> list[tuple[Place | None, str]]:
+        """What was taken as given, with its place."""
+        of_site = [(self.place(premise.node), premise.text) for premise in self.site.premises]
+        return [*of_site, *((None, note) for note in self.notes)]
+
+
+def trace(
+    model: Model, request: Request, world: World, gate: Gate, *, sni: str | None = None, notes: tuple[str, ...] = ()
+) -> Trace:
+    """Return the trace of a request; `sni` is the name in its handshake if it is not the host, empty for none.
+
+    Raises `NobodyListensError` if nginx does not listen where it goes.
+    """
+    sent = gate.form(request)
+    if sni is not None:
+        sent["connection"]["sni"] = sni or None
+    answer: TraceForm = model.trace(sent, world)
+    return Trace(model.site, request, sent, answer["outcome"], answer["steps"], notes)
+
+
+def line_of(place: Place) -> str:
+    """Return `file:line`."""
+    return f"{place.path}:{place.line}"
+
+
+def directive_text(place: Place) -> str:
+    """Return a directive for people, on one line and shortened."""
+    return printable(shorten(place.text, _WIDTH))
