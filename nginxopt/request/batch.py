@@ -11,7 +11,7 @@ from nginxopt.request.client import Request
 from nginxopt.request.connection import Gate, NobodyListensError
 from nginxopt.request.judgement import Answer, answer_of
 from nginxopt.request.model import Model
-from nginxopt.request.outcome import OutcomeForm
+from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.traffic import Group
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node
