@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import options, site, stdout
+from nginxopt.cli import options, site, stdout, trace_requests
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ Exit status: 0 success, also if the outcome is unknown, 1 nginx answers otherwis
 @click.option("--sni", metavar="NAME", help="Name in the TLS handshake, if it is not the host of the URL.")
 @site.of_site
 @options.format_of(["text", "json"], "text")
+@click.option("--requests", metavar="FILE", help="Trace the requests in FILE: URLs, vegeta targets or an access log.")
+@click.option("--input-format", metavar="NAME", help="Format of FILE: urls, vegeta, or that of a log_format.")
 @click.option("-v", "--verbose", is_flag=True, help="List all servers and locations that were passed over.")
 def command(
     config: str,
@@ -45,6 +47,8 @@ def command(
     client: str | None,
     sni: str | None,
     format_: str,
+    requests: str | None,
+    input_format: str | None,
     verbose: bool,
     **of_site: Any,
 ) -> int:
@@ -57,7 +61,13 @@ def command(
     from nginxopt.request import trace_json, trace_text
     from nginxopt.request.trace import trace
 
+    if requests is not None:
+        _refuse_request(request, headers, client, sni, "-" if config == requests == "-" else None)
+    elif input_format is not None:
+        raise UsageError("--input-format is for --requests")
     asked = site.load(config, **of_site)
+    if requests is not None:
+        return trace_requests.run(asked, requests, input_format, format_, verbose=verbose)
     sent = _request(request, headers, client, asked.base or asked.gate.base)
     result = trace(asked.model, sent, asked.world, asked.gate, sni=sni, notes=asked.notes)
     if format_ == "json":
@@ -66,6 +76,12 @@ def command(
         lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
         stdout.write(line.encode(errors="backslashreplace") for line in lines)
     return 0
+
+
+def _refuse_request(*of_one: object) -> None:
+    """Raise `UsageError` if --requests stands beside what is for one request."""
+    if any(of_one):
+        raise UsageError("--requests takes neither a URL nor -H, --client, --sni, nor standard input twice")
 
 
 def _request(words: tuple[str, ...], headers: tuple[str, ...], client: str | None, base: Url | None) -> Request:

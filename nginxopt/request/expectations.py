@@ -79,14 +79,18 @@ def _of_chain(row: Row, chain: Chain) -> Result:
 
 
 def _compared(row: Row, chain: Chain) -> Answer:
-    """Return what a row is compared with: its target with the end of the chain."""
+    """Return what a row is compared with: its target with the end of the chain.
+
+    A chain has arrived at a file even if it is unknown whether that exists.
+    """
     first, last = chain.answers[0], chain.answers[-1]
-    if last.kind == "unknown" or isinstance(row.status, str):
+    is_redirect_row = row.status is None or row.status in REDIRECTS
+    if isinstance(row.status, str) or (last.kind == "unknown" and not (is_redirect_row and last.asks_file)):
         return last
-    if row.status is None or row.status in REDIRECTS:
+    if is_redirect_row:
         deciding = last if chain.end == "left" or len(chain.answers) == 1 else chain.answers[-2]
         is_redirect = first.status in REDIRECTS and first.location is not None
         return replace(first, location=chain.address if is_redirect else first.location, node=deciding.node)
     if chain.end == "left":
         return replace(last, status=None, location=chain.address, unknown="another site decides the status")
-    return replace(last, location=chain.address)
+    return replace(last, location=chain.address) if row.to else last

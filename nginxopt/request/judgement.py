@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nginxopt.request.locations import REDIRECTS, leads_to, normal
-from nginxopt.request.outcomes import OutcomeForm, text_of
+from nginxopt.request.outcomes import OutcomeForm, UnknownForm, text_of
 from nginxopt.request.table import Row
 
 Verdict = Literal["passed", "failed", "unknown"]
@@ -23,6 +23,7 @@ class Answer:
         target: What the request is passed on to: a URL for http and grpc, else a server; empty if it is not passed on.
         unknown: Why something is unknown.
         node: The directive that answered.
+        asks_file: Whether it is unknown because nobody knows if a file exists.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Answer:
     target: str = ""
     unknown: str | None = None
     node: int | None = None
+    asks_file: bool = False
 
     def __str__(self) -> str:
         if self.kind == "unknown":
@@ -61,7 +63,13 @@ def answer_of(outcome: OutcomeForm) -> Answer:
         target,
         None if unknown is None else unknown["reason"],
         outcome["node"],
+        _asks_file(unknown),
     )
+
+
+def _asks_file(unknown: UnknownForm | None) -> bool:
+    question = unknown["question"] if unknown else None
+    return question is not None and question["kind"] == "file"
 
 
 def expected(row: Row) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from nginxopt.request.client import Request
@@ -47,6 +47,12 @@ class Traffic:
     def requests(self) -> int:
         """The number of requests."""
         return sum(sum(group.targets.values()) for group in self.groups)
+
+    def __iter__(self) -> Iterator[Request]:
+        """Yield the different requests."""
+        for group in self.groups:
+            for target in group.targets:
+                yield replace(group.request, url=replace(group.request.url, target=target))
 
     def add_broken(self, numbers: Iterable[int]) -> None:
         """Count lines that do not fit the format."""
