@@ -36,6 +36,8 @@ def _read(asked: AskedSite, path: str, stated: str | None) -> Traffic:
     from nginxopt.request.requests_file import RequestsFile
 
     file = RequestsFile(path, asked.config, asked.gate, stated, asked.base)
+    if not sys.stderr.isatty():
+        return file.read()
     with click.progressbar(length=1, label=f"reading {path}", file=sys.stderr, show_pos=False) as bar:
 
         def progress(done: int, size: int) -> None:
@@ -49,6 +51,9 @@ def _tally(asked: AskedSite, traffic: Traffic) -> Tally:
     """Return what becomes of the requests, with a progress bar on a terminal."""
     from nginxopt.request.batch import Batch
 
+    batch = Batch(asked.model, asked.gate, asked.world)
+    if not sys.stderr.isatty():
+        return batch.tally(traffic.groups)
     different = sum(len(group.targets) for group in traffic.groups)
     with click.progressbar(length=different, label="tracing", file=sys.stderr) as bar:
-        return Batch(asked.model, asked.gate, asked.world).tally(traffic.groups, bar.update)
+        return batch.tally(traffic.groups, bar.update)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,10 +13,11 @@ from nginxopt.request.connection import Gate, NobodyListensError
 from nginxopt.request.judgement import Answer, answer_of
 from nginxopt.request.model import Model
 from nginxopt.request.outcomes import OutcomeForm
-from nginxopt.request.traffic import Group
+from nginxopt.request.traffic import Group, grouped
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node
 
+_OF_FILE = re.compile(r"whether .* (exists|is executable)\Z", re.DOTALL)
 _TARGETS = 50_000
 """Requests that the model is asked about at once."""
 
@@ -85,18 +87,14 @@ class Batch:
                 tally.uses.update(dict(counted.nodes))
                 for kind, status, _, level, node, reason, requests, at in counted.ends:
                     decisive = node if node is not None or level is None else self._node_of(level)
-                    tally.ends.append(End(kind, status, decisive, reason, requests, _example(group, targets[at][0])))
+                    why = None if reason is None else _OF_FILE.sub(r"whether a file \1", reason)
+                    tally.ends.append(End(kind, status, decisive, why, requests, _example(group, targets[at][0])))
                 progress(len(targets))
         return tally
 
     def uses(self, requests: Iterable[Request]) -> Counter[Node]:
         """Return by directive the number of requests in which it takes part."""
-        groups: dict[Request, Group] = {}
-        for request in requests:
-            alike = replace(request, url=replace(request.url, target=b"/"))
-            targets = groups.setdefault(alike, Group(alike)).targets
-            targets[request.url.target] = targets.get(request.url.target, 0) + 1
-        return self.tally(groups.values()).uses
+        return self.tally(grouped(requests)).uses
 
     @property
     def _world(self) -> str:

@@ -62,6 +62,19 @@ class Traffic:
                 self.broken_lines.append(number)
 
 
+def grouped(requests: Iterable[Request]) -> list[Group]:
+    """Return requests in groups, in the order of their first ones."""
+    groups: dict[object, Group] = {}
+    for request in requests:
+        url = request.url
+        key = (url.scheme, url.host, url.port, request.method, request.headers, request.version, request.client)
+        if key not in groups:
+            groups[key] = Group(replace(request, url=replace(url, target=b"/")))
+        targets = groups[key].targets
+        targets[url.target] = targets.get(url.target, 0) + 1
+    return list(groups.values())
+
+
 def chunks(file: BinaryIO) -> Iterator[bytes]:
     """Yield the content of a file in pieces of whole lines."""
     while piece := file.read(_CHUNK):
