@@ -131,7 +131,7 @@ def _load(path: str, context: str | None, prefix: str | None, main: str | None) 
         return config, ()
     around = surroundings.find(path, prefix=prefix, main=main)
     if isinstance(around, Surroundings):
-        return around.config, (f"{path} is part of {around.config.main.path}",)
+        return around.config, ()
     return config, (f"nothing is around {path}: {around.because}",)
 
 

@@ -59,7 +59,7 @@ def command(
     the settings in force. Nothing is sent. What the configuration does not decide is unknown, with the reason.
     """
     from nginxopt.request import trace_json, trace_text
-    from nginxopt.request.trace import trace
+    from nginxopt.request.trace import Circumstances, trace
 
     if requests is not None:
         _refuse_request(request, headers, client, sni, "-" if config == requests == "-" else None)
@@ -69,9 +69,10 @@ def command(
     if requests is not None:
         return trace_requests.run(asked, requests, input_format, format_, verbose=verbose)
     sent = _request(request, headers, client, asked.base or asked.gate.base)
-    result = trace(asked.model, sent, asked.world, asked.gate, sni=sni, notes=asked.notes)
+    known = Circumstances(asked.world, asked.gate, asked.target.origin, sni, asked.notes)
+    result = trace(asked.model, sent, known)
     if format_ == "json":
-        stdout.write([trace_json.render(result, asked.target.version, asked.target.origin).encode()])
+        stdout.write([trace_json.render(result).encode()])
     else:
         lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
         stdout.write(line.encode(errors="backslashreplace") for line in lines)

@@ -18,7 +18,7 @@ _LIMITS = (
 """Those of the phases behind the script: a `return` or `rewrite` comes before them."""
 _FILES = ("root", "alias", "index", "autoindex", "default_type", "etag", "gzip", "gzip_static", "open_file_cache")
 _BEFORE_LIMITS: frozenset[OutcomeKind] = frozenset(["return", "redirect", "closed"])
-_BY_KIND: dict[OutcomeKind, tuple[str, ...]] = {"static": _FILES}
+_BY_KIND: dict[OutcomeKind, tuple[str, ...]] = {"static": _FILES, "unknown": _FILES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,6 @@ def _of_protocol(level: Level | None, prefix: str) -> set[str]:
     """Return the settings of a protocol that a level or one around it states."""
     names: set[str] = set()
     while level is not None:
-        names |= {name for name in level.names if name.startswith(prefix)}
+        names |= {name for name in level.names if name.startswith(prefix) and not name.endswith("_cache_path")}
         level = level.parent
     return names

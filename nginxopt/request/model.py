@@ -18,12 +18,14 @@ class Model:
 
     Attributes:
         site: The lowered site: directives and levels by number.
+        version: The nginx that answers.
         native: The model itself.
     """
 
     def __init__(self, config: Config, build: Build) -> None:
         """Lower a configuration. Raises `InputError` for what nginx refuses."""
         self.site = lower(config, build)
+        self.version = build.version
         try:
             self.native = RequestModel(self.site.form, list(self.site.texts))
         except SiteRefusedError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nginxopt.request.client import Request
 from nginxopt.request.connection import Gate, RequestForm
@@ -16,8 +16,9 @@ from nginxopt.semantics.site import LoweredSite, Place
 from nginxopt.semantics.site.form import Node
 from nginxopt.text.escape import printable
 from nginxopt.text.shorten import shorten
+from nginxopt.version import Version
 
-_WIDTH = 100
+WIDTH = 100
 """The longest text of a directive that is shown, in characters: a block of Lua is one word."""
 
 
@@ -26,16 +27,20 @@ class Trace:
     """What becomes of a request, and why.
 
     Attributes:
+        version: The nginx that answers.
+        origin: Where that version is from.
         sent: The request as the model reads it, with the connection.
         notes: What was taken as given besides the premises of the site.
     """
 
     site: LoweredSite
+    version: Version
+    origin: str
     request: Request
     sent: RequestForm
     outcome: OutcomeForm
     steps: Sequence[StepForm]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def place(self, node: Node) -> Place:
         """Return where a directive stands."""
@@ -72,18 +77,36 @@ class Trace:
         return [*of_site, *((None, note) for note in self.notes)]
 
 
-def trace(
-    model: Model, request: Request, world: World, gate: Gate, *, sni: str | None = None, notes: tuple[str, ...] = ()
-) -> Trace:
-    """Return the trace of a request; `sni` is the name in its handshake if it is not the host, empty for none.
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known besides the configuration and the request.
+
+    Attributes:
+        gate: How clients connect.
+        origin: Where the version of the model is from.
+        sni: The name in the TLS handshake if it is not the host of the URL; empty for none.
+        notes: What was taken as given.
+    """
+
+    world: World
+    gate: Gate
+    origin: str
+    sni: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def trace(model: Model, request: Request, known: Circumstances) -> Trace:
+    """Return the trace of a request.
 
     Raises `NobodyListensError` if nginx does not listen where it goes.
     """
-    sent = gate.form(request)
-    if sni is not None:
-        sent["connection"]["sni"] = sni or None
-    answer: TraceForm = model.trace(sent, world)
-    return Trace(model.site, request, sent, answer["outcome"], answer["steps"], notes)
+    sent = known.gate.form(request)
+    if known.sni is not None:
+        sent["connection"]["sni"] = known.sni or None
+    answer: TraceForm = model.trace(sent, known.world)
+    return Trace(
+        model.site, model.version, known.origin, request, sent, answer["outcome"], answer["steps"], known.notes
+    )
 
 
 def line_of(place: Place) -> str:
@@ -93,4 +116,4 @@ def line_of(place: Place) -> str:
 
 def directive_text(place: Place) -> str:
     """Return a directive for people, on one line and shortened."""
-    return printable(shorten(place.text, _WIDTH))
+    return printable(shorten(place.text, WIDTH))

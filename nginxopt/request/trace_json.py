@@ -13,7 +13,6 @@ from nginxopt.semantics import Level
 from nginxopt.semantics.site import Place
 from nginxopt.semantics.site.form import Node
 from nginxopt.text.escape import unicode
-from nginxopt.version import Version
 
 VERSION = 1
 """The version of the form; it grows when a reader would have to change."""
@@ -21,19 +20,19 @@ VERSION = 1
 Json = dict[str, Any]
 
 
-def render(trace: Trace, target: Version, origin: str) -> str:
+def render(trace: Trace) -> str:
     """Return a trace as JSON."""
-    return json.dumps(form(trace, target, origin), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(form(trace), ensure_ascii=False, indent=2) + "\n"
 
 
-def form(trace: Trace, target: Version, origin: str) -> Json:
+def form(trace: Trace) -> Json:
     """Return a trace as the schema describes it."""
     writer = _Writer(trace)
     return {
         "version": VERSION,
         "nginxopt": __version__,
-        "target_version": str(target),
-        "target_version_origin": origin,
+        "target_version": str(trace.version),
+        "target_version_origin": trace.origin,
         "request": _request(trace),
         "outcome": writer.outcome(trace.outcome),
         "server": writer.server(),

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.request.outcomes import OutcomeForm, PassedForm, QuestionForm, StepForm, StepKind, shown
-from nginxopt.request.trace import Trace, directive_text, line_of
+from nginxopt.request.trace import WIDTH, Trace, directive_text, line_of
 from nginxopt.semantics.site import Place
+from nginxopt.semantics.site.form import Node
 from nginxopt.text.escape import printable
 from nginxopt.text.plural import count
+from nginxopt.text.shorten import shorten
 from nginxopt.text.style import Style
 
 PASSED_OVER = 3
 """The number of candidates passed over that are listed of each step."""
 
 _COLORS = {1: "cyan", 2: "green", 3: "cyan", 4: "yellow", 5: "red"}
-_ARROW: frozenset[StepKind] = frozenset(["rewrite", "internal", "error_page", "index", "try_files"])
+_ARROW: frozenset[StepKind] = frozenset(["rewrite", "internal", "error_page"])
 """The steps whose detail is where the request goes from there."""
-_SILENT: frozenset[StepKind] = frozenset(["socket", "server", "location", "return", "break"])
+_VALUE: frozenset[StepKind] = frozenset(["set", "map"])
+"""The steps whose detail is a value."""
+_SILENT: frozenset[StepKind] = frozenset(["socket", "server", "location", "return", "break", "handler"])
 """The steps whose detail the line itself, or the outcome, says."""
 
 
@@ -39,22 +43,37 @@ class _Text:
         yield ""
         yield from self._request()
         for step in self._trace.steps:
-            yield from self._step(step)
+            if not self._is_said(step):
+                yield from self._step(step)
         yield from self._response()
         yield from self._settings()
         yield from self._premises()
+        yield ""
+        yield f"for nginx {self._trace.version} ({self._trace.origin})"
 
     def _answer(self) -> Iterator[str]:
         outcome = self._trace.outcome
         status = outcome["status"]
         hue = "magenta" if status is None else _COLORS.get(status // 100)
         yield self._style(headline(outcome), fg=hue, bold=True)
-        unknown = outcome["unknown"]
-        node = outcome["node"] if unknown is None else unknown["node"]
+        unknown, node = outcome["unknown"], outcome["node"]
+        if outcome["kind"] != "unknown":
+            yield from self._by(node)
+        if unknown is not None:
+            if outcome["kind"] != "unknown":
+                yield f"  {self._style('not known:', fg='magenta')} {printable(unknown['reason'])}"
+            yield from self._by(unknown["node"])
+            if unknown["question"] is not None:
+                yield f"  {self._style('help:', fg='cyan')} {printable(advice(unknown['question']))}"
+
+    def _by(self, node: Node | None) -> Iterator[str]:
         if node is not None:
             yield f"  by {self._at(self._trace.place(node))}"
-        if unknown is not None and unknown["question"] is not None:
-            yield f"  {self._style('help:', fg='cyan')} {printable(advice(unknown['question']))}"
+
+    def _is_said(self, step: StepForm) -> bool:
+        """Return whether a step says nothing besides the outcome: the handler that a statement is."""
+        is_statement = self._trace.outcome["kind"] in ("return", "redirect", "error")
+        return step["kind"] == "handler" and (step["node"] is None or is_statement)
 
     def _request(self) -> Iterator[str]:
         sent = self._trace.sent
@@ -81,17 +100,18 @@ class _Text:
             if number and capture is not None:
                 yield f"      ${number} = {_quoted(capture)}"
         detail = step["detail"]
-        if step["kind"] in _ARROW and detail:
-            yield f"      -> {printable(shown(detail))}"
+        if step["kind"] in _VALUE:
+            yield f"      = {_quoted(detail)}"
         elif step["kind"] not in _SILENT and detail:
-            yield f"      {printable(shown(detail))}"
+            yield f"      {'-> ' if step['kind'] in _ARROW else ''}{printable(shown(detail))}"
         yield from self._passed_over(step)
 
     def _says(self, step: StepForm, place: Place | None) -> str:
         """Return what a step is about: its directive, or the names of its server."""
         if step["kind"] == "server" and self._trace.outcome["server"] is not None:
             names = self._trace.site.site["servers"][self._trace.outcome["server"]]["names"]
-            return printable("server_name " + " ".join(shown(name["text"]) or '""' for name in names))
+            listed = " ".join(shown(name["text"]) for name in names if name["text"])
+            return printable(shorten(f"server_name {listed}", WIDTH) if listed else "server without server_name")
         if place is None:
             return printable(shown(step["detail"]))
         return directive_text(place)
@@ -156,7 +176,9 @@ def headline(outcome: OutcomeForm) -> str:
         case "closed":
             return "closed without a response"
         case "return":
-            return f"{code}{_quoted(outcome['body'])}" if outcome["body"] else f"{code}by return"
+            if outcome["body"]:
+                return f"{code}{_quoted(outcome['body'])}"
+            return f"{code}{'by return' if unknown is None else 'with a body that is not known'}"
         case "static":
             return f"{code}{printable(shown(outcome['file'] or ''))}"
         case "error":

@@ -100,7 +100,7 @@ def test_a_command_says_what_is_shown(checkout: Path, command: str, output: str)
 def test_every_command_is_shown() -> None:
     """The README shows each command of nginxopt, which the test above runs."""
     commands = {command.split()[1] for command, _ in shown(README) if command.startswith("nginxopt ")}
-    assert commands == {"lint", "rewrite-to-map", "bench", "probe", "explain"}
+    assert commands == {"lint", "rewrite-to-map", "trace", "bench", "probe", "explain"}
 
 
 @pytest.mark.parametrize(("page", "path"), [("README.md", "docs/lint.svg"), ("docs/rewrite-to-map.md", "tree.svg")])

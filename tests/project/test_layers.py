@@ -27,6 +27,7 @@ NATIVE = {
     "semantics.site.nodes": {"statement_spans"},
     "semantics.site.settings": {"request_settings"},
     "request.connection": {"Patterns"},
+    "request.model": {"RequestModel", "SiteRefusedError"},
     "rewrite.redirects.script": {"Script"},
     "rewrite.redirects.site": {"path_of"},
     "rewrite.suspicious": {"RefusedError", "never", "suspicious_rewrites", "without_captures"},
