@@ -105,11 +105,12 @@ def _passed(outcome: Outcome, response: Response, upstreams: Upstreams) -> Itera
 
 def _is_known(outcome: Outcome, upstreams: Upstreams) -> bool:
     """Return whether what is passed on is known, and an echo gets it."""
-    passed = outcome["upstream"]
-    if passed is None:
+    if outcome["kind"] not in _PASSED:
         return True
-    has_target = passed["target"] is not None or outcome["kind"] != "proxy"
-    return has_target and passed["server"] in upstreams
+    passed = outcome["upstream"]
+    if passed is None or (passed["target"] is None and outcome["kind"] == "proxy"):
+        return False
+    return passed["server"] in upstreams
 
 
 def _logged(outcome: Outcome, logged: Logged | None, log: int | None) -> Iterator[str]:

@@ -94,7 +94,7 @@ def response(data: bytes) -> Response | None:
     if status is None:
         return Response(0, [], data)
     fields = [header.partition(b":") for header in lines]
-    found = [(name, value.strip(b" ")) for name, _, value in fields]
+    found = [(name, value.removeprefix(b" ")) for name, _, value in fields]
     if any(name.lower() == b"transfer-encoding" for name, _ in found):
         body = _unchunked(body)
     return Response(int(status[1]), found, body)

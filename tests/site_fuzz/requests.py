@@ -36,6 +36,11 @@ _FORMS: Sequence[Callable[[bytes], bytes]] = (
     lambda uri: percent_encode(uri) + b"%3Fx",
     lambda uri: percent_encode(uri) + b"#y",
     lambda uri: percent_encode(uri) + b"/..",
+    lambda uri: percent_encode(uri) + b"%01%7f%80",
+    lambda uri: percent_encode(uri) + "ü€".encode(),
+    lambda uri: percent_encode(uri) + b"%25%32%66",
+    lambda uri: percent_encode(uri) + b"/%2e%2E/" + percent_encode(uri)[1:],
+    lambda uri: percent_encode(uri).replace(b"/", b"/./"),
     lambda uri: b"http://a.test:7" + percent_encode(uri),
     lambda uri: b"HTTP://Www.Q.Org" + percent_encode(uri),
 )

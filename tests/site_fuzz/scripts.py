@@ -16,7 +16,7 @@ def script(scope: Scope, most: int) -> list[Node]:
 
 def _statement(scope: Scope) -> Node:
     match scope.draw.choices(
-        range(5), (5, 6, 6 if "if" not in scope.level else 0, 1, 1.5 if scope.level != "server" else 0.4)
+        range(5), (5, 6, 6 if "if" not in scope.level else 0, 1, 2.5 if scope.level != "server" else 0.4)
     )[0]:
         case 0:
             return d("set", scope.draw.choice(("$v0", "$v1", "$v2", "$v3", "$v0", "$args")), value(scope))

@@ -25,10 +25,15 @@ def value(scope: Scope) -> str:
 def target(scope: Scope) -> str:
     """Return a URI, perhaps with variables and arguments."""
     draw = scope.draw
-    path = draw.choice(
-        (*TARGETS, "/z$uri", "/a/$1", "/$2/$1", "$uri/", "/d/$1", f"/{variable(scope)}", "/b$v0", "/%61 b")
-    )
-    return path + draw.choice(("", "", "", "?", "?x=1", "?x=$1", "?$args", "?y=$arg_a?"))
+    path = draw.choice((*TARGETS, *_PATHS, f"/{variable(scope)}"))
+    return path + draw.choice(_ARGUMENTS)
+
+
+_PATHS = (
+    "/z$uri", "/a/$1", "/$2/$1", "$uri/", "/d/$1", "/b$v0", "/%61 b", "/\\x", "/$1$2$3", "/a?b=$1&c=$2", "/d//$1",
+    "/a/../$1", "$1", "/${uri}",
+)  # fmt: skip
+_ARGUMENTS = ("", "", "", "", "?", "?x=1", "?x=$1", "?$args", "?y=$arg_a?", "?$uri", "?a=b&", "#f")
 
 
 def condition(scope: Scope) -> str:

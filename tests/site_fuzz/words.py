@@ -35,6 +35,18 @@ PATTERNS: Sequence[tuple[str, Sequence[str]]] = (
     (r"(\w+)\.(\w+)$", ("/f.txt", "/a/b.c")),
     (r"/a", ("/a/b", "/b/a/b", "/a")),
     (r"/d/", ("/d/", "/d/sub/", "/d/g.txt")),
+    (r"^/((?!a)\w+)/?(.*)$", ("/b/f.txt", "/a/f.txt", "/q1")),
+    (r"(?i)^/F\.(t[a-x]t)$", ("/f.txt", "/F.TXT", "/f.tat")),
+    (r"^/([^/]*)/([^/]*)/?([^/]*)$", ("/a/b/c", "/d/sub/", "/x y/z")),
+    (r"[^\x20-\x7e]", ("/é", "/aéb")),
+    (r"^/(a)?(b)?(c)?", ("/b", "/ac", "/abc", "/x")),
+    (r"\s", ("/a b.txt", "/x y/", "/a\n")),
+    (r"^/.{4,6}$", ("/abcd", "/f.txt", "/index.txt")),
+    (r"(?<NAME>[a-z]+)$", ("/f.txt", "/a/b", "/q1")),
+    (r"^(/d)(/.*|)$", ("/d", "/d/g.txt", "/dx")),
+    (r"\.(?:html|txt)$", ("/x.html", "/a/f.txt")),
+    (r"\/z\/", ("/z/", "/z/only.txt")),
+    (r"^/%20", ("/%20", "/ ")),
 )
 """Patterns and URIs that try them; NAME is a name of the site's own."""
 

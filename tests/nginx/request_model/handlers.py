@@ -61,7 +61,8 @@ HANDLERS = (
         "59",
         "a root is before the URI; an alias before what follows the name of the location that has it",
         (
-            "location /a { alias {T}/al/; } location /b/ { root {T}/al; } location /c { alias {T}/al; }"
+            "location = /h/ { alias {T}/al/f.txt; } location /a { alias {T}/al/; } location /b/ { root {T}/al; }"
+            " location /c { alias {T}/al; }"
             " location /rv { root {T}/$arg_r; } location /av/ { alias {T}/$arg_r/; } location = /one { alias"
             " {T}/al/f.txt; }"
             " location /two { alias {T}/al/f.txt; } location ~ ^/g { alias {T}/al/f.txt; }"
@@ -88,6 +89,7 @@ HANDLERS = (
             "/n/f.txt": "200 [al/f.txt]",
             "/im/f.txt": "200 [al/f.txt]",
             "/im/": "200 [al/x.html]",
+            "/h/": "500",
             "/im/sub": "301 -> http://h:{P}/im/sub/",
         },
     ),

@@ -246,6 +246,23 @@ WIRE = (
         },
     ),
     Experiment(
+        "11 read",
+        "of a request line that is refused nothing is known but what stands in $request",
+        (
+            "error_page 400 =200 /t; location /t { return 200"
+            ' "$request_method|$request_uri|$args|$server_protocol|$host"; }'
+            " location / { return 200 none; }",
+        ),
+        {
+            "/a%00?x": "200 GET|||HTTP/1.1|",
+            "POST /..?x": "200 GET|||HTTP/1.1|",
+            "?x": "200 GET||||",
+            "/a | -Host": "200 GET|/a||HTTP/1.1|",
+            "/a?x | Host: a/b": "200 GET|/a?x||HTTP/1.1|",
+            "/a?x | Host: h | X Y: 1": "200 GET|/a?x||HTTP/1.1|h",
+        },
+    ),
+    Experiment(
         "11 named",
         "a named error page is 500 after a bad URI or a bad request line only",
         ('error_page 400 405 @n; location @n { return 200 "n$uri"; }',),
