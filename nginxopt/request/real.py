@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from nginxopt.config import Config, load_text
@@ -17,7 +17,7 @@ from nginxopt.request.build import probe
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import Model
 from nginxopt.request.outcomes import OutcomeForm, shown
-from nginxopt.request.trace import Trace
+from nginxopt.request.trace import Comparison, Trace
 from nginxopt.request.transplant import Stage, transplanted
 from nginxopt.request.world import World
 from nginxopt.semantics import Address, Level, endpoints, read_listens
@@ -32,22 +32,6 @@ _MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\n%
 _LOCAL = "127.0.0.1"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What nginx answered, and how that differs from the model.
-
-    Attributes:
-        response: None if the connection was closed without a response, or nginx was not asked.
-        differences: A sentence each.
-        reason: Why nothing was compared; None if the answers were.
-    """
-
-    binary: Binary
-    response: Response | None = None
-    differences: tuple[str, ...] = ()
-    reason: str | None = None
-
-
 def compare(config: Config, trace: Trace, world: World, binary: Binary) -> Comparison:
     """Return how the answer of nginx differs from that of a trace.
 
@@ -56,7 +40,7 @@ def compare(config: Config, trace: Trace, world: World, binary: Binary) -> Compa
     """
     _refuse_assumptions(world)
     if trace.outcome["kind"] == "unknown":
-        return Comparison(binary, reason="the outcome is unknown")
+        return Comparison(str(binary), reason="the outcome is unknown")
     config = placed(config)
     http = http_level(config, Version.of(binary.version))
     addresses = tuple(endpoints(read_listens(http_servers(http))))
@@ -73,12 +57,12 @@ def compare(config: Config, trace: Trace, world: World, binary: Binary) -> Compa
         expected = _expected(text, prefix, binary, sent)
         if expected["kind"] == "unknown":
             unknown = expected["unknown"]
-            return Comparison(binary, reason="the outcome is unknown" if unknown is None else unknown["reason"])
+            return Comparison(str(binary), reason="the outcome is unknown" if unknown is None else unknown["reason"])
         stack.enter_context(running(binary.command(prefix), prefix))
         response = exchange(
             _bytes(sent), sent["connection"]["port"], tls=tls is not None, sni=sent["connection"]["sni"]
         )
-        return Comparison(binary, response, tuple(differences(expected, response, echo.asked)))
+        return Comparison(str(binary), tuple(differences(expected, response, echo.asked)))
 
 
 def http_servers(http: Level) -> list[Level]:
