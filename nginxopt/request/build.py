@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from nginxopt.semantics.site import Build
+from nginxopt.semantics.site import FIXES, Build
 from nginxopt.system.http import Request
 from nginxopt.system.nginx import Binary, Instance
 from nginxopt.version import Version
-
-FIXES = ("CVE-2026-15176", "CVE-2026-42945")
-"""The fixes that change outcomes: no path by `alias` while a rewrite has changed the URI (1.30.6), and `$1` after a
-rewrite with arguments is no longer escaped (1.31.0, 1.30.1).
-"""
 
 _SERVER = rb"""
 location /alias/ { alias html/; rewrite ^/alias/x$ /alias/y; set $path $request_filename; return 200 "[$path]"; }
 location /escape/ { rewrite ^/escape/(.*)$ /y?z=1; set $first $1; return 200 "[$first]"; }
 """
-_FIXED = {"CVE-2026-15176": (b"/alias/x", b"[]"), "CVE-2026-42945": (b"/escape/a%20b", b"[a b]")}
+_FIXED = dict(zip(FIXES, ((b"/alias/x", b"[]"), (b"/escape/a%20b", b"[a b]")), strict=True))
 """The requests that tell, and the body that nginx sends with the fix."""
 
 

@@ -73,11 +73,11 @@ class _Text:
         if comparison is None:
             return
         if comparison.reason is not None:
-            yield f"  {comparison.nginx} was not asked: {printable(comparison.reason)}"
+            yield f"  nginx was not asked: {printable(comparison.reason)}"
         elif not comparison.differences:
-            yield f"  {self._style(f'{comparison.nginx} answers the same', fg='green')}"
+            yield f"  {self._style('nginx answers the same', fg='green')}"
         for difference in comparison.differences:
-            yield f"  {self._style(f'{comparison.nginx} differs:', fg='red', bold=True)} {printable(difference)}"
+            yield f"  {self._style('differs:', fg='red', bold=True)} {printable(difference)}"
 
     def _by(self, node: Node | None) -> Iterator[str]:
         if node is not None:

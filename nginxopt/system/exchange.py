@@ -37,8 +37,8 @@ def exchange(request: bytes, port: int, *, tls: bool = False, sni: str | None = 
 
     Raises `OSError` if the server does not answer within 20 seconds.
     """
-    with socket.create_connection(("127.0.0.1", port), _SECONDS) as plain:
-        connection = _wrapped(plain, sni) if tls else plain
+    plain = socket.create_connection(("127.0.0.1", port), _SECONDS)
+    with plain, _wrapped(plain, sni) if tls else plain as connection:
         connection.sendall(request)
         received = b""
         try:
