@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,6 +39,18 @@ _SHOWN = 10
 """The requests that are listed of those left out."""
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A comparison as the command line asks for it."""
+
+    table: str
+    follows: bool
+    format: str
+    output: str | None
+    verbose: bool
+    quiet: bool
+
+
 @click.command("test", epilog=_EXAMPLES)
 @click.argument("config", metavar="CONFIG")
 @click.argument("table", metavar="TABLE")
@@ -46,6 +59,7 @@ _SHOWN = 10
 @site.of_site
 @options.format_of(list(FORMATS), "text")
 @options.OUTPUT
+@options.QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List all rules and locations that no row reaches.")
 def command(
     config: str,
@@ -54,6 +68,7 @@ def command(
     records: bool,
     format_: str,
     output: str | None,
+    quiet: bool,
     verbose: bool,
     **of_site: Any,
 ) -> int:
@@ -71,28 +86,26 @@ def command(
         raise UsageError("only one of CONFIG and TABLE can be standard input")
     asked = site.load(config, **of_site)
     batch = Batch(asked.model, asked.gate, asked.world)
-    for note in asked.notes:
+    for note in () if quiet else asked.notes:
         click.echo(f"note: {note}", err=True)
     if records:
         return _record(asked, batch, table, output)
-    return _compare(asked, batch, table, format_, output, follows=follows, verbose=verbose)
+    return _compare(asked, batch, Call(table, follows, format_, output, verbose, quiet))
 
 
-def _compare(
-    asked: AskedSite, batch: Batch, table: str, format_: str, output: str | None, *, follows: bool, verbose: bool
-) -> int:
+def _compare(asked: AskedSite, batch: Batch, call: Call) -> int:
     """Compare the answers with the rows; report."""
     from nginxopt.request.expectations import run
     from nginxopt.request.report import render
     from nginxopt.request.report.model import TestReport
     from nginxopt.request.table import read_table
 
-    rows = read_table(_source(table), _base(asked), follow=follows)
-    results = run(rows, batch, follows=follows)
+    rows = read_table(_source(call.table), _base(asked), follow=call.follows)
+    results = run(rows, batch, follows=call.follows)
     by = f"model of nginx {asked.target.version}"
-    report = TestReport(_relative(table), results, asked.model.site.nodes, by)
-    color = output is None and stdout.colored()
-    _write(render(report, format_, color=color, verbose=verbose), output)
+    report = TestReport(_relative(call.table), results, asked.model.site.nodes, by)
+    color = call.output is None and stdout.colored()
+    _write(render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose), call.output)
     return int(not results.passed)
 
 

@@ -64,7 +64,8 @@ class UsageReport:
         for end in self.tally.ends:
             if end.kind in ("unknown", "refused"):
                 key = (end.reason, end.node)
-                merged[key] = replace(end, requests=end.requests + merged[key].requests) if key in merged else end
+                first = merged.setdefault(key, replace(end, requests=0))
+                merged[key] = replace(first, requests=first.requests + end.requests)
         return sorted(merged.values(), key=lambda end: -end.requests)
 
     def named(self, node: Node) -> str:
@@ -88,7 +89,7 @@ def text(report: UsageReport, *, verbose: bool) -> Iterator[str]:
         yield _counted(report, number, kind if status is None else f"{kind} {status}")
     for end in islice(report.unknown, _SHOWN):
         where = "" if end.node is None else f", {_line(report, end.node)}"
-        yield f"        {end.requests:,} unknown: {end.reason}{where}, as of {shorten(end.example, _WIDTH)}"
+        yield f"        {end.requests:,} {end.kind}: {end.reason}{where}, as of {shorten(end.example, _WIDTH)}"
     for part in PARTS:
         yield from _used(report, part, None if verbose else _SHOWN)
     for part in PARTS:

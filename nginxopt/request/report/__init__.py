@@ -21,10 +21,14 @@ FORMATS = {
 """The formats with their descriptions; each is a module of this package with `render(report)`."""
 
 
-def render(report: TestReport, name: str, *, color: bool = False, verbose: bool = False) -> Iterator[str]:
+def render(
+    report: TestReport, name: str, *, color: bool = False, quiet: bool = False, verbose: bool = False
+) -> Iterator[str]:
     """Yield the report in a format, in pieces that follow each other; all of it can be encoded as UTF-8.
 
-    `color` styles text for a terminal; `verbose` lists in it all that no row reaches.
+    `color` styles text for a terminal; `quiet` leaves out of it all but problems, `verbose` lists all that no row
+    reaches.
     """
     module: Any = import_module(f"nginxopt.request.report.{name}")
-    yield from module.render(report, color=color, verbose=verbose) if name == "text" else module.render(report)
+    of_text = {"color": color, "quiet": quiet, "verbose": verbose} if name == "text" else {}
+    yield from module.render(report, **of_text)

@@ -16,7 +16,7 @@ _RED, _YELLOW, _GREEN, _BOLD = "31", "33", "32", "1"
 _COLORS = {"failed": _RED, "unknown": _YELLOW}
 
 
-def render(report: TestReport, *, color: bool, verbose: bool) -> Iterator[str]:
+def render(report: TestReport, *, color: bool, quiet: bool, verbose: bool) -> Iterator[str]:
     """Yield the lines."""
 
     def styled(text: str, code: str) -> str:
@@ -28,6 +28,8 @@ def render(report: TestReport, *, color: bool, verbose: bool) -> Iterator[str]:
             verdict = styled(result.verdict, _COLORS[result.verdict])
             yield f"{styled(place, _BOLD)}: {verdict} {printable(str(result.row.request))}\n"
             yield from (f"    {printable(line)}\n" for line in details(report, result))
+    if quiet:
+        return
     yield from _coverage(report, verbose=verbose)
     yield styled(summary(report), _GREEN if report.results.passed else _RED) + "\n"
 
