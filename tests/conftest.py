@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Generator, Iterable, Iterator
 
@@ -29,6 +30,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 _NGINX = {"binary", "each_binary"}
 
+# Python keeps the frames of its calls in blocks of 16 KiB, and gives a block back as soon as it is empty: a call that
+# needs a new one costs two system calls and a page fault, each time. A frame that asks for more than half of 1 MiB gets
+# a block with room for all calls of a test (push_chunk in Python/pystate.c).
+_WIDE_FRAME = 70_000
+_call = pytest.CallInfo.from_call.__func__  # type: ignore[attr-defined]  # a class method
+_call.__code__ = _call.__code__.replace(co_stacksize=_WIDE_FRAME)
+
 
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
     """Mark what asks nginx, and leave out of the measure of coverage what covers hardly anything and takes long.
@@ -46,6 +54,12 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
         if is_law or (function in measured and not _NGINX.isdisjoint(getattr(item, "fixturenames", ()))):
             item.add_marker(pytest.mark.no_cover)
         measured.add(function)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from going through all tests again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
