@@ -62,10 +62,6 @@ impl Tree {
         Ok(tree)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.root.is_none()
-    }
-
     /// The longest name that the URI begins with. O(length, times the logarithm of the names).
     pub fn find(&self, uri: &[u8]) -> Found {
         let mut found = Found::None;
