@@ -30,24 +30,32 @@ pub(super) fn read(
     }
     for (name, value) in &request.headers {
         let settings = settings(head.host.as_deref());
-        if !is_kept(name, settings)? {
+        let (name, value) = line(name, value)?;
+        if !is_kept(&name, settings)? {
             continue;
         }
-        let name_read = &**name;
-        let value = trimmed(value)?;
-        if name_read.eq_ignore_ascii_case(b"host") {
-            host(value, build, head)?;
-        } else if is_repeated(head, name) {
+        if name.eq_ignore_ascii_case(b"host") {
+            host(&value, build, head)?;
+        } else if is_repeated(head, &name) {
             return Err(BAD_REQUEST);
         }
-        head.headers.push((name.clone(), value.into()));
+        head.headers.push((name, value));
     }
     finish(build, head)
 }
 
+/// A header as nginx takes it apart: the name ends at the first colon, and spaces around the value are dropped.
+fn line(name: &[u8], value: &[u8]) -> Result<(Bytes, Bytes), Refusal> {
+    let Some(colon) = name.iter().position(|byte| *byte == b':') else {
+        return Ok((name.into(), trimmed(value)?.into()));
+    };
+    let value = [&name[colon + 1..], b": ", value].concat();
+    Ok((name[..colon].into(), trimmed(&value)?.into()))
+}
+
 /// Whether a header is kept, by its name.
 fn is_kept(name: &[u8], settings: Settings) -> Result<bool, Refusal> {
-    let is_refused = |byte: &u8| matches!(byte, 0..=0x20 | 0x7f | b':');
+    let is_refused = |byte: &u8| matches!(byte, 0..=0x20 | 0x7f);
     if name.is_empty() || name.iter().any(is_refused) {
         return Err(BAD_REQUEST);
     }

@@ -15,6 +15,7 @@ pub(super) struct Target<'r> {
 impl<'r> Target<'r> {
     pub fn read(target: &'r [u8], method: &[u8], build: &Build) -> Result<Target<'r>, Refusal> {
         let is_control = |byte: &u8| matches!(byte, 0..=0x20 | 0x7f);
+        let target = without_spaces(target);
         if target.iter().any(is_control) {
             let is_old = build.version < (1, 21, 1) && !target.contains(&0);
             return Err(if is_old { unknown("nginx before 1.21.1 takes blanks in a target") } else { BAD_REQUEST });
@@ -27,6 +28,13 @@ impl<'r> Target<'r> {
         }
         absolute(target, build)
     }
+}
+
+/// nginx skips spaces around a target.
+fn without_spaces(target: &[u8]) -> &[u8] {
+    let start = target.iter().position(|byte| *byte != b' ').unwrap_or(target.len());
+    let end = target.iter().rposition(|byte| *byte != b' ').map_or(start, |last| last + 1);
+    &target[start..end]
 }
 
 /// `scheme://host[:port][/path][?arguments]`
