@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import BinaryIO
 
 from nginxopt.config import Config
 from nginxopt.errors import UsageError
 from nginxopt.request.client import Header, Request
 from nginxopt.request.connection import Gate
-from nginxopt.request.log_formats import REQUEST, LogFormat
+from nginxopt.request.log_formats import LogFormat
 from nginxopt.request.traffic import Group, Traffic, chunks
 from nginxopt.request.urls import PORTS, Url
 
@@ -38,6 +39,7 @@ _OF_HEADERS = {
 
 _HEADER = "http_"
 _NOT_KNOWN = b"-"
+_NO_TARGET = (b"", _NOT_KNOWN)
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,11 @@ class AccessLog:
         lines: Counter[tuple[bytes, ...]] = Counter()
         first = 1
         for piece in chunks(file):
-            counted = Counter(self._pattern.findall(piece))
-            if any(fields[-1] for fields in counted):
+            fields = self._pattern.findall(piece)
+            lines.update(fields)
+            if any(map(itemgetter(-1), fields)):
                 traffic.add_broken(first + at for at in self._broken(piece))
             first += piece.count(b"\n")
-            lines.update(counted)
             after_piece()
         traffic.lines = lines.total()
         traffic.groups = self._groups(lines, traffic)
@@ -113,29 +115,24 @@ class AccessLog:
 
     def _groups(self, lines: Mapping[tuple[bytes, ...], int], traffic: Traffic) -> list[Group]:
         """Return the requests of the lines, whose fields are in the order of the pattern."""
-        places = self._pattern.groupindex
-        method, target = (places.get(name) for name in self._names_of_request)
-        assert target is not None
-        rest = [at - 1 for name, at in places.items() if name not in ("target", "request_uri", "broken")]
-        groups: dict[tuple[bytes, ...], Group] = {}
+        places = {name: at - 1 for name, at in self._pattern.groupindex.items()}
+        uri_at = places["target" if "request" in self.captured else "request_uri"]
+        key_of = itemgetter(*(at for at in places.values() if at != uri_at))
+        groups: dict[object, Group] = {}
         for fields, count in lines.items():
-            if fields[-1]:
+            uri = fields[uri_at]
+            if uri in _NO_TARGET:
+                traffic.malformed += 0 if fields[-1] else count
                 continue
-            uri = fields[target - 1]
-            if uri in (b"", _NOT_KNOWN) or (method is not None and fields[method - 1] in (b"", _NOT_KNOWN)):
-                traffic.malformed += count
-                continue
-            key = tuple([fields[at] for at in rest])
+            key = key_of(fields)
             group = groups.get(key)
             if group is None:
-                named = {name: self.format.unescape(fields[at - 1]) for name, at in places.items()}
-                group = groups[key] = Group(self._request(named))
-            group.targets[self.format.unescape(uri) if b"\\" in uri else uri] += count
+                values = {name: self.format.unescape(fields[at]) for name, at in places.items()}
+                group = groups[key] = Group(self._request(values))
+            if b"\\" in uri:
+                uri = self.format.unescape(uri)
+            group.targets[uri] = group.targets.get(uri, 0) + count
         return list(groups.values())
-
-    @cached_property
-    def _names_of_request(self) -> tuple[str, str]:
-        return REQUEST[:2] if "request" in self.captured else ("request_method", "request_uri")
 
     def _request(self, fields: Mapping[str, bytes]) -> Request:
         """Return a request with the values of a line, but for its target."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypedDict
 
+from nginxopt._native import Patterns
 from nginxopt.errors import UsageError
 from nginxopt.request.client import Request
 from nginxopt.request.urls import PORTS, Url
@@ -111,6 +112,13 @@ class Gate:
         """Return whether nginx begins with a TLS handshake at a port."""
         return any(socket["tls"] for socket in self._sockets if socket["port"] == port)
 
+    def serves(self, url: Url) -> bool:
+        """Return whether a server of the site has the host of a URL as a name, at its port."""
+        host = url.host.lower().rstrip(".")
+        sockets = [socket for socket in self._sockets if socket["port"] == url.port and socket["tls"] == url.is_tls]
+        servers = {server for socket in sockets for server in socket["servers"]}
+        return any(_names(name, host) for server in servers for name in self._names[server])
+
     def _has(self, socket: SocketForm, name: str) -> bool:
         return any(name in self._names[server] for server in socket["servers"])
 
@@ -146,6 +154,15 @@ def _of_address(address: _Address, sockets: Sequence[SocketForm]) -> SocketForm 
     own = {str(address): 0, "0.0.0.0" if family == "inet" else "::": 1}
     fitting = [socket for socket in sockets if socket["family"] == family and socket["host"] in own]
     return min(fitting, key=lambda socket: own[socket["host"]], default=None)
+
+
+def _names(name: str, host: str) -> bool:
+    """Return whether a name of a server is that of a host: exact, with a wildcard, or a pattern."""
+    if name.startswith("~"):
+        return Patterns([b"(?i)" + name[1:].encode("latin-1")]).first(host.encode("latin-1")) is not None
+    if name.startswith((".", "*.")):
+        return host.endswith(name.lstrip("*")) or (name[0] == "." and host == name[1:])
+    return host == name or (name.endswith(".*") and host.startswith(name[:-1]))
 
 
 def _address(host: str) -> _Address | None:

@@ -18,6 +18,7 @@ from typing import cast
 
 from nginxopt.config import Config
 from nginxopt.config.filesystem import STDIN
+from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError, UsageError
 from nginxopt.request import target_lists
 from nginxopt.request.access_logs import AccessLog
@@ -76,7 +77,8 @@ class RequestsFile:
         log = self._log(Source(self.path, file.peek(_BUFFER)))
         if log is None:
             return target_lists.read(Source(self.path, file.read()), self.base or self.gate.base)
-        traffic = log.read(file, lambda: progress(raw.tell(), size) if progress and size else None)
+        with collector_paused():
+            traffic = log.read(file, lambda: progress(raw.tell(), size) if progress and size else None)
         if not traffic.requests:
             raise InputError(f"no line has the format {log.format.name}", path=self.path, expected=log.format.text)
         return traffic

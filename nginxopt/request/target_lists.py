@@ -53,7 +53,7 @@ def _plain(lines: Mapping[tuple[bytes, ...], int], base: Url | None) -> list[Gro
         if group is None:
             url = read_url(site.decode("latin-1") + "/", base)
             group = groups[method, site] = Group(from_curl(url, method=method or b"GET"))
-        group.targets[target] += count
+        group.targets[target] = group.targets.get(target, 0) + count
     return list(groups.values())
 
 
@@ -62,7 +62,8 @@ def _with_headers(source: Source, base: Url | None) -> list[Group]:
     groups: dict[Request, Group] = {}
     for request in requests(source, base):
         alike = replace(request, url=replace(request.url, target=b"/"))
-        groups.setdefault(alike, Group(alike)).targets[request.url.target] += 1
+        targets = groups.setdefault(alike, Group(alike)).targets
+        targets[request.url.target] = targets.get(request.url.target, 0) + 1
     return list(groups.values())
 
 

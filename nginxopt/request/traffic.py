@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -21,7 +20,7 @@ class Group:
     """Requests that differ only in their target, with the number of each; the target of `request` is none of them."""
 
     request: Request
-    targets: Counter[bytes] = field(default_factory=Counter)
+    targets: dict[bytes, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -47,7 +46,7 @@ class Traffic:
     @property
     def requests(self) -> int:
         """The number of requests."""
-        return sum(group.targets.total() for group in self.groups)
+        return sum(sum(group.targets.values()) for group in self.groups)
 
     def add_broken(self, numbers: Iterable[int]) -> None:
         """Count lines that do not fit the format."""

@@ -25,6 +25,7 @@ NATIVE = {
     "semantics.locations": {"Patterns"},
     "semantics.maphash": {"map_verdict"},
     "semantics.site.settings": {"request_settings"},
+    "request.connection": {"Patterns"},
     "rewrite.redirects.script": {"Script"},
     "rewrite.redirects.site": {"path_of"},
     "rewrite.suspicious": {"RefusedError", "never", "suspicious_rewrites", "without_captures"},
