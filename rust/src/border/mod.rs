@@ -8,6 +8,7 @@ mod map_block;
 mod maps;
 mod prove;
 mod prove_map;
+mod request;
 mod rewrite;
 mod run;
 mod script;
@@ -30,6 +31,8 @@ mod _native {
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]
     use super::prove_map::{MapProof, prove_map};
+    #[pymodule_export]
+    use super::request::{RequestModel, RequestTally, SiteRefusedError};
     #[pymodule_export]
     use super::rewrite::{Compilation, PatternError, RefusedError, compile_rewrites, reasons};
     #[pymodule_export]

@@ -33,7 +33,7 @@ pub struct Outcome {
     pub unknown: Option<Unknown>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {
     /// A `return` that is no redirect.
@@ -55,6 +55,27 @@ pub enum OutcomeKind {
     /// `stub_status`, `empty_gif` and other handlers of nginx.
     Handler,
     Unknown,
+}
+
+impl OutcomeKind {
+    /// As in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            OutcomeKind::Return => "return",
+            OutcomeKind::Redirect => "redirect",
+            OutcomeKind::Static => "static",
+            OutcomeKind::Error => "error",
+            OutcomeKind::Closed => "closed",
+            OutcomeKind::Proxy => "proxy",
+            OutcomeKind::Fastcgi => "fastcgi",
+            OutcomeKind::Uwsgi => "uwsgi",
+            OutcomeKind::Scgi => "scgi",
+            OutcomeKind::Grpc => "grpc",
+            OutcomeKind::Memcached => "memcached",
+            OutcomeKind::Handler => "handler",
+            OutcomeKind::Unknown => "unknown",
+        }
+    }
 }
 
 /// A request as an upstream gets it.
