@@ -3,7 +3,7 @@
 mod decode;
 mod escape;
 
-pub use decode::{Decoded, decode};
+pub use decode::{Decoded, decode, is_plain};
 pub use escape::{Escape, escape, redirect_target};
 
 /// The extension by which nginx takes the type of a file, after the URI was changed (`ngx_http_set_exten`).

@@ -10,6 +10,8 @@ pub(super) struct Target<'r> {
     pub host: Option<&'r [u8]>,
     /// The path with the arguments; just `?` and arguments if there is no path.
     pub uri: &'r [u8],
+    /// Whether nothing follows the host.
+    pub lacks_path: bool,
 }
 
 impl<'r> Target<'r> {
@@ -24,7 +26,7 @@ impl<'r> Target<'r> {
             return authority(target);
         }
         if target.starts_with(b"/") {
-            return Ok(Target { host: None, uri: target });
+            return Ok(Target { host: None, uri: target, lacks_path: false });
         }
         absolute(target, build)
     }
@@ -48,9 +50,9 @@ fn absolute<'r>(target: &'r [u8], build: &Build) -> Result<Target<'r>, Refusal> 
     let end = host_end(rest).ok_or(BAD_REQUEST)?;
     let (host, uri) = rest.split_at(end);
     match uri.first() {
-        None => Ok(Target { host: Some(host), uri: b"/" }),
+        None => Ok(Target { host: Some(host), uri: b"/", lacks_path: true }),
         Some(b'?') if build.version < (1, 19, 6) => Err(BAD_REQUEST),
-        Some(b'/' | b'?') => Ok(Target { host: Some(host), uri }),
+        Some(b'/' | b'?') => Ok(Target { host: Some(host), uri, lacks_path: false }),
         Some(_) => Err(BAD_REQUEST),
     }
 }
@@ -63,7 +65,7 @@ fn authority(target: &[u8]) -> Result<Target<'_>, Refusal> {
     if end < target.len() || !has_port {
         return Err(BAD_REQUEST);
     }
-    Ok(Target { host: Some(target), uri: b"/" })
+    Ok(Target { host: Some(target), uri: b"/", lacks_path: true })
 }
 
 /// Where a host with a port ends; `None` if it is an address in brackets that is not closed.
