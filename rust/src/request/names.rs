@@ -10,6 +10,7 @@ use crate::request::site::{Name, Node, Server, ServerId, Socket};
 pub struct Names {
     /// `None` if nginx looks no name up there.
     table: Option<Table>,
+    default: ServerId,
 }
 
 struct Table {
@@ -49,7 +50,7 @@ impl Names {
         let patterns = Named::new(&names)?;
         let is_looked_up = socket.servers.len() > 1 || patterns.last_captures(&names, socket.default);
         let table = is_looked_up.then(|| Table::new(names, patterns)).transpose()?;
-        Ok(Names { table })
+        Ok(Names { table, default: socket.default })
     }
 
     /// The server that has the name; `None` if none has it, so that the default server answers. A request without a host
@@ -58,10 +59,16 @@ impl Names {
         self.table.as_ref().map_or(Ok(None), |table| table.find(host))
     }
 
-    /// Why the other servers do not answer for a host: for each of their names.
+    /// Why the other servers do not answer for a host, name by name. Empty if nginx looks no name up.
     pub fn passed_over(&self, host: &[u8], choice: Option<&Choice>) -> Vec<PassedOver> {
-        let _ = (host, choice);
-        Vec::new()
+        let server = choice.map_or(self.default, |choice| choice.server);
+        let names = self.table.iter().flat_map(|table| table.names.iter().map(move |name| (table, name)));
+        let others = names.filter(|(_, (id, _))| *id != server);
+        let passed_over = |(table, (_, name)): (&Table, &(ServerId, Name))| PassedOver {
+            node: name.node,
+            reason: table.reason(&name.text, host, choice).to_owned(),
+        };
+        others.map(passed_over).collect()
     }
 }
 
@@ -132,4 +139,39 @@ impl Table {
         let Some(index) = patterns.first(host, 0..patterns.len())? else { return Ok(None) };
         Ok(Some(choice(places[index], Some(patterns.captures(index, host)?))))
     }
+
+    /// Why a name does not answer for a host.
+    fn reason(&self, name: &[u8], host: &[u8], choice: Option<&Choice>) -> &'static str {
+        if !matches(name, host) {
+            return "does not match";
+        }
+        let chosen = choice.and_then(|choice| self.names.iter().find(|(_, other)| other.node == choice.name));
+        match chosen.map(|(_, chosen)| (&chosen.text, form(&chosen.text, host))) {
+            Some((chosen, _)) if chosen.eq_ignore_ascii_case(name) => "an earlier server has the name",
+            Some((_, Some(Form::Exact))) => "an exact name matches",
+            Some((_, Some(form_of_chosen))) if form(name, host) == Some(form_of_chosen) => "a longer name matches",
+            Some((_, Some(Form::Head))) => "a name that begins with a wildcard matches",
+            Some((_, Some(Form::Tail))) => "a name that ends in a wildcard matches",
+            Some((_, None)) => "an earlier pattern matches",
+            None => "an earlier server has the name",
+        }
+    }
 }
+
+/// Whether a name, alone, matches a host.
+fn matches(name: &[u8], host: &[u8]) -> bool {
+    let Some(text) = name.strip_prefix(b"~") else { return form(name, host).is_some() };
+    let caseless = text.iter().any(u8::is_ascii_uppercase);
+    let pattern = Patterns::new(vec![Pattern { node: 0, text: text.into(), caseless }]);
+    pattern.is_ok_and(|pattern| pattern.first(host, 0..1) == Ok(Some(0)))
+}
+
+/// The form in which a name that is no pattern matches a host.
+fn form(name: &[u8], host: &[u8]) -> Option<Form> {
+    let mut hosts = Hosts::default();
+    hosts.add(name, ()).ok()?;
+    hosts.find(host).map(|((), form)| form)
+}
+
+#[cfg(test)]
+mod tests;

@@ -39,3 +39,6 @@ pub fn decode_unsafe(uri: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
 fn is_unsafe(path: &[u8]) -> bool {
     path.contains(&0) || path.split(|byte| *byte == b'/').any(|segment| segment == b"..")
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,7 +57,7 @@ fn plain(target: &[u8]) -> Decoded {
     }
 }
 
-fn decode_slowly(target: &[u8], merge_slashes: bool) -> Option<Decoded> {
+pub(super) fn decode_slowly(target: &[u8], merge_slashes: bool) -> Option<Decoded> {
     let path = if target.starts_with(b"/") { Vec::with_capacity(target.len()) } else { b"/".to_vec() };
     let mut decoder = Decoder { uri: Decoded { path, ..Decoded::default() }, place: Place::Within, merge_slashes };
     let mut rest = target;
