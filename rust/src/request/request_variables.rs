@@ -57,7 +57,9 @@ impl<R: Recorder> Run<'_, R> {
                 }
             }
             RequestVariable::RequestFilename => {}
-            RequestVariable::RequestMethod => text.extend_from_slice(&self.state.method),
+            RequestVariable::RequestMethod => {
+                text.extend_from_slice(self.main_method.as_ref().unwrap_or(&self.state.method));
+            }
             RequestVariable::RequestUri => text.extend_from_slice(&self.head.unparsed_uri),
             RequestVariable::Scheme => text.extend_from_slice(if connection.tls { b"https" } else { b"http" }),
             RequestVariable::ServerAddr => text.extend(self.local_address()),

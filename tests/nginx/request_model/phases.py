@@ -111,6 +111,17 @@ PHASES = (
         },
     ),
     Experiment(
+        "26 method",
+        "a subrequest has the method GET, but its $request_method is that of the request",
+        (
+            "location /a { auth_request /s; try_files /f.txt =404; error_page 405 =200 /x.html; }"
+            " location /s { if ($request_method = POST) { return 403; } return 204; }"
+            " location /b { auth_request /g; proxy_pass http://{http0}; } location = /g { limit_except GET { deny all; }"
+            " return 204; } location = /x.html {}",
+        ),
+        {"/a": "200 [r/f.txt]", "POST /a": "403", "PUT /a": "200 [r/x.html]", "POST /b": "200 http0 POST /b"},
+    ),
+    Experiment(
         "27",
         "internal redirects and named jumps check access again, by the new location",
         (
