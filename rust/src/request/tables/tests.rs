@@ -169,8 +169,7 @@ fn refused_blocks() {
 #[test]
 fn shares() {
     let rows = "10% a; 20.5% b; 0.01% c; * d";
-    let values: Vec<String> =
-        ["", "a", "ab", "abc", "abcd", "abcde", "x1", "x2"].map(|source| find("split", rows, source));
+    let values = ["", "a", "ab", "abc", "abcd", "abcde", "x1", "x2"].map(|source| find("split", rows, source));
     assert_eq!(values, ["a", "d", "b", "a", "b", "d", "d", "a"]);
     assert_eq!((find("split", "0.01% a", "abc"), find("split", "100% a", "abc")), ("none".into(), "a".into()));
     for (rows, message) in [
