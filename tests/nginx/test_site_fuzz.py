@@ -56,7 +56,7 @@ def _elsewhere(passed: dict[str, Any]) -> dict[str, Any]:
 
 FAULTS: dict[str, tuple[Damage, str]] = {
     "status": (setting("static", "status", lambda _: 206), "status"),
-    "Location": (setting("redirect", "location", lambda location: location + "?"), "Location"),
+    "Location": (setting("redirect", "location", lambda location: location + "?"), "location"),
     "body": (setting("return", "body", lambda body: (body or "") + "x"), "body"),
     "file": (setting("static", "file", lambda file: file.replace("f.txt", "x.html")), "file"),
     "header": (setting("static", "headers", lambda _: []), "x-a"),

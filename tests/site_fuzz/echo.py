@@ -129,7 +129,7 @@ def _uwsgi(name: bytes, data: bytes) -> bytes | None:
             words.append(data[at + 2 : at + 2 + length])
             at += 2 + length
         params[words[0]] = words[1]
-    return b"Status: 200\r\n\r\n" + _cgi(name, params)
+    return b"HTTP/1.1 200 OK\r\n\r\n" + _cgi(name, params)
 
 
 def _scgi(name: bytes, data: bytes) -> bytes | None:

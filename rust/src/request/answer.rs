@@ -248,6 +248,20 @@ impl<'m, R: Recorder> Run<'m, R> {
         }
     }
 
+    /// A location may trust other proxies than its server. It is not known then which variables nginx has computed from
+    /// the address before.
+    pub fn read_client_again(&mut self) {
+        if self.main_method.is_some() || self.client.as_ref() != Ok(&self.request.connection.client) {
+            return;
+        }
+        let client = self.real_client();
+        if client != self.client {
+            let reason = "the address of the client behind a proxy of a location".to_owned();
+            let node = Some(self.settings().node);
+            self.client = client.and(Err(Unknown { reason, node, question: None }));
+        }
+    }
+
     /// The answer to a subrequest (`ngx_http_subrequest`), which shares the variables.
     pub fn ask(&mut self, uri: &[u8], node: Node) -> Result<Outcome, Unknown> {
         let mut state = State::new(self.state.server, self.server_level(), 0);

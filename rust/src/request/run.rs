@@ -83,9 +83,9 @@ impl<'m, R: Recorder> Run<'m, R> {
             Phase::PostRewrite => Ok(self.post_rewrite()),
             Phase::Access => {
                 self.check_opaque()?;
+                self.read_client_again();
                 self.access()
             }
-
             Phase::TryFiles => self.try_files(),
             Phase::Content => self.content(),
         }

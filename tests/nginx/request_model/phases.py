@@ -66,6 +66,25 @@ PHASES = (
         },
     ),
     Experiment(
+        "23 realip",
+        "the address that a trusted proxy names is read before the script of the server, and again in a location",
+        (
+            "set_real_ip_from 127.0.0.1; location / { allow 9.9.9.9; deny all; try_files /f.txt =404; }"
+            " location /v { return 200 $remote_addr; }",
+            "server_name l; location / { set_real_ip_from 127.0.0.1; allow 9.9.9.9; deny all; try_files /f.txt =404; }",
+        ),
+        {
+            "/ | X-Real-IP: 9.9.9.9": "200 [r/f.txt]",
+            "/ | X-Real-IP: 8.8.8.8": "403",
+            "/": "403",
+            "/v | X-Real-IP: 9.9.9.9": "200 9.9.9.9",
+            "/v": "200 127.0.0.1",
+            "/ | Host: l | X-Real-IP: 9.9.9.9": "200 [r/f.txt]",
+            "/ | Host: l": "403",
+        },
+        unknown={"/ | Host: l | X-Real-IP: 9.9.9.9": "behind a proxy of a location"},
+    ),
+    Experiment(
         "25 satisfy",
         "all: deny answers before a password; any: the first that is content, else 401 if one said so, else 403",
         (
@@ -116,7 +135,8 @@ PHASES = (
         (
             "location /a { auth_request /s; try_files /f.txt =404; error_page 405 =200 /x.html; }"
             " location /s { if ($request_method = POST) { return 403; } return 204; }"
-            " location /b { auth_request /g; proxy_pass http://{http0}; } location = /g { limit_except GET { deny all; }"
+            " location /b { auth_request /g; proxy_pass http://{http0}; } location = /g { limit_except GET { deny"
+            " all; }"
             " return 204; } location = /x.html {}",
         ),
         {"/a": "200 [r/f.txt]", "POST /a": "403", "PUT /a": "200 [r/x.html]", "POST /b": "200 http0 POST /b"},

@@ -265,7 +265,10 @@ WIRE = (
     Experiment(
         "11 known",
         "what is known of a request that is refused: all before the refusal",
-        ('add_header X "$request_method|$request_uri|$uri|$args|$server_protocol|$host" always; return 200 ok;',),
+        (
+            'add_header X "$request_method|$request_uri|$uri|$args|$server_protocol|$host" always; add_header Y'
+            " $request always; return 200 ok;",
+        ),
         {
             "/a%00?x": "400 X=GET||||HTTP/1.1|",
             "POST /..?x": "400 X=POST||||HTTP/1.1|",
