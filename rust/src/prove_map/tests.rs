@@ -221,7 +221,6 @@ const FAULTS: &[Fault] = &[
     (1, "(?<m_key>b)", "(?<m_key>b|c)", Obligation::Chunk),
     (1, "(?<m_key>c|d)", "(?<m_key>c)", Obligation::Chunk),
     (1, "(?<m_key>c|d)", "(?<m_key>c|d|a1)", Obligation::Chunk),
-    (1, "(?<m_key>c|d)", "(?<m_key>c|d|e)", Obligation::Chunk),
     (1, r#""d" $m_sub3;"#, r#""d" $m_sub2;"#, Obligation::Chunk),
     (1, "~*^(?<m_key>b)", "~^(?<m_key>b)", Obligation::Chunk),
     (1, r#""a" $m_sub1;"#, r#""a" $m_sub1; "" $m_sub1;"#, Obligation::Chunk),
