@@ -94,6 +94,7 @@ pub mod prover;
 pub mod row;
 pub mod text;
 pub mod tree;
+pub mod walk;
 
 #[cfg(test)]
 mod tests;
