@@ -20,6 +20,9 @@ pub struct Cut<'c, 'k> {
     /// Whether there is a key at the node or further down.
     has_keys: Vec<bool>,
     sizes: Vec<Size>,
+    /// The lengths of the labels and of the paths, in bytes of a token.
+    label_lengths: Vec<usize>,
+    path_lengths: Vec<usize>,
     /// Whether the node, with all below it, belongs to a chunk of an earlier level.
     is_gone: Vec<bool>,
 }
@@ -38,8 +41,14 @@ struct Size {
 impl<'c, 'k> Cut<'c, 'k> {
     pub fn new(labels: &'c Labels<'k>, is_key: Vec<bool>) -> Cut<'c, 'k> {
         let count = is_key.len();
+        let label_lengths: Vec<usize> = (0..count).map(|at| token_length(labels.label(at))).collect();
+        let mut path_lengths = label_lengths.clone();
+        for (at, node) in labels.trie.nodes.iter().enumerate() {
+            let length = path_lengths[at];
+            path_lengths[node.children.clone()].iter_mut().for_each(|child| *child += length);
+        }
         let (has_keys, is_gone) = (vec![false; count], vec![false; count]);
-        Cut { labels, is_key, has_keys, sizes: vec![Size::default(); count], is_gone }
+        Cut { labels, is_key, has_keys, sizes: vec![Size::default(); count], label_lengths, path_lengths, is_gone }
     }
 
     /// Cuts off the largest subtrees that fit a pattern, several in one where they are neighbours. No chunks if all
@@ -75,25 +84,28 @@ impl<'c, 'k> Cut<'c, 'k> {
     }
 
     fn fits(&self, at: usize) -> bool {
-        token_length(self.labels.path(at)) + self.sizes[at].text + GROUP_TEXT <= MOST_TEXT
-            && self.sizes[at].depth <= DEEPEST
+        self.path_lengths[at] + self.sizes[at].text + GROUP_TEXT <= MOST_TEXT && self.sizes[at].depth <= DEEPEST
     }
 
     fn measure(&mut self, at: usize) {
-        let branches: Vec<usize> = self.branches(at).collect();
-        let mut size = Size { text: branches.iter().map(|child| self.text(*child)).sum(), ..Size::default() };
-        size.depth = branches.iter().map(|child| self.sizes[*child].depth).max().unwrap_or(0);
-        if branches.len() > 1 || (branches.len() == 1 && self.is_key[at]) {
+        let mut size = Size::default();
+        let mut count = 0;
+        for child in self.branches(at) {
+            size.text += self.text(child);
+            size.depth = size.depth.max(self.sizes[child].depth);
+            count += 1;
+        }
+        if count > 1 || (count == 1 && self.is_key[at]) {
             size.text += GROUP_TEXT;
             size.depth += 1;
         }
-        self.has_keys[at] = self.is_key[at] || !branches.is_empty();
+        self.has_keys[at] = self.is_key[at] || count > 0;
         self.sizes[at] = size;
     }
 
     /// The text of a child as one of several alternatives.
     fn text(&self, child: usize) -> usize {
-        token_length(self.labels.label(child)) + self.sizes[child].text + 1
+        self.label_lengths[child] + self.sizes[child].text + 1
     }
 
     /// Puts the whole subtrees directly below a node into chunks: into one of which the node is the root, or into
@@ -105,14 +117,14 @@ impl<'c, 'k> Cut<'c, 'k> {
         if text <= LEAST_TEXT && !is_first {
             return;
         }
-        if at > 0 && token_length(path) + text + GROUP_TEXT <= MOST_TEXT && spellings.take(path) {
+        if at > 0 && self.path_lengths[at] + text + GROUP_TEXT <= MOST_TEXT && spellings.take(path) {
             chunks.push(Chunk { roots: vec![at], pattern: self.pattern(at, &whole, true) });
             whole.into_iter().for_each(|child| self.is_gone[child] = true);
             self.is_key[at] = true;
             return;
         }
         let free: Vec<usize> = whole.into_iter().filter(|child| spellings.take(self.labels.path(*child))).collect();
-        for (number, roots) in self.groups(path, &free).into_iter().enumerate() {
+        for (number, roots) in self.groups(at, &free).into_iter().enumerate() {
             let text: usize = roots.iter().map(|child| self.text(*child)).sum();
             if number == 0 || text > LEAST_TEXT {
                 roots.iter().for_each(|root| self.is_key[*root] = true);
@@ -124,7 +136,7 @@ impl<'c, 'k> Cut<'c, 'k> {
     }
 
     /// Divides neighbours into groups that each fit a pattern, the largest first.
-    fn groups(&self, path: &[u8], children: &[usize]) -> Vec<Vec<usize>> {
+    fn groups(&self, at: usize, children: &[usize]) -> Vec<Vec<usize>> {
         let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
         for &child in children {
             let text = self.text(child) + GROUP_TEXT;
@@ -133,7 +145,7 @@ impl<'c, 'k> Cut<'c, 'k> {
                     *sum += text;
                     group.push(child);
                 }
-                _ => groups.push((token_length(path) + GROUP_TEXT + text, vec![child])),
+                _ => groups.push((self.path_lengths[at] + GROUP_TEXT + text, vec![child])),
             }
         }
         groups.sort_by_key(|(text, _)| std::cmp::Reverse(*text));

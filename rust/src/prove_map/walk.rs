@@ -63,6 +63,11 @@ impl<F: FnMut(Option<usize>)> KeyWalk<'_, F> {
     /// The keys of a range that have this byte at a place.
     fn with_byte(&self, range: Range<usize>, at: usize, byte: u8) -> Range<usize> {
         let keys = &self.keys.strings()[range.clone()];
+        if let [first, .., last] = keys
+            && first[at] == last[at]
+        {
+            return if first[at] == byte { range } else { range.start..range.start };
+        }
         let first = keys.partition_point(|key| key[at] < byte);
         let count = keys[first..].partition_point(|key| key[at] == byte);
         range.start + first..range.start + first + count
