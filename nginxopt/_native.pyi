@@ -32,6 +32,9 @@ class Events:
     def __iter__(self) -> Iterator[list[Event]]: ...
     def __next__(self) -> list[Event]: ...
 
+def statement_spans(bytes: bytes, start: int, end: int) -> bytes:
+    """Return start and end of each statement of a folded run, for an `array("Q")`."""
+
 class _Readings(Protocol):
     @property
     def ignore_case(self) -> bool: ...

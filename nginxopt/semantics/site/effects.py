@@ -105,7 +105,7 @@ IGNORED: dict[str, str] = {
         proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path status_format status_zone
         vhost_traffic_status vhost_traffic_status_dump vhost_traffic_status_filter vhost_traffic_status_filter_by_host
         vhost_traffic_status_filter_by_set_key vhost_traffic_status_zone vhost_traffic_status_histogram_buckets
-        xslt_stylesheet_cache opentracing opentracing_tag opentracing_load_tracer opentracing_operation_name
+        opentracing opentracing_tag opentracing_load_tracer opentracing_operation_name
         opentracing_propagate_context opentracing_trace_locations opentracing_location_operation_name
     """,
 }

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from nginxopt.config import Config
+from nginxopt.config.tree import collector_paused
 from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.semantics.site.form import BuildForm, SiteForm
@@ -15,6 +16,11 @@ from nginxopt.semantics.site.script import latin
 from nginxopt.semantics.site.sockets import read_sockets
 from nginxopt.semantics.site.variables import defined, upstreams
 from nginxopt.version import Version
+
+FIXES = ("CVE-2026-15176", "CVE-2026-42945")
+"""The fixes of later releases that some builds have and that change outcomes (`rust/src/request`): no path by `alias`
+while a rewrite has changed the URI (1.30.6), and no escapes in `$1` after a rewrite with arguments (1.30.1).
+"""
 
 PREFIX = "/etc/nginx/"
 """The prefix of the packages and images of nginx.org: what `nginx -V` says behind `--prefix`."""
@@ -26,7 +32,7 @@ class Build:
 
     Attributes:
         version: The release.
-        fixes: What it has besides its version, as `rust/src/request/site.rs` names it.
+        fixes: Those of `FIXES` that it has besides its version.
         prefix: The folder of relative paths, with a slash at its end.
     """
 
@@ -45,7 +51,8 @@ class LoweredSite:
     """A site for the model of requests.
 
     Attributes:
-        form: A `SiteForm` as JSON.
+        site: What the model reads.
+        form: The same as JSON.
         texts: The texts of its folded runs.
         nodes: Its directives by number.
         levels: Its levels by number.
@@ -53,7 +60,8 @@ class LoweredSite:
         premises: What was taken as given.
     """
 
-    form: bytes
+    site: SiteForm
+    form: str
     texts: tuple[bytes, ...]
     nodes: Nodes
     levels: tuple[Level, ...]
@@ -67,13 +75,17 @@ def lower(config: Config, build: Build) -> LoweredSite:
     Nothing is taken to be around a fragment: a file of rules is that of a server of its own. Raises `InputError` for a
     configuration without http, and where nginx refuses its structure.
     """
-    config = placed(config)
+    with collector_paused():
+        return _lowered(placed(config), build)
+
+
+def _lowered(config: Config, build: Build) -> LoweredSite:
     http = http_level(config, build.version)
     nodes = Nodes(config)
     levels = Levels(config, nodes)
     levels.add(http)
     servers = {level: server for server, level in enumerate(levels.servers)}
-    form: SiteForm = {
+    site: SiteForm = {
         "build": build.form(),
         "sockets": read_sockets(servers, nodes),
         "servers": levels.server_forms(),
@@ -83,5 +95,5 @@ def lower(config: Config, build: Build) -> LoweredSite:
         "upstreams": [*upstreams(http, nodes)],
         "opaque": levels.opaque,
     }
-    text = json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()
-    return LoweredSite(text, levels.texts.data(), nodes, tuple(levels.all), tuple(servers), levels.premises())
+    form = json.dumps(site, ensure_ascii=False, separators=(",", ":"))
+    return LoweredSite(site, form, levels.texts.data(), nodes, tuple(levels.all), tuple(servers), levels.premises())

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from nginxopt.config import Bulk, Config, Directive, Scope, Source, Span, directive_at, statements
+from nginxopt._native import statement_spans
+from nginxopt.config import Bulk, Config, Directive, Scope, Source, Span, directive_at
 from nginxopt.semantics.site.form import Node
 
 
@@ -97,9 +98,8 @@ class _Run:
     @cached_property
     def _spans(self) -> array[int]:
         """The start and end of each rule."""
-        bulk = self._bulk
-        part = statements(bulk.source, start=bulk.span.start, end=bulk.span.end, line=bulk.line)
-        return array("Q", [offset for rule in part if rule.kind == ";" for offset in (rule.start, rule.end)])
+        span = self._bulk.span
+        return array("Q", statement_spans(self._bulk.source.data, span.start, span.end))
 
 
 def _reading(scope: Scope) -> Iterator[Directive | Bulk]:

@@ -37,10 +37,9 @@ def _candidates(level: Level, in_force: frozenset[str]) -> frozenset[str]:
     """Return the settings that may differ from those around, without asking for all of them at every level."""
     if level.is_open or level.parent is None:
         return names()
-    own = {*level.names, *level.unread}
-    rivals = {rival for name in own for rival in RIVALS.get(name, ())}
-    kept = {name for name in in_force if not level.inherits(name)}
-    return names() & (own | rivals | kept)
+    own = names().intersection((*level.names, *level.unread))
+    dropped = {name for name in in_force if not level.inherits(name) or not own.isdisjoint(RIVALS.get(name, ()))}
+    return own | dropped
 
 
 def _directives(name: str, directives: tuple[Directive, ...]) -> tuple[Directive, ...]:

@@ -22,7 +22,7 @@ mod _native {
     #[pymodule_export]
     use super::hash::{map_sizes, map_verdict, variable_sizes};
     #[pymodule_export]
-    use super::lexer::{Events, LexError};
+    use super::lexer::{Events, LexError, statement_spans};
     #[pymodule_export]
     use super::map_block::{map_blocks, map_spans};
     #[pymodule_export]
