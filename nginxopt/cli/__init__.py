@@ -27,6 +27,7 @@ _COMMANDS = {
     "rules": "nginxopt.cli.rules",
     "trace": "nginxopt.cli.trace",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
+    "verify": "nginxopt.cli.verify",
     "probe": "nginxopt.cli.probe",
     "bench": "nginxopt.cli.bench",
 }

@@ -84,8 +84,8 @@ def command(
     asked = _request(request, headers, client)
     world = World.assume(assume, root)
     target = choose(target_version, None)
-    loaded, notes = _load(config, context, prefix, main)
-    model = Model(loaded, _build(target.version, prefix))
+    loaded, notes = load(config, context, prefix, main)
+    model = Model(loaded, build_of(target.version, prefix))
     known = Circumstances(world, model.gate(_address(connect)), target.origin, sni, notes)
     result = trace(model, asked, known)
     if format_ == "json":
@@ -127,7 +127,7 @@ def _address(text: str | None) -> tuple[str, int] | None:
     return host.strip("[]"), int(port)
 
 
-def _load(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
+def load(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
     """Return the configuration that a file is part of, and what was taken as given for it."""
     from nginxopt.config import surroundings
     from nginxopt.config.inputs import InputOptions, read
@@ -147,7 +147,8 @@ def _load(path: str, context: str | None, prefix: str | None, main: str | None) 
     return config, (f"nothing is around {path}: {around.because}",)
 
 
-def _build(target: Version, prefix: str | None) -> Build:
+def build_of(target: Version, prefix: str | None) -> Build:
+    """Return the nginx of a version, with a prefix other than the usual."""
     from nginxopt.semantics.site import Build
 
     return Build(target) if prefix is None else Build(target, prefix=f"{Path(prefix).absolute()}/")
