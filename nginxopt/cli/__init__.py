@@ -26,6 +26,7 @@ _COMMANDS = {
     "explain": "nginxopt.cli.explain",
     "rules": "nginxopt.cli.rules",
     "trace": "nginxopt.cli.trace",
+    "test": "nginxopt.cli.test",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
     "verify": "nginxopt.cli.verify",
     "probe": "nginxopt.cli.probe",

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import options, stdout
+from nginxopt.cli import options, site, stdout, trace_requests
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
-    from nginxopt.config import Config
-    from nginxopt.request import Request
-    from nginxopt.semantics.site import Build
-    from nginxopt.version import Version
+    from nginxopt.request import Request, Url
 
 _EXAMPLES = """\b
 Examples:
@@ -39,19 +35,10 @@ Exit status: 0 success, also if the outcome is unknown, 1 nginx answers otherwis
 @click.option("-H", "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Send a header, like curl -H.")
 @click.option("--client", metavar="ADDRESS", help="Address of the client.")
 @click.option("--sni", metavar="NAME", help="Name in the TLS handshake, if it is not the host of the URL.")
-@click.option("--connect", metavar="HOST:PORT", help="Address of nginx to connect to, whatever the URL says.")
-@click.option("--root", metavar="DIR", help="Look for files in DIR by their absolute paths; / for this machine's.")
-@click.option(
-    "--assume",
-    multiple=True,
-    metavar="FACT",
-    help="Assume exists=PATH, missing=PATH (a folder with a / at its end) or VARIABLE=VALUE.",
-)
-@options.TARGET_VERSION
-@options.CONTEXT
-@options.PREFIX
-@options.MAIN
+@site.of_site
 @options.format_of(["text", "json"], "text")
+@click.option("--requests", metavar="FILE", help="Trace the requests in FILE: URLs, vegeta targets or an access log.")
+@click.option("--input-format", metavar="NAME", help="Format of FILE: urls, vegeta, or that of a log_format.")
 @click.option("-v", "--verbose", is_flag=True, help="List all servers and locations that were passed over.")
 def command(
     config: str,
@@ -59,15 +46,11 @@ def command(
     headers: tuple[str, ...],
     client: str | None,
     sni: str | None,
-    connect: str | None,
-    root: str | None,
-    assume: tuple[str, ...],
-    target_version: Version | None,
-    context: str | None,
-    prefix: str | None,
-    main: str | None,
     format_: str,
+    requests: str | None,
+    input_format: str | None,
     verbose: bool,
+    **of_site: Any,
 ) -> int:
     """Show what becomes of a request, and why.
 
@@ -75,19 +58,19 @@ def command(
     Shows the response, or where the request is passed on to, then the server, rules and location that decide it, and
     the settings in force. Nothing is sent. What the configuration does not decide is unknown, with the reason.
     """
-    from nginxopt.lint.target import choose
     from nginxopt.request import trace_json, trace_text
-    from nginxopt.request.model import Model
     from nginxopt.request.trace import Circumstances, trace
-    from nginxopt.request.world import World
 
-    asked = _request(request, headers, client)
-    world = World.assume(assume, root)
-    target = choose(target_version, None)
-    loaded, notes = load(config, context, prefix, main)
-    model = Model(loaded, build_of(target.version, prefix))
-    known = Circumstances(world, model.gate(_address(connect)), target.origin, sni, notes)
-    result = trace(model, asked, known)
+    if requests is not None:
+        _refuse_request(request, headers, client, sni, "-" if config == requests == "-" else None)
+    elif input_format is not None:
+        raise UsageError("--input-format is for --requests")
+    asked = site.load(config, **of_site)
+    if requests is not None:
+        return trace_requests.run(asked, requests, input_format, format_, verbose=verbose)
+    sent = _request(request, headers, client, asked.base or asked.gate.base)
+    known = Circumstances(asked.world, asked.gate, asked.target.origin, sni, asked.notes)
+    result = trace(asked.model, sent, known)
     if format_ == "json":
         stdout.write([trace_json.render(result).encode()])
     else:
@@ -96,7 +79,13 @@ def command(
     return 0
 
 
-def _request(words: tuple[str, ...], headers: tuple[str, ...], client: str | None) -> Request:
+def _refuse_request(*of_one: object) -> None:
+    """Raise `UsageError` if --requests stands beside what is for one request."""
+    if any(of_one):
+        raise UsageError("--requests takes neither a URL nor -H, --client, --sni, nor standard input twice")
+
+
+def _request(words: tuple[str, ...], headers: tuple[str, ...], client: str | None, base: Url | None) -> Request:
     """Return the request of the command line. Raises `UsageError` for what is none."""
     from nginxopt.request import UrlError, read_request
 
@@ -104,9 +93,9 @@ def _request(words: tuple[str, ...], headers: tuple[str, ...], client: str | Non
         raise UsageError("expected a URL, or a method and a URL", hint="nginxopt trace CONFIG [METHOD] URL")
     text = " ".join(words)
     try:
-        request = read_request(text, headers=headers)
+        request = read_request(text, base, headers=headers)
     except UrlError as error:
-        raise UsageError(f"{error.message}\n    {text}\n    {' ' * (error.column - 1)}^") from None
+        raise site.refused_url(text, error.message, error.column) from None
     return replace(request, client=None if client is None else _client(client))
 
 
@@ -115,40 +104,3 @@ def _client(address: str) -> bytes:
         return str(ipaddress.ip_address(address)).encode()
     except ValueError:
         raise UsageError(f"--client {address}: not an IP address") from None
-
-
-def _address(text: str | None) -> tuple[str, int] | None:
-    """Return the host and port of `--connect`."""
-    if text is None:
-        return None
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65_536:
-        raise UsageError(f"--connect {text}: not HOST:PORT", hint="for example 127.0.0.1:8080")
-    return host.strip("[]"), int(port)
-
-
-def load(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
-    """Return the configuration that a file is part of, and what was taken as given for it."""
-    from nginxopt.config import surroundings
-    from nginxopt.config.inputs import InputOptions, read
-    from nginxopt.config.surroundings import Surroundings
-
-    inputs = read([path], InputOptions(prefix, lambda _: context))
-    if inputs.errors:
-        raise inputs.errors[0]
-    if len(inputs.configs) != 1:
-        raise UsageError(f"{path} has {len(inputs.configs)} configurations", hint="name one of them")
-    (config,) = inputs.configs
-    if config.http is not None or context is not None or path == "-":
-        return config, ()
-    around = surroundings.find(path, prefix=prefix, main=main)
-    if isinstance(around, Surroundings):
-        return around.config, ()
-    return config, (f"nothing is around {path}: {around.because}",)
-
-
-def build_of(target: Version, prefix: str | None) -> Build:
-    """Return the nginx of a version, with a prefix other than the usual."""
-    from nginxopt.semantics.site import Build
-
-    return Build(target) if prefix is None else Build(target, prefix=f"{Path(prefix).absolute()}/")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options, stdout
-from nginxopt.cli.trace import build_of, load
+from nginxopt.cli.site import build_of, read_config
 
 if TYPE_CHECKING:
     from nginxopt.version import Version
@@ -54,7 +54,7 @@ def command(
     from nginxopt.request.verify import report, verify
 
     before, after = (
-        Model(load(path, context, None, None)[0], build_of(choose(stated or target_version, None).version, None))
+        Model(read_config(path, context, None, None)[0], build_of(choose(stated or target_version, None).version, None))
         for path, stated in ((old, old_version), (new, new_version))
     )
     result = verify(before, after)

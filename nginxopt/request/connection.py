@@ -73,6 +73,17 @@ class Gate:
 
     def connection(self, url: Url, client: bytes | None = None) -> ConnectionForm:
         """Return the connection of a client for a URL. Raises `NobodyListensError` if there is none."""
+        key = (url.scheme, url.host, url.port)
+        if key not in self._connections:
+            self._connections[key] = self._connect(url)
+        return {**self._connections[key], "client": None if client is None else client.decode("latin-1")}
+
+    @cached_property
+    def _connections(self) -> dict[tuple[str, str, int], ConnectionForm]:
+        """The connections so far, by scheme, host and port."""
+        return {}
+
+    def _connect(self, url: Url) -> ConnectionForm:
         host, port = self.to or (url.host.strip("[]"), url.port)
         sockets = [socket for socket in self._sockets if socket["port"] == port]
         address = _address(host)
@@ -86,7 +97,7 @@ class Gate:
             "port": port,
             "tls": url.is_tls,
             "sni": url.host.rstrip(".") if url.is_tls and is_name else None,
-            "client": None if client is None else client.decode("latin-1"),
+            "client": None,
         }
 
     @cached_property

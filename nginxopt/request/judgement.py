@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nginxopt.request.locations import REDIRECTS, leads_to, normal
-from nginxopt.request.outcomes import OutcomeForm, text_of
+from nginxopt.request.outcomes import OutcomeForm, UnknownForm, text_of
 from nginxopt.request.table import Row
 
 Verdict = Literal["passed", "failed", "unknown"]
@@ -17,12 +17,13 @@ class Answer:
     """What a request got, from the model or from nginx.
 
     Attributes:
-        kind: As that of an outcome; `response` if a real nginx answered.
+        kind: As that of an outcome; `refused` where nginx does not listen, `response` if a real nginx answered.
         status: None if it is not known, or decided by an upstream.
         location: The `Location`; None if there is none, or it is not known.
         target: What the request is passed on to: a URL for http and grpc, else a server; empty if it is not passed on.
         unknown: Why something is unknown.
         node: The directive that answered.
+        asks_file: Whether it is unknown because nobody knows if a file exists.
     """
 
     kind: str
@@ -31,10 +32,13 @@ class Answer:
     target: str = ""
     unknown: str | None = None
     node: int | None = None
+    asks_file: bool = False
 
     def __str__(self) -> str:
         if self.kind == "unknown":
             return f"unknown: {self.unknown}"
+        if self.kind == "refused":
+            return f"no connection: {self.unknown}"
         if self.kind == "closed":
             return "closed connection"
         if self.target:
@@ -59,13 +63,25 @@ def answer_of(outcome: OutcomeForm) -> Answer:
         target,
         None if unknown is None else unknown["reason"],
         outcome["node"],
+        _asks_file(unknown),
     )
+
+
+def _asks_file(unknown: UnknownForm | None) -> bool:
+    question = unknown["question"] if unknown else None
+    return question is not None and question["kind"] == "file"
+
+
+def expected(row: Row) -> str:
+    """Return what a row expects, a phrase."""
+    what = "a redirect" if row.status is None else str(row.status)
+    return f"{what} to {row.to}" if row.to else what
 
 
 def judge(row: Row, answer: Answer) -> Verdict:
     """Return whether an answer is what a row expects; `unknown` if what decides is not known."""
-    if answer.kind == "unknown":
-        return "unknown"
+    if answer.kind in ("unknown", "refused"):
+        return "unknown" if answer.kind == "unknown" else "failed"
     verdicts = {_of_status(row, answer), _of_target(row, answer)}
     return "failed" if "failed" in verdicts else "unknown" if "unknown" in verdicts else "passed"
 

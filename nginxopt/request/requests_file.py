@@ -70,8 +70,12 @@ class RequestsFile:
         except (OSError, EOFError) as error:
             raise InputError(f"cannot be read: {_reason(error)}", path=self.path) from None
 
+    def read_from(self, data: bytes) -> Traffic:
+        """Return the requests of the content of the file; raises as `read`."""
+        return self._read(io.BufferedReader(io.BytesIO(data)), None)
+
     def _read(self, raw: io.BufferedReader, progress: Progress | None) -> Traffic:
-        size, file = _size(raw), raw
+        size, file = _size(raw) if progress else 0, raw
         if raw.peek(2)[:2] == _GZIP:
             file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw)), _BUFFER)
         log = self._log(Source(self.path, file.peek(_BUFFER)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from nginxopt.errors import InputError
 from nginxopt.request.client import Request, read_request
-from nginxopt.request.columns import columns_of, delimiter_of
+from nginxopt.request.columns import DELIMITERS, columns_of, delimiter_of, is_header
 from nginxopt.request.locations import REDIRECTS
 from nginxopt.request.urls import Url, UrlError
 from nginxopt.text import Source, Span, decode
@@ -46,6 +46,11 @@ class Row:
     status: int | str | None
 
 
+def is_target(text: str) -> bool:
+    """Return whether a text may be the target of a row: a path or an address."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
 def read_table(source: Source, base: Url | None, *, follow: bool = False) -> list[Row]:
     """Return the rows of a table. Raises `InputError` with the place of a row that is none.
 
@@ -64,6 +69,13 @@ class _Table:
     source: Source
     base: Url | None
     follow: bool
+
+
+def is_table(source: Source) -> bool:
+    """Return whether a text is a table rather than a list of requests: JSON lines, or CSV with a header."""
+    data = source.data.removeprefix(BOM).lstrip()
+    first = data.partition(b"\n")[0]
+    return data.startswith(b"{") or any(is_header(first, bytes([byte])) for byte in DELIMITERS)
 
 
 def _csv_rows(table: _Table) -> Iterator[Row]:
@@ -148,7 +160,7 @@ class _Cells:
         request = self._request(values["from"], headers)
         status = self._status(values["status"])
         to = values["to"]
-        if to and not _ADDRESS.fullmatch(to):
+        if to and not is_target(to):
             raise self._error("to", "neither a path nor an address")
         if to and isinstance(status, str) and status not in _PASSED:
             raise self._error("to", f"the kind {status} has no target")

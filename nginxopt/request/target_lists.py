@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from nginxopt.errors import InputError
 from nginxopt.request.client import Request, from_curl, read_request
-from nginxopt.request.traffic import Group, Traffic
+from nginxopt.request.traffic import Group, Traffic, grouped
 from nginxopt.request.urls import Url, UrlError, read_url
 from nginxopt.text import Source, Span, decode
 
@@ -33,9 +32,9 @@ def read(source: Source, base: Url | None) -> Traffic:
     """Return the requests of a list. Raises `InputError` with the place of a wrong line, and for an empty list."""
     lines: Counter[tuple[bytes, ...]] = Counter(_PLAIN.findall(source.data))
     try:
-        groups = _with_headers(source, base) if any(fields[-1] for fields in lines) else _plain(lines, base)
+        groups = grouped(requests(source, base)) if any(fields[-1] for fields in lines) else _plain(lines, base)
     except UrlError:
-        groups = _with_headers(source, base)  # which knows the place
+        groups = grouped(requests(source, base))  # which knows the place
     traffic = Traffic("list of requests", groups)
     traffic.lines = traffic.requests
     if not traffic.lines:
@@ -54,16 +53,6 @@ def _plain(lines: Mapping[tuple[bytes, ...], int], base: Url | None) -> list[Gro
             url = read_url(site.decode("latin-1") + "/", base)
             group = groups[method, site] = Group(from_curl(url, method=method or b"GET"))
         group.targets[target] = group.targets.get(target, 0) + count
-    return list(groups.values())
-
-
-def _with_headers(source: Source, base: Url | None) -> list[Group]:
-    """Return the requests of any lines."""
-    groups: dict[Request, Group] = {}
-    for request in requests(source, base):
-        alike = replace(request, url=replace(request.url, target=b"/"))
-        targets = groups.setdefault(alike, Group(alike)).targets
-        targets[request.url.target] = targets.get(request.url.target, 0) + 1
     return list(groups.values())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from nginxopt.request.client import Request
@@ -48,12 +48,31 @@ class Traffic:
         """The number of requests."""
         return sum(sum(group.targets.values()) for group in self.groups)
 
+    def __iter__(self) -> Iterator[Request]:
+        """Yield the different requests."""
+        for group in self.groups:
+            for target in group.targets:
+                yield replace(group.request, url=replace(group.request.url, target=target))
+
     def add_broken(self, numbers: Iterable[int]) -> None:
         """Count lines that do not fit the format."""
         for number in numbers:
             self.broken += 1
             if len(self.broken_lines) < SHOWN_LINES:
                 self.broken_lines.append(number)
+
+
+def grouped(requests: Iterable[Request]) -> list[Group]:
+    """Return requests in groups, in the order of their first ones."""
+    groups: dict[object, Group] = {}
+    for request in requests:
+        url = request.url
+        key = (url.scheme, url.host, url.port, request.method, request.headers, request.version, request.client)
+        if key not in groups:
+            groups[key] = Group(replace(request, url=replace(url, target=b"/")))
+        targets = groups[key].targets
+        targets[url.target] = targets.get(url.target, 0) + 1
+    return list(groups.values())
 
 
 def chunks(file: BinaryIO) -> Iterator[bytes]:

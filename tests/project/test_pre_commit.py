@@ -146,6 +146,18 @@ def test_many_rewrites_fail(call: Any) -> None:
     assert call("nginxopt-rewrite-to-map", {"nginx/many.conf": few}).returncode == 0
 
 
+def test_a_table_is_compared(call: Any) -> None:
+    """A row that a configuration answers otherwise fails with the rule that answered, once for all files."""
+    site = "events {{ }} http {{ server {{ server_name h; rewrite ^/old$ {} permanent; }} }}\n"
+    args = "args: [nginx/nginx.conf, redirects.csv]"
+    files = {"nginx/nginx.conf": site.format("/other"), "redirects.csv": "from,to,status\n/old,/new,301\n"}
+    done = call("nginxopt-test", files, args)
+    assert done.stdout.count("redirects.csv:2: failed http://h/old") == 1
+    assert "by nginx/nginx.conf:1: rewrite ^/old$ /other permanent" in done.stdout
+    assert done.returncode == 1
+    assert call("nginxopt-test", {"nginx/nginx.conf": site.format("/new")}, args).returncode == 0
+
+
 def test_every_hook_is_tried() -> None:
     """The tests above run each hook that there is."""
     tried = set(re.findall(r'call\("(nginxopt-[\w-]+)"', Path(__file__).read_text()))
