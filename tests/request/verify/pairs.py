@@ -1,7 +1,7 @@
 """Pairs of configurations: mistakes as people make them, edits that keep the meaning, and what is not known.
 
-Each is what stands in `http`; a text without a server stands in one. `{P}` is the port that nginx listens at, `{U}` that
-of an upstream, and `{T}` a folder with the files of `FILES`.
+Each is what stands in `http`; a text without a server stands in one. `{P}` is the port that nginx listens at, `{U}`
+that of an upstream, and `{T}` a folder with the files of `FILES`.
 """
 
 from __future__ import annotations
@@ -98,9 +98,17 @@ MISTAKES = (
         "root {T}/r; error_page 404 /x.html;",
         "root {T}/r;",
     ),
-    Pair("a condition turned round", "if ($request_method = POST) { return 405; }", "if ($request_method != POST) { return 405; }"),
+    Pair(
+        "a condition turned round",
+        "if ($request_method = POST) { return 405; }",
+        "if ($request_method != POST) { return 405; }",
+    ),
     Pair("another variable", "if ($arg_x = 1) { return 405; }", "if ($arg_y = 1) { return 405; }"),
-    Pair("a condition that ignores case", "if ($http_user_agent ~ bot) { return 403; }", "if ($http_user_agent ~* bot) { return 403; }"),
+    Pair(
+        "a condition that ignores case",
+        "if ($http_user_agent ~ bot) { return 403; }",
+        "if ($http_user_agent ~* bot) { return 403; }",
+    ),
     Pair("$uri for $request_uri", "return 301 https://h$request_uri;", "return 301 https://h$uri;"),
     Pair(
         "a row of a map more",
@@ -121,7 +129,11 @@ MISTAKES = (
         "server { listen 127.0.0.1:{P}; server_name b; return 200 b; }"
         " server { listen 127.0.0.1:{P}; server_name a; return 200 a; }",
     ),
-    Pair("redirects no longer absolute", "rewrite ^/x$ /y permanent;", "absolute_redirect off; rewrite ^/x$ /y permanent;"),
+    Pair(
+        "redirects no longer absolute",
+        "rewrite ^/x$ /y permanent;",
+        "absolute_redirect off; rewrite ^/x$ /y permanent;",
+    ),
 )  # fmt: skip
 """What is different."""
 
@@ -147,7 +159,11 @@ HARMLESS = (
         "rewrite ^/a /b permanent;",
     ),
     Pair("a constant condition", "set $x 1; if ($x) { return 301 /a; }", "return 301 /a;"),
-    Pair("a variable with another name", "set $v 1; location / { return 200 $v; }", "set $w 1; location / { return 200 $w; }"),
+    Pair(
+        "a variable with another name",
+        "set $v 1; location / { return 200 $v; }",
+        "set $w 1; location / { return 200 $w; }",
+    ),
     Pair(
         "a map with another name",
         "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
@@ -161,19 +177,49 @@ HARMLESS = (
         "server { listen 127.0.0.1:{P}; server_name b; return 200 b; }"
         " server { listen 127.0.0.1:{P} default_server; server_name a; return 200 a; }",
     ),
-    Pair("a setting inherited", "server { listen 127.0.0.1:{P}; root {T}/r; }", "root {T}/r; server { listen 127.0.0.1:{P}; }"),
+    Pair(
+        "a setting inherited",
+        "server { listen 127.0.0.1:{P}; root {T}/r; }",
+        "root {T}/r; server { listen 127.0.0.1:{P}; }",
+    ),
     Pair("a log", "access_log off; return 200 a;", "return 200 a;"),
     Pair("a variable that nothing reads", "set $x 1; return 200 a;", "return 200 a;"),
-    Pair("last in a server", "rewrite ^/x/(.*)$ /y/$1 last; location /y/ { root {T}/r; }", "rewrite ^/x/(.*)$ /y/$1; location /y/ { root {T}/r; }"),
+    Pair(
+        "last in a server",
+        "rewrite ^/x/(.*)$ /y/$1 last; location /y/ { root {T}/r; }",
+        "rewrite ^/x/(.*)$ /y/$1; location /y/ { root {T}/r; }",
+    ),
 )  # fmt: skip
 """What is equivalent."""
 
 UNKNOWN = (
-    Pair("a condition for a map", "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }", "server { listen 127.0.0.1:{P}; if ($uri = /a) { return 403; } }"),
-    Pair("another time-out", "location / { proxy_pass http://127.0.0.1:{U}; }", "location / { proxy_pass http://127.0.0.1:{U}; proxy_read_timeout 5s; }"),
-    Pair("an upstream", "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }", "upstream app { server 127.0.0.1:{U}; server 127.0.0.2:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }"),
-    Pair("a password file", "location / { auth_basic a; auth_basic_user_file {T}/a; }", "location / { auth_basic a; auth_basic_user_file {T}/b; }"),
-    Pair("a rate", "limit_req_zone $uri zone=z:1m rate=1r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }", "limit_req_zone $uri zone=z:1m rate=9r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }"),
+    Pair(
+        "a condition for a map",
+        "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
+        "server { listen 127.0.0.1:{P}; if ($uri = /a) { return 403; } }",
+    ),
+    Pair(
+        "another time-out",
+        "location / { proxy_pass http://127.0.0.1:{U}; }",
+        "location / { proxy_pass http://127.0.0.1:{U}; proxy_read_timeout 5s; }",
+    ),
+    Pair(
+        "an upstream",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass "
+        "http://app; } }",
+        "upstream app { server 127.0.0.1:{U}; server 127.0.0.2:{U}; } server { listen 127.0.0.1:{P}; location"
+        " / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "a password file",
+        "location / { auth_basic a; auth_basic_user_file {T}/a; }",
+        "location / { auth_basic a; auth_basic_user_file {T}/b; }",
+    ),
+    Pair(
+        "a rate",
+        "limit_req_zone $uri zone=z:1m rate=1r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }",
+        "limit_req_zone $uri zone=z:1m rate=9r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }",
+    ),
     Pair("an address", "server { listen 127.0.0.1:{P}; }", "server { listen 127.0.0.1:{U}; }"),
 )  # fmt: skip
 """What no request of the model shows."""
@@ -181,6 +227,7 @@ UNKNOWN = (
 
 def whole(text: str, port: int = 8080, upstream: int = 9090, folder: str = "/srv") -> str:
     """Return a whole configuration."""
-    http = text if "server {" in text else f"server {{ listen 127.0.0.1:{{P}}; server_name h; {text} }}"
+    root = "" if "root " in text else "root {T}/none; "
+    http = text if "server {" in text else f"server {{ listen 127.0.0.1:{{P}}; server_name h; {root}{text} }}"
     filled = http.replace("{P}", str(port)).replace("{U}", str(upstream)).replace("{T}", folder)
     return f"events {{}}\nhttp {{\n{filled}\n}}\n"
