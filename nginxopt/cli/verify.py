@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options, stdout
-from nginxopt.cli.site import build_of, read_config
+from nginxopt.cli.site import read_config
 
 if TYPE_CHECKING:
     from nginxopt.version import Version
@@ -52,9 +52,10 @@ def command(
     from nginxopt.lint.target import choose
     from nginxopt.request.model import Model
     from nginxopt.request.verify import report, verify
+    from nginxopt.semantics.site import Build
 
     before, after = (
-        Model(read_config(path, context, None, None)[0], build_of(choose(stated or target_version, None).version, None))
+        Model(read_config(path, context, None, None)[0], Build(choose(stated or target_version, None).version))
         for path, stated in ((old, old_version), (new, new_version))
     )
     result = verify(before, after)
