@@ -52,7 +52,9 @@ def test_equivalent(verify: Callable[..., Ran]) -> None:
     """The same configuration in other words is equivalent, and what was taken as given is listed."""
     ran = verify(SITE.replace("location / {", "# the files\n        location / {\n "))
     assert ran.status == 0
-    assert ran.out.startswith(b"equivalent: both configurations answer every request alike (1 pair of servers compared)\n")
+    assert ran.out.startswith(
+        b"equivalent: both configurations answer every request alike (1 pair of servers compared)\n"
+    )
     assert b"taken as given:\n" in ran.out
 
 
