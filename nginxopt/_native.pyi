@@ -239,6 +239,11 @@ class Patterns:
     def __new__(cls, patterns: Sequence[bytes]) -> Self: ...
     def first(self, subject: bytes) -> int | None: ...
 
+def common_subject(inside: Sequence[bytes], outside: Sequence[bytes], is_uri: bool) -> tuple[bool, bytes | None]:
+    """Return whether certainly no subject is matched by all of `inside` and none of `outside`, and else one that seems
+    to be, the shortest; None if the search was given up. Some ms for the worst question.
+    """
+
 def path_of(url: bytes, sites: Sequence[bytes]) -> bytes | None:
     """Return the path of a URL that is one of `sites` (how such URLs begin) and is asked for as it is written."""
 

@@ -39,7 +39,8 @@ mod _native {
     use super::run::{CompiledRun, maps_text};
     #[pymodule_export]
     use super::script::{
-        Patterns, PyScript, never, path_of, pattern_error, pattern_facts, suspicious_rewrites, without_captures,
+        Patterns, PyScript, common_subject, never, path_of, pattern_error, pattern_facts, suspicious_rewrites,
+        without_captures,
     };
     #[pymodule_export]
     use super::site::request_settings;
