@@ -62,7 +62,7 @@ class RealAnswers:
         address = None if location is None else self._original(decode(location.encode("latin-1")))
         is_status = of_model.status is None or of_model.status == response.status
         is_location = normal(of_model.location or "") == normal(address or "")
-        if is_status and is_location and of_model.kind != "unknown" and not of_model.target:
+        if is_status and is_location and of_model.kind not in ("unknown", "closed") and not of_model.target:
             return of_model
         return Answer("response", response.status, address)
 
