@@ -82,3 +82,6 @@ impl Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
