@@ -123,6 +123,20 @@ MISTAKES = (
         " server { listen 127.0.0.1:{P}; server_name b c; return 200 b; }",
     ),
     Pair(
+        "a wildcard before a pattern",
+        "server { listen 127.0.0.1:{P}; server_name _; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name ~^www; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name *.test; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name ~^www; return 200 b; }",
+    ),
+    Pair(
+        "patterns of names swapped",
+        "server { listen 127.0.0.1:{P}; server_name ~^a; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name ~b$; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name ~b$; return 200 b; }"
+        " server { listen 127.0.0.1:{P} default_server; server_name ~^a; return 200 a; }",
+    ),
+    Pair(
         "another default server",
         "server { listen 127.0.0.1:{P}; server_name a; return 200 a; }"
         " server { listen 127.0.0.1:{P}; server_name b; return 200 b; }",
