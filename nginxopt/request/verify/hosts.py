@@ -61,8 +61,8 @@ def pairs(old: Side, new: Side) -> Iterator[Hosts]:
 
 def _chosen(old: Names, new: Names, address: Address, example: str | None) -> Iterator[Hosts]:
     """Yield the servers that may answer the hosts of a class."""
-    host = example or ""
-    mine, theirs = old.named(host), new.named(host)
+    named = example or ""
+    mine, theirs = old.named(named), new.named(named)
     if mine is not None and theirs is not None:
         yield Hosts(mine, theirs, address, example)
     elif mine is None and theirs is None and list(old.patterns) == list(new.patterns):
@@ -72,15 +72,16 @@ def _chosen(old: Names, new: Names, address: Address, example: str | None) -> It
     else:
         for first, pattern in old.possible(mine):
             for second, other in new.possible(theirs):
-                both = [text for text in (pattern, other, _class(example)) if text is not None]
-                yield Hosts(first, second, address, host_of(both) or example)
+                given = (pattern, other, _class(example))
+                host = host_of([text for text in given if text is not None])
+                yield Hosts(first, second, address, host or example)
 
 
 def _class(example: str | None) -> str | None:
     """Return a pattern of the hosts of a wildcard's example; None for other examples."""
     if example is None or not example.startswith(_HOST):
         return None
-    return "~" + re.escape(example.removeprefix(_HOST)) + "$"
+    return r"~\." + re.escape(example.removeprefix(_HOST)) + "$"
 
 
 def host_of(patterns: Sequence[str]) -> str | None:
