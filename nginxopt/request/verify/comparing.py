@@ -39,6 +39,7 @@ class _Verifier:
     def result(self) -> Verification:
         compared: set[tuple[int, int]] = set()
         witness = None
+        self._compare_sites()
         self._compare_addresses()
         for hosts in pairs(self._old, self._new):
             compared.add((hosts.old, hosts.new))
@@ -72,6 +73,22 @@ class _Verifier:
             if witness is not None:
                 return witness
         return None
+
+    def _compare_sites(self) -> None:
+        """Add what is in doubt about all servers."""
+        builds = self._old.form["build"], self._new.form["build"]
+        if builds[0] != builds[1]:
+            self._doubt("what differs between the versions of nginx is not compared", None, None)
+        unread = [[(item["reason"], side.text(item["node"])) for item in side.form["opaque"]] for side in self._sides]
+        names = [
+            [[name["text"] for name in server["names"]] for server in side.form["servers"]] for side in self._sides
+        ]
+        if unread[0] != unread[1] or (unread[0] and names[0] != names[1]):
+            self._doubt("something in http is not understood or missing, and may be servers", None, None)
+
+    @property
+    def _sides(self) -> tuple[Side, Side]:
+        return self._old, self._new
 
     def _compare_addresses(self) -> None:
         for address, reason in unlike(self._old, self._new):

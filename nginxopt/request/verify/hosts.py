@@ -70,9 +70,9 @@ def _chosen(old: Names, new: Names, address: Address, example: str | None) -> It
             yield Hosts(server, new.patterns[pattern], address, host_of([pattern]))
         yield Hosts(old.default, new.default, address, example)
     else:
-        for first, pattern in old.possible(mine):
-            for second, other in new.possible(theirs):
-                given = (pattern, other, _class(example))
+        for first, before in old.possible(mine):
+            for second, after in new.possible(theirs):
+                given = (before, after, _class(example))
                 host = host_of([text for text in given if text is not None])
                 yield Hosts(first, second, address, host or example)
 

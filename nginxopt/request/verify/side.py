@@ -34,6 +34,9 @@ _INVISIBLE = (
 )
 """What does not count as an answer, by the groups of `effects.IGNORED`."""
 
+_VISIBLE = {"early_hints", "max_ranges"}
+"""What counts nevertheless."""
+
 _STRUCTURE = {"server", "location", "if", "limit_except", "listen", "server_name", "include", "upstream"}
 _DEFINED = {"map", "geo", "split_clients"}
 _SCRIPT = {"set", "rewrite", "return", "break"}
@@ -92,6 +95,10 @@ class Side:
                 "replacement": words[1],
                 "flag": words[2] if len(words) > 2 else None,
             }
+
+    def text(self, node: int) -> str:
+        """Return a directive as it is written."""
+        return self.site.nodes.place(node).text
 
     def setting(self, number: int, name: str) -> tuple[Words, ...] | None:
         """Return the directives in force at a block by their arguments; None if they are not known."""
@@ -199,7 +206,7 @@ class Side:
 
 @cache
 def _invisible() -> frozenset[str]:
-    return frozenset(name for group in _INVISIBLE for name in IGNORED[group].split())
+    return frozenset(name for group in _INVISIBLE for name in IGNORED[group].split()) - _VISIBLE
 
 
 def _latin(word: str) -> str:

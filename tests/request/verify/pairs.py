@@ -55,6 +55,11 @@ MISTAKES = (
         "location /a/ { proxy_pass http://127.0.0.1:{U}/b; }",
     ),
     Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
+    Pair(
+        "an alias that is inherited",
+        "location /a/ { alias {T}/s/; location /a/b/ { } }",
+        "location /a { alias {T}/s/; location /a/b/ { } }",
+    ),
     Pair("another root", "root {T}/r;", "root {T}/s;"),
     Pair(
         "a pattern that ignores case", "location ~ \\.php$ { return 200 p; }", "location ~* \\.php$ { return 200 p; }"
@@ -207,6 +212,13 @@ HARMLESS = (
 """What is equivalent."""
 
 UNKNOWN = (
+    Pair("a missing include", "include {T}/nx.conf; rewrite ^/a /b;", "rewrite ^/a /b; include {T}/nx.conf;"),
+    Pair(
+        "Lua before a rule",
+        "rewrite_by_lua_file a.lua; location /a { return 200 a; }",
+        "rewrite_by_lua_file a.lua; location /b { return 200 a; }",
+    ),
+    Pair("ranges", "max_ranges 0;", "max_ranges 1;"),
     Pair(
         "a condition for a map",
         "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
