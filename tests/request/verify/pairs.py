@@ -57,8 +57,8 @@ MISTAKES = (
     Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
     Pair(
         "an alias that is inherited",
-        "location /a/ { alias {T}/s/; location /a/b/ { } }",
-        "location /a { alias {T}/s/; location /a/b/ { } }",
+        "location /a/ { alias {T}/s; location /a/b/ { } }",
+        "location /a { alias {T}/s; location /a/b/ { } }",
     ),
     Pair("another root", "root {T}/r;", "root {T}/s;"),
     Pair(
@@ -82,6 +82,11 @@ MISTAKES = (
     ),
     Pair("always lost", "add_header X-A 1 always; return 404;", "add_header X-A 1; return 404;"),
     Pair("access turned round", "root {T}/r; location / { deny all; }", "root {T}/r; location / { allow all; }"),
+    Pair(
+        "access rules swapped",
+        "root {T}/r; location / { deny 127.0.0.1; allow all; }",
+        "root {T}/r; location / { allow all; deny 127.0.0.1; }",
+    ),
     Pair("internal lost", "location / { internal; return 200 x; }", "location / { return 200 x; }"),
     Pair(
         "limit_except lost",
