@@ -265,6 +265,9 @@ def reasons() -> list[tuple[str, str]]:
 def map_blocks(text: bytes) -> list[tuple[bytes, int, int, list[bytes]]]:
     """Return the maps of a text: variable without `$`, start, end, plain keys; `ValueError` if it has anything else."""
 
+def map_spans(text: bytes) -> list[tuple[int, int]]:
+    """Return the starts and ends of the maps of a text; `ValueError` if it has anything else."""
+
 class Refuted(Exception):  # noqa: N818 - a verdict, not a failure
     """An obligation of the proof does not hold; `args` are what it is, and a URI on which the texts differ."""
 

@@ -48,7 +48,7 @@ NATIVE = {
         *("CompiledMap", "Patterns", "RefusedRow", "StayingMap", "compile_map", "pattern_error", "pattern_facts")
     },
     "rewrite.chains.proof": {"Patterns", "pattern_facts", "prove_map"},
-    "rewrite.maps.blocks": {"map_blocks"},
+    "rewrite.maps.blocks": {"map_blocks", "map_spans"},
     "rewrite.maps.planning": {"CompiledMap", "RefusedRow", "compile_map"},
     "rewrite.maps.proof": {"prove_map"},
 }

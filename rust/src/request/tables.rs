@@ -77,3 +77,6 @@ impl Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
