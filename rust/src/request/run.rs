@@ -83,7 +83,7 @@ impl<'m, R: Recorder> Run<'m, R> {
             Phase::PostRewrite => Ok(self.post_rewrite()),
             Phase::Access => {
                 self.check_opaque()?;
-                self.read_client_again();
+                self.find_client();
                 self.access()
             }
             Phase::TryFiles => self.try_files(),

@@ -82,7 +82,6 @@ PHASES = (
             "/ | Host: l | X-Real-IP: 9.9.9.9": "200 [r/f.txt]",
             "/ | Host: l": "403",
         },
-        unknown={"/ | Host: l | X-Real-IP: 9.9.9.9": "behind a proxy of a location"},
     ),
     Experiment(
         "25 satisfy",
