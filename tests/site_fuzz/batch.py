@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from nginxopt.errors import InputError
 from tests.rewrite_fuzz.nodes import Rendered, render
@@ -98,7 +99,7 @@ def observe(stage: Stage, batch: Batch, seed: int, each: int) -> list[list[Obser
     log.unlink(missing_ok=True)
     with stage.running():
         answers = [stage.ask(some) for some in requests]
-    logged = _read(log.read_bytes())
+    logged = _read(log)
     return [
         [
             Observation(request, raw, logged.get(index * each + number))
@@ -123,7 +124,7 @@ def observe_one(stage: Stage, batch: Batch, observation: Observation) -> Observa
         return None
     except ConnectionRefusedError:
         return None
-    return Observation(request, raw, next(iter(_read(log.read_bytes()).values()), None))
+    return Observation(request, raw, next(iter(_read(log).values()), None))
 
 
 def _name(index: int) -> str:
@@ -137,10 +138,10 @@ def _write(stage: Stage, batch: Batch, index: int) -> Rendered:
     return rendered
 
 
-def _read(log: bytes) -> dict[int, Logged]:
+def _read(log: Path) -> dict[int, Logged]:
     """Return the lines of the log by the numbers of their requests; a request that was asked twice has its last."""
     logged = {}
-    for line in log.splitlines():
+    for line in log.read_bytes().splitlines() if log.exists() else ():
         words = line.split(b"\t")
         if len(words) == 5 and words[1].isdigit():
             level, number, status, uri, args = words
