@@ -1,8 +1,8 @@
 //! Questions about the languages of patterns, as [`crate::syntax`] translates them.
 //!
 //! [`finite`] lists a small language. [`witness`] finds the shortest URI in one language and outside (or inside)
-//! others, and [`liveness`] decides whether a rule is dead, by searching witnesses. Both stop at bounds, with the result
-//! unknown.
+//! others, and [`liveness`] decides whether a rule is dead, by searching witnesses. Both stop at bounds, with the
+//! result unknown.
 
 mod dead;
 mod finite;
