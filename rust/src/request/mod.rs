@@ -10,6 +10,7 @@
 
 pub mod access;
 pub mod answer;
+pub mod build;
 pub mod bytes;
 pub mod content;
 pub mod errors;
@@ -45,3 +46,6 @@ pub mod value;
 pub mod variables;
 pub mod wire;
 pub mod world;
+
+#[cfg(test)]
+mod tests;
