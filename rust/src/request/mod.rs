@@ -27,6 +27,7 @@ pub mod outcome;
 pub mod pass;
 pub mod paths;
 pub mod patterns;
+pub mod real_ip;
 pub mod record;
 pub mod redirects;
 pub mod refused;
