@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from nginxopt.system import nginx
+from tests.nginx import test_semantics
 from tests.nginx.request_model import handlers, internal, locations, phases, rewrite, servers, table, wire
 from tests.nginx.request_model.experiment import Experiment, asked, shown
 from tests.site_fuzz.batch import Observation
@@ -26,6 +27,27 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *internal.INTERNAL,
     *handlers.HANDLERS,
 )
+_OF_PCRE = {
+    "/m%0Ax": "versions of PCRE differ",
+    "/x%0A/m": "versions of PCRE differ",
+    "/r%0D": "versions of PCRE differ",
+    "/r%0D%0A": "versions of PCRE differ",
+    f"/{40 * 'a'}b": "PCRE may give up",
+}
+SEMANTICS: tuple[Experiment, ...] = tuple(
+    Experiment(
+        experiment.claim,
+        experiment.claim,
+        (rf'server_name a.test "~^(.+)\.wild$"; {experiment.server} {experiment.state}',),
+        {f"{target} | Host: {experiment.host}": "" for target in experiment.answers},
+        experiment.http,
+        unknown={f"{target} | Host: {experiment.host}": _OF_PCRE.get(target, "") for target in experiment.answers},
+    )
+    for experiment in test_semantics.EXPERIMENTS
+)
+"""The experiments about rewrites and maps, which `test_semantics` asks nginx about."""
+
+ALL = (*EXPERIMENTS, *SEMANTICS)
 PORTS = 3
 """How many ports an experiment may name."""
 
@@ -57,13 +79,13 @@ class Laboratory:
     def ask(self, index: int) -> list[Observation]:
         """What nginx answers to the requests of an experiment."""
         port = self.ports(index)[0]
-        requests = [Request(port, asked(text)) for text in EXPERIMENTS[index].answers]
+        requests = [Request(port, asked(text)) for text in ALL[index].answers]
         answers = self.stage.ask(requests)
         return [Observation(request, answer, None) for request, answer in zip(requests, answers, strict=True)]
 
     def model(self, index: int) -> Model:
         """The model of the servers of an experiment."""
-        text = _HTTP.format(self.stage.filled(EXPERIMENTS[index].text(), self.ports(index)))
+        text = _HTTP.format(self.stage.filled(ALL[index].text(), self.ports(index)))
         return Model.of_text(text, build(self.stage.binary, self.stage.root))
 
 
@@ -74,7 +96,7 @@ def laboratory(each_binary: nginx.Binary) -> Iterator[Laboratory]:
         laboratory = Laboratory(stage)
         parts = [
             stage.filled(experiment.text(), laboratory.ports(index))
-            for index, experiment in enumerate(EXPERIMENTS)
+            for index, experiment in enumerate(ALL)
             if laboratory.has(experiment)
         ]
         stage.write({"users": phases.USERS, "nginx.conf": _HTTP.format("\n".join(parts))})
@@ -96,10 +118,10 @@ def test_nginx(laboratory: Laboratory, index: int) -> None:
     assert dict(zip(experiment.answers, texts, strict=True)) == expected, experiment.claim
 
 
-@pytest.mark.parametrize("index", range(len(EXPERIMENTS)), ids=[experiment.name for experiment in EXPERIMENTS])
+@pytest.mark.parametrize("index", range(len(ALL)), ids=[experiment.name for experiment in ALL])
 def test_model(laboratory: Laboratory, index: int) -> None:
     """The model says what nginx answers, and Unknown where the experiment says so only."""
-    experiment = EXPERIMENTS[index]
+    experiment = ALL[index]
     if not laboratory.has(experiment):
         pytest.skip("a directive that this nginx does not know")
     observations, model = laboratory.ask(index), laboratory.model(index)
