@@ -99,9 +99,16 @@ def load(
     if binary is not None and (target_version or fixes):
         raise UsageError("--nginx is the target, so --target-version and --build-fix do not apply")
     target = choose(target_version, None, None if binary is None else binary.path)
-    config, notes = _load(path, context, prefix, main)
+    config, notes = read_config(path, context, prefix, main)
     model = Model(config, _build(target.version, frozenset(fixes), prefix, binary))
     return AskedSite(config, model, model.gate(to), world, target, site, notes)
+
+
+def binary(path: str) -> Binary:
+    """Return the nginx of `--nginx`; the one on PATH if the path is empty."""
+    from nginxopt.system import nginx
+
+    return nginx.find(path or None)
 
 
 def refused_url(text: str, message: str, column: int) -> UsageError:
@@ -131,7 +138,7 @@ def _address(text: str | None) -> tuple[str, int] | None:
     return host.strip("[]"), int(port)
 
 
-def _load(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
+def read_config(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
     """Return the configuration that a file is part of, and what was taken as given for it."""
     from nginxopt.config import surroundings
     from nginxopt.config.inputs import InputOptions, read

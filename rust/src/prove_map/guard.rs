@@ -103,9 +103,14 @@ impl Implication<'_> {
                 {
                     return choices.iter().all(|row| self.implies(row, guard));
                 }
-                branches.iter().any(|branch| self.implies(row, &pushed(guards, std::slice::from_ref(branch))))
+                let may_begin = |branch: &&Ast| match (row.last(), first_byte(branch)) {
+                    (Some(Ast::Byte(byte)), Some(first)) => *byte == first,
+                    _ => true,
+                };
+                let mut branches = branches.iter().filter(may_begin);
+                branches.any(|branch| self.implies(row, &pushed(guards, std::slice::from_ref(branch))))
             }
-            Ast::Byte(byte) => self.takes(row, guard, &ByteSet::of(|other| other == *byte)),
+            Ast::Byte(byte) => self.takes(row, guard, &ByteSet::one(*byte)),
             Ast::Class(set) => self.takes(row, guard, set),
             _ => false,
         }
@@ -127,6 +132,15 @@ impl Implication<'_> {
             }
         };
         is_allowed && self.implies(rows, &guard[..guard.len() - 1])
+    }
+}
+
+/// The byte that a branch begins with, if it begins with just one.
+fn first_byte(branch: &Ast) -> Option<u8> {
+    match branch {
+        Ast::Byte(byte) => Some(*byte),
+        Ast::Concat(items) => items.first().and_then(first_byte),
+        _ => None,
     }
 }
 

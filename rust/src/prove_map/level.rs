@@ -7,6 +7,7 @@ use std::rc::Rc;
 use crate::first_match::{First, FirstMatch};
 use crate::language::{Finite, finite};
 use crate::map_block::MapBlock;
+use crate::parallel;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::{Comparable, may_meet};
 use crate::prove_map::keys::KeysReader;
@@ -15,7 +16,7 @@ use crate::prove_map::prover::{Place, Prover};
 use crate::prove_map::row::Language;
 
 /// Limit of the strings of one row.
-const MOST_STRINGS: usize = 256;
+const MOST_STRINGS: usize = 128;
 
 /// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and
 /// only the `>` in the middle splits them.
@@ -60,7 +61,7 @@ impl<'b> Prover<'b> {
                     return self.pick(block, inner, &place);
                 }
             } else {
-                return refute(Obligation::KnownMap, format!("${} is of no known kind", block.variable.escape_ascii()));
+                return refute(Obligation::KnownMap, format!("${} has an unknown form", block.variable.escape_ascii()));
             }
         }
         self.finish(value, &place)
@@ -101,9 +102,11 @@ impl<'b> Prover<'b> {
         let late = &self.rows.list[row];
         for other in earlier {
             let early = &self.rows.list[other];
-            let languages = (early.events(), late.events());
-            let is_apart = !may_meet(early, late)
-                || matches!(languages, (Some(one), Some(other)) if self.questions.are_disjoint(&one.translation.hir, &other.translation.hir));
+            let are_disjoint = || {
+                let (Some(early), Some(late)) = (early.events(), late.events()) else { return false };
+                self.questions.are_disjoint(&early.translation.hir, &late.translation.hir)
+            };
+            let is_apart = !may_meet(early, late) || are_disjoint();
             if !is_apart {
                 let what = format!("{} is tried before {}, which it may meet", self.name(row), self.name(other));
                 let subject = self.common(other, row);
@@ -119,7 +122,7 @@ impl<'b> Prover<'b> {
         let name = block.variable.escape_ascii();
         let row = self.newline_row(block);
         let Some((row, inside)) = row.and_then(|row| Some((row, self.map_of(&row.value)?))) else {
-            return refute(Obligation::KnownMap, format!("${name} is of no known kind"));
+            return refute(Obligation::KnownMap, format!("${name} has an unknown form"));
         };
         if row.caseless || place.left_out.is_some() {
             return refute(
@@ -222,7 +225,9 @@ impl<'b> Prover<'b> {
     /// Each answer is the value of the first row that matches.
     fn exact_answers(&self, known: &LookedUp<'b>, place: &Place) -> Result<(), MapRefutation> {
         let texts: Vec<&[u8]> = self.rows.list.iter().map(|row| row.text.as_slice()).collect();
-        let Ok(index) = FirstMatch::new(&texts) else {
+        let rows = &self.rows.list;
+        let required = parallel::collect(rows.len(), |row| rows[row].required());
+        let Ok(index) = FirstMatch::of_required(&texts, required) else {
             return refute(Obligation::ExactAnswer, "the rows hold too many literals for an index");
         };
         for listed in known.by_spelling.values() {

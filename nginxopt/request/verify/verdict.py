@@ -1,0 +1,95 @@
+"""What comes out of a comparison of two configurations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from nginxopt.request.connection import RequestForm
+from nginxopt.request.outcomes import TraceForm
+from nginxopt.semantics.site.form import Node
+
+Verdict = Literal["equivalent", "different", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A request that the two sides answer differently, with both traces of the model.
+
+    Attributes:
+        existing: The files that are taken to exist.
+        missing: Those that are taken to be missing.
+    """
+
+    request: RequestForm
+    old: TraceForm
+    new: TraceForm
+    existing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something that differs, and of which it is not known whether it changes an answer.
+
+    Attributes:
+        reason: A phrase.
+        old: The directive of the old side, by its number; None if it has none.
+        new: That of the new side.
+    """
+
+    reason: str
+    old: Node | None
+    new: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What a real nginx makes of a witness.
+
+    Attributes:
+        nginx: Its name and version.
+        differences: How its answers differ from those of the model, on the old and on the new side.
+    """
+
+    nginx: str
+    differences: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nginx answers both sides as the model says, so that they differ."""
+        return not any(self.differences)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The result.
+
+    Attributes:
+        servers: How many pairs of servers were compared.
+        tried: How many requests the model answered on both sides.
+        given: What was taken as given, as phrases.
+        confirmation: What nginx makes of the witness, if it was asked.
+    """
+
+    witness: Witness | None
+    doubts: tuple[Doubt, ...]
+    servers: int
+    tried: int
+    given: tuple[str, ...]
+    confirmation: Confirmation | None = None
+
+    def confirmed(self, confirmation: Confirmation) -> Verification:
+        """Return the result after nginx was asked: a witness that it does not confirm is one no more."""
+        if confirmation.holds:
+            return replace(self, confirmation=confirmation)
+        reasons = ("; ".join(side) for side in confirmation.differences if side)
+        doubts = [Doubt(f"the model is wrong about a request: {reason}", None, None) for reason in reasons]
+        return replace(self, witness=None, doubts=(*doubts, *self.doubts), confirmation=confirmation)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict: different if there is a witness, equivalent if nothing is in doubt."""
+        if self.witness is not None:
+            return "different"
+        return "unknown" if self.doubts else "equivalent"
