@@ -30,6 +30,7 @@ NATIVE = {
     "semantics.site.settings": {"request_settings"},
     "request.batch": {"RequestTally"},
     "request.connection": {"Patterns"},
+    "request.verify.hosts": {"common_subject"},
     "request.verify.region": {"Patterns", "common_subject"},
     "request.verify.side": {"request_settings"},
     "request.model": {"RequestModel", "SiteRefusedError"},

@@ -205,7 +205,7 @@ impl<'m, R: Recorder> Run<'m, R> {
         state.valid_unparsed_uri = !head.empty_path;
         let client = Ok(request.connection.client.clone());
         let mut run = Run { model, world, request, head, recorder, state, client, is_subrequest: false };
-        run.client = run.real_client();
+        run.find_client();
         run
     }
 
@@ -220,31 +220,6 @@ impl<'m, R: Recorder> Run<'m, R> {
             let passed_over = model.names[socket].passed_over(host, choice);
             let captures = choice.and_then(|choice| choice.captures.clone()).unwrap_or_default().groups;
             self.note_step(StepKind::Server, Some(node), host.to_vec(), captures, passed_over);
-        }
-    }
-
-    /// The client, as the headers of trusted proxies say (`ngx_http_realip_handler`).
-    fn real_client(&self) -> Result<Option<Bytes>, Unknown> {
-        let client = &self.request.connection.client;
-        let settings = self.settings();
-        let (from, header) = (settings.real_ip_from.clone()?, settings.real_ip_header.clone()?);
-        let name: Vec<u8> = header.iter().map(|byte| if *byte == b'-' { b'_' } else { *byte }).collect();
-        let unknown = |node: Node| {
-            let reason = "the address of the client behind a proxy".to_owned();
-            Unknown { reason, node: Some(node), question: None }
-        };
-        let (Some(first), Some(value)) = (from.first(), self.header(&name)) else { return Ok(client.clone()) };
-        let mut is_trusted = false;
-        for address in &*from {
-            is_trusted |= address.has(client.as_ref().map(|client| &client.0[..]))?;
-        }
-        if !is_trusted {
-            return Ok(client.clone());
-        }
-        let text = std::str::from_utf8(value).map_err(|_| unknown(first.node))?;
-        match text.parse::<IpAddr>() {
-            Ok(address) => Ok(Some(address.to_string().as_str().into())),
-            Err(_) => Err(unknown(first.node)),
         }
     }
 

@@ -20,6 +20,10 @@ impl<R: Recorder> Run<'_, R> {
                     None => text.extend(client),
                 }
             }
+            RequestVariable::ConnectionAddr => match &connection.client {
+                Some(client) => text.extend_from_slice(client),
+                None => return Err(unknown_variable(b"realip_remote_addr", "the address of the client".into())),
+            },
             RequestVariable::ContentLength => self.write_header(b"content_length", text),
             RequestVariable::DocumentRoot => text.extend(self.document_root()?),
             RequestVariable::Host => match &self.head.host {
@@ -110,7 +114,7 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
-    fn headers_of<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    pub fn headers_of<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let is_of_name = move |header: &[u8]| {
             let letter = |byte: &u8| if *byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
             header.len() == name.len() && header.iter().map(letter).eq(name.iter().copied())

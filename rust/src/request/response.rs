@@ -49,6 +49,7 @@ impl<R: Recorder> Run<'_, R> {
             (OutcomeKind::Error | OutcomeKind::Return, Some(300..400)) if is_redirect => OutcomeKind::Redirect,
             (kind, _) => kind,
         };
+        self.check_overrun()?;
         let has_body = &*self.state.method != b"HEAD" && !matches!(status, Some(204 | 304));
         self.note(StepKind::Handler, response.node, || kind.name().into());
         Ok(Flow::Done(Box::new(Outcome {

@@ -82,6 +82,7 @@ impl<'m, R: Recorder> Run<'m, R> {
             Phase::PostRewrite => Ok(self.post_rewrite()),
             Phase::Access => {
                 self.check_opaque()?;
+                self.find_client();
                 self.access()
             }
 
