@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
+from nginxopt.errors import InputError
 from nginxopt.system import nginx
 from tests.nginx import test_semantics
 from tests.nginx.request_model import handlers, internal, locations, phases, rewrite, servers, table, wire
@@ -48,8 +51,9 @@ SEMANTICS: tuple[Experiment, ...] = tuple(
 """The experiments about rewrites and maps, which `test_semantics` asks nginx about."""
 
 ALL = (*EXPERIMENTS, *SEMANTICS)
-PORTS = 3
-"""How many ports an experiment may name."""
+PORTS = [1 + max([0, *map(int, re.findall(r"\{P(\d)\}", experiment.text()))]) for experiment in ALL]
+"""How many ports each has."""
+TRIES = 4
 
 _HTTP = """
 events {{ worker_connections 4096; }}
@@ -70,7 +74,17 @@ class Laboratory:
 
     def ports(self, index: int) -> list[int]:
         """The ports of an experiment."""
-        return list(self.stage.ports((index + 1) * PORTS))[index * PORTS :]
+        first = sum(PORTS[:index])
+        return list(self.stage.ports(first + PORTS[index]))[first:]
+
+    def write(self) -> None:
+        """Write the configuration with all experiments that nginx knows the directives of."""
+        parts = [
+            self.stage.filled(experiment.text(), self.ports(index))
+            for index, experiment in enumerate(ALL)
+            if self.has(experiment)
+        ]
+        self.stage.write({"users": phases.USERS, "nginx.conf": _HTTP.format("\n".join(parts))})
 
     def has(self, experiment: Experiment) -> bool:
         """Whether this nginx knows its directives."""
@@ -92,16 +106,25 @@ class Laboratory:
 @pytest.fixture(scope="module")
 def laboratory(each_binary: nginx.Binary) -> Iterator[Laboratory]:
     """Each nginx with all experiments that it knows the directives of."""
-    with Stage(each_binary) as stage:
-        laboratory = Laboratory(stage)
-        parts = [
-            stage.filled(experiment.text(), laboratory.ports(index))
-            for index, experiment in enumerate(ALL)
-            if laboratory.has(experiment)
-        ]
-        stage.write({"users": phases.USERS, "nginx.conf": _HTTP.format("\n".join(parts))})
-        with stage.running():
-            yield laboratory
+    with contextlib.ExitStack() as stack:
+        yield _started(stack, each_binary)
+
+
+def _started(stack: contextlib.ExitStack, binary: nginx.Binary) -> Laboratory:
+    """Start nginx, with other ports if a client of another process has one of them."""
+    for tries_left in reversed(range(TRIES)):
+        with contextlib.ExitStack() as trial:
+            laboratory = Laboratory(trial.enter_context(Stage(binary)))
+            laboratory.write()
+            try:
+                trial.enter_context(laboratory.stage.running())
+            except InputError as error:
+                if "bind() to" not in str(error) or not tries_left:
+                    raise
+                continue
+            stack.enter_context(trial.pop_all())
+            return laboratory
+    raise AssertionError("a try returns or raises")
 
 
 @pytest.mark.parametrize("index", range(len(EXPERIMENTS)), ids=[experiment.name for experiment in EXPERIMENTS])
