@@ -100,10 +100,13 @@ impl<R: Recorder> Run<'_, R> {
             }
             if !is_tested {
                 is_tested = true;
-                if self.look_up(&path.bytes, node)? != Some(Found::Folder) {
-                    self.state.missing = Some(Bytes(path.bytes));
-                    return Ok(Some(self.fail(404, Some(node))));
-                }
+                let status = match self.look_up(&path.bytes, node)? {
+                    Some(Found::Folder) => continue,
+                    Some(_) => 500, // by an alias of a file: the path of a URI ends with a slash
+                    None => 404,
+                };
+                self.state.missing = Some(Bytes(path.bytes));
+                return Ok(Some(self.fail(status, Some(node))));
             }
         }
         Ok(None)
@@ -152,6 +155,12 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     fn send_file(&mut self, file: Vec<u8>, node: Node) -> Result<Flow, Unknown> {
+        const CONDITIONS: [&[u8]; 5] =
+            [b"if_match", b"if_modified_since", b"if_none_match", b"if_unmodified_since", b"range"];
+        if CONDITIONS.iter().any(|name| self.header(name).is_some()) {
+            let reason = "the time and size of the file, for a conditional or partial request".to_owned();
+            return Err(Unknown { reason, node: Some(node), question: None });
+        }
         let (kind, file) = (OutcomeKind::Static, Some(Bytes(file)));
         self.respond(Response { kind, status: Some(200), node: Some(node), file, ..Response::default() })
     }

@@ -44,6 +44,10 @@ pub struct Settings {
     /// Where requests are passed on to, one for each handler at most.
     pub passes: Setting<Arc<[Pass]>>,
     pub proxy_method: Setting<Option<Arc<Value>>>,
+    /// The zone of the cache; `None` if it is off.
+    pub proxy_cache: Setting<Switched>,
+    /// Whether HEAD is passed on as GET to fill the cache.
+    pub proxy_cache_convert_head: Setting<bool>,
     pub error_pages: Setting<Arc<[ErrorPage]>>,
     pub recursive_error_pages: Setting<bool>,
     pub add_headers: Setting<Arc<[AddHeader]>>,
@@ -116,7 +120,7 @@ impl Reader<'_> {
                 directives.iter().flat_map(|directive| directive.args.iter().map(|method| method.0.clone())).collect()
             }),
             try_files: self.try_files(&own)?,
-            internal: own.last("internal").map(|directive| directive.is_some()),
+            internal: own.merge("internal", &outer.internal, |_| true),
             max_body_size: own.merge("client_max_body_size", &outer.max_body_size, |directives| {
                 setting::size(setting::argument(directives[0], 0)).unwrap_or(0)
             }),
@@ -131,6 +135,8 @@ impl Reader<'_> {
             handler: Handler::of(&own, passes.as_deref().unwrap_or_default()),
             passes,
             proxy_method: self.value("proxy_method", &own, &outer.proxy_method)?,
+            proxy_cache: self.unless_off("proxy_cache", &own, &outer.proxy_cache)?,
+            proxy_cache_convert_head: own.flag("proxy_cache_convert_head", &outer.proxy_cache_convert_head),
             error_pages: self.error_pages(&own, &outer)?,
             recursive_error_pages: own.flag("recursive_error_pages", &outer.recursive_error_pages),
             add_headers: self.add_headers(&own, &outer)?,
@@ -320,6 +326,8 @@ impl Settings {
             handler: Ok(None),
             passes: Ok([].into()),
             proxy_method: Ok(None),
+            proxy_cache: Ok(None),
+            proxy_cache_convert_head: Ok(true),
             error_pages: Ok([].into()),
             recursive_error_pages: Ok(false),
             add_headers: Ok([].into()),
