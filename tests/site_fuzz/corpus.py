@@ -28,6 +28,9 @@ from tests.site_fuzz.stage import Stage
 
 _LUA = re.compile(rb"_by_lua|lua_package|lua_shared_dict")
 _TLS = re.compile(rb"(listen 127\.0\.0\.1:@port\d+@[^;]*?) (?:ssl|http2)\b")
+_PUBLIC = ("A", "B")
+"""The sets of a corpus that people run; the others are inputs of tests, often broken on purpose."""
+_CONTEXTS = ("main", "http", "server", "location", "map", "upstream")
 _PATHS = (b"/", b"/index.html", b"/nx", b"/a/b.html", b"/index.php", b"/static/a.css", b"/api/x?y=1", b"/.git/config")
 
 
@@ -71,7 +74,7 @@ def report(folder: Path, binary: nginx.Binary, seed: int, each: int) -> int:
 def _files(folder: Path) -> Iterator[Path]:
     with (folder / "index.tsv").open(newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
-            if "template" not in row["note"] and not row["context"].startswith("none"):
+            if row["set"] in _PUBLIC and "template" not in row["note"] and row["context"].split(" ")[0] in _CONTEXTS:
                 yield folder / row["file"]
 
 

@@ -19,7 +19,7 @@ from tests.site_fuzz.messages import Request
 
 _NAME = re.compile(r"\{(P\d*|T|dead|[a-z]+\d)\}")
 # The master replaces a worker that a request ends.
-_GLOBALS = ("-g", f"pid nginx.pid; daemon off; worker_processes 1; {nginx.user().decode()}")
+_GLOBALS = ("-g", f"pid nginx.pid; daemon off; {nginx.user().decode()}")
 
 
 class Stage:
