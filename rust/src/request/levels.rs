@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use crate::request::access::{self, Address};
+use crate::request::bytes::Bytes;
 use crate::request::errors::ErrorPage;
+use crate::request::fastcgi;
 use crate::request::handler::{Handler, Pass};
 use crate::request::headers::{AddHeader, Expires};
 use crate::request::outcome::Unknown;
 use crate::request::paths::Root;
+use crate::request::patterns::Patterns;
 use crate::request::refused::Refused;
 use crate::request::setting::{self, Own, Setting};
 use crate::request::site::{Kind, LevelId, Node, Site, Stated};
@@ -55,6 +58,9 @@ pub struct Settings {
     pub absolute_redirect: Setting<bool>,
     pub port_in_redirect: Setting<bool>,
     pub server_name_in_redirect: Setting<bool>,
+    pub fastcgi_index: Setting<Bytes>,
+    /// `fastcgi_split_path_info`
+    pub fastcgi_split: Setting<Option<Arc<Patterns>>>,
     /// The addresses that may give the client's address, and the header that has it.
     pub real_ip_from: Setting<Arc<[Address]>>,
     pub real_ip_header: Setting<Arc<[u8]>>,
@@ -144,6 +150,13 @@ impl Reader<'_> {
             absolute_redirect: own.flag("absolute_redirect", &outer.absolute_redirect),
             port_in_redirect: own.flag("port_in_redirect", &outer.port_in_redirect),
             server_name_in_redirect: own.flag("server_name_in_redirect", &outer.server_name_in_redirect),
+            fastcgi_index: own
+                .merge("fastcgi_index", &outer.fastcgi_index, |directives| setting::argument(directives[0], 0).into()),
+            fastcgi_split: match own.last("fastcgi_split_path_info") {
+                Ok(None) => outer.fastcgi_split.clone(),
+                Ok(Some(directive)) => Ok(Some(fastcgi::split(directive)?)),
+                Err(unknown) => Err(unknown),
+            },
             real_ip_from: own.merge("set_real_ip_from", &outer.real_ip_from, |directives| {
                 directives.iter().filter_map(|directive| Address::read(directive, true)).collect()
             }),
@@ -335,6 +348,8 @@ impl Settings {
             absolute_redirect: Ok(true),
             port_in_redirect: Ok(true),
             server_name_in_redirect: Ok(false),
+            fastcgi_index: Ok(Bytes::default()),
+            fastcgi_split: Ok(None),
             real_ip_from: Ok([].into()),
             real_ip_header: Ok((*b"x-real-ip").into()),
             verifies_client: Ok(Verify::Never),

@@ -15,6 +15,7 @@ pub mod bytes;
 pub mod content;
 pub mod errors;
 pub mod evaluate;
+pub mod fastcgi;
 pub mod files;
 pub mod handler;
 pub mod headers;

@@ -160,6 +160,28 @@ HANDLERS = (
         },
     ),
     Experiment(
+        "60 script name",
+        "$fastcgi_script_name is the URI or what fastcgi_split_path_info takes of it, with fastcgi_index behind a"
+        " slash",
+        (
+            r"fastcgi_index i.php; location /plain { return 200 $fastcgi_script_name,$fastcgi_path_info; }"
+            r" location ~ [^/]\.php(/|$) { fastcgi_split_path_info ^(.+?\.php)(/.*)$; try_files $fastcgi_script_name"
+            r" =404;"
+            r" fastcgi_pass {fastcgi0}; fastcgi_param S $fastcgi_script_name; fastcgi_param P $fastcgi_path_info; }"
+            r" location /s { fastcgi_split_path_info ^(/s/?)(.*)$; return 200"
+            r" $fastcgi_script_name,$fastcgi_path_info; }",
+        ),
+        {
+            "/plain/a%20b": "200 /plain/a b,",
+            "/plain/": "200 /plain/i.php,",
+            "/p/index.php": "200 fastcgi0 S=/p/index.php P=",
+            "/p/index.php/x/y": "200 fastcgi0 S=/p/index.php P=",
+            "/nx.php/x": "404",
+            "/s/rest": "200 /s/i.php,rest",
+            "/srest": "200 /s,rest",
+        },
+    ),
+    Experiment(
         "62",
         "a redirect to a path gets the scheme, the host without its port, and the socket's port",
         (

@@ -1,0 +1,49 @@
+//! The variables of FastCGI (`ngx_http_fastcgi_module.c`), which have values in every location.
+
+use std::sync::Arc;
+
+use crate::request::bytes::Bytes;
+use crate::request::outcome::Unknown;
+use crate::request::patterns::{Pattern, Patterns};
+use crate::request::record::Recorder;
+use crate::request::refused::Refused;
+use crate::request::run::Run;
+use crate::request::setting;
+use crate::request::site::Stated;
+
+/// Reads a `fastcgi_split_path_info`.
+pub fn split(directive: &Stated) -> Result<Arc<Patterns>, Refused> {
+    let text = Bytes::from(setting::argument(directive, 0));
+    let patterns = Patterns::new(vec![Pattern { node: directive.node, text: text.clone(), caseless: false }])?;
+    if patterns.group_count(0) != 2 {
+        let message = format!("pattern \"{}\" must have 2 captures", text.escape_ascii());
+        return Err(Refused::new(directive.node, message));
+    }
+    Ok(Arc::new(patterns))
+}
+
+impl<R: Recorder> Run<'_, R> {
+    /// `$fastcgi_script_name`: with `fastcgi_index` after a final slash.
+    pub fn fastcgi_script_name(&self) -> Result<Vec<u8>, Unknown> {
+        let (mut name, _) = self.fastcgi_split()?;
+        if name.ends_with(b"/") {
+            name.extend_from_slice(&self.settings().fastcgi_index.clone()?);
+        }
+        Ok(name)
+    }
+
+    /// `$fastcgi_path_info`
+    pub fn fastcgi_path_info(&self) -> Result<Vec<u8>, Unknown> {
+        self.fastcgi_split().map(|(_, info)| info)
+    }
+
+    /// The URI as name and rest, split by `fastcgi_split_path_info` (`ngx_http_fastcgi_split`).
+    fn fastcgi_split(&self) -> Result<(Vec<u8>, Vec<u8>), Unknown> {
+        let uri = &self.state.uri;
+        let Some(pattern) = self.settings().fastcgi_split.clone()? else { return Ok((uri.clone(), Vec::new())) };
+        let Some(index) = pattern.first(uri, 0..1)? else { return Ok((uri.clone(), Vec::new())) };
+        let captures = pattern.captures(index, uri)?;
+        let group = |number: usize| captures.groups.get(number).cloned().flatten().unwrap_or_default().0;
+        Ok((group(1), group(2)))
+    }
+}
