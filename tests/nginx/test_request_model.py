@@ -93,9 +93,13 @@ class Laboratory:
     def ask(self, index: int) -> list[Observation]:
         """What nginx answers to the requests of an experiment."""
         port = self.ports(index)[0]
-        requests = [Request(port, asked(text)) for text in ALL[index].answers]
+        filled = {text: self._filled(text) for text in ALL[index].answers}
+        requests = [Request(port, asked(text)) for text in filled.values()]
         answers = self.stage.ask(requests)
         return [Observation(request, answer, None) for request, answer in zip(requests, answers, strict=True)]
+
+    def _filled(self, text: str | bytes) -> str | bytes:
+        return text if isinstance(text, bytes) else self.stage.filled(text)
 
     def model(self, index: int) -> Model:
         """The model of the servers of an experiment."""

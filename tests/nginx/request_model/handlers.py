@@ -182,6 +182,31 @@ HANDLERS = (
         },
     ),
     Experiment(
+        "61",
+        "the default proxy_redirect maps the URL of the proxy to the location, or to / if it has no URI",
+        (
+            "location /if/ { proxy_pass http://{http0}/I/; } location /n { proxy_pass http://{http0}; }"
+            " location /v { set $e61 {http0}; proxy_pass http://$e61; }",
+        ),
+        {
+            "/if/ | X-Answer: 302 | X-With: Location: http://{http0}/I/abc": "302 -> http://h:{P}/if/abc http0 GET /I/",
+            "/if/ | X-Answer: 302 | X-With: Location: http://{http0}/x": "302 -> http://{http0}/x http0 GET /I/",
+            "/if/ | X-Answer: 302 | X-With: Location: /I/abc": "302 -> /I/abc http0 GET /I/",
+            "/n | X-Answer: 302 | X-With: Location: http://{http0}/x": "302 -> http://h:{P}/x http0 GET /n",
+            "/v | X-Answer: 302 | X-With: Location: http://{http0}/x": "302 -> http://{http0}/x http0 GET /v",
+        },
+        given=tuple(
+            f"{path} | X-Answer: 302 | X-With: Location: {location}"
+            for path, location in (
+                ("/if/", "http://{http0}/I/abc"),
+                ("/if/", "http://{http0}/x"),
+                ("/if/", "/I/abc"),
+                ("/n", "http://{http0}/x"),
+                ("/v", "http://{http0}/x"),
+            )
+        ),
+    ),
+    Experiment(
         "62",
         "a redirect to a path gets the scheme, the host without its port, and the socket's port",
         (
