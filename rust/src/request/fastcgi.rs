@@ -9,7 +9,8 @@ use crate::request::record::Recorder;
 use crate::request::refused::Refused;
 use crate::request::run::Run;
 use crate::request::setting;
-use crate::request::site::Stated;
+use crate::request::site::{Node, Stated};
+use crate::request::variables::{RequestVariable, Source, VariableId};
 
 /// Reads a `fastcgi_split_path_info`.
 pub fn split(directive: &Stated) -> Result<Arc<Patterns>, Refused> {
@@ -35,6 +36,16 @@ impl<R: Recorder> Run<'_, R> {
     /// `$fastcgi_path_info`
     pub fn fastcgi_path_info(&self) -> Result<Vec<u8>, Unknown> {
         self.fastcgi_split().map(|(_, info)| info)
+    }
+
+    /// An empty `$fastcgi_path_info` has no address, and versions of PCRE2 differ on whether such a subject is an error.
+    pub fn check_path_info(&self, variable: VariableId, subject: &[u8], node: Node) -> Result<(), Unknown> {
+        let source = &self.model.sources[variable];
+        if !subject.is_empty() || !matches!(source, Source::Request(RequestVariable::FastcgiPathInfo)) {
+            return Ok(());
+        }
+        let reason = "a pattern on an empty $fastcgi_path_info".to_owned();
+        Err(Unknown { reason, node: Some(node), question: None })
     }
 
     /// The URI as name and rest, split by `fastcgi_split_path_info` (`ngx_http_fastcgi_split`).

@@ -204,6 +204,7 @@ impl<R: Recorder> Run<'_, R> {
             }
             Test::Matches { variable, pattern, negated } => {
                 let subject = self.variable(*variable).map_err(|unknown| at(unknown, node))?;
+                self.check_path_info(*variable, &subject, node)?;
                 let is_match = pattern.first(&subject, 0..1)?.is_some();
                 let captures = if is_match { pattern.captures(0, &subject)? } else { Captures::default() };
                 self.capture(captures);
