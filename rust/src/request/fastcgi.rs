@@ -25,7 +25,7 @@ pub fn split(directive: &Stated) -> Result<Arc<Patterns>, Refused> {
 
 impl<R: Recorder> Run<'_, R> {
     /// `$fastcgi_script_name`: with `fastcgi_index` after a final slash.
-    pub fn fastcgi_script_name(&self) -> Result<Vec<u8>, Unknown> {
+    pub fn fastcgi_script_name(&mut self) -> Result<Vec<u8>, Unknown> {
         let (mut name, _) = self.fastcgi_split()?;
         if name.ends_with(b"/") {
             name.extend_from_slice(&self.settings().fastcgi_index.clone()?);
@@ -34,7 +34,7 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     /// `$fastcgi_path_info`
-    pub fn fastcgi_path_info(&self) -> Result<Vec<u8>, Unknown> {
+    pub fn fastcgi_path_info(&mut self) -> Result<Vec<u8>, Unknown> {
         self.fastcgi_split().map(|(_, info)| info)
     }
 
@@ -48,8 +48,19 @@ impl<R: Recorder> Run<'_, R> {
         Err(Unknown { reason, node: Some(node), question: None })
     }
 
-    /// The URI as name and rest, split by `fastcgi_split_path_info` (`ngx_http_fastcgi_split`).
-    fn fastcgi_split(&self) -> Result<(Vec<u8>, Vec<u8>), Unknown> {
+    /// The URI as name and rest, as they were when they were used first (`ngx_http_fastcgi_split`).
+    fn fastcgi_split(&mut self) -> Result<(Vec<u8>, Vec<u8>), Unknown> {
+        if let Some(split) = &self.state.fastcgi {
+            return Ok(split.clone());
+        }
+        let split = self.split_uri()?;
+        if !split.0.is_empty() {
+            self.state.fastcgi = Some(split.clone());
+        }
+        Ok(split)
+    }
+
+    fn split_uri(&self) -> Result<(Vec<u8>, Vec<u8>), Unknown> {
         let uri = &self.state.uri;
         let Some(pattern) = self.settings().fastcgi_split.clone()? else { return Ok((uri.clone(), Vec::new())) };
         let Some(index) = pattern.first(uri, 0..1)? else { return Ok((uri.clone(), Vec::new())) };

@@ -182,6 +182,18 @@ HANDLERS = (
         },
     ),
     Experiment(
+        "60 script name kept",
+        "$fastcgi_script_name is that of its first use up to an internal redirect",
+        (
+            "location /a { set $e60_first $fastcgi_script_name; rewrite ^ /b last; } location /c { rewrite ^ /b last; }"
+            " location /d { set $e60_first $fastcgi_script_name; try_files /nx /b; }"
+            " location /e { set $e60_first $fastcgi_script_name; try_files /nx @n; }"
+            ' location @n { rewrite ^ /x; return 200 "$e60_first $fastcgi_script_name"; }'
+            ' location /b { return 200 "$e60_first $fastcgi_script_name"; }',
+        ),
+        {"/a": "200 /a /a", "/c": "200  /b", "/d": "200 /d /b", "/e": "200 /e /x"},
+    ),
+    Experiment(
         "61",
         "the default proxy_redirect maps the URL of the proxy to the location, or to / if it has no URI",
         (
