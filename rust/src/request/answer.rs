@@ -204,7 +204,7 @@ impl<'m, R: Recorder> Run<'m, R> {
         state.args = head.uri.args.clone();
         state.valid_unparsed_uri = !head.empty_path;
         let client = Ok(request.connection.client.clone());
-        let mut run = Run { model, world, request, head, recorder, state, client, is_subrequest: false };
+        let mut run = Run { model, world, request, head, recorder, state, client, main_method: None };
         run.find_client();
         run
     }
@@ -240,7 +240,7 @@ impl<'m, R: Recorder> Run<'m, R> {
             recorder: &mut *self.recorder,
             state,
             client: self.client.clone(),
-            is_subrequest: true,
+            main_method: Some(self.main_method.as_ref().unwrap_or(&self.state.method).clone()),
         };
         let outcome = run.run(Flow::To(Phase::ServerRewrite));
         self.state.slots = std::mem::take(&mut run.state.slots);

@@ -82,7 +82,7 @@ impl<R: Recorder> Run<'_, R> {
     fn write_capture(&self, number: usize, engine: Engine, text: &mut Vec<u8>) {
         let Some(Some(capture)) = self.state.captures.get(number) else { return };
         let uri = &self.head.uri;
-        if (engine.is_args || engine.quote) && (uri.quoted || uri.plus) && !self.is_subrequest {
+        if (engine.is_args || engine.quote) && (uri.quoted || uri.plus) && self.main_method.is_none() {
             text.extend(uri::escape(capture, Escape::Args, self.model.site.build.version));
         } else {
             text.extend_from_slice(capture);

@@ -85,13 +85,17 @@ impl Model {
         parent.is_some_and(|parent| self.site.levels[parent].kind == Kind::Server)
     }
 
-    /// The first name of a server (`$server_name`): without the dot that begins it.
-    pub fn server_name(&self, server: ServerId) -> Result<&[u8], Unknown> {
-        let Some(name) = self.site.servers[server].names.first() else { return Ok(b"") };
+    /// The first name of a server (`$server_name`): without the dot that begins it, in lower case unless it is a pattern
+    /// (`ngx_http_core_server_name`).
+    pub fn server_name(&self, server: ServerId) -> Result<Vec<u8>, Unknown> {
+        let Some(name) = self.site.servers[server].names.first() else { return Ok(Vec::new()) };
         if name.text.eq_ignore_ascii_case(b"$hostname") {
             return Err(Unknown { reason: "the name of the machine".into(), node: Some(name.node), question: None });
         }
-        Ok(name.text.strip_prefix(b".").unwrap_or(&name.text))
+        if name.text.starts_with(b"~") {
+            return Ok(name.text.0.clone());
+        }
+        Ok(name.text.strip_prefix(b".").unwrap_or(&name.text).to_ascii_lowercase())
     }
 }
 

@@ -28,7 +28,7 @@ impl<R: Recorder> Run<'_, R> {
             RequestVariable::DocumentRoot => text.extend(self.document_root()?),
             RequestVariable::Host => match &self.head.host {
                 Some(host) if !host.is_empty() => text.extend_from_slice(host),
-                _ => text.extend_from_slice(self.model.server_name(self.state.server)?),
+                _ => text.extend(self.model.server_name(self.state.server)?),
             },
             RequestVariable::Https if connection.tls => text.extend(b"on"),
             RequestVariable::Https => {}
@@ -61,11 +61,13 @@ impl<R: Recorder> Run<'_, R> {
                 }
             }
             RequestVariable::RequestFilename => {}
-            RequestVariable::RequestMethod => text.extend_from_slice(&self.state.method),
+            RequestVariable::RequestMethod => {
+                text.extend_from_slice(self.main_method.as_ref().unwrap_or(&self.state.method));
+            }
             RequestVariable::RequestUri => text.extend_from_slice(&self.head.unparsed_uri),
             RequestVariable::Scheme => text.extend_from_slice(if connection.tls { b"https" } else { b"http" }),
             RequestVariable::ServerAddr => text.extend(self.local_address()),
-            RequestVariable::ServerName => text.extend_from_slice(self.model.server_name(self.state.server)?),
+            RequestVariable::ServerName => text.extend(self.model.server_name(self.state.server)?),
             RequestVariable::ServerPort if connection.port == 0 => {}
             RequestVariable::ServerPort => text.extend(connection.port.to_string().bytes()),
             RequestVariable::ServerProtocol => text.extend(self.protocol().unwrap_or_default().bytes()),

@@ -137,9 +137,7 @@ impl<R: Recorder> Run<'_, R> {
         let tls = self.request.connection.tls;
         let mut origin = if tls { b"https://".to_vec() } else { b"http://".to_vec() };
         match &self.head.host {
-            _ if settings.server_name_in_redirect.clone()? => {
-                origin.extend_from_slice(self.model.server_name(self.state.server)?)
-            }
+            _ if settings.server_name_in_redirect.clone()? => origin.extend(self.model.server_name(self.state.server)?),
             Some(host) if !host.is_empty() => origin.extend_from_slice(host),
             _ => origin.extend(self.local_address()),
         }

@@ -46,11 +46,11 @@ impl Default for Settings {
     }
 }
 
-/// What nginx has read of a request.
+/// What nginx has read of a request: nothing of one whose line it refuses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     pub method: Bytes,
-    /// Major and minor: (0, 9) for a request line without a version.
+    /// Major and minor: (0, 9) for a request line without a version, (0, 0) if it was refused.
     pub version: (u16, u16),
     /// `$uri`, `$args`; empty if the URI was refused.
     pub uri: Decoded,
@@ -120,8 +120,6 @@ fn unknown(reason: &str) -> Refusal {
 
 impl Reader<'_> {
     fn read(&mut self) -> Result<(), Refusal> {
-        self.head.method = self.request.method.clone();
-        self.head.version = self.request.version;
         self.check_request_line_length()?;
         self.request_line()?;
         if self.request.version < (1, 0) {
@@ -142,10 +140,11 @@ impl Reader<'_> {
         if self.request.version < (1, 0) && target.lacks_path {
             return Err(BAD_REQUEST);
         }
-        self.head.unparsed_uri = target.uri.into();
-        self.head.empty_path = target.uri.starts_with(b"?");
+        (self.head.method, self.head.version) = (method.clone(), self.request.version);
         let merges_slashes = uri::is_plain(target.uri) || self.settings().merge_slashes;
         self.head.uri = uri::decode(target.uri, merges_slashes).ok_or(BAD_REQUEST)?;
+        self.head.unparsed_uri = target.uri.into();
+        self.head.empty_path = target.uri.starts_with(b"?");
         if let Some(host) = target.host {
             let (host, port) = valid_host(host, self.build).ok_or(BAD_REQUEST)?;
             self.set_host(host, port);
