@@ -82,6 +82,8 @@ impl Reader<'_> {
             handler: Handler::of(&own, passes.as_deref().unwrap_or_default()),
             passes,
             proxy_method: self.value("proxy_method", &own, &outer.proxy_method)?,
+            proxy_cache: self.unless_off("proxy_cache", &own, &outer.proxy_cache)?,
+            proxy_cache_convert_head: own.flag("proxy_cache_convert_head", &outer.proxy_cache_convert_head),
             error_pages: self.error_pages(&own, &outer)?,
             recursive_error_pages: own.flag("recursive_error_pages", &outer.recursive_error_pages),
             add_headers: self.add_headers(&own, &outer)?,

@@ -53,8 +53,8 @@ impl Names {
         Ok(Names { table, default: socket.default })
     }
 
-    /// The server that has the name; `None` if none has it, so that the default server answers. A request without a host
-    /// has the empty name.
+    /// The server that has the name; `None` if none has it, so that the default server answers. A request without a
+    /// host has the empty name.
     pub fn find(&self, host: &[u8]) -> Result<Option<Choice>, Unknown> {
         self.table.as_ref().map_or(Ok(None), |table| table.find(host))
     }

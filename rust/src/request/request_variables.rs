@@ -51,13 +51,16 @@ impl<R: Recorder> Run<'_, R> {
             RequestVariable::RemoteUser => {
                 return Err(unknown_variable(b"remote_user", "the user of Authorization".into()));
             }
+            RequestVariable::Request if self.is_cut() => {
+                return Err(unknown_variable(b"request", "the part of a long request line that nginx reads".into()));
+            }
             RequestVariable::Request => {
                 text.extend_from_slice(&self.request.method);
                 text.push(b' ');
                 text.extend_from_slice(&self.request.target);
-                if let Some(protocol) = self.protocol() {
-                    text.push(b' ');
-                    text.extend(protocol.bytes());
+                let (major, minor) = self.request.version;
+                if major > 0 {
+                    text.extend(format!(" HTTP/{major}.{minor}").bytes());
                 }
             }
             RequestVariable::RequestFilename => {}
@@ -91,6 +94,11 @@ impl<R: Recorder> Run<'_, R> {
         client
             .map(|client| client.0)
             .ok_or_else(|| unknown_variable(b"remote_addr", "the address of the client".into()))
+    }
+
+    /// Whether nginx may have refused the request line for its length.
+    fn is_cut(&self) -> bool {
+        self.head.version == (0, 0) && self.request.target.len() > 1000
     }
 
     /// `HTTP/1.1`; `None` for a request line without a version.

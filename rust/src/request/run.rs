@@ -86,7 +86,6 @@ impl<'m, R: Recorder> Run<'m, R> {
                 self.find_client();
                 self.access()
             }
-
             Phase::TryFiles => self.try_files(),
             Phase::Content => self.content(),
         }

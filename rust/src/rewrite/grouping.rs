@@ -135,8 +135,8 @@ impl Grouping {
         self.look_ups().fold(Cost::default(), |sum, groups| sum + groups.cost)
     }
 
-    /// The statements that replace the rules, before and after those for keys; with `clears`, `$1` to `$9` are empty if no
-    /// rule fires.
+    /// The statements that replace the rules, before and after those for keys; with `clears`, `$1` to `$9` are empty if
+    /// no rule fires.
     pub fn statements(&self, names: &Names, clears: bool) -> [Vec<u8>; 2] {
         let [mut before, mut behind] = [Vec::new(), Vec::new()];
         let mut number = 0;

@@ -42,6 +42,10 @@ pub struct Settings {
     /// Where requests are passed on to, one for each handler at most.
     pub passes: Setting<Arc<[Pass]>>,
     pub proxy_method: Setting<Option<Arc<Value>>>,
+    /// The zone of the cache; `None` if it is off.
+    pub proxy_cache: Setting<Switched>,
+    /// Whether HEAD is passed on as GET to fill the cache.
+    pub proxy_cache_convert_head: Setting<bool>,
     pub error_pages: Setting<Arc<[ErrorPage]>>,
     pub recursive_error_pages: Setting<bool>,
     pub add_headers: Setting<Arc<[AddHeader]>>,
@@ -89,6 +93,8 @@ impl Settings {
             handler: Ok(None),
             passes: Ok([].into()),
             proxy_method: Ok(None),
+            proxy_cache: Ok(None),
+            proxy_cache_convert_head: Ok(true),
             error_pages: Ok([].into()),
             recursive_error_pages: Ok(false),
             add_headers: Ok([].into()),

@@ -2,7 +2,8 @@
 
 use crate::request::site::Build;
 
-/// The name in lower case, without port and one final dot, and the port, 0 if none; `None` if nginx answers it with 400.
+/// The name in lower case, without port and one final dot, and the port, 0 if none; `None` if nginx answers it with
+/// 400.
 pub fn valid_host(host: &[u8], build: &Build) -> Option<(Vec<u8>, u16)> {
     let (end, port) = if build.version >= (1, 29, 4) { strict(host)? } else { lenient(host)? };
     // Of the dots of `a.:1.` nginx before 1.29.4 looks at the last.
