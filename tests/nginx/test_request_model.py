@@ -12,7 +12,7 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.system import nginx
 from tests.nginx import test_semantics
-from tests.nginx.request_model import handlers, internal, locations, phases, rewrite, servers, table, wire
+from tests.nginx.request_model import addresses, handlers, internal, locations, phases, rewrite, servers, table, wire
 from tests.nginx.request_model.experiment import Experiment, asked, shown
 from tests.site_fuzz.batch import Observation
 from tests.site_fuzz.compare import differences
@@ -25,6 +25,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *wire.WIRE,
     *servers.SERVERS,
     *phases.PHASES,
+    *addresses.ADDRESSES,
     *locations.LOCATIONS,
     *rewrite.REWRITE,
     *internal.INTERNAL,
