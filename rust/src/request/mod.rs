@@ -12,6 +12,7 @@ pub mod access;
 pub mod answer;
 pub mod build;
 pub mod bytes;
+pub mod conditional;
 pub mod content;
 pub mod errors;
 pub mod evaluate;
