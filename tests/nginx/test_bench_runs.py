@@ -138,7 +138,8 @@ def test_cache(generator: Generator, tmp_path: Path) -> None:
     cold, warm = (figures(result, case, "requests.app") for case in result.experiment.cases)
     assert warm["cache"] == warm["cache with lock"] == 0 < 0.95 < warm["pass-through"]
     # Without the lock, every request that arrives before the first response asks, too: on a slow machine all do.
-    assert cold["cache with lock"] < cold["pass-through"] and cold["cache"] <= cold["pass-through"]
+    assert cold["cache with lock"] < cold["pass-through"]
+    assert cold["cache"] <= cold["pass-through"]
     # In numbers: what a request costs depends on how many there were, and wrk asks as many as it can.
     case = result.experiment.cases[0]
     requests = {sample.variant: sample.nodes["app"].requests or 0 for sample in result.samples if sample.case == case}
