@@ -66,6 +66,7 @@ class CompiledRun:
     keys: int
     moved: int
     grouped: int
+    filtered: int
     tried: tuple[int, int, int]
     listing: int
     changed: list[int]

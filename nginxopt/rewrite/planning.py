@@ -84,7 +84,12 @@ class PlannedRun:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether it has keys; otherwise it stays unchanged."""
+        """Whether it has keys, groups or filters; otherwise it stays unchanged."""
+        return self.has_maps or self.native.filtered > 0
+
+    @property
+    def has_maps(self) -> bool:
+        """Whether maps answer keys or select groups of rules."""
         return self.native.keys > 0 or self.native.grouped > 0
 
     @property
@@ -160,9 +165,14 @@ class Plan:
         return sum(run.native.grouped for run in self._runs())
 
     @property
+    def filtered(self) -> int:
+        """The number of rules behind filters, which one pattern selects."""
+        return sum(run.native.filtered for run in self._runs())
+
+    @property
     def moving(self) -> int:
-        """The number of rules and conditions that a map replaces, and of patterns of maps that a tree does."""
-        return self.moved + self.maps.moved + self.chains.moved
+        """The number of rules and conditions that a map or a filter replaces, and of patterns of maps that a tree does."""
+        return self.moved + self.filtered + self.maps.moved + self.chains.moved
 
     @property
     def keys(self) -> int:
@@ -264,12 +274,12 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     parts = _parts(config, options, planned)
     planned_maps = maps.plan(config, options.name, planned)
     planned_chains = chains.plan(config, options.name, planned) if options.groups else ChainsPlan()
-    stem = _stem(config, options, parts) if any(part.compiled for part in parts) else ""
+    stem = _stem(config, options, parts) if any(run.has_maps for part in parts for run in part.compiled) else ""
     result = Plan(config, options, parts, subject, assumed, stem, maps=planned_maps, chains=planned_chains)
     if not result.changes:
         return result
     stem = stem or (planned_maps.stem if planned_maps.compiled else planned_chains.stem)
-    return replace(result, maps_name=mapfile.free_name(config, stem))
+    return replace(result, maps_name=mapfile.free_name(config, stem)) if stem else result
 
 
 def _parts(config: Config, options: Options, planned: Collection[File]) -> tuple[Part, ...]:

@@ -35,6 +35,8 @@ def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, ve
         yield f"  moved       {compiled.moved:>9,}" + (f"  into {count(compiled.keys, 'key')}" if compiled.keys else "")
     if compiled.grouped:
         yield f"  in groups   {compiled.grouped:>9,}  of them: a tree of maps selects the few rules to try"
+    if compiled.filtered:
+        yield f"  filtered    {compiled.filtered:>9,}  tried only where one pattern for all of them matches"
     if compiled.unproved:
         yield f"  unproved              {_UNPROVED}: {compiled.unproved}"
     yield from _kept(compiled, verbose)

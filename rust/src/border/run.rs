@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::hash::Element;
-use crate::rewrite::grouping::Grouping;
+use crate::rewrite::grouping::{Grouping, StayingItem};
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{Fate, Plan};
 use crate::rewrite::reason::Reason;
@@ -91,6 +91,36 @@ impl CompiledRun {
         }
     }
 
+    /// Rules that stay, some of which do not end the script; `None` if filters are not enough for any of them.
+    pub(super) fn of_filters(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<CompiledRun> {
+        let grouping = Grouping::of_filters(bytes, items, options)?;
+        Some(CompiledRun {
+            spans: items.iter().map(StayingItem::span).collect(),
+            fates: items.iter().map(|item| Fate::Kept(item.reason())).collect(),
+            kept: items.iter().map(|item| item.pattern().to_vec()).enumerate().collect(),
+            grouping: Some(grouping),
+            captures_matter: options.captures_matter,
+            tiers: Vec::new(),
+            clears: false,
+            declared: Vec::new(),
+            keys: 0,
+            stands_before: 0,
+            sample: Vec::new(),
+            moved: 0,
+            listing: 0,
+            changed: [0; 4],
+        })
+    }
+
+    /// Whether all its rules stay, and none is in a group.
+    pub(super) fn stays_in_order(&self) -> bool {
+        self.kept.len() == self.fates.len() && self.grouped() == 0
+    }
+
+    pub(super) fn start(&self) -> usize {
+        self.spans[0].start
+    }
+
     fn place(&self, rule: usize) -> (usize, usize) {
         (self.spans[rule].start, self.spans[rule].end)
     }
@@ -151,7 +181,13 @@ impl CompiledRun {
         self.grouping.as_ref().map_or(0, Grouping::count)
     }
 
-    /// Patterns that the look-up of groups tries for a URI that no rule matches: far, near, worst.
+    /// The number of rules behind filters.
+    #[getter]
+    fn filtered(&self) -> usize {
+        self.grouping.as_ref().map_or(0, Grouping::filtered_count)
+    }
+
+    /// Patterns that filters and the look-up of groups try for a URI that no rule matches: far, near, worst.
     #[getter]
     fn tried(&self) -> (usize, usize, usize) {
         let cost = self.grouping.as_ref().map(Grouping::cost).unwrap_or_default();
@@ -277,7 +313,7 @@ impl CompiledRun {
     fn staying(&self) -> impl Iterator<Item = (usize, Reason)> {
         let grouping = self.grouping.as_ref();
         self.fates.iter().enumerate().filter_map(move |(rule, fate)| match fate {
-            Fate::Kept(_) if grouping.is_some_and(|grouping| grouping.holds(rule)) => None,
+            Fate::Kept(_) if grouping.is_some_and(|grouping| grouping.holds(rule) || grouping.filters(rule)) => None,
             // Others of its kind are in groups.
             Fate::Kept(_) if grouping.is_some_and(|grouping| grouping.may_give_up(rule)) => {
                 Some((rule, Reason::Backtracking))

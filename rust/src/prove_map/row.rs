@@ -44,6 +44,11 @@ impl Language {
 }
 
 impl<'b> OriginalRow<'b> {
+    /// What is known of the pattern of a rule.
+    pub fn of_pattern(pattern: &'b [u8]) -> OriginalRow<'b> {
+        OriginalRow::new(pattern, false, b"")
+    }
+
     fn new(pattern: &'b [u8], caseless: bool, value: &'b [u8]) -> OriginalRow<'b> {
         let text = as_text(pattern, caseless);
         let language = Language::of(&text);

@@ -1,0 +1,52 @@
+//! Proves rules behind a filter: `if ($uri ~ "pattern") { rewrites }`.
+//!
+//! # Lemma
+//!
+//! Let r1..rn, n > 0, be rewrites with any flag or none, and F a pattern that matches each URI on which PCRE matches one
+//! of r1..rn or gives up on it; let PCRE never give up on F. Then the `if` does with every URI u what r1..rn do.
+//!
+//! *Proof.* If F matches u, r1..rn run on u; that the match of F sets `$1` to `$9` is not seen, as r1 sets or clears them.
+//! Else r1 does not match u and does nothing but clear `$1` to `$9`; so u is still the URI when r2 is tried, and so on;
+//! and F, which does not match, clears them, too.
+//!
+//! In a location, a true `if` does more than run its statements ([`surroundings`](super::surroundings)). Where it may hold
+//! any rule, its configuration is as good as that of the location, also for what follows. Where the location has
+//! `try_files`, which it has not, F must match only URIs on which one of r1..rn fires, and none of these may be a `break`.
+
+use crate::phase::Entering;
+use crate::prove::node::Node;
+use crate::prove::surroundings;
+use crate::prove::{Discharged, Refutation};
+use crate::prove_map::MapRefutation;
+use crate::prove_map::filter::Filter;
+
+/// The pattern of `if ($uri ~ "pattern") { ... }`.
+pub fn pattern<'t>(node: &'t Node<'t>) -> Option<&'t [u8]> {
+    match node.words()[..] {
+        [b"if", b"($uri", b"~", _, b")"] if node.block.is_some() => Some(node.word(3)),
+        _ => None,
+    }
+}
+
+/// Checks that an `if` with this pattern does what its statements do, which have to be rewrites.
+pub fn check(pattern: &[u8], rules: &[Node], entering: Entering) -> Discharged<()> {
+    if rules.is_empty() || !rules.iter().all(Node::is_rewrite) {
+        return Err(Refutation::new("a filter has something other than rewrites behind it"));
+    }
+    let filter = Filter::read(pattern).map_err(refuted)?;
+    rules.iter().try_for_each(|rule| filter.lets_pass(rule.word(1)).map_err(refuted))?;
+    if entering == Entering::All {
+        return Ok(());
+    }
+    for rule in rules {
+        surroundings::check(entering, rule)?;
+        if !rule.is_rule() {
+            return Err(Refutation::new("a rule in an `if` goes on without the location's try_files"));
+        }
+    }
+    filter.is_exact(&rules.iter().map(|rule| rule.word(1)).collect::<Vec<_>>()).map_err(refuted)
+}
+
+fn refuted(refutation: MapRefutation) -> Refutation {
+    Refutation { what: refutation.what, counterexample: refutation.counterexample }
+}

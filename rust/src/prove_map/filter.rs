@@ -1,0 +1,119 @@
+//! Decides whether one pattern stands for several: whether it matches wherever PCRE matches one of them or gives up on it.
+
+use crate::first_match::{First, FirstMatch};
+use crate::prove_map::ask::Questions;
+use crate::prove_map::guard::Guarding;
+use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
+use crate::prove_map::row::{Language, OriginalRow};
+
+/// A filter, on which PCRE always answers.
+pub struct Filter<'f> {
+    text: &'f [u8],
+    language: Language,
+    questions: Questions,
+}
+
+impl<'f> Filter<'f> {
+    /// Reads the pattern of a filter.
+    pub fn read(text: &'f [u8]) -> Result<Filter<'f>, MapRefutation> {
+        let row = OriginalRow::of_pattern(text);
+        match row.language {
+            Some(language) if !row.is_named && language.translation.exact && !row.may_give_up => {
+                Ok(Filter { text, language, questions: Questions::default() })
+            }
+            Some(_) if row.is_named => refute(Obligation::Captures, "a filter sets a variable by a named group"),
+            _ => refute(Obligation::Effort, "it is unknown what a filter matches, or PCRE may give up on it"),
+        }
+    }
+
+    /// Checks that a subject on which something happens to a pattern passes: PCRE matches it, or gives up.
+    pub fn lets_pass(&self, pattern: &[u8]) -> Result<(), MapRefutation> {
+        let row = OriginalRow::of_pattern(pattern);
+        let hir = &self.language.translation.hir;
+        let passes = match row.events() {
+            Some(events) => self.questions.is_included(&events.translation.hir, &[hir]),
+            None => row.beginning().is_some_and(|begun| {
+                Guarding::new(&self.language.pattern.ast).is_begun_by_pattern(&begun.pattern.ast)
+            }),
+        };
+        if !passes || !self.passes_if_empty(pattern) {
+            let found = row.events().and_then(|events| self.questions.outside(&events.translation.hir, hir));
+            return Err(MapRefutation {
+                obligation: Obligation::Guard,
+                what: "a filter turns away what a rule behind it may match".to_owned(),
+                counterexample: found,
+            });
+        }
+        Ok(())
+    }
+
+    /// Checks that one of the patterns matches each subject that passes, and PCRE gives up on none of them.
+    pub fn is_exact(&self, patterns: &[&[u8]]) -> Result<(), MapRefutation> {
+        let rows: Vec<OriginalRow> = patterns.iter().map(|pattern| OriginalRow::of_pattern(pattern)).collect();
+        let hirs: Option<Vec<_>> = rows.iter().map(|row| Some(&row.exact()?.translation.hir)).collect();
+        let is_in = |hirs: Vec<_>| self.questions.is_included(&self.language.translation.hir, &hirs);
+        let is_exact = hirs.is_some_and(is_in) && (!matches_empty(&[self.text]) || matches_empty(patterns));
+        if is_exact {
+            return Ok(());
+        }
+        refute(Obligation::Cover, "a filter lets pass what no rule behind it may match")
+    }
+
+    /// The same for the empty subject.
+    fn passes_if_empty(&self, pattern: &[u8]) -> bool {
+        let Ok(index) = FirstMatch::new(&[pattern]) else { return false };
+        index.first(b"", 1) == First::None || matches_empty(&[self.text])
+    }
+}
+
+/// Whether one of the patterns certainly matches the empty subject, and none before it gives up.
+fn matches_empty(patterns: &[&[u8]]) -> bool {
+    FirstMatch::new(patterns).is_ok_and(|index| matches!(index.first(b"", patterns.len()), First::Match(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Filter;
+
+    fn check(filter: &str, patterns: &[&str]) -> Result<bool, String> {
+        let filter = Filter::read(filter.as_bytes()).map_err(|refutation| refutation.to_string())?;
+        let patterns: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
+        let checked = patterns.iter().try_for_each(|pattern| filter.lets_pass(pattern));
+        checked.map_err(|refutation| refutation.to_string())?;
+        Ok(filter.is_exact(&patterns).is_ok())
+    }
+
+    /// A filter lets pass what the patterns match, and possibly more.
+    #[test]
+    fn languages() {
+        assert_eq!(check("^/(?:a|b)", &["^/a/(.*)$", "^/b"]), Ok(false));
+        assert_eq!(check("^/(?:a/[^\n]*$|b)", &["^/a/(.*)$", "^/b"]), Ok(true));
+        assert_eq!(check("^/(?:a|b)?$", &["^/a$", "^/b$"]), Ok(false));
+        assert_eq!(check("(?i)bot|x", &["(?i)(Bot|x)", "BOT"]), Ok(true));
+        assert!(check("^/(?:a|b)", &["^/a", "/b"]).unwrap_err().contains("turns away"));
+        assert!(check("^/(?:a|b)$", &["^/a$", r"^/b\n?$"]).unwrap_err().contains("turns away"));
+        assert!(check("^/a", &["^/A"]).unwrap_err().contains("(\"/A\")"));
+        assert!(check("^/(?<n>a|b)", &["^/a"]).unwrap_err().contains("named group"));
+        for unclear in ["^/a(?!b)", "^/(a+)+$", "^/(.*)/(.*)x", r"^/a\s", r"(a)\1"] {
+            assert!(Filter::read(unclear.as_bytes()).is_err(), "{unclear}");
+        }
+    }
+
+    /// Where PCRE gives up on a rule, it passes.
+    #[test]
+    fn giving_up() {
+        assert_eq!(check("^/a", &["^/a(b+)+$", "^/a/(.*)/(.*)x"]), Ok(false));
+        assert!(check("^/ab", &["^/a(b+)+$"]).is_err());
+        assert!(check("^/a/", &["^/a/x/(.*)/(.*)x", "^/(a|b)+c"]).is_err());
+        assert!(check("x", &["(.*)/(.*)x"]).is_err());
+        assert!(check("^/a", &["^/a(?=b)"]).is_err() && check("^/a", &["^/a{,3}"]).is_err());
+    }
+
+    /// The empty subject, to which `try_files` may lead, is a subject like the others.
+    #[test]
+    fn empty() {
+        assert!(check("^/", &["^(?:/.*)?$"]).is_err());
+        assert_eq!(check("^(?:/[^\n]*)?$", &["^(?:/.*)?$"]), Ok(true));
+        assert_eq!(check("^(?:/|\\z)", &["^/"]), Ok(false));
+    }
+}
