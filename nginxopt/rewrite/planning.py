@@ -16,7 +16,7 @@ from nginxopt.rewrite.maps import planning as maps
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.planning import MapsPlan
 from nginxopt.rewrite.options import Options, Readings
-from nginxopt.rewrite.sections import Phase, Place, Rewrites
+from nginxopt.rewrite.sections import Phase, Place, Rewrites, Section
 from nginxopt.semantics import BulkRegexMap, regex_maps
 from nginxopt.text import Source, Span
 
@@ -100,12 +100,12 @@ class PlannedRun:
         """
         if not self.is_compiled:
             return Cost.of(len(self.native))
-        return Cost.total([Cost.of(self.kept + self.native.listing), Cost(*self.native.tried)])
+        return Cost.total([Cost.of(sum(self.alone.values()) + self.native.listing), Cost(*self.native.tried)])
 
     @property
-    def kept(self) -> int:
-        """The number of its rules that stay."""
-        return sum(count for _, count in self.native.reasons())
+    def alone(self) -> Counter[str]:
+        """The number of its rules that are tried one by one, by the reason why they stay."""
+        return Counter(dict(self.native.alone()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Plan:
 
     @property
     def filtered(self) -> int:
-        """The number of rules behind filters, which one pattern selects."""
+        """The number of rules that stay, but behind a pattern for several of them."""
         return sum(run.native.filtered for run in self._runs())
 
     @property
@@ -349,16 +349,25 @@ def _part(rewrites: Rewrites, options: Options) -> Part:
         compilation = _compile(rewrites, place, options)
         runs += [PlannedRun(place, run) for run in compilation.runs]
         barriers += compilation.barriers
+    if rewrites.inside_if:
+        _native_runs(rewrites, Place("location", "nothing"), (rewrites.inside_if,), options)  # only for its errors
     runs.sort(key=lambda run: run.first)
     return Part(rewrites, tuple(runs), tuple(sorted(barriers)))
 
 
 def _compile(rewrites: Rewrites, place: Place, options: Options) -> _native.Compilation:
+    return _native_runs(rewrites, place, rewrites.sections[place], options)
+
+
+def _native_runs(
+    rewrites: Rewrites, place: Place, parts: Sequence[Section], options: Options
+) -> _native.Compilation:
+    """Compile sections; raise `InputError` for what nginx refuses."""
     source = rewrites.file.source
     try:
         return _native.compile_rewrites(
             source.data,
-            [[(span.start, span.end) for span in section] for section in rewrites.sections[place]],
+            [[(span.start, span.end) for span in section] for section in parts],
             phase=place.phase,
             captures_matter=rewrites.captures_matter,
             readings=options.readings,

@@ -12,10 +12,10 @@ use crate::lexer;
 use crate::phase::{Entering, Phase};
 use crate::rewrite::grouping::StayingItem;
 use crate::rewrite::options::Options;
-use crate::rewrite::plan::BadPattern;
+use crate::rewrite::plan::{BadPattern, Fate, Plan};
 use crate::rewrite::planner::plan;
 use crate::rewrite::reason::Reason;
-use crate::rewrite::runs::{self, Unreadable};
+use crate::rewrite::runs::{self, Run, Unreadable};
 use crate::syntax::Readings;
 
 pyo3::create_exception!(
@@ -136,9 +136,7 @@ fn compile(
     for run in &read.runs {
         let plan = plan(run, options)
             .map_err(|BadPattern { rule, message }| Failed::Pattern(run.rules[rule].span.clone(), message))?;
-        let staying = plan.kept().map(|(rule, reason)| StayingItem::Rule(&run.rules[rule], reason)).collect();
-        let compiled = CompiledRun::new(bytes, run, plan, options);
-        portions.entry(run.portion).or_default().push(SectionItem { staying, compiled: Some(compiled) });
+        portions.entry(run.portion).or_default().push(SectionItem::of_run(bytes, run, plan, options));
     }
     for barrier in &read.barriers {
         let item = SectionItem { staying: vec![StayingItem::Barrier(barrier)], compiled: None };
@@ -161,7 +159,25 @@ struct SectionItem<'r> {
     compiled: Option<CompiledRun>,
 }
 
-impl SectionItem<'_> {
+impl<'r> SectionItem<'r> {
+    /// A run; in a location, where patterns list the keys, as rules that all stay if that tries fewer patterns.
+    fn of_run(bytes: &[u8], run: &'r Run, plan: Plan, options: &Options) -> SectionItem<'r> {
+        let item = |(rule, fate): (usize, &Fate)| {
+            let reason = if let Fate::Kept(reason) = fate { *reason } else { Reason::NotWorse };
+            StayingItem::Rule(&run.rules[rule], reason)
+        };
+        let all: Vec<StayingItem> = plan.fates.iter().enumerate().map(item).collect();
+        let has_keys = !plan.entries.is_empty();
+        let compiled = CompiledRun::new(bytes, run, plan, options);
+        let others = if has_keys && options.phase == Phase::Location {
+            CompiledRun::of_items(bytes, &all, options)
+        } else {
+            None
+        };
+        let compiled = others.filter(|others| others.rank() < compiled.rank()).unwrap_or(compiled);
+        SectionItem { staying: all, compiled: Some(compiled) }
+    }
+
     fn start(&self) -> usize {
         self.compiled.as_ref().map_or_else(|| self.staying[0].span().start, CompiledRun::start)
     }
@@ -181,16 +197,15 @@ fn join(
 ) {
     if items.iter().any(|item| item.compiled.is_none()) {
         let staying: Vec<StayingItem> = items.iter().flat_map(|item| item.staying.iter().copied()).collect();
-        if let Some(run) = CompiledRun::of_filters(bytes, &staying, options) {
+        if let Some(run) = CompiledRun::of_items(bytes, &staying, options) {
             return runs.push(run);
         }
     }
     for item in items {
         match item.compiled.take() {
             Some(run) => runs.push(run),
-            None => barriers.extend(
-                item.staying.iter().map(|item| (item.span().start, item.span().end, item.reason().code())),
-            ),
+            None => barriers
+                .extend(item.staying.iter().map(|item| (item.span().start, item.span().end, item.reason().code()))),
         }
     }
 }

@@ -91,9 +91,9 @@ impl CompiledRun {
         }
     }
 
-    /// Rules that stay, some of which do not end the script; `None` if filters are not enough for any of them.
-    pub(super) fn of_filters(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<CompiledRun> {
-        let grouping = Grouping::of_filters(bytes, items, options)?;
+    /// Rules that stay, some of which do not end the script; `None` if none is in a group or behind a filter.
+    pub(super) fn of_items(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<CompiledRun> {
+        let grouping = Grouping::of_items(bytes, items, options)?;
         Some(CompiledRun {
             spans: items.iter().map(StayingItem::span).collect(),
             fates: items.iter().map(|item| Fate::Kept(item.reason())).collect(),
@@ -112,9 +112,18 @@ impl CompiledRun {
         })
     }
 
-    /// Whether all its rules stay, and none is in a group.
+    /// Whether nothing answers keys, and no rule is in a group.
     pub(super) fn stays_in_order(&self) -> bool {
-        self.kept.len() == self.fates.len() && self.grouped() == 0
+        self.keys == 0 && self.grouped() == 0
+    }
+
+    /// The patterns that it tries, as a number to compare.
+    pub(super) fn rank(&self) -> usize {
+        let cost = self.grouping.as_ref().map(Grouping::cost).unwrap_or_default();
+        let tried = 2 * cost.far + 2 * cost.near + cost.worst;
+        let removed = if self.keys > 0 || self.grouping.is_some() { 0 } else { self.fates.len() - self.kept.len() };
+        let alone = self.staying().filter(|(rule, _)| !self.is_filtered(*rule)).count();
+        tried + 5 * (alone + self.listing + removed)
     }
 
     pub(super) fn start(&self) -> usize {
@@ -194,6 +203,11 @@ impl CompiledRun {
         (cost.far, cost.near, cost.worst)
     }
 
+    /// The number of rules that are tried one by one, by reason.
+    fn alone(&self) -> Vec<(&'static str, usize)> {
+        self.counted(|rule| !self.is_filtered(rule))
+    }
+
     /// Start, end and reason of each rule that stays as it is.
     fn kept(&self) -> Vec<(usize, usize, &'static str)> {
         self.staying().map(|(rule, reason)| (self.spans[rule].start, self.spans[rule].end, reason.code())).collect()
@@ -201,8 +215,7 @@ impl CompiledRun {
 
     /// The number of rules that stay as they are, by reason.
     fn reasons(&self) -> Vec<(&'static str, usize)> {
-        let count = |reason| self.staying().filter(|(_, staying)| *staying == reason).count();
-        Reason::ALL.iter().map(|reason| (reason.code(), count(*reason))).filter(|(_, count)| *count > 0).collect()
+        self.counted(|_| true)
     }
 
     /// Start and end of each rule that is never the first to match, of the rule that is, and the string they share.
@@ -309,11 +322,21 @@ impl CompiledRun {
         tables.map(|keys| keys.iter().map(|key| Element::new(key)).collect())
     }
 
+    /// The number of rules that stay as they are and pass a test, by reason.
+    fn counted(&self, test: impl Fn(usize) -> bool) -> Vec<(&'static str, usize)> {
+        let count = |reason| self.staying().filter(|(rule, staying)| *staying == reason && test(*rule)).count();
+        Reason::ALL.iter().map(|reason| (reason.code(), count(*reason))).filter(|(_, count)| *count > 0).collect()
+    }
+
+    fn is_filtered(&self, rule: usize) -> bool {
+        self.grouping.as_ref().is_some_and(|grouping| grouping.filters(rule))
+    }
+
     /// The rules that stay as they are, each with its reason.
     fn staying(&self) -> impl Iterator<Item = (usize, Reason)> {
         let grouping = self.grouping.as_ref();
         self.fates.iter().enumerate().filter_map(move |(rule, fate)| match fate {
-            Fate::Kept(_) if grouping.is_some_and(|grouping| grouping.holds(rule) || grouping.filters(rule)) => None,
+            Fate::Kept(_) if grouping.is_some_and(|grouping| grouping.holds(rule)) => None,
             // Others of its kind are in groups.
             Fate::Kept(_) if grouping.is_some_and(|grouping| grouping.may_give_up(rule)) => {
                 Some((rule, Reason::Backtracking))

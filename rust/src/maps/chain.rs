@@ -1,10 +1,15 @@
 //! Writes rows that are tried in order, in groups behind guards: patterns that match if no row of the group can.
 
+use crate::first_match::Bounds;
+use crate::language::{self, Limits, Question, Subjects, Witness};
 use crate::maps::pattern::beginning_with;
+use crate::maps::row::RowFacts;
 use crate::maps::sequence::Sequence;
 use crate::maps::text::{EmittedMap, Key};
+use crate::maps::union::{branches, union};
 use crate::maps::writer::Writer;
 use crate::pattern_text::{LONGEST, most, token_length};
+use crate::syntax::{self, Ast, Hir, Pattern};
 
 /// Up to this many rows are tried without a guard.
 const UNGUARDED: usize = 2;
@@ -14,6 +19,12 @@ const GROUP: usize = 64;
 
 /// How many places after a dot a guard for rare subjects looks at; fewer if the pattern would be too long.
 const FURTHER: [usize; 3] = [8, 3, 1];
+
+/// Maps of more rows have no exact guards, which take long to find.
+const MOST_FOR_EXACT: usize = 5_000;
+
+/// The most pairs of states to show that an exact guard lets a row pass.
+const MOST_STATES: usize = 10_000;
 
 /// The text around a guard.
 const FRAME: &[u8] = b"~*^(?!)";
@@ -35,6 +46,12 @@ enum Guard {
     Beginning(Vec<u8>),
     /// The rows match only subjects that contain this, in any case of letters.
     Inside(Vec<u8>),
+}
+
+/// A pattern that matches what one of some rows does and nothing else.
+struct ExactGuard {
+    pattern: Vec<u8>,
+    caseless: bool,
 }
 
 impl<'w, 'm> ChainWriter<'w, 'm> {
@@ -91,28 +108,68 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     fn group(&mut self, rows: &[usize], next: &[u8]) -> Vec<u8> {
         let guard = if rows.len() > UNGUARDED { self.guard(rows) } else { None };
         let Some(guard) = guard else { return self.plain(rows, None, next) };
-        if rows.len() <= GROUP
-            && let Guard::Beginning(pattern) = guard
-        {
-            return self.plain(rows, Some(pattern), next);
+        if rows.len() > GROUP {
+            let body = rows.chunks(GROUP).rev().fold(next.to_vec(), |next, group| self.group(group, &next));
+            return match guard {
+                Guard::Beginning(pattern) => {
+                    let mut map = self.next_map();
+                    map.rows.push((self.none_begins(pattern), next.to_vec()));
+                    map.default = body;
+                    self.writer.add(map)
+                }
+                Guard::Inside(pattern) => self.behind(pattern, true, body, next),
+            };
         }
-        let body = if rows.len() <= GROUP {
-            self.plain(rows, None, next)
-        } else {
-            rows.chunks(GROUP).rev().fold(next.to_vec(), |next, group| self.group(group, &next))
-        };
-        let mut map = self.next_map();
         match guard {
             Guard::Beginning(pattern) => {
-                map.rows.push((self.none_begins(pattern), next.to_vec()));
-                map.default = body;
+                let exact = self.exact(rows, true).filter(|exact| exact.caseless == self.writer.folded);
+                self.plain(rows, Some(exact.map_or(pattern, |exact| exact.pattern)), next)
             }
             Guard::Inside(pattern) => {
-                map.rows.push((Key::Pattern { pattern, caseless: true }, body));
-                map.default = next.to_vec();
+                let body = self.plain(rows, None, next);
+                let (pattern, caseless) =
+                    self.exact(rows, false).map_or((pattern, true), |exact| (exact.pattern, exact.caseless));
+                self.behind(pattern, caseless, body, next)
             }
         }
+    }
+
+    /// A map that leads to `body` where a pattern matches.
+    fn behind(&mut self, pattern: Vec<u8>, caseless: bool, body: Vec<u8>, next: &[u8]) -> Vec<u8> {
+        let mut map = self.next_map();
+        map.rows.push((Key::Pattern { pattern, caseless }, body));
+        map.default = next.to_vec();
         self.writer.add(map)
+    }
+
+    /// A pattern that matches what one of the rows does and nothing else; without its `^` if `anchored`.
+    fn exact(&self, rows: &[usize], anchored: bool) -> Option<ExactGuard> {
+        if self.writer.rows.len() > MOST_FOR_EXACT {
+            return None;
+        }
+        let rows: Vec<&RowFacts> = rows.iter().map(|row| &self.writer.rows[*row]).collect();
+        let read = |row: &&RowFacts| syntax::parse(&row.text).ok().filter(|_| row.is_certain);
+        let patterns = rows.iter().map(read).collect::<Option<Vec<Pattern>>>()?;
+        if !patterns.iter().all(|pattern| pattern.translate().exact) {
+            return None;
+        }
+        let mut all: Vec<Vec<Ast>> = patterns.iter().flat_map(|pattern| branches(&pattern.ast)).collect();
+        let whole = syntax::parse(&union(&all)?).ok()?;
+        if anchored {
+            for items in &mut all {
+                (items.first() == Some(&Ast::Start)).then(|| items.remove(0))?;
+            }
+        }
+        let pattern = union(&all)?;
+        let fits = token_length(&pattern) + FRAME.len() <= LONGEST;
+        let (pattern, caseless) = match pattern.strip_prefix(b"(?i)") {
+            Some(rest) => (rest.to_vec(), true),
+            None => (pattern, false),
+        };
+        let whole_hir = whole.translate().hir;
+        let is_fine = fits && Bounds::of(&whole, &whole_hir).always_answers;
+        (is_fine && patterns.iter().all(|pattern| is_shown(pattern, &whole_hir)))
+            .then_some(ExactGuard { pattern, caseless })
     }
 
     /// The rows, one by one.
@@ -175,6 +232,28 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         };
         let (Guard::Beginning(pattern) | Guard::Inside(pattern)) = &guard;
         (token_length(pattern) + FRAME.len() <= LONGEST).then_some(guard)
+    }
+}
+
+/// Whether a proof can show that a guard matches whatever a pattern does.
+fn is_shown(pattern: &Pattern, guard: &Hir) -> bool {
+    let limits = Limits { states: MOST_STATES, ..Limits::default() };
+    let hir = pattern.translate().hir;
+    match language::witness_among(Subjects::All, Question::Outside, &hir, &[guard], &limits) {
+        Witness::Nothing => true,
+        Witness::Found(_) => false,
+        Witness::Unknown => is_followed(&pattern.ast),
+    }
+}
+
+/// Whether a pattern can be compared item by item.
+fn is_followed(ast: &Ast) -> bool {
+    match ast {
+        Ast::Byte(_) | Ast::Class(_) | Ast::Dollar | Ast::Empty => true,
+        Ast::Concat(items) | Ast::Alternation(items) => items.iter().all(is_followed),
+        Ast::Capture { sub, .. } => is_followed(sub),
+        Ast::Repeat { sub, .. } => matches!(**sub, Ast::Byte(_) | Ast::Class(_)),
+        _ => false,
     }
 }
 

@@ -17,8 +17,7 @@ use crate::phase::Entering;
 use crate::prove::node::Node;
 use crate::prove::surroundings;
 use crate::prove::{Discharged, Refutation};
-use crate::prove_map::MapRefutation;
-use crate::prove_map::filter::Filter;
+use crate::prove_map::filter::{Filter, NoFilter, TurnedAway};
 
 /// The pattern of `if ($uri ~ "pattern") { ... }`.
 pub fn pattern<'t>(node: &'t Node<'t>) -> Option<&'t [u8]> {
@@ -33,8 +32,16 @@ pub fn check(pattern: &[u8], rules: &[Node], entering: Entering) -> Discharged<(
     if rules.is_empty() || !rules.iter().all(Node::is_rewrite) {
         return Err(Refutation::new("a filter has something other than rewrites behind it"));
     }
-    let filter = Filter::read(pattern).map_err(refuted)?;
-    rules.iter().try_for_each(|rule| filter.lets_pass(rule.word(1)).map_err(refuted))?;
+    let filter = Filter::read(pattern).map_err(|problem| match problem {
+        NoFilter::SetsAName => Refutation::new("a filter sets a variable by a named group"),
+        NoFilter::Unknown => Refutation::new("it is unknown what a filter matches, or PCRE may give up on it"),
+    })?;
+    for rule in rules {
+        filter.lets_pass(rule.word(1)).map_err(|TurnedAway(counterexample)| Refutation {
+            counterexample,
+            ..Refutation::new("a filter turns away what a rule behind it may match")
+        })?;
+    }
     if entering == Entering::All {
         return Ok(());
     }
@@ -44,9 +51,8 @@ pub fn check(pattern: &[u8], rules: &[Node], entering: Entering) -> Discharged<(
             return Err(Refutation::new("a rule in an `if` goes on without the location's try_files"));
         }
     }
-    filter.is_exact(&rules.iter().map(|rule| rule.word(1)).collect::<Vec<_>>()).map_err(refuted)
-}
-
-fn refuted(refutation: MapRefutation) -> Refutation {
-    Refutation { what: refutation.what, counterexample: refutation.counterexample }
+    if filter.is_exact(&rules.iter().map(|rule| rule.word(1)).collect::<Vec<_>>()) {
+        return Ok(());
+    }
+    Err(Refutation::new("a filter lets pass what no rule behind it may match"))
 }

@@ -3,7 +3,6 @@
 use crate::first_match::{First, FirstMatch};
 use crate::prove_map::ask::Questions;
 use crate::prove_map::guard::Guarding;
-use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::row::{Language, OriginalRow};
 
 /// A filter, on which PCRE always answers.
@@ -13,50 +12,54 @@ pub struct Filter<'f> {
     questions: Questions,
 }
 
+/// Why a pattern is no filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoFilter {
+    /// A named group sets a variable.
+    SetsAName,
+    /// What it matches is not known exactly, or PCRE may give up on it.
+    Unknown,
+}
+
+/// A subject that does not pass, if one was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnedAway(pub Option<Vec<u8>>);
+
 impl<'f> Filter<'f> {
     /// Reads the pattern of a filter.
-    pub fn read(text: &'f [u8]) -> Result<Filter<'f>, MapRefutation> {
+    pub fn read(text: &'f [u8]) -> Result<Filter<'f>, NoFilter> {
         let row = OriginalRow::of_pattern(text);
         match row.language {
-            Some(language) if !row.is_named && language.translation.exact && !row.may_give_up => {
+            _ if row.is_named => Err(NoFilter::SetsAName),
+            Some(language) if language.translation.exact && !row.may_give_up => {
                 Ok(Filter { text, language, questions: Questions::default() })
             }
-            Some(_) if row.is_named => refute(Obligation::Captures, "a filter sets a variable by a named group"),
-            _ => refute(Obligation::Effort, "it is unknown what a filter matches, or PCRE may give up on it"),
+            _ => Err(NoFilter::Unknown),
         }
     }
 
     /// Checks that a subject on which something happens to a pattern passes: PCRE matches it, or gives up.
-    pub fn lets_pass(&self, pattern: &[u8]) -> Result<(), MapRefutation> {
+    pub fn lets_pass(&self, pattern: &[u8]) -> Result<(), TurnedAway> {
         let row = OriginalRow::of_pattern(pattern);
         let hir = &self.language.translation.hir;
         let passes = match row.events() {
             Some(events) => self.questions.is_included(&events.translation.hir, &[hir]),
-            None => row.beginning().is_some_and(|begun| {
-                Guarding::new(&self.language.pattern.ast).is_begun_by_pattern(&begun.pattern.ast)
-            }),
+            None => row
+                .beginning()
+                .is_some_and(|begun| Guarding::new(&self.language.pattern.ast).is_begun_by_pattern(&begun.pattern.ast)),
         };
-        if !passes || !self.passes_if_empty(pattern) {
-            let found = row.events().and_then(|events| self.questions.outside(&events.translation.hir, hir));
-            return Err(MapRefutation {
-                obligation: Obligation::Guard,
-                what: "a filter turns away what a rule behind it may match".to_owned(),
-                counterexample: found,
-            });
+        if passes && self.passes_if_empty(pattern) {
+            return Ok(());
         }
-        Ok(())
+        Err(TurnedAway(row.events().and_then(|events| self.questions.outside(&events.translation.hir, hir))))
     }
 
-    /// Checks that one of the patterns matches each subject that passes, and PCRE gives up on none of them.
-    pub fn is_exact(&self, patterns: &[&[u8]]) -> Result<(), MapRefutation> {
+    /// Whether one of the patterns matches each subject that passes, and PCRE gives up on none of them.
+    pub fn is_exact(&self, patterns: &[&[u8]]) -> bool {
         let rows: Vec<OriginalRow> = patterns.iter().map(|pattern| OriginalRow::of_pattern(pattern)).collect();
         let hirs: Option<Vec<_>> = rows.iter().map(|row| Some(&row.exact()?.translation.hir)).collect();
         let is_in = |hirs: Vec<_>| self.questions.is_included(&self.language.translation.hir, &hirs);
-        let is_exact = hirs.is_some_and(is_in) && (!matches_empty(&[self.text]) || matches_empty(patterns));
-        if is_exact {
-            return Ok(());
-        }
-        refute(Obligation::Cover, "a filter lets pass what no rule behind it may match")
+        hirs.is_some_and(is_in) && (!matches_empty(&[self.text]) || matches_empty(patterns))
     }
 
     /// The same for the empty subject.
@@ -73,14 +76,13 @@ fn matches_empty(patterns: &[&[u8]]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Filter;
+    use super::{Filter, NoFilter, TurnedAway};
 
-    fn check(filter: &str, patterns: &[&str]) -> Result<bool, String> {
-        let filter = Filter::read(filter.as_bytes()).map_err(|refutation| refutation.to_string())?;
+    fn check(filter: &str, patterns: &[&str]) -> Result<bool, TurnedAway> {
+        let filter = Filter::read(filter.as_bytes()).unwrap();
         let patterns: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
-        let checked = patterns.iter().try_for_each(|pattern| filter.lets_pass(pattern));
-        checked.map_err(|refutation| refutation.to_string())?;
-        Ok(filter.is_exact(&patterns).is_ok())
+        patterns.iter().try_for_each(|pattern| filter.lets_pass(pattern))?;
+        Ok(filter.is_exact(&patterns))
     }
 
     /// A filter lets pass what the patterns match, and possibly more.
@@ -90,12 +92,11 @@ mod tests {
         assert_eq!(check("^/(?:a/[^\n]*$|b)", &["^/a/(.*)$", "^/b"]), Ok(true));
         assert_eq!(check("^/(?:a|b)?$", &["^/a$", "^/b$"]), Ok(false));
         assert_eq!(check("(?i)bot|x", &["(?i)(Bot|x)", "BOT"]), Ok(true));
-        assert!(check("^/(?:a|b)", &["^/a", "/b"]).unwrap_err().contains("turns away"));
-        assert!(check("^/(?:a|b)$", &["^/a$", r"^/b\n?$"]).unwrap_err().contains("turns away"));
-        assert!(check("^/a", &["^/A"]).unwrap_err().contains("(\"/A\")"));
-        assert!(check("^/(?<n>a|b)", &["^/a"]).unwrap_err().contains("named group"));
+        assert!(check("^/(?:a|b)", &["^/a", "/b"]).is_err() && check("^/b$", &[r"^/b\n?$"]).is_err());
+        assert_eq!(check("^/a", &["^/A"]), Err(TurnedAway(Some(b"/A".to_vec()))));
+        assert_eq!(Filter::read(b"^/(?<n>a|b)").err(), Some(NoFilter::SetsAName));
         for unclear in ["^/a(?!b)", "^/(a+)+$", "^/(.*)/(.*)x", r"^/a\s", r"(a)\1"] {
-            assert!(Filter::read(unclear.as_bytes()).is_err(), "{unclear}");
+            assert_eq!(Filter::read(unclear.as_bytes()).err(), Some(NoFilter::Unknown), "{unclear}");
         }
     }
 

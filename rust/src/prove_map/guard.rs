@@ -107,6 +107,13 @@ impl Implication<'_> {
             }
             Ast::Byte(byte) => self.takes(row, guard, &ByteSet::of(|other| other == *byte)),
             Ast::Class(set) => self.takes(row, guard, set),
+            Ast::Repeat { .. } | Ast::Dollar => match row.split_last() {
+                Some((&first, rows)) if is_same(first, wanted) => self.implies(rows, guards),
+                Some((&first, rows)) if !matches!(first, Ast::Repeat { .. }) => {
+                    choices(first, rows).is_some_and(|choices| choices.iter().all(|row| self.implies(row, guard)))
+                }
+                _ => false,
+            },
             _ => false,
         }
     }
@@ -127,6 +134,18 @@ impl Implication<'_> {
             }
         };
         is_allowed && self.implies(rows, &guard[..guard.len() - 1])
+    }
+}
+
+/// Whether two items match the same from each place: repetitions of one byte, whether PCRE tries more rounds or fewer
+/// first, and ends.
+fn is_same(one: &Ast, other: &Ast) -> bool {
+    match (one, other) {
+        (Ast::Dollar, Ast::Dollar) => true,
+        (Ast::Repeat { min, max, sub, .. }, Ast::Repeat { min: other_min, max: other_max, sub: other_sub, .. }) => {
+            (min, max, sub) == (other_min, other_max, other_sub) && matches!(**sub, Ast::Byte(_) | Ast::Class(_))
+        }
+        _ => false,
     }
 }
 
@@ -196,6 +215,13 @@ mod tests {
             assert!(!check(row, guard), "{row}");
         }
         assert!(check("^/ab?b", "^/a(?:bb|b)") && !check("^/ab?c", "^/ab"));
+        let guard = r"^/(?:a.*x|b$|c[0-9]{2}d|e+f)";
+        for row in ["^/(a.*?x|b$)", "^/(a(.*)x|c[0-9]{2}d)y", "^/(?:e+f)z"] {
+            assert!(check(row, guard), "{row}");
+        }
+        for row in ["^/a.+x", "^/b", r"^/b\z", "^/c[0-9]{1,2}d", "^/(?:a|b).*x", "^/e*f", "^/a(?:.*)*x"] {
+            assert!(!check(row, guard), "{row}");
+        }
     }
 
     /// A guard may name what is anywhere in the subject or at its start.

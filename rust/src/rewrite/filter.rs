@@ -6,11 +6,13 @@
 use crate::first_match::Bounds;
 use crate::language::{self, Limits, Question, Subjects, Witness};
 use crate::maps::cost::Cost;
+use crate::maps::union::{branches, head, union};
 use crate::pattern_text::{LONGEST, token_length};
 use crate::pcre::{MatchOutcome, Regex};
+use crate::phase::Phase;
 use crate::quote::escape_pattern;
-use crate::rewrite::union::{branches, head, union};
-use crate::syntax::{self, Pattern};
+
+use crate::syntax::{self, Ast, Pattern};
 
 /// Fewer rules than this are as fast without a filter.
 pub const FEWEST: usize = 3;
@@ -21,6 +23,9 @@ pub const MOST: usize = 16;
 /// A URI that hardly any pattern is written for; one that matches it is for all URIs, and a filter would let pass
 /// nearly all of them.
 const UNUSUAL: &[u8] = b"/zqvx7/kwj9-0";
+
+/// The same after what all patterns begin with.
+const JUNK: &[u8] = b"zqvx7/kwj9-0";
 
 /// The most calls of PCRE for such a URI.
 const CALLS: u32 = 100_000;
@@ -53,11 +58,16 @@ pub struct Filter {
 
 impl Filter {
     /// The rules behind one filter; `None` if there is none that turns away most URIs.
-    pub fn of(rules: &[FilterRule], passing: Passing) -> Option<Filter> {
+    pub fn of(rules: &[FilterRule], passing: Passing, phase: Phase) -> Option<Filter> {
         if !(FEWEST..=MOST).contains(&rules.len()) {
             return None;
         }
         let (pattern, is_exact) = Filter::pattern(rules, passing)?;
+        // All URIs of a location may begin like this.
+        let common = [&common_beginning(rules)[..], JUNK].concat();
+        if phase == Phase::Location && !turns_away(&pattern, &common) {
+            return None;
+        }
         let passed = if is_exact { 0 } else { rules.len() };
         let cost = Cost { far: 1, near: 1 + passed, worst: 1 + passed, hit: 1 + rules.len().div_ceil(2) };
         let statements = rules.iter().map(|rule| rule.statement.to_vec()).collect();
@@ -74,8 +84,7 @@ impl Filter {
             Passing::Firing => exact.filter(|_| may_fire)?,
             Passing::Any => exact.or_else(|| wider(&patterns))?,
         };
-        let turns_away = Regex::new(&pattern).ok()?.is_match(UNUSUAL, CALLS) == MatchOutcome::No;
-        turns_away.then_some((pattern, is_exact))
+        turns_away(&pattern, UNUSUAL).then_some((pattern, is_exact))
     }
 
     /// The statements.
@@ -91,15 +100,34 @@ impl Filter {
     }
 }
 
-/// Whether a rule matches all that others match.
+fn turns_away(pattern: &[u8], subject: &[u8]) -> bool {
+    Regex::new(pattern).is_ok_and(|regex| regex.is_match(subject, CALLS) == MatchOutcome::No)
+}
+
+/// The bytes that all matches of all rules begin with.
+fn common_beginning(rules: &[FilterRule]) -> Vec<u8> {
+    let all: Vec<_> = rules.iter().filter_map(|rule| rule.pattern).flat_map(|pattern| branches(&pattern.ast)).collect();
+    let byte = |items: &[Ast], at: usize| match (items.first()?, items.get(at + 1)) {
+        (Ast::Start, Some(Ast::Byte(byte))) => Some(*byte),
+        _ => None,
+    };
+    let common = |at: usize| {
+        let first = byte(all.first()?, at)?;
+        all.iter().all(|items| byte(items, at) == Some(first)).then_some(first)
+    };
+    (0..).map_while(common).collect()
+}
+
+/// Whether a rule matches all that most of the others match, but for URIs with a newline that is not their last byte.
 pub fn is_for_all(rule: &Pattern, others: &[&Pattern]) -> bool {
     let hir = rule.translate().hir;
-    let is_outside = |other: &&Pattern| {
-        let other = other.translate().hir;
-        let limits = Limits { states: 2_000, ..Limits::default() };
-        language::witness_among(Subjects::All, Question::Outside, &other, &[&hir], &limits) != Witness::Nothing
+    let Ok(inner_newline) = syntax::parse(b"(?s)\n.").map(|pattern| pattern.translate().hir) else { return false };
+    let is_covered = |other: &&&Pattern| {
+        let (other, limits) = (other.translate().hir, Limits { states: 2_000, ..Limits::default() });
+        let covering = [&hir, &inner_newline];
+        language::witness_among(Subjects::All, Question::Outside, &other, &covering, &limits) == Witness::Nothing
     };
-    !others.is_empty() && !others.iter().any(is_outside)
+    2 * others.iter().filter(is_covered).count() > others.len()
 }
 
 /// A pattern that matches what the patterns do and nothing else, if PCRE gives up on none of them.
@@ -113,19 +141,20 @@ fn exact(patterns: &[&Pattern]) -> Option<Vec<u8>> {
 
 /// A pattern that matches where PCRE may match one of the patterns or give up on it.
 fn wider(patterns: &[&Pattern]) -> Option<Vec<u8>> {
-    let whole = |pattern: &&Pattern| if always_answers(pattern) { Some(branches(&pattern.ast)) } else { skipped(pattern) };
+    let whole =
+        |pattern: &&Pattern| if always_answers(pattern) { Some(branches(&pattern.ast)) } else { skipped(pattern) };
     let of_all = patterns.iter().map(whole).collect::<Option<Vec<_>>>().and_then(|all| written(all.concat()));
     of_all.or_else(|| written(patterns.iter().map(|pattern| skipped(pattern)).collect::<Option<Vec<_>>>()?.concat()))
 }
 
 /// The beginnings without which PCRE gives no answer but No.
-fn skipped(pattern: &Pattern) -> Option<Vec<Vec<syntax::Ast>>> {
+fn skipped(pattern: &Pattern) -> Option<Vec<Vec<Ast>>> {
     let bounds = Bounds::of(pattern, &pattern.translate().hir);
     head(&pattern.ast).filter(|_| bounds.always_answers || bounds.before_prefix)
 }
 
 /// The pattern of branches, if nginx and every PCRE read it, and answer on each URI.
-fn written(branches: Vec<Vec<syntax::Ast>>) -> Option<Vec<u8>> {
+fn written(branches: Vec<Vec<Ast>>) -> Option<Vec<u8>> {
     let pattern = union(&branches)?;
     let read = syntax::parse(&pattern).ok()?;
     (token_length(&pattern) <= LONGEST && always_answers(&read)).then_some(pattern)

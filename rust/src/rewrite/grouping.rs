@@ -26,6 +26,9 @@ use crate::syntax::{self, Pattern};
 /// Groups beyond this many look-ups cost more than they save; their numbers have two digits in names.
 const MOST_LOOK_UPS: usize = 8;
 
+/// Up to this many rules, a filter that tries as many patterns as groups costs less.
+const MOST_FILTERED: usize = 8;
+
 /// The rules that stay, in order, at least some of them in groups or behind filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grouping {
@@ -100,7 +103,8 @@ fn on_one_line(statement: &[u8]) -> Option<Cow<'_, [u8]>> {
     }
     let Some(Ok(Event::Statement { words, end })) = Lexer::new(statement).next() else { return None };
     let starts = words.iter().map(|word| word.start).chain([end - 1]);
-    let texts: Vec<&[u8]> = words.iter().zip(starts.skip(1)).map(|(word, next)| statement[word.start..next].trim_ascii()).collect();
+    let texts: Vec<&[u8]> =
+        words.iter().zip(starts.skip(1)).map(|(word, next)| statement[word.start..next].trim_ascii()).collect();
     let is_plain = |text: &&[u8]| !text.iter().any(|byte| b"\n#".contains(byte));
     texts.iter().all(is_plain).then(|| Cow::Owned([texts.join(&b' '), b";".to_vec()].concat()))
 }
@@ -151,8 +155,8 @@ impl Grouping {
         (!grouping.grouped.is_empty() || !grouping.filtered.is_empty()).then_some(grouping)
     }
 
-    /// The grouping of rules of which some do not end the script, as long as filters are enough for them.
-    pub fn of_filters(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<Grouping> {
+    /// The grouping of rules of which some do not end the script.
+    pub fn of_items(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<Grouping> {
         let mut staying = Vec::new();
         for (place, item) in items.iter().enumerate() {
             staying.push(match item {
@@ -161,8 +165,8 @@ impl Grouping {
             });
         }
         let mut grouping = Grouping::none(&staying);
-        PartMaker::new(options)?.add_filters(&staying, &mut grouping);
-        (!grouping.filtered.is_empty()).then_some(grouping)
+        PartMaker::new(options)?.add_all(&staying, &mut grouping);
+        (!grouping.grouped.is_empty() || !grouping.filtered.is_empty()).then_some(grouping)
     }
 
     fn none(staying: &[StayingRule]) -> Grouping {
@@ -277,14 +281,23 @@ impl PartMaker {
 
     /// Adds rules that stand one behind the other, in the way that tries the fewest patterns.
     fn add_all(&self, rules: &[StayingRule], grouping: &mut Grouping) {
+        // Most URIs of a location are answered by a rule for all of them, which look-ups and filters would only delay.
+        if let Some((last, others)) = rules.split_last()
+            && self.is_for_all(last, others)
+        {
+            self.add_all(others, grouping);
+            return grouping.add_alone(std::slice::from_ref(last));
+        }
         let with = |add: fn(&PartMaker, &[StayingRule], &mut Grouping)| {
             let mut with = grouping.clone();
             add(self, rules, &mut with);
             with
         };
         let groups = with(PartMaker::add_groups);
+        // A hit tries the rules of a filter up to the one that fires, and those of one group.
+        let handicap = usize::from(rules.len() > MOST_FILTERED);
         *grouping = match (rules.len() <= filter::MOST).then(|| with(PartMaker::add_filters)) {
-            Some(filters) if filters.rank() <= groups.rank() => filters,
+            Some(filters) if filters.rank() + handicap <= groups.rank() => filters,
             _ => groups,
         };
     }
@@ -330,12 +343,6 @@ impl PartMaker {
     }
 
     fn add_filter(&self, rules: &[StayingRule], grouping: &mut Grouping) {
-        // Most URIs of a location are answered by a rule for all of them, which a filter would only delay.
-        let for_all = rules.len().saturating_sub(1);
-        if self.phase == Phase::Location && for_all > 0 && is_for_all(&rules[for_all], &rules[..for_all]) {
-            self.add_filter(&rules[..for_all], grouping);
-            return grouping.add_alone(&rules[for_all..]);
-        }
         if let Some(filter) = self.filter(rules) {
             grouping.parts.push(StayingPart::Filter(filter));
             grouping.filtered.extend(rules.iter().map(|rule| rule.place));
@@ -348,20 +355,21 @@ impl PartMaker {
         }
     }
 
+    /// Whether a rule of a location is for all URIs of the rules before it.
+    fn is_for_all(&self, rule: &StayingRule, others: &[StayingRule]) -> bool {
+        let others: Option<Vec<&Pattern>> = others.iter().map(|rule| rule.pattern.as_ref()).collect();
+        let (Some(rule), Some(others)) = (&rule.pattern, others) else { return false };
+        self.phase == Phase::Location && others.len() < filter::MOST && filter::is_for_all(rule, &others)
+    }
+
     /// Whether a rule may be behind a filter.
     fn is_filtered(&self, rule: &StayingRule) -> bool {
         Filter::pattern(&[rule.for_filter()], self.passing).is_some()
     }
 
     fn filter(&self, rules: &[StayingRule]) -> Option<Filter> {
-        Filter::of(&rules.iter().map(StayingRule::for_filter).collect::<Vec<_>>(), self.passing)
+        Filter::of(&rules.iter().map(StayingRule::for_filter).collect::<Vec<_>>(), self.passing, self.phase)
     }
-}
-
-/// Whether a rule is for all URIs of other rules.
-fn is_for_all(rule: &StayingRule, others: &[StayingRule]) -> bool {
-    let others: Option<Vec<&Pattern>> = others.iter().map(|rule| rule.pattern.as_ref()).collect();
-    matches!((&rule.pattern, others), (Some(rule), Some(others)) if filter::is_for_all(rule, &others))
 }
 
 #[cfg(test)]

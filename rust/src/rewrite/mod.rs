@@ -23,4 +23,3 @@ pub mod tier;
 pub mod trie;
 pub mod twins;
 pub mod uncaptured;
-pub mod union;

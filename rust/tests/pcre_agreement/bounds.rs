@@ -17,7 +17,8 @@ fn long_subjects() {
         if !Bounds::of(&pattern, &pattern.translate().hir).always_answers {
             continue;
         }
-        let units: Vec<&str> = vec!["/", "a", "b", "1", "-", "a/", "ab", "a1", "/a-", "index.php", ".", "\n", "A_", "aa/b"];
+        let units: Vec<&str> =
+            vec!["/", "a", "b", "1", "-", "a/", "ab", "a1", "/a-", "index.php", ".", "\n", "A_", "aa/b"];
         let unit = [*random.pick(&units), *random.pick(&units)].concat();
         let mut subject = unit.repeat(65_000 / unit.len()).into_bytes();
         subject.insert(0, b'/');

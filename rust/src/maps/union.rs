@@ -40,7 +40,8 @@ pub fn head(ast: &Ast) -> Option<Vec<Items>> {
 pub fn union(branches: &[Items]) -> Option<Vec<u8>> {
     let branches: Vec<&[Ast]> = branches.iter().map(Vec::as_slice).collect();
     let folded = branches.iter().all(|items| items.iter().all(ignores_case));
-    let mut out = if folded && branches.iter().any(|items| items.iter().any(has_letter)) { b"(?i)".to_vec() } else { Vec::new() };
+    let mut out =
+        if folded && branches.iter().any(|items| items.iter().any(has_letter)) { b"(?i)".to_vec() } else { Vec::new() };
     let has_items = branches.iter().all(|items| !items.is_empty()) && !branches.is_empty();
     has_items.then(|| {
         Writer { folded }.alternatives(&branches, true, &mut out);
@@ -168,6 +169,7 @@ impl Writer {
             Ast::Byte(byte) => escape(*byte, out),
             Ast::Class(set) => match letter(set).filter(|_| self.folded) {
                 Some(letter) => out.push(letter),
+                None if set.complement() == ByteSet::one(b'\n') => out.push(b'.'),
                 None => class(set, out),
             },
             Ast::Concat(items) => items.iter().for_each(|item| self.item(item, out)),
@@ -229,7 +231,7 @@ mod tests {
     /// Common beginnings are written once, and what may be empty at the ends is left out.
     #[test]
     fn forms() {
-        assert_eq!(text(&["^/a/(.*)$", "^/a/b", "^/c/([0-9]+)"]), r"^/(?:a/(?:[^\x0a]*$|b)|c/[0-9])");
+        assert_eq!(text(&["^/a/(.*)$", "^/a/b", "^/c/([0-9]+)"]), r"^/(?:a/(?:.*$|b)|c/[0-9])");
         assert_eq!(text(&["(?i)bot", "(?i)(Bat|cow)$"]), "(?i)b(?:ot|at$)|cow$");
         assert_eq!(text(&["(.*)x/(.*)", r"index\.php$", "^/b"]), r"x/|index\.php$|^/b");
         assert_eq!(text(&["^/(?:ab){2,3}(c|d)?", "^/[Aa]{1,}b"]), "^/(?:(?:ab){2,3}|[Aa]+b)");
